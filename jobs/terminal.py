@@ -1,0 +1,117 @@
+"""What the jobs share: their options, their progress and their exit codes.
+
+| exit code | meaning |
+|---|---|
+| 0 | done |
+| 1 | an unexpected failure; what was committed stays, running again is safe |
+| 2 | the command line is wrong |
+| 3 | refused: the request breaks a rule, or names what does not exist; running again cannot help |
+| 4 | messages are left that other consumers hold |
+| 75 | try again: concurrent writers were faster too often |
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from pubsub_delta import Aborted, PubSubError, Unknown
+
+REFUSED, LEFT_OVER, TRY_AGAIN = 3, 4, 75
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+console = Console(stderr=False, highlight=False)
+
+
+def store_options(command: F) -> F:
+    """Add the options that every job has."""
+    for option in (
+        click.option("--summary", type=click.Path(path_type=Path), help="Write the figures here."),
+        click.option("--project", default="local", show_default=True, help="What short ids mean."),
+        click.option("--root", required=True, help="The store: a directory, URL or schema."),
+    ):
+        command = option(command)
+    return command
+
+
+@dataclass
+class Summary:
+    """What a job did, to be printed at its end and read by other programs."""
+
+    job: str
+    messages: int = 0
+    commits: int = 0
+    seconds: float = 0.0
+    figures: dict[str, Any] = field(default_factory=dict)
+    timeline: list[dict[str, float]] = field(default_factory=list)
+    started: float = field(default_factory=time.time)
+
+    def add(self, messages: int) -> None:
+        """Count one batch."""
+        self.messages += messages
+        self.commits += 1
+        self.timeline.append({"time": time.time(), "messages": messages})
+
+    def finish(self, path: Path | None) -> None:
+        """Print the summary, and write it where it was asked for."""
+        self.seconds = time.time() - self.started
+        rate = self.messages / self.seconds if self.seconds else 0
+        told = ", ".join(f"{value:,} {name}" for name, value in self.figures.items())
+        console.print(
+            f"[bold]{self.job}[/]: {self.messages:,} messages in {self.commits} "
+            f"batch{'es' * (self.commits != 1)}, {self.seconds:.1f} s ({rate:,.0f} a second)"
+            + (f"; {told}" if told else "")
+        )
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(asdict(self), indent=2))
+
+
+@contextmanager
+def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show a bar on a terminal, and a line per step elsewhere."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=total)
+        done = 0
+
+        def step(count: int) -> None:
+            nonlocal done
+            done += count
+            bar.advance(task, count)
+            if not console.is_terminal:
+                of = f" of {total:,}" if total else ""
+                console.print(f"{what}: {done:,}{of} messages")
+
+        yield step
+
+
+def run(command: Callable[[], int]) -> None:
+    """Run a job and leave with its exit code; an expected error is one line on standard error."""
+    logging.getLogger("py4j").setLevel(logging.ERROR)
+    try:
+        code = command()
+    except PubSubError as error:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(
+            f"[bold red]{error.code}[/]: ", end=""
+        )
+        print(error, file=sys.stderr)
+        code = TRY_AGAIN if isinstance(error, (Aborted, Unknown)) else REFUSED
+    sys.exit(code)

@@ -1,0 +1,56 @@
+"""Google Cloud Pub/Sub's message semantics, native to Spark, stored in open Delta tables."""
+
+from pubsub_delta.batches import PulledBatch
+from pubsub_delta.client import PubSub
+from pubsub_delta.clock import Clock, ManualClock, SystemClock
+from pubsub_delta.errors import (
+    Aborted,
+    AlreadyExists,
+    DataLoss,
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    PubSubError,
+    Unimplemented,
+    Unknown,
+)
+from pubsub_delta.operations.publish import PublishResult
+from pubsub_delta.resources import (
+    AckResult,
+    Ids,
+    Message,
+    Page,
+    ReceivedMessage,
+    Subscription,
+    Topic,
+)
+from pubsub_delta.session import SlowSettings, local_session
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Aborted",
+    "AckResult",
+    "AlreadyExists",
+    "Clock",
+    "DataLoss",
+    "FailedPrecondition",
+    "Ids",
+    "InvalidArgument",
+    "ManualClock",
+    "Message",
+    "NotFound",
+    "Page",
+    "PubSub",
+    "PubSubError",
+    "PublishResult",
+    "PulledBatch",
+    "ReceivedMessage",
+    "SlowSettings",
+    "Subscription",
+    "SystemClock",
+    "Topic",
+    "Unimplemented",
+    "Unknown",
+    "local_session",
+]

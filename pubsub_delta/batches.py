@@ -1,0 +1,92 @@
+"""What a pull returns: the messages under one lease, and what to say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pubsub_delta.clock import from_micros
+from pubsub_delta.operations.acknowledge import Named
+from pubsub_delta.operations.pull import Lease
+from pubsub_delta.resources import AckResult, ReceivedMessage
+
+AckIds = DataFrame | Iterable[str]
+
+
+class PulledBatch:
+    """The messages of one pull, leased together until ``ack_deadline``.
+
+    ``df`` is lazy and can be evaluated as often as one likes: it gives the same rows each time.
+    Its columns: ack_id STRING, message_id STRING, publish_time TIMESTAMP, data BINARY,
+    attributes MAP<STRING,STRING>, ordering_key STRING, delivery_attempt INT. A column that is not
+    selected costs nothing, and the two ids cost as much as all the others. Iterating gives
+    ``ReceivedMessage`` in the order of receipt.
+    """
+
+    def __init__(
+        self,
+        df: DataFrame,
+        lease: Lease | None,
+        acknowledge: Callable[[AckIds | Named], AckResult],
+        modify_ack_deadline: Callable[[AckIds | Named, int], AckResult],
+    ) -> None:
+        self.df = df
+        self._lease = lease
+        self._acknowledge = acknowledge
+        self._modify_ack_deadline = modify_ack_deadline
+
+    @property
+    def message_count(self) -> int:
+        """The number of messages in the batch, known without reading them."""
+        return 0 if self._lease is None else len(self._lease.positions)
+
+    @property
+    def ack_deadline(self) -> datetime | None:
+        """When the lease was to end at the time of the pull; None for an empty batch."""
+        return None if self._lease is None else self._lease.until
+
+    def ack(self, ids: AckIds | None = None) -> AckResult:
+        """Acknowledge the whole batch, or the deliveries of the given ack ids."""
+        return self._acknowledge(self._named() if ids is None else ids)
+
+    def nack(self, ids: AckIds | None = None) -> AckResult:
+        """Give the whole batch, or the deliveries of the given ack ids, back to be redelivered."""
+        return self.modify_ack_deadline(0, ids)
+
+    def modify_ack_deadline(
+        self, ack_deadline_seconds: int, ids: AckIds | None = None
+    ) -> AckResult:
+        """Move the deadline of the whole batch, or of the given ack ids, to so far from now."""
+        return self._modify_ack_deadline(
+            self._named() if ids is None else ids, ack_deadline_seconds
+        )
+
+    def __iter__(self) -> Iterator[ReceivedMessage]:
+        if self._lease is None:
+            return
+        timed = self.df.withColumn("publish_time", F.unix_micros("publish_time"))
+        in_order = timed.orderBy(F.col("message_id").cast("bigint"))
+        for row in in_order.toLocalIterator():
+            yield ReceivedMessage(
+                ack_id=row["ack_id"],
+                message_id=row["message_id"],
+                publish_time=from_micros(row["publish_time"]),
+                data=bytes(row["data"] or b""),
+                attributes=dict(row["attributes"] or {}),
+                ordering_key=row["ordering_key"] or "",
+                delivery_attempt=row["delivery_attempt"],
+            )
+
+    def __len__(self) -> int:
+        return self.message_count
+
+    def __repr__(self) -> str:
+        if self._lease is None:
+            return "PulledBatch(empty)"
+        return f"PulledBatch({self.message_count} messages until {self._lease.until.isoformat()})"
+
+    def _named(self) -> Named:
+        return Named({} if self._lease is None else {self._lease.lease_id: self._lease.positions})

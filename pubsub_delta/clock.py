@@ -1,0 +1,69 @@
+"""Where "now" comes from: the only module that may ask the machine for the time."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Protocol
+
+from pubsub_delta.errors import InvalidArgument
+
+UTC = timezone.utc
+"""Every time in the library is aware and in UTC."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Clock(Protocol):
+    """Anything that tells the time as an aware datetime."""
+
+    def now(self) -> datetime: ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        """Return the present time in UTC."""
+        return datetime.now(UTC)
+
+
+class ManualClock:
+    """A clock that moves only when told to, for tests and simulations.
+
+    >>> clock = ManualClock(datetime(2026, 1, 1, tzinfo=UTC))
+    >>> clock.advance(90)
+    >>> clock.now().isoformat()
+    '2026-01-01T00:01:30+00:00'
+    """
+
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self._now = as_utc(start, "start")
+
+    def now(self) -> datetime:
+        """Return the time to which the clock was last moved."""
+        return self._now
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock by so many seconds; a negative number moves it back."""
+        self._now += timedelta(seconds=seconds)
+
+
+def as_utc(time: datetime, field: str) -> datetime:
+    """Return an aware time in UTC; a naive one is refused, not guessed (InvalidArgument)."""
+    if time.tzinfo is None or time.utcoffset() is None:
+        raise InvalidArgument(
+            f"{field}: {time!r} has no time zone; pass an aware datetime, "
+            "such as datetime(2026, 1, 1, tzinfo=timezone.utc)"
+        )
+    return time.astimezone(UTC)
+
+
+def to_micros(time: datetime) -> int:
+    """Return the microseconds since 1970 of an aware time: exact, unlike ``timestamp()``."""
+    return (time - _EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    """Return the aware time so many microseconds after 1970."""
+    return _EPOCH + micros * _MICROSECOND

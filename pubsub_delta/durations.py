@@ -1,0 +1,69 @@
+"""Durations as people write them: ``timedelta``, seconds, ``"600s"``, ``"7d"``, ``"1d12h"``."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TypeAlias
+
+from pubsub_delta.errors import InvalidArgument
+
+Duration: TypeAlias = "timedelta | int | float | str"
+
+_UNITS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
+_TEXT = re.compile(r"(?:\d+(?:\.\d+)?[wdhms])+")
+_PART = re.compile(r"(\d+(?:\.\d+)?)([wdhms])")
+
+
+def parse_duration(value: Duration, field: str) -> timedelta:
+    """Return the duration that a value means, or raise InvalidArgument naming the field.
+
+    >>> parse_duration("1d12h", "ttl")
+    datetime.timedelta(days=1, seconds=43200)
+    >>> parse_duration(600, "ttl")
+    datetime.timedelta(seconds=600)
+    """
+    if isinstance(value, timedelta):
+        return value
+    try:
+        if isinstance(value, str) and _TEXT.fullmatch(value):
+            return timedelta(
+                seconds=sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(value))
+            )
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return timedelta(seconds=value)
+    except (OverflowError, ValueError):
+        pass
+    raise InvalidArgument(
+        f'{field}: {value!r} is not a duration; write a timedelta, seconds, "600s", "7d" or "1d12h"'
+    )
+
+
+def parse_duration_within(
+    value: Duration, field: str, shortest: timedelta, longest: timedelta
+) -> timedelta:
+    """Return a duration within the bounds, both included, or raise InvalidArgument."""
+    duration = parse_duration(value, field)
+    if not shortest <= duration <= longest:
+        raise InvalidArgument(
+            f"{field}: {value!r} is out of range; "
+            f"from {format_duration(shortest)} to {format_duration(longest)} is accepted"
+        )
+    return duration
+
+
+def format_duration(duration: timedelta) -> str:
+    """Return the shortest text that ``parse_duration`` reads back.
+
+    >>> format_duration(timedelta(days=1, hours=12))
+    '1d12h'
+    >>> format_duration(timedelta(minutes=10))
+    '10m'
+    """
+    seconds = duration // timedelta(seconds=1)
+    text = ""
+    for unit in "dhms":
+        count, seconds = divmod(seconds, _UNITS[unit])
+        if count:
+            text += f"{count}{unit}"
+    return text or "0s"

@@ -1,0 +1,72 @@
+"""Everything that can go wrong, named by Google's canonical codes.
+
+PubSubError
+├── InvalidArgument      INVALID_ARGUMENT     the request itself is wrong; sending it again cannot help
+├── NotFound             NOT_FOUND            the named resource does not exist
+├── AlreadyExists        ALREADY_EXISTS       the name is taken, whatever its configuration
+├── FailedPrecondition   FAILED_PRECONDITION  the resource is not in a state that allows this
+├── Aborted              ABORTED              too many concurrent writers; nothing was written, try again
+├── Unimplemented        UNIMPLEMENTED        part of Pub/Sub that this version does not have yet
+├── DataLoss             DATA_LOSS            stored data is damaged or missing
+└── Unknown              UNKNOWN              a commit may or may not have landed, and it cannot be found out
+
+Every message says what was wrong, the offending value, and what would be accepted.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class PubSubError(Exception):
+    """The root of every error that pubsub_delta raises on purpose."""
+
+    code: ClassVar[str] = "UNKNOWN"
+
+
+class InvalidArgument(PubSubError, ValueError):
+    """The request breaks a rule, whatever the state of the store."""
+
+    code = "INVALID_ARGUMENT"
+
+
+class NotFound(PubSubError, LookupError):
+    """A resource that the request names does not exist."""
+
+    code = "NOT_FOUND"
+
+
+class AlreadyExists(PubSubError):
+    """A resource of that name exists, even if its configuration is identical."""
+
+    code = "ALREADY_EXISTS"
+
+
+class FailedPrecondition(PubSubError):
+    """The store or the resource is not in a state in which this can be done."""
+
+    code = "FAILED_PRECONDITION"
+
+
+class Aborted(PubSubError):
+    """Concurrent writers won every attempt. Nothing was written; trying again is safe."""
+
+    code = "ABORTED"
+
+
+class Unimplemented(PubSubError, NotImplementedError):
+    """A part of Pub/Sub that this version does not have yet, refused rather than ignored."""
+
+    code = "UNIMPLEMENTED"
+
+
+class DataLoss(PubSubError):
+    """Stored data is damaged or missing."""
+
+    code = "DATA_LOSS"
+
+
+class Unknown(PubSubError):
+    """A commit was sent, its answer was lost, and nothing tells whether it landed."""
+
+    code = "UNKNOWN"

@@ -1,0 +1,137 @@
+"""Acknowledge, and modify_ack_deadline: what a consumer says of the messages it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.names import ResourceName
+from pubsub_delta.policy import delivery
+from pubsub_delta.policy.ack_ids import AckId, parse_ack_id
+from pubsub_delta.policy.ack_state import AckState
+from pubsub_delta.policy.fields import check_new_deadline
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.resources import AckResult, Ids, Subscription
+from pubsub_delta.tables.bitmaps import fold
+from pubsub_delta.tables.columns import named_lease
+from pubsub_delta.tables.store import Tables
+
+
+@dataclass(frozen=True)
+class Named:
+    """The messages that a call is about: positions by lease, and the ids that name none."""
+
+    positions: Mapping[int, Positions]
+    malformed: Ids = field(default_factory=lambda: Ids.of(()))
+
+
+def acknowledge(
+    tables: Tables, name: ResourceName, ack_ids: DataFrame | Iterable[str] | Named, now: datetime
+) -> AckResult:
+    """Acknowledge deliveries. Idempotent: a repeated ack is a success."""
+
+    def decide(
+        state: AckState, named: Mapping[int, Positions]
+    ) -> tuple[AckState, delivery.Outcomes]:
+        return delivery.acknowledge(state, named, now)
+
+    return _apply(tables, name, ack_ids, decide)
+
+
+def modify_ack_deadline(
+    tables: Tables,
+    name: ResourceName,
+    ack_ids: DataFrame | Iterable[str] | Named,
+    ack_deadline_seconds: int,
+    now: datetime,
+) -> AckResult:
+    """Give deliveries a new deadline, counted from now; 0 returns them at once (a nack)."""
+    deadline = check_new_deadline(ack_deadline_seconds)
+
+    def decide(
+        state: AckState, named: Mapping[int, Positions]
+    ) -> tuple[AckState, delivery.Outcomes]:
+        return delivery.modify_ack_deadline(state, named, now, deadline)
+
+    return _apply(tables, name, ack_ids, decide)
+
+
+def _apply(
+    tables: Tables,
+    name: ResourceName,
+    ack_ids: DataFrame | Iterable[str] | Named,
+    decide: Callable[[AckState, Mapping[int, Positions]], tuple[AckState, delivery.Outcomes]],
+) -> AckResult:
+    subscription, _ = tables.open_subscription(name)
+    named = _read(ack_ids, subscription)
+    outcomes = tables.ack_states.change(
+        subscription.uid, lambda state: decide(state, named.positions)
+    )
+    return AckResult(
+        success=_ids(subscription, outcomes.success),
+        expired=_ids(subscription, outcomes.expired),
+        invalid=Ids.chain([_ids(subscription, outcomes.invalid), named.malformed]),
+    )
+
+
+def _read(ack_ids: DataFrame | Iterable[str] | Named, subscription: Subscription) -> Named:
+    """Sort ack ids by lease; InvalidArgument where there is none, or none is well formed."""
+    if isinstance(ack_ids, Named):
+        return ack_ids
+    if isinstance(ack_ids, (str, bytes)):
+        raise InvalidArgument(f"ack_ids: {ack_ids!r} is a single text; pass a list of ack ids")
+    if hasattr(ack_ids, "sparkSession") and hasattr(ack_ids, "schema"):
+        return _read_frame(ack_ids, subscription)  # type: ignore[arg-type]
+    texts = list(dict.fromkeys(ack_ids))  # type: ignore[arg-type]
+    parsed = {text: parse_ack_id(text) for text in texts}
+    if not any(parsed.values()):
+        shown = repr(texts[0]) if texts else "an empty list"
+        raise InvalidArgument(
+            f"ack_ids: {shown}: no ack id among {len(texts)}; "
+            "pass the ack_id of messages that were pulled"
+        )
+    found: dict[int, list[int]] = {}
+    for ack_id in parsed.values():
+        if ack_id is not None and ack_id.subscription_uid == subscription.uid:
+            found.setdefault(ack_id.lease_id, []).append(ack_id.position)
+    foreign = (
+        str(text)
+        for text, ack_id in parsed.items()
+        if ack_id is None or ack_id.subscription_uid != subscription.uid
+    )
+    return Named({lease: Positions.of(each) for lease, each in found.items()}, Ids.of(foreign))
+
+
+def _read_frame(frame: DataFrame, subscription: Subscription) -> Named:
+    """Fold a DataFrame's column ack_id into bitmaps on the executors."""
+    if "ack_id" not in frame.columns:
+        raise InvalidArgument(
+            f"ack_ids: a DataFrame with columns {frame.columns}; a column 'ack_id' is needed"
+        )
+    lease, position = named_lease(subscription.uid, F.col("ack_id"))
+    read = frame.select("ack_id", lease.alias("key"), position.alias("position"))
+    found = fold(read.where(F.col("key").isNotNull()))
+    wrong = read.where(F.col("key").isNull()).select("ack_id").distinct()
+    malformed = [str(row["ack_id"]) for row in wrong.collect()]
+    if not found and not any(parse_ack_id(text) for text in malformed):
+        raise InvalidArgument(
+            "ack_ids: no ack id in the DataFrame; pass the ack_id of messages that were pulled"
+        )
+    return Named(found, Ids.of(malformed))
+
+
+def _ids(subscription: Subscription, positions: Mapping[int, Positions]) -> Ids:
+    """Write ack ids out again, each when it is looked at."""
+
+    def part(lease_id: int, chosen: Positions) -> Ids:
+        return Ids(
+            len(chosen),
+            lambda: (str(AckId(subscription.uid, lease_id, each)) for each in chosen),
+        )
+
+    return Ids.chain(part(lease_id, chosen) for lease_id, chosen in positions.items())

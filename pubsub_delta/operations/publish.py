@@ -1,0 +1,259 @@
+"""Publish: one atomic append, stamped once, checked in the same pass that writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from functools import cached_property
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import BinaryType, DataType, MapType, NullType, StringType
+
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
+from pubsub_delta.policy.messages import FIELD_OF_RULE, as_message
+from pubsub_delta.resources import Ids
+from pubsub_delta.tables.columns import surely_valid, violations
+from pubsub_delta.tables.messages import Commit, Messages
+from pubsub_delta.tables.store import Tables
+
+_IGNORED = ("message_id", "publish_time", "publish_date")
+"""Columns that the server fills in; values that a client supplies for them are ignored."""
+
+_SUSPECT = "pubsub_delta: this message may break a rule"
+
+
+class PublishResult:
+    """What a publish wrote: ``publish_time``, ``message_count`` and ``message_ids``.
+
+    The ids are looked up when first asked for. For messages given one by one they stand in
+    request order, for a DataFrame in the order in which its rows were stored.
+    """
+
+    def __init__(self, messages: Messages, publish_time: datetime, publish_id: str) -> None:
+        self.publish_time = publish_time
+        self._messages = messages
+        self._publish_id = publish_id
+
+    @cached_property
+    def message_count(self) -> int:
+        """The number of messages that this publish wrote."""
+        return self._commit.message_count
+
+    @cached_property
+    def message_ids(self) -> Ids:
+        """The ids of the messages, unique in the topic."""
+        positions = self._messages.positions_of(self._commit)
+        return Ids(len(positions), lambda: map(str, positions))
+
+    @cached_property
+    def _commit(self) -> Commit:
+        commit = self._messages.published_as(self._publish_id)
+        if commit is None:
+            raise NotFound(
+                f"publish {self._publish_id} is no longer in the topic's history, "
+                "which is kept for 8 days"
+            )
+        return commit
+
+    def __repr__(self) -> str:
+        return f"PublishResult({self.message_count} messages at {self.publish_time.isoformat()})"
+
+
+def publish(
+    tables: Tables,
+    messages: Messages,
+    what: DataFrame | Iterable[object],
+    now: datetime,
+    idempotency_id: tuple[str, int] | None,
+) -> PublishResult:
+    """Append messages in one commit, or none of them.
+
+    With an idempotency id (application, version) the second publish of the same id writes
+    nothing and gives the result of the first. Versions of one application must rise.
+    """
+    publish_id = tables.new_id()
+    if idempotency_id is not None:
+        publish_id = _publish_id(idempotency_id)
+    if isinstance(what, (str, bytes, bytearray)):
+        raise InvalidArgument(
+            f"messages: a single {type(what).__name__}; pass a list of messages or a DataFrame"
+        )
+    if hasattr(what, "sparkSession") and hasattr(what, "schema"):
+        frame = _conformed(what)  # type: ignore[arg-type]
+        _append_checked(messages, frame, now, publish_id, idempotency_id)
+    else:
+        rows = _rows_of(tables.spark, what)  # type: ignore[arg-type]
+        messages.append(rows, now, publish_id, idempotency_id)
+    if idempotency_id is not None:
+        now = _publish_time(messages, publish_id, idempotency_id)
+    return PublishResult(messages, now, publish_id)
+
+
+def _rows_of(spark: SparkSession, what: Iterable[object]) -> DataFrame:
+    """Check messages given one by one, and make them rows of one file, in request order."""
+    try:
+        given = list(what)
+    except TypeError:
+        raise InvalidArgument(
+            f"messages: a {type(what).__name__} is neither a DataFrame nor iterable; "
+            "pass a list of Message, bytes or str"
+        ) from None
+    checked = [as_message(value, index) for index, value in enumerate(given)]
+    if not checked:
+        raise InvalidArgument("messages: an empty list; at least one message is needed")
+    rows = pa.table(
+        {
+            "data": pa.array([bytes(message.data) for message in checked], pa.binary()),
+            "attributes": pa.array(
+                [list(message.attributes.items()) for message in checked],
+                pa.map_(pa.string(), pa.string()),
+            ),
+            "ordering_key": pa.array([m.ordering_key for m in checked], pa.string()),
+        }
+    )
+    return spark.createDataFrame(rows).coalesce(1)
+
+
+def _conformed(frame: DataFrame) -> DataFrame:
+    """Return a DataFrame's data, attributes and ordering_key, or refuse its columns."""
+    if frame.isStreaming:
+        raise InvalidArgument("messages: a streaming DataFrame; a batch DataFrame is accepted")
+    given = {column.name: column.dataType for column in frame.schema}
+    for name, type_ in given.items():
+        if name in _IGNORED:
+            continue
+        if name not in _ACCEPTED:
+            raise InvalidArgument(
+                f"column {name!r} is not a column of a message; "
+                "data BINARY, attributes MAP<STRING,STRING> and ordering_key STRING are accepted"
+            )
+        if not any(_fits(type_, accepted) for accepted in _ACCEPTED[name]):
+            wanted = " or ".join(each.simpleString().upper() for each in _ACCEPTED[name])
+            raise InvalidArgument(
+                f"column {name!r} is {type_.simpleString().upper()}; {wanted} is accepted"
+            )
+    if "data" not in given and "attributes" not in given:
+        raise InvalidArgument(
+            f"columns {sorted(given)}: neither 'data' nor 'attributes'; at least one is needed"
+        )
+    absent = {"data": F.lit(None), "attributes": F.create_map(), "ordering_key": F.lit("")}
+    columns = []
+    for name, accepted in _ACCEPTED.items():
+        column = F.col(name) if name in given else absent[name]
+        if given.get(name) != accepted[0]:
+            column = column.cast(accepted[0])
+        columns.append(column.alias(name))
+    return frame.select(*columns)
+
+
+_ACCEPTED: dict[str, tuple[DataType, ...]] = {
+    "data": (BinaryType(), StringType()),
+    "attributes": (MapType(StringType(), StringType()),),
+    "ordering_key": (StringType(),),
+}
+"""The columns of a message with the types that they may have, first the one that is stored."""
+
+
+def _fits(given: DataType, accepted: DataType) -> bool:
+    """Tell whether a column's type is accepted; one without any value fits everywhere."""
+    if isinstance(given, MapType) and isinstance(accepted, MapType):
+        return _fits(given.keyType, accepted.keyType) and _fits(given.valueType, accepted.valueType)
+    return isinstance(given, NullType) or given == accepted
+
+
+def _append_checked(
+    messages: Messages,
+    frame: DataFrame,
+    now: datetime,
+    publish_id: str,
+    idempotency_id: tuple[str, int] | None,
+) -> None:
+    """Write and check in one pass: the first suspect message fails the write, which then is nothing.
+
+    The quick check suspects messages of many attributes too. If a look at all messages finds
+    that no rule is broken, they are written with the exact check, which costs twice the time.
+    """
+    for valid in (surely_valid(), ~_broken()):
+        try:
+            messages.append(_failing_unless(valid, frame), now, publish_id, idempotency_id)
+            return
+        except Exception as error:
+            if _SUSPECT not in str(error):
+                raise
+            _refuse_broken(frame)
+    raise InvalidArgument(
+        "messages: a message broke a rule when it was written, but none does when they are read "
+        "again; a DataFrame that gives other rows each time cannot be published: store it first"
+    )
+
+
+def _failing_unless(valid: Column, frame: DataFrame) -> DataFrame:
+    suspect = F.raise_error(F.lit(_SUSPECT)).cast("binary")
+    return frame.withColumn("data", F.when(valid, F.col("data")).otherwise(suspect))
+
+
+def _broken() -> Column:
+    broken = F.lit(False)
+    for wrong in violations().values():
+        broken |= wrong
+    return broken
+
+
+def _refuse_broken(frame: DataFrame) -> None:
+    """Raise InvalidArgument with the number of offending rows by rule, and one of them."""
+    wrong = violations()
+    counts = frame.agg(
+        *(F.count_if(broken).alias(f"rule{n}") for n, broken in enumerate(wrong.values()))
+    ).collect()[0]
+    found = {rule: counts[f"rule{n}"] for n, rule in enumerate(wrong) if counts[f"rule{n}"]}
+    if not found:
+        return
+    told = "; ".join(
+        f"column {FIELD_OF_RULE[rule]!r}: {rule}: {count:,} offending row{'s' * (count > 1)}"
+        for rule, count in found.items()
+    )
+    example = frame.where(_broken()).limit(1).select(*map(_shortened, frame.columns)).collect()
+    shown = f"; one of them: {example[0].asDict()}" if example else ""
+    raise InvalidArgument(f"{told}; nothing was published{shown}")
+
+
+def _shortened(name: str) -> Column:
+    text = F.col(name).cast("string")
+    return (
+        F.when(F.length(text) > 80, F.concat(F.left(text, F.lit(77)), F.lit("...")))
+        .otherwise(text)
+        .alias(name)
+    )
+
+
+def _publish_id(idempotency_id: tuple[str, int]) -> str:
+    valid = isinstance(idempotency_id, tuple) and len(idempotency_id) == 2
+    if valid:
+        application, version = idempotency_id
+        valid = isinstance(application, str) and 0 < len(application.encode()) <= 256
+        valid = valid and type(version) is int and 0 <= version < 2**63
+    if not valid:
+        raise InvalidArgument(
+            f"idempotency_id: {idempotency_id!r} is not one; (application id, version) is "
+            "accepted: a text of 1 to 256 bytes and a whole number from 0"
+        )
+    return f"{application}:{version}"
+
+
+def _publish_time(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]) -> datetime:
+    """Return when an idempotent publish was made, now or by an earlier attempt.
+
+    Delta skips a version that is not above the application's last one without a word. If that was
+    not this very publish, the messages are nowhere, and the caller must know.
+    """
+    commit = messages.published_as(publish_id)
+    if commit is None or commit.publish_time is None:
+        application, version = idempotency_id
+        raise FailedPrecondition(
+            f"idempotency_id: version {version} of {application!r} is not above the last version "
+            "that was published, and the topic's history (8 days) does not show it either; "
+            "nothing was published: use a higher version, or another application id"
+        )
+    return commit.publish_time

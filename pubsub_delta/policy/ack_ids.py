@@ -1,0 +1,48 @@
+"""Ack ids: opaque text that names one delivery of one message.
+
+An ack id reads ``{subscription uid}.{lease}.{position}.{check}``. The check is a CRC-32 of what
+stands before it, so that a truncated or mistyped id is noticed and never means another message.
+It is no signature: whoever may write the tables may also forge an id.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import dataclass
+
+_FORM = re.compile(r"([0-9a-f]{32})\.([0-9]{1,18})\.([0-9]{1,18})\.([0-9]{1,10})")
+
+
+@dataclass(frozen=True)
+class AckId:
+    """The parts of an ack id."""
+
+    subscription_uid: str
+    lease_id: int
+    position: int
+
+    def __str__(self) -> str:
+        named = f"{prefix(self.subscription_uid, self.lease_id)}{self.position}"
+        return f"{named}.{zlib.crc32(named.encode())}"
+
+
+def prefix(subscription_uid: str, lease_id: int) -> str:
+    """Return what all ack ids of one lease begin with."""
+    return f"{subscription_uid}.{lease_id}."
+
+
+def parse_ack_id(text: object) -> AckId | None:
+    """Read an ack id; None where the text is not exactly one.
+
+    >>> ack_id = AckId("0" * 32, 7, 42)
+    >>> parse_ack_id(str(ack_id)) == ack_id
+    True
+    >>> parse_ack_id(str(ack_id)[:-1]) is None
+    True
+    """
+    match = _FORM.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        return None
+    ack_id = AckId(match[1], int(match[2]), int(match[3]))
+    return ack_id if str(ack_id) == text else None

@@ -1,0 +1,124 @@
+"""Which messages may be published (Pub/Sub: PubsubMessage and its quotas).
+
+The same rules stand once more as Spark columns in ``tables.columns``; one table of cases in the
+tests holds the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.resources import Message
+
+MAX_MESSAGE_BYTES = 10_000_000
+"""Of data, attributes and ordering key together."""
+MAX_ATTRIBUTES = 100
+MAX_KEY_BYTES = 256
+MAX_VALUE_BYTES = 1024
+MAX_ORDERING_KEY_BYTES = 1024
+RESERVED_PREFIX = "goog"
+
+EMPTY = "data or at least one attribute is required"
+TOO_LARGE = f"at most {MAX_MESSAGE_BYTES:,} bytes of data, attributes and ordering key together"
+TOO_MANY_ATTRIBUTES = f"at most {MAX_ATTRIBUTES} attributes"
+BAD_KEY = f"an attribute key is 1 to {MAX_KEY_BYTES} bytes and does not start with 'goog'"
+BAD_VALUE = f"an attribute value is a string of at most {MAX_VALUE_BYTES} bytes"
+BAD_ORDERING_KEY = f"an ordering key is at most {MAX_ORDERING_KEY_BYTES} bytes"
+
+FIELD_OF_RULE = {
+    EMPTY: "data",
+    TOO_LARGE: "data",
+    TOO_MANY_ATTRIBUTES: "attributes",
+    BAD_KEY: "attributes",
+    BAD_VALUE: "attributes",
+    BAD_ORDERING_KEY: "ordering_key",
+}
+"""Every rule, in the order in which they are checked, with the field that it is about."""
+
+
+def broken_rule(message: Message) -> str | None:
+    """Return the first rule that a message breaks, or None.
+
+    >>> broken_rule(Message(b"", {})) == EMPTY
+    True
+    """
+    size = len(message.data) + _bytes(message.ordering_key)
+    size += sum(_bytes(key) + _bytes(value) for key, value in message.attributes.items())
+    checks = {
+        EMPTY: bool(message.data) or bool(message.attributes),
+        TOO_LARGE: size <= MAX_MESSAGE_BYTES,
+        TOO_MANY_ATTRIBUTES: len(message.attributes) <= MAX_ATTRIBUTES,
+        BAD_KEY: all(
+            1 <= _bytes(key) <= MAX_KEY_BYTES and not key.startswith(RESERVED_PREFIX)
+            for key in message.attributes
+        ),
+        BAD_VALUE: all(_bytes(value) <= MAX_VALUE_BYTES for value in message.attributes.values()),
+        BAD_ORDERING_KEY: _bytes(message.ordering_key) <= MAX_ORDERING_KEY_BYTES,
+    }
+    return next((rule for rule, kept in checks.items() if not kept), None)
+
+
+def as_message(value: object, index: int) -> Message:
+    """Take a Message, bytes or text (as UTF-8); InvalidArgument for anything else or a broken rule.
+
+    ``index`` is the place in the request, counted from 0, for the error.
+    """
+    if isinstance(value, str):
+        value = Message(_utf8(value, f"messages[{index}].data"))
+    elif isinstance(value, (bytes, bytearray, memoryview)):
+        value = Message(bytes(value))
+    if not isinstance(value, Message):
+        raise InvalidArgument(
+            f"messages[{index}]: {_shown(value)} is a {type(value).__name__}; "
+            "a Message, bytes or str is accepted"
+        )
+    _check_types(value, index)
+    rule = broken_rule(value)
+    if rule is not None:
+        raise InvalidArgument(f"messages[{index}]: {_shown(value)}: {rule}; nothing was published")
+    return value
+
+
+def _check_types(message: Message, index: int) -> None:
+    if not isinstance(message.data, (bytes, bytearray)):
+        raise InvalidArgument(
+            f"messages[{index}].data: {_shown(message.data)} is a {type(message.data).__name__}; "
+            "bytes are accepted"
+        )
+    if not isinstance(message.attributes, Mapping):
+        raise InvalidArgument(
+            f"messages[{index}].attributes: {_shown(message.attributes)} is not a mapping; "
+            "strings by string are accepted"
+        )
+    for key, value in message.attributes.items():
+        if not isinstance(key, str) or not isinstance(value, str):
+            raise InvalidArgument(
+                f"messages[{index}].attributes: {_shown({key: value})}: keys and values are strings"
+            )
+        _utf8(key, f"messages[{index}].attributes")
+        _utf8(value, f"messages[{index}].attributes")
+    if not isinstance(message.ordering_key, str):
+        raise InvalidArgument(
+            f"messages[{index}].ordering_key: {_shown(message.ordering_key)} is not a string"
+        )
+    _utf8(message.ordering_key, f"messages[{index}].ordering_key")
+
+
+def _utf8(text: str, field: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgument(
+            f"{field}: {_shown(text)} cannot be written as UTF-8 ({error.reason}); "
+            "text without lone surrogates is accepted"
+        ) from None
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else f"{text[:117]}..."

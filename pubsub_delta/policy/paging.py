@@ -1,0 +1,49 @@
+"""Page tokens of listings: opaque text that names the last resource of the page before."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.resources import Page
+
+_MARK = b"after:"
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=_Named)
+
+
+def page(items: Sequence[N], page_size: int | None, page_token: str | None) -> Page[N]:
+    """Return the page that follows a token, ordered by name; no size means all that is left."""
+    whole = isinstance(page_size, int) and not isinstance(page_size, bool)
+    if page_size is not None and (not whole or page_size < 1):
+        raise InvalidArgument(f"page_size: {page_size!r} is out of range; 1 or more, or None")
+    after = _read(page_token) if page_token else ""
+    rest = sorted((item for item in items if item.name > after), key=lambda item: item.name)
+    shown = rest[:page_size]
+    return Page(shown, _write(shown[-1].name) if len(shown) < len(rest) else "")
+
+
+def _write(name: str) -> str:
+    return base64.urlsafe_b64encode(_MARK + name.encode()).decode()
+
+
+def _read(token: str) -> str:
+    try:
+        text = base64.b64decode(token.encode(), altchars=b"-_", validate=True)
+        if text.startswith(_MARK):
+            return text[len(_MARK) :].decode()
+    except (AttributeError, UnicodeError, binascii.Error):
+        pass
+    raise InvalidArgument(
+        f"page_token: {token!r} is no page token; "
+        "pass the next_page_token of the page before, or None for the first page"
+    )

@@ -1,0 +1,158 @@
+"""The values that users hold: messages, topics, subscriptions, and the results of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import TypeVar, overload
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Message:
+    """What a publisher gives: data, or at least one attribute, and perhaps an ordering key."""
+
+    data: bytes = b""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    ordering_key: str = ""
+
+
+@dataclass(frozen=True)
+class ReceivedMessage:
+    """One delivery of a message to a subscription.
+
+    ``message_id`` stays the same however often the message is delivered, ``ack_id`` is new each
+    time. ``delivery_attempt`` is None while the subscription has no dead-letter policy.
+    """
+
+    ack_id: str
+    message_id: str
+    publish_time: datetime
+    data: bytes
+    attributes: Mapping[str, str]
+    ordering_key: str
+    delivery_attempt: int | None
+
+    @property
+    def message(self) -> Message:
+        """The message as it was published."""
+        return Message(self.data, self.attributes, self.ordering_key)
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A named log of messages. ``uid`` tells it from an earlier topic of the same name."""
+
+    name: str
+    labels: Mapping[str, str]
+    create_time: datetime
+    uid: str
+
+
+@dataclass(frozen=True)
+class Subscription:
+    """A named reader of a topic, with its own acknowledgement of every message.
+
+    ``topic`` is ``_deleted-topic_`` once the topic is gone. ``message_retention_duration`` is how
+    long an unacknowledged message stays available after it was published.
+    """
+
+    name: str
+    topic: str
+    ack_deadline_seconds: int
+    message_retention_duration: timedelta
+    labels: Mapping[str, str]
+    detached: bool
+    create_time: datetime
+    uid: str
+
+
+class Page(list[T]):
+    """One page of a listing, ordered by name; ``next_page_token`` is empty on the last page."""
+
+    def __init__(self, items: Iterable[T] = (), next_page_token: str = "") -> None:
+        super().__init__(items)
+        self.next_page_token = next_page_token
+
+
+class Ids(Sequence[str]):
+    """A sequence of message or ack ids that are written out only when they are looked at.
+
+    A call can be about ten million messages; its result then still takes no room.
+
+    >>> ids = Ids(3, lambda: (str(n) for n in range(7, 10)))
+    >>> len(ids), ids[-1], "8" in ids, ids == ["7", "8", "9"]
+    (3, '9', True, True)
+    """
+
+    def __init__(self, count: int, make: Callable[[], Iterable[str]]) -> None:
+        self._count = count
+        self._make = make
+
+    @classmethod
+    def of(cls, ids: Iterable[str]) -> Ids:
+        """Hold ids that are already written out."""
+        known = tuple(ids)
+        return cls(len(known), lambda: known)
+
+    @classmethod
+    def chain(cls, parts: Iterable[Ids]) -> Ids:
+        """Hold one sequence after another."""
+        held = tuple(parts)
+        return cls(sum(map(len, held)), lambda: (id_ for part in held for id_ in part))
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._make())
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return list(self)[index]
+        place = index + self._count if index < 0 else index
+        if not 0 <= place < self._count:
+            raise IndexError(f"index {index} of {self._count} ids")
+        return next(islice(self, place, None))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Sequence) and not isinstance(other, (str, bytes)):
+            return len(self) == len(other) and all(
+                mine == theirs for mine, theirs in zip(self, other, strict=True)
+            )
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, islice(self, 3)))
+        return f"Ids([{shown}{', …' if self._count > 3 else ''}], count={self._count})"
+
+
+@dataclass(frozen=True)
+class AckResult:
+    """The outcome of each ack id of a call, given once however often the id stood in it.
+
+    ``success``: the lease was live, or the message was already acknowledged. ``expired``: the
+    lease was over. ``invalid``: not an ack id of this subscription.
+    """
+
+    success: Ids
+    expired: Ids
+    invalid: Ids
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of ids by outcome, as Pub/Sub's ``response_code`` label names them."""
+        return {
+            "success": len(self.success),
+            "expired": len(self.expired),
+            "invalid": len(self.invalid),
+        }

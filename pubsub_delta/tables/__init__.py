@@ -1,0 +1,1 @@
+"""How it is kept: Delta tables in, DataFrames and policy's values out."""

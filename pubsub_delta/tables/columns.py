@@ -1,0 +1,116 @@
+"""Policy's rules as Spark columns, for whole DataFrames at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from pubsub_delta.clock import to_micros
+from pubsub_delta.policy import ack_ids
+from pubsub_delta.policy import messages as rules
+
+UNROLLED_ATTRIBUTES = 6
+"""How many attributes ``surely_valid`` looks into; beyond 12 the JVM gives up compiling it."""
+
+
+def instant(time: datetime) -> Column:
+    """Return a time as a TIMESTAMP, whatever the session's time zone."""
+    return F.timestamp_micros(F.lit(to_micros(time)))
+
+
+def published_between(earliest: datetime | None, latest: datetime | None) -> Column:
+    """Tell whether a message may have been published between two times, both included.
+
+    It names the partition column too, so that whole days and then whole files are skipped.
+    """
+    wanted = F.lit(True)
+    if earliest is not None:
+        day = F.lit(earliest.date())
+        wanted &= (F.col("publish_date") >= day) & (F.col("publish_time") >= instant(earliest))
+    if latest is not None:
+        day = F.lit(latest.date())
+        wanted &= (F.col("publish_date") <= day) & (F.col("publish_time") <= instant(latest))
+    return wanted
+
+
+def ack_id(subscription_uid: str, lease_id: int, position: Column) -> Column:
+    """Write the ack id of each position (the twin of ``str(AckId)``)."""
+    named = F.concat(F.lit(ack_ids.prefix(subscription_uid, lease_id)), position.cast("string"))
+    return F.concat(named, F.lit("."), F.crc32(named.cast("binary")).cast("string"))
+
+
+def named_lease(subscription_uid: str, text: Column) -> tuple[Column, Column]:
+    """Read ack ids as (lease, position), both null where the text is not an id of the subscription.
+
+    The twin of ``parse_ack_id``: an id counts only if writing its parts gives the same text.
+    """
+    parts = F.split(text, r"\.")
+    lease, position = (F.try_element_at(parts, F.lit(i)).try_cast("bigint") for i in (2, 3))
+    named = F.concat(
+        F.lit(f"{subscription_uid}."),
+        lease.cast("string"),
+        F.lit("."),
+        position.cast("string"),
+    )
+    again = F.concat(named, F.lit("."), F.crc32(named.cast("binary")).cast("string"))
+    genuine = (again == text) & (lease >= 0) & (position >= 0)
+    return F.when(genuine, lease), F.when(genuine, position)
+
+
+def violations() -> Mapping[str, Column]:
+    """Return, for each rule of ``policy.messages``, whether a message breaks it."""
+    keys, values = F.map_keys("attributes"), F.map_values("attributes")
+    data_bytes = F.coalesce(F.length("data"), F.lit(0))
+    key_bytes = F.coalesce(F.octet_length("ordering_key"), F.lit(0))
+    count = F.coalesce(F.size("attributes"), F.lit(0))
+    text_bytes = F.aggregate(
+        F.concat(keys, values),
+        F.lit(0).cast("bigint"),
+        lambda total, text: total + F.coalesce(F.octet_length(text), F.lit(0)),
+    )
+    size = data_bytes + key_bytes + F.coalesce(text_bytes, F.lit(0))
+
+    def bad_key(key: Column) -> Column:
+        return ~F.octet_length(key).between(1, rules.MAX_KEY_BYTES) | F.startswith(
+            key, F.lit(rules.RESERVED_PREFIX)
+        )
+
+    def bad_value(value: Column) -> Column:
+        return value.isNull() | (F.octet_length(value) > rules.MAX_VALUE_BYTES)
+
+    broken = {
+        rules.EMPTY: (data_bytes == 0) & (count <= 0),
+        rules.TOO_LARGE: size > rules.MAX_MESSAGE_BYTES,
+        rules.TOO_MANY_ATTRIBUTES: count > rules.MAX_ATTRIBUTES,
+        rules.BAD_KEY: F.exists(keys, bad_key),
+        rules.BAD_VALUE: F.exists(values, bad_value),
+        rules.BAD_ORDERING_KEY: key_bytes > rules.MAX_ORDERING_KEY_BYTES,
+    }
+    return {rule: F.coalesce(wrong, F.lit(False)) for rule, wrong in broken.items()}
+
+
+def surely_valid() -> Column:
+    """Tell quickly whether a message keeps every rule; false may also mean "not sure".
+
+    Higher-order functions cost as much as writing the message does, so the attributes are looked
+    at one by one, and only the first few. The two ways of reading a key are deliberate: Spark
+    computes an expression that occurs twice for every row, also behind a condition that is false.
+    """
+    few_bytes = UNROLLED_ATTRIBUTES * (rules.MAX_KEY_BYTES + rules.MAX_VALUE_BYTES)
+    most_data = rules.MAX_MESSAGE_BYTES - few_bytes - rules.MAX_ORDERING_KEY_BYTES
+    keys, values, count = F.map_keys("attributes"), F.map_values("attributes"), F.size("attributes")
+    sure = F.length("data").between(1, most_data) & (count <= UNROLLED_ATTRIBUTES)
+    sure &= F.col("ordering_key").isNull() | (
+        F.octet_length("ordering_key") <= rules.MAX_ORDERING_KEY_BYTES
+    )
+    for place in range(UNROLLED_ATTRIBUTES):
+        key, same_key = F.get(keys, F.lit(place)), F.try_element_at(keys, F.lit(place + 1))
+        sure &= (count <= place) | (
+            F.octet_length(key).between(1, rules.MAX_KEY_BYTES)
+            & ~F.startswith(same_key, F.lit(rules.RESERVED_PREFIX))
+            & (F.octet_length(F.get(values, F.lit(place))) <= rules.MAX_VALUE_BYTES)
+        )
+    return F.coalesce(sure, F.lit(False))

@@ -1,0 +1,210 @@
+"""The only writer: every change of a table goes through here.
+
+Three things can become of a commit. It landed; it did not (``Conflict``: a concurrent writer was
+faster, and the caller may decide again); or the answer was lost, and any other error leaves it
+open: who must know then looks for the mark that the commit carries.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+from filelock import FileLock
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.types import StructField
+from tenacity import (
+    RetryError,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    wait_random_exponential,
+)
+
+from pubsub_delta.errors import Aborted
+from pubsub_delta.tables.layout import Layout, layout_of
+from pubsub_delta.tables.schemas import TableSchema
+
+T = TypeVar("T")
+
+ATTEMPTS = 25
+"""How often a change is decided anew before it is given up as Aborted."""
+
+_CONFLICTS = re.compile(
+    r"DELTA_CONCURRENT_|DELTA_METADATA_CHANGED|DELTA_PROTOCOL_CHANGED"
+    r"|Concurrent(?:Append|DeleteRead|DeleteDelete|Transaction|Write|Modification)Exception"
+    r"|MetadataChangedException|ProtocolChangedException"
+)
+_MISSING = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND")
+
+
+class Conflict(Exception):
+    """A concurrent writer was faster. Nothing was written."""
+
+
+class Commits:
+    """Writes to the tables of one store."""
+
+    def __init__(self, spark: SparkSession, layout: Layout) -> None:
+        self._spark = spark
+        self._layout = layout
+
+    def create_table(self, table: str, schema: TableSchema) -> None:
+        """Create a table unless it exists."""
+        if self._layout.in_catalog:
+            self._run(f"CREATE SCHEMA IF NOT EXISTS {self._layout.schema}")
+        columns = ", ".join(_column(column, schema) for column in schema.columns)
+        properties = ", ".join(f"'{k}' = '{v}'" for k, v in schema.properties.items())
+        partitioned = f"PARTITIONED BY ({', '.join(schema.partitioned_by)}) "
+        with self._locked(table):
+            self._run(
+                f"CREATE TABLE IF NOT EXISTS {table} ({columns}) USING DELTA "
+                f"{partitioned if schema.partitioned_by else ''}TBLPROPERTIES ({properties})"
+            )
+
+    def append(
+        self,
+        table: str,
+        rows: DataFrame,
+        *,
+        user_metadata: Mapping[str, object],
+        transaction: tuple[str, int] | None = None,
+    ) -> None:
+        """Append rows in one commit; a transaction that has landed before is skipped by Delta."""
+        writer = rows.write.format("delta").mode("append")
+        writer = writer.option("userMetadata", json.dumps(dict(user_metadata)))
+        if transaction is not None:
+            application, version = transaction
+            writer = writer.option("txnAppId", application).option("txnVersion", version)
+        with self._locked(table), _telling_conflicts():
+            if self._layout.in_catalog:
+                writer.saveAsTable(table)
+            else:
+                writer.save(table.removeprefix("delta.`").removesuffix("`").replace("``", "`"))
+
+    def merge(self, table: str, rows: pa.Table, clauses: str) -> int:
+        """MERGE INTO a table (as ``old``) the rows (as ``new``); return how many rows changed."""
+        source = self._spark.createDataFrame(rows)
+        with self._locked(table):
+            counts = self._run(
+                f"MERGE INTO {table} AS old USING {{new_rows}} AS new {clauses}", new_rows=source
+            )
+        return int(counts["num_affected_rows"])
+
+    def delete(self, table: str, uid: str) -> int:
+        """DELETE the row with a uid; return how many rows there were."""
+        with self._locked(table):
+            counts = self._run(f"DELETE FROM {table} WHERE uid = '{_plain(uid)}'")
+        return int(counts["num_affected_rows"])
+
+    def _run(self, sql: str, **frames: DataFrame) -> Row:
+        with _telling_conflicts():
+            rows = self._spark.sql(sql, **frames).collect()
+        return rows[0] if rows else Row()
+
+    @contextmanager
+    def _locked(self, table: str) -> Iterator[None]:
+        """Keep other processes of this machine out while a table on a local disk is written.
+
+        Delta's log store for local files checks that a version is free and then renames: two
+        processes can both succeed. Every other store has an atomic put of its own.
+        """
+        if self._local_directory is None:
+            yield
+            return
+        locks = Path(self._local_directory) / "_locks"
+        locks.mkdir(parents=True, exist_ok=True)
+        name = "-".join(table.rstrip("`").split("/")[-2:])
+        with FileLock(locks / f"{name}.lock", is_singleton=False):
+            yield
+
+    @cached_property
+    def _local_directory(self) -> str | None:
+        if not self._layout.in_catalog:
+            return self._layout.local_directory()
+        described = self._spark.sql(f"DESCRIBE SCHEMA {self._layout.schema}").collect()
+        location = next((row[1] for row in described if row[0] == "Location"), "")
+        return layout_of(location).local_directory() if location else None
+
+
+def is_missing(error: BaseException) -> bool:
+    """Tell whether an error means that a table does not exist."""
+    if not isinstance(error, AnalysisException):
+        return False
+    condition = error.getCondition() or ""
+    return condition in _MISSING or "NOT_FOUND" in condition or "DOES_NOT_EXIST" in condition
+
+
+def repeat_on_conflict(attempt: Callable[[], T], what: str) -> T:
+    """Call a function until no concurrent writer is faster; Aborted after too many tries."""
+    retrying = Retrying(
+        retry=retry_if_exception_type(Conflict),
+        wait=wait_random_exponential(multiplier=0.05, max=2),
+        stop=stop_after_attempt(ATTEMPTS),
+    )
+    try:
+        return retrying(attempt)
+    except RetryError:
+        raise Aborted(
+            f"{what}: concurrent writers were faster {ATTEMPTS} times; "
+            "nothing was written, and trying again is safe"
+        ) from None
+
+
+class _Expected(threading.local):
+    """Whether this thread is doing something whose failure is part of the work."""
+
+    now = False
+
+
+_expected = _Expected()
+for _name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+    # PySpark prints every error as a page of JSON before anyone can handle it.
+    logging.getLogger(_name).addFilter(lambda _: not _expected.now)
+
+
+@contextmanager
+def expected_errors() -> Iterator[None]:
+    """Keep PySpark from printing the errors of this thread: the caller handles them."""
+    before, _expected.now = _expected.now, True
+    try:
+        yield
+    finally:
+        _expected.now = before
+
+
+@contextmanager
+def _telling_conflicts() -> Iterator[None]:
+    try:
+        with expected_errors():
+            yield
+    except Exception as error:
+        if _CONFLICTS.search(_condition(error) or str(error)[:2000]):
+            raise Conflict(str(error).splitlines()[0]) from error
+        raise
+
+
+def _condition(error: Exception) -> str | None:
+    get = getattr(error, "getCondition", None)
+    return get() if get is not None else None
+
+
+def _column(column: StructField, schema: TableSchema) -> str:
+    text = f"{column.name} {column.dataType.simpleString()}"
+    rule = schema.generated.get(column.name)
+    return f"{text} GENERATED ALWAYS AS ({rule})" if rule else text
+
+
+def _plain(uid: str) -> str:
+    if not re.fullmatch(r"[0-9a-f]{32}", uid):
+        raise ValueError(f"not a uid: {uid!r}")
+    return uid

@@ -1,0 +1,95 @@
+"""Where every table of a store lives, and how it is named in SQL."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from pubsub_delta.errors import InvalidArgument
+
+_SCHEMA = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?")
+_URL = re.compile(r"[a-z][a-z0-9+.\-]*:/+[^/].*")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The tables under one root, each as an identifier that may stand in SQL.
+
+    ``base`` is a directory without a slash at its end, or a catalog schema; ``in_catalog`` tells.
+
+    >>> layout_of("/data/pubsub").messages("0" * 4)
+    'delta.`/data/pubsub/messages/0000`'
+    >>> layout_of("main.pubsub").messages("0" * 4)
+    '`main`.`pubsub`.`messages_0000`'
+    """
+
+    base: str
+    in_catalog: bool
+
+    @property
+    def topics(self) -> str:
+        """The registry of topics."""
+        return self._table("topics")
+
+    @property
+    def subscriptions(self) -> str:
+        """The registry of subscriptions."""
+        return self._table("subscriptions")
+
+    def messages(self, topic_uid: str) -> str:
+        """The messages of a topic."""
+        return self._table("messages", topic_uid)
+
+    def ack_state(self, subscription_uid: str) -> str:
+        """The acknowledgement state of a subscription."""
+        return self._table("ack_state", subscription_uid)
+
+    @property
+    def schema(self) -> str:
+        """The catalog schema as an identifier."""
+        return ".".join(map(_quoted, self.base.split(".")))
+
+    def local_directory(self) -> str | None:
+        """The root on the local file system, or None where it is elsewhere."""
+        if self.in_catalog:
+            return None
+        parts = urlsplit(self.base) if _URL.fullmatch(self.base) else None
+        if parts is None:
+            return self.base
+        return parts.path if parts.scheme == "file" else None
+
+    def _table(self, *parts: str) -> str:
+        if self.in_catalog:
+            return f"{self.schema}.{_quoted('_'.join(parts))}"
+        return f"delta.{_quoted('/'.join((self.base, *parts)))}"
+
+
+def layout_of(root: str) -> Layout:
+    """Read a store's root: a directory, its URL, or ``schema`` or ``catalog.schema``.
+
+    A relative directory has a slash in it (``./pubsub``) and is made absolute. InvalidArgument
+    where the root is none of these.
+    """
+    if isinstance(root, os.PathLike):
+        root = os.path.abspath(root)
+    if not isinstance(root, str) or "\0" in root or not root.strip():
+        raise InvalidArgument(f"root: {root!r} is not a root; {_ACCEPTED}")
+    if _URL.fullmatch(root):
+        return Layout(root.rstrip("/"), in_catalog=False)
+    if _SCHEMA.fullmatch(root):
+        return Layout(root, in_catalog=True)
+    if "/" in root and ":" not in root.split("/")[0]:
+        return Layout(os.path.abspath(root), in_catalog=False)
+    raise InvalidArgument(f"root: {root!r} is not a root; {_ACCEPTED}")
+
+
+_ACCEPTED = (
+    "a directory (/data/pubsub, ./pubsub), a URL (s3a://bucket/pubsub, file:/data/pubsub) "
+    "or a catalog schema (pubsub, main.pubsub) is accepted"
+)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,239 @@
+"""The messages of one topic: append, find what is new, read by position."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from pubsub_delta.clock import from_micros, to_micros
+from pubsub_delta.policy.ack_state import Absorbed
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables.bitmaps import fold, holding
+from pubsub_delta.tables.columns import instant, published_between
+from pubsub_delta.tables.commits import Commits
+from pubsub_delta.tables.schemas import MESSAGE_COLUMNS, MESSAGES
+
+_FIRST_LOOK = 20
+"""Commits asked for when looking for what is new; most consumers are not further behind."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit of a topic, as the table's history tells it.
+
+    ``publish_time`` and ``publish_id`` are None where the commit is not a publish. A commit
+    ``moves_messages`` if it may have rewritten files, so that rows no longer stand where they did.
+    """
+
+    version: int
+    publish_time: datetime | None
+    publish_id: str | None
+    message_count: int
+    adds_messages: bool
+    moves_messages: bool
+
+
+class Messages:
+    """The messages table of one topic."""
+
+    def __init__(self, spark: SparkSession, table: str, commits: Commits) -> None:
+        self._spark = spark
+        self._table = table
+        self._commits = commits
+
+    def create(self) -> None:
+        """Create the empty table."""
+        self._commits.create_table(self._table, MESSAGES)
+
+    def append(
+        self,
+        messages: DataFrame,
+        publish_time: datetime,
+        publish_id: str,
+        idempotency_id: tuple[str, int] | None,
+    ) -> None:
+        """Append messages (data, attributes, ordering_key) in one commit, stamped and marked."""
+        stamped = messages.withColumn("publish_time", instant(publish_time))
+        given = [name for name in MESSAGES.columns.names if name not in MESSAGES.generated]
+        self._commits.append(
+            self._table,
+            stamped.select(*given),
+            user_metadata={"publish_time": to_micros(publish_time), "publish_id": publish_id},
+            transaction=idempotency_id,
+        )
+
+    def version(self) -> int:
+        """Return the version of the last commit."""
+        return self._history(1)[0].version
+
+    def commits_after(self, version: int) -> tuple[list[Commit], bool]:
+        """Return the commits after a version, the newest first, and whether they are all known.
+
+        The history of a table is forgotten after a week; a subscription may have slept for longer.
+        """
+        seen = self._history(_FIRST_LOOK)
+        behind = seen[0].version - version
+        if behind > len(seen):
+            seen = self._history(behind)
+        new = [commit for commit in seen if commit.version > version]
+        return new, len(new) == max(behind, 0)
+
+    def published_as(self, publish_id: str) -> Commit | None:
+        """Return the commit that carries a publish id, or None."""
+        return next((c for c in self._history() if c.publish_id == publish_id), None)
+
+    def absorb(self, after_version: int, commits: list[Commit], known: bool) -> list[Absorbed]:
+        """Find the messages that the given commits, all those after a version, have added.
+
+        Where they are publishes and nothing else, the positions follow from the files that they
+        wrote, and no column of a message is read but the time that lets other files be skipped.
+        """
+        adding = [commit for commit in commits if commit.adds_messages]
+        if not adding and known:
+            return []
+        stamps = [commit.publish_time for commit in adding if commit.publish_time is not None]
+        within = F.lit(True)
+        if known and len(stamps) == len(adding):
+            within = published_between(min(stamps), max(stamps))
+            if not any(commit.moves_messages for commit in commits):
+                appended = self._appended(adding, within)
+                if appended is not None:
+                    return appended
+        rows = self._positioned().where(
+            within & (F.col("version") > after_version) & (F.col("version") <= commits[0].version)
+        )
+        return list(_absorbed(rows))
+
+    def _appended(self, publishes: list[Commit], within: Column) -> list[Absorbed] | None:
+        """Find the positions of publishes by their files, whose rows are numbered from a base.
+
+        None where the rows found are not as many as were written: a file was rewritten since.
+        """
+        files = self._spark.table(self._table).where(within)
+        counted = (
+            files.select(
+                F.col("_metadata.default_row_commit_version").alias("version"),
+                F.col("_metadata.base_row_id").alias("base"),
+            )
+            .groupBy("version", "base")
+            .count()
+        )
+        found: dict[int, list[Positions]] = {}
+        for row in counted.collect():
+            part = Positions.between(row["base"], row["base"] + row["count"] - 1)
+            found.setdefault(row["version"], []).append(part)
+        absorbed = []
+        for commit in publishes:
+            positions = Positions.union(found.get(commit.version, []))
+            if len(positions) != commit.message_count or commit.publish_time is None:
+                return None
+            absorbed.append(Absorbed(positions, commit.publish_time, commit.publish_time))
+        return absorbed
+
+    def before(self, oldest: datetime, since: datetime) -> tuple[Positions, datetime | None]:
+        """Return the positions published in [since, oldest), and the earliest time from then on."""
+        rows = self._positioned().where(published_between(since, None))
+        too_old = rows.where(F.col("publish_time") < instant(oldest))
+        gone = fold(too_old.select(F.lit(0).cast("bigint").alias("key"), "position"))
+        kept = rows.where(F.col("publish_time") >= instant(oldest))
+        earliest = kept.agg(F.unix_micros(F.min("publish_time"))).collect()[0][0]
+        return gone.get(0, Positions()), None if earliest is None else from_micros(earliest)
+
+    def read(
+        self, positions: Positions, earliest: datetime, latest: datetime, version: int
+    ) -> DataFrame:
+        """Return messages (position, and the columns of a message) as they stand at a version.
+
+        The DataFrame is lazy and pinned: evaluating it twice, or after an OPTIMIZE, gives the
+        same rows.
+        """
+        rows = self._spark.sql(
+            f"SELECT *, _metadata.row_id AS position FROM {self._table} VERSION AS OF {version:d}"
+        )
+        within = rows.where(published_between(earliest, latest))
+        return holding(within.select("position", *MESSAGE_COLUMNS), positions)
+
+    def everything(self) -> DataFrame:
+        """Return all stored messages: message_id and the columns of a message."""
+        position = F.col("_metadata.row_id").cast("string")
+        return self._spark.table(self._table).select(position.alias("message_id"), *MESSAGE_COLUMNS)
+
+    def positions_of(self, commit: Commit) -> Positions:
+        """Return the positions that a publish was given."""
+        parts = self.absorb(commit.version - 1, [commit], known=True)
+        return Positions.union(part.positions for part in parts)
+
+    def count(self) -> int:
+        """Return how many messages are stored."""
+        return self._spark.table(self._table).count()
+
+    def _positioned(self) -> DataFrame:
+        return self._spark.table(self._table).select(
+            "publish_date",
+            "publish_time",
+            F.col("_metadata.row_id").alias("position"),
+            F.col("_metadata.row_commit_version").alias("version"),
+        )
+
+    def _history(self, limit: int | None = None) -> list[Commit]:
+        bound = f" LIMIT {limit:d}" if limit else ""
+        frame = self._spark.sql(f"DESCRIBE HISTORY {self._table}{bound}")
+        chosen = frame.select("version", "operation", "operationMetrics", "userMetadata")
+        return [_commit(row) for row in chosen.collect()]
+
+
+def _absorbed(rows: DataFrame) -> Iterator[Absorbed]:
+    """Count rows by commit; the positions of one commit are contiguous but for deleted rows."""
+    summary = rows.groupBy("version").agg(
+        F.min("position").alias("first"),
+        F.max("position").alias("last"),
+        F.count("*").alias("count"),
+        F.unix_micros(F.min("publish_time")).alias("earliest"),
+        F.unix_micros(F.max("publish_time")).alias("latest"),
+    )
+    counted = summary.collect()
+    torn = [row["version"] for row in counted if row["last"] - row["first"] + 1 != row["count"]]
+    folded = {}
+    if torn:
+        folded = fold(rows.where(F.col("version").isin(torn)).withColumnRenamed("version", "key"))
+    for row in counted:
+        version = row["version"]
+        yield Absorbed(
+            folded[version] if version in folded else Positions.between(row["first"], row["last"]),
+            from_micros(row["earliest"]),
+            from_micros(row["latest"]),
+        )
+
+
+_PUBLISH = "WRITE"
+_LEAVES_ROWS = frozenset({"CREATE TABLE", "VACUUM START", "VACUUM END"})
+_ADDS_NONE = frozenset({*_LEAVES_ROWS, "OPTIMIZE", "DELETE"})
+"""Delta's names of operations that add no message; an unknown one is taken to add some."""
+
+
+def _commit(row: Row) -> Commit:
+    mark = _mark(row["userMetadata"])
+    metrics: dict[str, str] = row["operationMetrics"] or {}
+    stamp = mark.get("publish_time")
+    return Commit(
+        version=row["version"],
+        publish_time=from_micros(stamp) if isinstance(stamp, int) else None,
+        publish_id=mark.get("publish_id"),
+        message_count=int(metrics.get("numOutputRows", 0)),
+        adds_messages=row["operation"] not in _ADDS_NONE,
+        moves_messages=row["operation"] not in {_PUBLISH, *_LEAVES_ROWS},
+    )
+
+
+def _mark(user_metadata: str | None) -> dict[str, Any]:
+    try:
+        mark = json.loads(user_metadata or "{}")
+    except ValueError:
+        return {}
+    return mark if isinstance(mark, dict) else {}

@@ -1,0 +1,136 @@
+"""Every table's columns and properties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+LABELS = MapType(StringType(), StringType())
+
+
+def _struct(**columns: DataType) -> StructType:
+    return StructType([StructField(name, type_) for name, type_ in columns.items()])
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """What CREATE TABLE needs to know."""
+
+    columns: StructType
+    properties: dict[str, str]
+    partitioned_by: tuple[str, ...] = ()
+    generated: dict[str, str] = field(default_factory=dict)
+
+
+MESSAGE_COLUMNS = ("publish_time", "data", "attributes", "ordering_key")
+"""The columns of a message that its readers see, in their order."""
+
+EMPTY_BATCH = _struct(
+    ack_id=StringType(),
+    message_id=StringType(),
+    publish_time=TimestampType(),
+    data=BinaryType(),
+    attributes=MapType(StringType(), StringType()),
+    ordering_key=StringType(),
+    delivery_attempt=IntegerType(),
+)
+"""The columns of a pulled batch, for one without messages."""
+
+_KEEP_A_WEEK_AND_A_DAY = {
+    # Snapshots live for at most 7 days; what they and open batches read must outlive them.
+    "delta.logRetentionDuration": "interval 8 days",
+    "delta.deletedFileRetentionDuration": "interval 8 days",
+}
+
+MESSAGES = TableSchema(
+    columns=_struct(
+        publish_date=DateType(),
+        publish_time=TimestampType(),
+        ordering_key=StringType(),
+        attributes=MapType(StringType(), StringType()),
+        data=BinaryType(),
+    ),
+    partitioned_by=("publish_date",),
+    # The day in UTC whatever the session's time zone: CAST(publish_time AS DATE) would put the
+    # same message on different days for writers and readers in different zones.
+    generated={
+        "publish_date": "date_add(DATE'1970-01-01', "
+        "CAST(floor(unix_timestamp(publish_time) / 86400) AS INT))"
+    },
+    properties={
+        "delta.enableRowTracking": "true",  # row ids are the message positions
+        "delta.enableInCommitTimestamps": "true",
+        "delta.enableDeletionVectors": "true",
+        "delta.dataSkippingStatsColumns": "publish_time",  # none on payload
+        "delta.checkpointInterval": "100",
+        **_KEEP_A_WEEK_AND_A_DAY,
+    },
+)
+
+SPAN = _struct(
+    state=StringType(),
+    lease_id=LongType(),
+    until=TimestampType(),
+    message_count=LongType(),
+    publish_time_min=TimestampType(),
+    publish_time_max=TimestampType(),
+    positions=BinaryType(),
+)
+
+_SMALL_AND_HOT = {
+    # One row that every commit rewrites: a deletion vector would only be one more file to read.
+    "delta.enableDeletionVectors": "false",
+    "delta.checkpointInterval": "100",
+    **_KEEP_A_WEEK_AND_A_DAY,
+}
+
+ACK_STATE = TableSchema(
+    columns=_struct(
+        revision=LongType(),
+        recent_commits=ArrayType(StringType()),
+        after_version=LongType(),
+        absorbed_below=LongType(),
+        next_lease_id=LongType(),
+        spans=ArrayType(SPAN),
+    ),
+    properties={"delta.dataSkippingStatsColumns": "revision", **_SMALL_AND_HOT},
+)
+
+TOPICS = TableSchema(
+    columns=_struct(
+        name=StringType(),
+        uid=StringType(),
+        create_time=TimestampType(),
+        labels=LABELS,
+    ),
+    properties={"delta.dataSkippingStatsColumns": "name", **_SMALL_AND_HOT},
+)
+
+SUBSCRIPTIONS = TableSchema(
+    columns=_struct(
+        name=StringType(),
+        uid=StringType(),
+        create_time=TimestampType(),
+        topic=StringType(),
+        topic_uid=StringType(),
+        ack_deadline_seconds=LongType(),
+        message_retention_seconds=LongType(),
+        detached=BooleanType(),
+        labels=LABELS,
+    ),
+    properties={"delta.dataSkippingStatsColumns": "name,topic_uid", **_SMALL_AND_HOT},
+)
