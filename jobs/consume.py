@@ -65,7 +65,7 @@ def consume(
             while max_batches is None or told.commits < max_batches:
                 batch = store.pull(subscription, batch_size)
                 if batch.message_count:
-                    waiting_since = None
+                    waiting_since, left = None, 0
                     write(transformed(batch, query), output)
                     outcome = batch.ack()
                     told.figures["acked"] += len(outcome.success)

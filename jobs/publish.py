@@ -7,6 +7,7 @@ spark-submit --properties-file conf/spark-defaults.conf jobs/publish.py \
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -106,10 +107,8 @@ def require(rows: DataFrame, columns: list[str | None]) -> None:
 
 def create_unless_there(store: PubSub, topic: str) -> None:
     """Create a topic, or take the one that is there."""
-    try:
+    with suppress(AlreadyExists):
         store.create_topic(topic)
-    except AlreadyExists:
-        pass
 
 
 def split(rows: DataFrame, column: str | None) -> list[DataFrame]:

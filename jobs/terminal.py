@@ -3,11 +3,11 @@
 | exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | an unexpected failure; what was committed stays, running again is safe |
+| 1 | an unexpected failure; what was committed stays |
 | 2 | the command line is wrong |
 | 3 | refused: the request breaks a rule, or names what does not exist; running again cannot help |
 | 4 | messages are left that other consumers hold |
-| 75 | try again: concurrent writers were faster too often |
+| 75 | try again: concurrent writers were faster too often, or a commit is in doubt |
 """
 
 from __future__ import annotations
@@ -104,7 +104,10 @@ def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
 
 
 def run(command: Callable[[], int]) -> None:
-    """Run a job and leave with its exit code; an expected error is one line on standard error."""
+    """Run a job and leave with its exit code; an expected error is one line.
+
+    It goes to standard error, which spark-submit joins to its standard output.
+    """
     logging.getLogger("py4j").setLevel(logging.ERROR)
     try:
         code = command()

@@ -17,6 +17,7 @@ from pubsub_delta.names import (
     topic_name,
 )
 from pubsub_delta.operations import acknowledge, administer, measure, publish, pull
+from pubsub_delta.operations.acknowledge import Named
 from pubsub_delta.policy.fields import refuse_topic_retention, refuse_unsupported
 from pubsub_delta.resources import AckResult, Message, Page, Subscription, Topic
 from pubsub_delta.session import check_session
@@ -117,8 +118,8 @@ class PubSub:
         """Create a subscription to what is published to the topic from now on.
 
         ``ack_deadline_seconds``: 10 to 600. ``message_retention_duration``: how long an
-        unacknowledged message is kept, 10 minutes to 7 days. The fields from
-        ``retain_acked_messages`` to ``retry_policy`` are not supported yet: Unimplemented.
+        unacknowledged message is kept, 10 minutes to 7 days. All other fields but ``labels``
+        are not supported yet: Unimplemented unless they say to do without.
         """
         refuse_unsupported(
             {
@@ -242,14 +243,14 @@ class PubSub:
         return measure.metrics(self._tables, name, self._project, self._clock.now())
 
     def _acknowledge(
-        self, name: ResourceName, ack_ids: DataFrame | Iterable[str] | acknowledge.Named
+        self, name: ResourceName, ack_ids: DataFrame | Iterable[str] | Named
     ) -> AckResult:
         return acknowledge.acknowledge(self._tables, name, ack_ids, self._clock.now())
 
     def _modify_ack_deadline(
         self,
         name: ResourceName,
-        ack_ids: DataFrame | Iterable[str] | acknowledge.Named,
+        ack_ids: DataFrame | Iterable[str] | Named,
         seconds: int,
     ) -> AckResult:
         return acknowledge.modify_ack_deadline(

@@ -53,7 +53,7 @@ def parse_duration_within(
 
 
 def format_duration(duration: timedelta) -> str:
-    """Return the shortest text that ``parse_duration`` reads back.
+    """Return a bound of whole seconds as text that ``parse_duration`` reads back.
 
     >>> format_duration(timedelta(days=1, hours=12))
     '1d12h'

@@ -1,14 +1,14 @@
 """Everything that can go wrong, named by Google's canonical codes.
 
 PubSubError
-├── InvalidArgument      INVALID_ARGUMENT     the request itself is wrong; sending it again cannot help
-├── NotFound             NOT_FOUND            the named resource does not exist
-├── AlreadyExists        ALREADY_EXISTS       the name is taken, whatever its configuration
-├── FailedPrecondition   FAILED_PRECONDITION  the resource is not in a state that allows this
-├── Aborted              ABORTED              too many concurrent writers; nothing was written, try again
-├── Unimplemented        UNIMPLEMENTED        part of Pub/Sub that this version does not have yet
-├── DataLoss             DATA_LOSS            stored data is damaged or missing
-└── Unknown              UNKNOWN              a commit may or may not have landed, and it cannot be found out
+├── InvalidArgument     INVALID_ARGUMENT     the request is wrong; sending it again cannot help
+├── NotFound            NOT_FOUND            the named resource does not exist
+├── AlreadyExists       ALREADY_EXISTS       the name is taken, whatever its configuration
+├── FailedPrecondition  FAILED_PRECONDITION  the resource is not in a state that allows this
+├── Aborted             ABORTED              too many concurrent writers; nothing was written
+├── Unimplemented       UNIMPLEMENTED        a part of Pub/Sub that this version does not have
+├── DataLoss            DATA_LOSS            stored data is damaged or missing
+└── Unknown             UNKNOWN              a commit may have landed, and nothing tells whether
 
 Every message says what was wrong, the offending value, and what would be accepted.
 """

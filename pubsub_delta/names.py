@@ -1,4 +1,4 @@
-"""Resource names: ``projects/{project}/{collection}/{id}``, and the short ids that stand for them."""
+"""Resource names: ``projects/{project}/{collection}/{id}``, and short ids that stand for them."""
 
 from __future__ import annotations
 

@@ -78,7 +78,15 @@ def check_session(spark: SparkSession) -> None:
             f"the Spark session has no Delta: spark.sql.extensions is {extensions!r}; "
             f"use local_session(), or start Spark with the package {DELTA_PACKAGE} and {needed}"
         )
-    missing = [key for key in SPEED_SETTINGS if not _is_set(spark, key)]
+    # The defaults to fall back on are those of Spark and Delta.
+    missing = [
+        key
+        for key, default in (
+            ("spark.databricks.delta.snapshotPartitions", "50"),
+            ("spark.sql.maxConcurrentOutputFileWriters", "0"),
+        )
+        if spark.conf.get(key, default) in (default, None)
+    ]
     if missing:
         told = ", ".join(f"{key}={SPEED_SETTINGS[key]}" for key in missing)
         warnings.warn(
@@ -87,7 +95,3 @@ def check_session(spark: SparkSession) -> None:
             SlowSettings,
             stacklevel=3,
         )
-
-
-def _is_set(spark: SparkSession, key: str) -> bool:
-    return spark.conf.get(key, "unset") not in ("unset", "0", None)

@@ -87,7 +87,7 @@ def _read(ack_ids: DataFrame | Iterable[str] | Named, subscription: Subscription
         raise InvalidArgument(f"ack_ids: {ack_ids!r} is a single text; pass a list of ack ids")
     if hasattr(ack_ids, "sparkSession") and hasattr(ack_ids, "schema"):
         return _read_frame(ack_ids, subscription)  # type: ignore[arg-type]
-    texts = list(dict.fromkeys(ack_ids))  # type: ignore[arg-type]
+    texts = list(dict.fromkeys(ack_ids))
     parsed = {text: parse_ack_id(text) for text in texts}
     if not any(parsed.values()):
         shown = repr(texts[0]) if texts else "an empty list"
@@ -117,7 +117,7 @@ def _read_frame(frame: DataFrame, subscription: Subscription) -> Named:
     read = frame.select("ack_id", lease.alias("key"), position.alias("position"))
     found = fold(read.where(F.col("key").isNotNull()))
     wrong = read.where(F.col("key").isNull()).select("ack_id").distinct()
-    malformed = [str(row["ack_id"]) for row in wrong.collect()]
+    malformed = [row["ack_id"] or "" for row in wrong.collect()]
     if not found and not any(parse_ack_id(text) for text in malformed):
         raise InvalidArgument(
             "ack_ids: no ack id in the DataFrame; pass the ack_id of messages that were pulled"

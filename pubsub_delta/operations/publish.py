@@ -15,6 +15,7 @@ from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.policy.messages import FIELD_OF_RULE, as_message
 from pubsub_delta.resources import Ids
 from pubsub_delta.tables.columns import surely_valid, violations
+from pubsub_delta.tables.commits import repeat_on_conflict
 from pubsub_delta.tables.messages import Commit, Messages
 from pubsub_delta.tables.store import Tables
 
@@ -82,10 +83,14 @@ def publish(
         )
     if hasattr(what, "sparkSession") and hasattr(what, "schema"):
         frame = _conformed(what)  # type: ignore[arg-type]
-        _append_checked(messages, frame, now, publish_id, idempotency_id)
+        repeat_on_conflict(
+            lambda: _append_checked(messages, frame, now, publish_id, idempotency_id), "publish"
+        )
     else:
-        rows = _rows_of(tables.spark, what)  # type: ignore[arg-type]
-        messages.append(rows, now, publish_id, idempotency_id)
+        rows = _rows_of(tables.spark, what)
+        repeat_on_conflict(
+            lambda: messages.append(rows, now, publish_id, idempotency_id), "publish"
+        )
     if idempotency_id is not None:
         now = _publish_time(messages, publish_id, idempotency_id)
     return PublishResult(messages, now, publish_id)
@@ -170,10 +175,10 @@ def _append_checked(
     publish_id: str,
     idempotency_id: tuple[str, int] | None,
 ) -> None:
-    """Write and check in one pass: the first suspect message fails the write, which then is nothing.
+    """Write and check in one pass: the first suspect message fails the write, and all of it.
 
-    The quick check suspects messages of many attributes too. If a look at all messages finds
-    that no rule is broken, they are written with the exact check, which costs twice the time.
+    The quick check suspects messages of many attributes, or without data, too. If a look at all
+    messages finds that no rule is broken, they are written again with the exact check.
     """
     for valid in (surely_valid(), ~_broken()):
         try:

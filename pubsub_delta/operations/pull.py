@@ -33,8 +33,7 @@ def pull(
 ) -> Lease | None:
     """Lease up to ``max_messages`` messages, the oldest first; None where none is available.
 
-    Two Spark jobs and one MERGE where nothing else has written to the subscription in between;
-    nothing is written where nothing is available.
+    One MERGE; nothing is written where nothing is available.
     """
     check_max_messages(max_messages)
     subscription, messages = tables.open_subscription(name)

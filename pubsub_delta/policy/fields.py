@@ -54,7 +54,7 @@ def check_labels(labels: Mapping[str, str] | None) -> dict[str, str]:
 
 def check_ack_deadline(seconds: int) -> int:
     """Return a subscription's ack deadline: 10 to 600 seconds, 0 meaning the default of 10."""
-    if seconds == 0 and not isinstance(seconds, bool):
+    if seconds == 0 and type(seconds) is int:
         return DEFAULT_ACK_DEADLINE_SECONDS
     return _whole_seconds(
         seconds, "ack_deadline_seconds", MIN_ACK_DEADLINE_SECONDS, "0 (the default) or "

@@ -55,6 +55,8 @@ class Positions:
     @classmethod
     def from_bytes(cls, data: bytes) -> Positions:
         """Read the portable 64-bit roaring format; ValueError where the bytes are not that."""
+        if not data:
+            raise ValueError("no bytes: not a bitmap")
         return cls(BitMap64.deserialize(bytes(data)))
 
     def to_bytes(self) -> bytes:

@@ -90,26 +90,29 @@ class AckStates:
             state, result = decide(remembered.state)
             if state == remembered.state and self._read(uid).revision == remembered.revision:
                 return result
-            if state != remembered.state and self._swap(uid, remembered, state):
+            if state != remembered.state and self._swap(uid, remembered, state, wait=False):
                 return result
 
         def attempt() -> T:
-            stored = self._read(uid)
-            state, result = decide(stored.state)
-            if state != stored.state and not self._swap(uid, stored, state):
-                raise Conflict("the ack state has moved on")
-            return result
+            # On a local disk the lock lets a slow process have its turn among quick ones.
+            with self._commits.locked(self._table_of(uid)):
+                stored = self._read(uid)
+                state, result = decide(stored.state)
+                if state != stored.state and not self._swap(uid, stored, state):
+                    raise Conflict("the ack state has moved on")
+                return result
 
         return repeat_on_conflict(attempt, f"subscription {uid}")
 
-    def _swap(self, uid: str, stored: Stored, state: AckState) -> bool:
+    def _swap(self, uid: str, stored: Stored, state: AckState, *, wait: bool = True) -> bool:
         """Write the state over the stored one; tell whether that was still the one stored."""
         commit_id = self._new_id()
         recent = (commit_id, *stored.recent_commits)[:REMEMBERED_COMMITS]
         following = Stored(state, stored.revision + 1, recent)
         self._written.pop(uid, None)
         try:
-            landed = self._merge(uid, following, stored.revision)
+            with self._commits.locked(self._table_of(uid), wait=wait):
+                landed = self._merge(uid, following, stored.revision)
         except Conflict:
             return False
         except Exception as error:

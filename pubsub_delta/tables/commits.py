@@ -8,18 +8,18 @@ open: who must know then looks for the mark that the commit carries.
 from __future__ import annotations
 
 import json
-import logging
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from pyspark.errors import AnalysisException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import StructField
 from tenacity import (
@@ -51,12 +51,20 @@ class Conflict(Exception):
     """A concurrent writer was faster. Nothing was written."""
 
 
+class _Held(threading.local):
+    """The tables whose locks this thread holds."""
+
+    def __init__(self) -> None:
+        self.tables: set[str] = set()
+
+
 class Commits:
     """Writes to the tables of one store."""
 
     def __init__(self, spark: SparkSession, layout: Layout) -> None:
         self._spark = spark
         self._layout = layout
+        self._held = _Held()
 
     def create_table(self, table: str, schema: TableSchema) -> None:
         """Create a table unless it exists."""
@@ -65,7 +73,7 @@ class Commits:
         columns = ", ".join(_column(column, schema) for column in schema.columns)
         properties = ", ".join(f"'{k}' = '{v}'" for k, v in schema.properties.items())
         partitioned = f"PARTITIONED BY ({', '.join(schema.partitioned_by)}) "
-        with self._locked(table):
+        with self.locked(table):
             self._run(
                 f"CREATE TABLE IF NOT EXISTS {table} ({columns}) USING DELTA "
                 f"{partitioned if schema.partitioned_by else ''}TBLPROPERTIES ({properties})"
@@ -85,7 +93,7 @@ class Commits:
         if transaction is not None:
             application, version = transaction
             writer = writer.option("txnAppId", application).option("txnVersion", version)
-        with self._locked(table), _telling_conflicts():
+        with self.locked(table), _telling_conflicts():
             if self._layout.in_catalog:
                 writer.saveAsTable(table)
             else:
@@ -94,7 +102,7 @@ class Commits:
     def merge(self, table: str, rows: pa.Table, clauses: str) -> int:
         """MERGE INTO a table (as ``old``) the rows (as ``new``); return how many rows changed."""
         source = self._spark.createDataFrame(rows)
-        with self._locked(table):
+        with self.locked(table):
             counts = self._run(
                 f"MERGE INTO {table} AS old USING {{new_rows}} AS new {clauses}", new_rows=source
             )
@@ -102,30 +110,41 @@ class Commits:
 
     def delete(self, table: str, uid: str) -> int:
         """DELETE the row with a uid; return how many rows there were."""
-        with self._locked(table):
+        with self.locked(table):
             counts = self._run(f"DELETE FROM {table} WHERE uid = '{_plain(uid)}'")
         return int(counts["num_affected_rows"])
 
-    def _run(self, sql: str, **frames: DataFrame) -> Row:
+    def _run(self, sql: str, **frames: Any) -> Row:
         with _telling_conflicts():
             rows = self._spark.sql(sql, **frames).collect()
         return rows[0] if rows else Row()
 
     @contextmanager
-    def _locked(self, table: str) -> Iterator[None]:
-        """Keep other processes of this machine out while a table on a local disk is written.
+    def locked(self, table: str, *, wait: bool = True) -> Iterator[None]:
+        """Keep other writers on this machine away from a table on a local disk.
 
         Delta's log store for local files checks that a version is free and then renames: two
-        processes can both succeed. Every other store has an atomic put of its own.
+        processes can both succeed. Every other store has an atomic put of its own, and no lock.
+        Whoever holds the lock may also read, decide and write without losing a race. Without
+        ``wait`` it is a Conflict if somebody else holds it.
         """
-        if self._local_directory is None:
+        if self._local_directory is None or table in self._held.tables:
             yield
             return
         locks = Path(self._local_directory) / "_locks"
         locks.mkdir(parents=True, exist_ok=True)
-        name = "-".join(table.rstrip("`").split("/")[-2:])
-        with FileLock(locks / f"{name}.lock", is_singleton=False):
+        name = re.sub(r"[^\w\-]", "", "-".join(table.split("/")[-2:]))
+        lock = FileLock(locks / f"{name}.lock", is_singleton=False)
+        try:
+            lock.acquire(blocking=wait)
+        except Timeout:
+            raise Conflict(f"{table} is being written") from None
+        self._held.tables.add(table)
+        try:
             yield
+        finally:
+            self._held.tables.remove(table)
+            lock.release()
 
     @cached_property
     def _local_directory(self) -> str | None:
@@ -169,7 +188,7 @@ class _Expected(threading.local):
 _expected = _Expected()
 for _name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
     # PySpark prints every error as a page of JSON before anyone can handle it.
-    logging.getLogger(_name).addFilter(lambda _: not _expected.now)
+    PySparkLogger.getLogger(_name).addFilter(lambda _: not _expected.now)
 
 
 @contextmanager

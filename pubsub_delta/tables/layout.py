@@ -81,7 +81,7 @@ def layout_of(root: str) -> Layout:
     if _SCHEMA.fullmatch(root):
         return Layout(root, in_catalog=True)
     if "/" in root and ":" not in root.split("/")[0]:
-        return Layout(os.path.abspath(root), in_catalog=False)
+        return Layout("/" + os.path.abspath(root).strip("/"), in_catalog=False)
     raise InvalidArgument(f"root: {root!r} is not a root; {_ACCEPTED}")
 
 

@@ -75,7 +75,7 @@ class Messages:
     def commits_after(self, version: int) -> tuple[list[Commit], bool]:
         """Return the commits after a version, the newest first, and whether they are all known.
 
-        The history of a table is forgotten after a week; a subscription may have slept for longer.
+        The history of a table is forgotten after 8 days; a subscription may have slept for longer.
         """
         seen = self._history(_FIRST_LOOK)
         behind = seen[0].version - version

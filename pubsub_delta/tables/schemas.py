@@ -51,7 +51,7 @@ EMPTY_BATCH = _struct(
 """The columns of a pulled batch, for one without messages."""
 
 _KEEP_A_WEEK_AND_A_DAY = {
-    # Snapshots live for at most 7 days; what they and open batches read must outlive them.
+    # A message is kept for at most 7 days; what an open batch of it reads must outlive that.
     "delta.logRetentionDuration": "interval 8 days",
     "delta.deletedFileRetentionDuration": "interval 8 days",
 }

@@ -1,0 +1,52 @@
+# The short way to everything. `make` alone lists what there is.
+
+PYTHON ?= python3
+BIN := .venv/bin
+export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test unit check format bench lock java clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: .venv/ready java ## publish a year of real flights and drain it twice (2 minutes)
+	@$(BIN)/python jobs/demo.py
+
+test: .venv/ready java ## run all tests (needs Java; 10 minutes at most)
+	$(BIN)/pytest
+
+unit: .venv/ready ## run the tests that need no Java (seconds)
+	$(BIN)/pytest tests/unit pubsub_delta
+
+check: .venv/ready ## lint, check types, and hold the structure against the plan
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: .venv/ready ## lay the code out anew
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/ready java ## measure publish and drain of 5 M messages against the floor
+	$(BIN)/python benchmarks/drain.py
+
+lock: .venv/ready ## write the exact versions of the whole tree into constraints.txt
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --all-extras \
+		--no-header --no-annotate --output-file constraints.txt pyproject.toml
+
+java: ## install Java 17 where it is missing, or say how
+	@sh conf/java.sh
+
+clean: ## remove what the targets made, but not .venv
+	rm -rf demo-output spark-warehouse metastore_db derby.log .pytest_cache .mypy_cache \
+		.ruff_cache .hypothesis dist
+
+.venv/ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+		{ echo "Python 3.10 or newer is needed; try: make PYTHON=python3.11"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,172 @@
+"""Topics and subscriptions as rows of the registry (Pub/Sub: sections on names and resources)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pubsub_delta import (
+    AlreadyExists,
+    FailedPrecondition,
+    InvalidArgument,
+    ManualClock,
+    NotFound,
+    PubSub,
+    Unimplemented,
+)
+from tests.conftest import Bench
+
+
+def test_a_store_that_was_never_written_to_is_empty(spark: SparkSession, tmp_path: object) -> None:
+    store = PubSub(spark, f"{tmp_path}/nothing", clock=ManualClock())
+    assert store.list_topics() == []
+    assert store.list_subscriptions() == []
+    with pytest.raises(NotFound, match="projects/local/topics/flights"):
+        store.publish("flights", ["x"])
+
+
+def test_a_topic_lives_from_create_to_delete(bench: Bench) -> None:
+    created = bench.store.create_topic("lifecycle", labels={"team": "a"})
+    assert created.name == "projects/local/topics/lifecycle"
+    assert bench.store.get_topic("projects/local/topics/lifecycle") == created
+    # "ALREADY_EXISTS, also when the configuration is identical"
+    with pytest.raises(AlreadyExists, match="lifecycle"):
+        bench.store.create_topic("lifecycle", labels={"team": "a"})
+    # "only the named fields change; None clears an optional one"
+    assert bench.store.update_topic("lifecycle", labels={"x": "y"}).labels == {"x": "y"}
+    assert bench.store.update_topic("lifecycle", labels=None).labels == {}
+    bench.store.delete_topic("lifecycle")
+    for gone in (bench.store.get_topic, bench.store.delete_topic, bench.store.update_topic):
+        with pytest.raises(NotFound, match="lifecycle"):
+            gone("lifecycle")
+
+
+def test_a_subscription_lives_from_create_to_delete(bench: Bench) -> None:
+    topic = bench.topic()
+    created = bench.store.create_subscription(
+        "lives", topic, ack_deadline_seconds=0, message_retention_duration="1d12h", labels={"a": ""}
+    )
+    assert created.ack_deadline_seconds == 10  # "0 means 10"
+    assert created.message_retention_duration == timedelta(days=1, hours=12)
+    assert created.create_time == bench.clock.now()
+    assert bench.store.get_subscription("lives") == created
+    with pytest.raises(AlreadyExists, match="lives"):
+        bench.store.create_subscription("lives", topic)
+    changed = bench.store.update_subscription(
+        "lives", ack_deadline_seconds=600, message_retention_duration="10m"
+    )
+    assert (changed.ack_deadline_seconds, changed.labels) == (600, {"a": ""})
+    assert bench.store.get_subscription("lives") == changed
+    bench.store.delete_subscription("lives")
+    with pytest.raises(NotFound, match="lives"):
+        bench.store.pull("lives")
+    # "the name can be used again for an unrelated subscription"
+    again = bench.store.create_subscription("lives", topic)
+    assert again.uid != created.uid
+
+
+def test_updates_refuse_unknown_and_immutable_fields(bench: Bench) -> None:
+    topic, subscription = bench.pair()
+    for fields, told in (
+        ({"color": "red"}, "color"),
+        ({"topic": "other"}, "cannot be changed"),
+        ({"filter": "attributes:a"}, "cannot be changed"),
+        ({"enable_message_ordering": True}, "cannot be changed"),
+        ({"ack_deadline_seconds": 9}, "9"),
+    ):
+        with pytest.raises(InvalidArgument, match=told):
+            bench.store.update_subscription(subscription, **fields)
+    with pytest.raises(InvalidArgument, match="color"):
+        bench.store.update_topic(topic, color="red")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"filter": "attributes:a"},
+        {"enable_message_ordering": True},
+        {"enable_exactly_once_delivery": True},
+        {"retain_acked_messages": True},
+        {"dead_letter_policy": "dead"},
+        {"retry_policy": "10s"},
+        {"expiration_policy": "31d"},
+    ],
+)
+def test_fields_without_behaviour_are_refused(bench: Bench, fields: dict[str, object]) -> None:
+    with pytest.raises(Unimplemented, match=f"{next(iter(fields))}.*not supported yet"):
+        bench.store.create_subscription("refused", "nowhere", **fields)  # type: ignore[arg-type]
+
+
+def test_topic_retention_is_refused(bench: Bench) -> None:
+    with pytest.raises(Unimplemented, match="message_retention_duration"):
+        bench.store.create_topic("refused", message_retention_duration="1d")
+
+
+def test_a_subscription_needs_a_topic(bench: Bench) -> None:
+    with pytest.raises(NotFound, match="projects/local/topics/nowhere"):
+        bench.store.create_subscription("lost", "nowhere")
+    with pytest.raises(InvalidArgument, match="_deleted-topic_"):
+        bench.store.create_subscription("lost", "_deleted-topic_")
+
+
+def test_listings_are_by_project_and_name_and_page(spark: SparkSession, tmp_path: object) -> None:
+    store = PubSub(spark, f"{tmp_path}/store", clock=ManualClock())
+    for name in ("bravo", "alpha", "projects/other/topics/alpha"):
+        store.create_topic(name)
+    for name in ("second", "first"):
+        store.create_subscription(name, "alpha")
+    first = store.list_topics(page_size=1)
+    assert [topic.name for topic in first] == ["projects/local/topics/alpha"]
+    rest = store.list_topics(page_size=1, page_token=first.next_page_token)
+    assert [topic.name for topic in rest] == ["projects/local/topics/bravo"]
+    assert rest.next_page_token == ""
+    assert [t.name for t in store.list_topics(project="other")] == ["projects/other/topics/alpha"]
+    names = ["projects/local/subscriptions/first", "projects/local/subscriptions/second"]
+    assert [each.name for each in store.list_subscriptions()] == names
+    assert store.list_topic_subscriptions("alpha") == names
+    with pytest.raises(InvalidArgument, match="page_token"):
+        store.list_topics(page_token="nonsense")
+
+
+def test_a_deleted_topic_leaves_its_subscriptions_their_backlog(bench: Bench) -> None:
+    topic, subscription = bench.pair()
+    bench.store.publish(topic, ["kept"])
+    bench.store.delete_topic(topic)
+    # "its subscriptions survive with topic = _deleted-topic_ and keep their backlog"
+    assert bench.store.get_subscription(subscription).topic == "_deleted-topic_"
+    with pytest.raises(NotFound, match=topic):
+        bench.store.publish(topic, ["x"])
+    # "a new topic of the same name has nothing of the old one"
+    bench.store.create_topic(topic)
+    assert bench.store.list_topic_subscriptions(topic) == []
+    assert bench.store.metrics(f"projects/local/topics/{topic}") == {"message_count": 0}
+    bench.store.publish(topic, ["new"])
+    batch = bench.store.pull(subscription)
+    assert [message.data for message in batch] == [b"kept"]
+    assert batch.ack().counts["success"] == 1
+
+
+def test_a_detached_subscription_has_nothing_and_gives_nothing(bench: Bench) -> None:
+    topic, subscription = bench.pair()
+    bench.store.publish(topic, ["dropped"])
+    bench.store.detach_subscription(subscription)
+    assert bench.store.get_subscription(subscription).detached
+    assert bench.store.metrics(subscription)["num_undelivered_messages"] == 0
+    assert bench.store.list_topic_subscriptions(topic) == []
+    # "pull afterwards → FAILED_PRECONDITION"
+    with pytest.raises(FailedPrecondition, match="detached"):
+        bench.store.pull(subscription)
+
+
+def test_a_store_lives_in_a_catalog_schema_too(spark: SparkSession) -> None:
+    store = PubSub(spark, "pubsub_tables", clock=ManualClock())
+    store.create_topic("flights")
+    store.create_subscription("delays", "flights")
+    store.publish("flights", ["a", "b"])
+    batch = store.pull("delays", 1)
+    assert [message.data for message in batch] == [b"a"]
+    assert batch.ack().counts["success"] == 1
+    assert store.metrics("delays")["num_undelivered_messages"] == 1
+    assert spark.table("pubsub_tables.topics").count() == 1

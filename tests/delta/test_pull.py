@@ -1,0 +1,192 @@
+"""Pull: leases, redelivery, what is absorbed from the topic, and what a batch reads."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from pyspark.sql import functions as F
+
+from pubsub_delta import InvalidArgument, Message, PulledBatch
+from pubsub_delta.tables.schemas import EMPTY_BATCH
+from tests.conftest import Bench
+
+
+def texts(batch: PulledBatch) -> list[str]:
+    return [message.data.decode() for message in batch]
+
+
+def test_a_leased_message_is_not_delivered_again_until_its_deadline(bench: Bench) -> None:
+    topic, subscription = bench.pair(ack_deadline_seconds=30)
+    bench.store.publish(topic, ["a", "b", "c"])
+    first = bench.store.pull(subscription, 2)
+    assert texts(first) == ["a", "b"]  # the oldest first
+    assert first.ack_deadline == bench.clock.now() + timedelta(seconds=30)
+    assert texts(bench.store.pull(subscription)) == ["c"]  # None means all that is available
+    empty = bench.store.pull(subscription)  # "none is legal, not an error"
+    assert (empty.message_count, list(empty), empty.df.count()) == (0, [], 0)
+    assert empty.df.schema == EMPTY_BATCH
+    bench.clock.advance(29)
+    assert bench.store.pull(subscription).message_count == 0
+    bench.clock.advance(1)
+    again = bench.store.pull(subscription)
+    assert texts(again) == ["a", "b", "c"]
+    # "Every delivery has a fresh ack_id; message_id stays the same"
+    old, new = next(iter(first)), next(iter(again))
+    assert old.message_id == new.message_id
+    assert old.ack_id != new.ack_id
+
+
+def test_received_messages_carry_what_was_published(bench: Bench) -> None:
+    topic, subscription = bench.pair()
+    result = bench.store.publish(topic, [Message(b"\x00\xff", {"k": "v"}, "key"), "plain"])
+    batch = bench.store.pull(subscription)
+    full, plain = list(batch)
+    assert full.message == Message(b"\x00\xff", {"k": "v"}, "key")
+    assert full.publish_time == result.publish_time
+    assert [full.message_id, plain.message_id] == result.message_ids
+    assert (plain.attributes, plain.ordering_key) == ({}, "")
+    # "is counted and shown only while a dead-letter policy is set"
+    assert full.delivery_attempt is None
+    assert [(c.name, c.dataType) for c in batch.df.schema] == [
+        (c.name, c.dataType) for c in EMPTY_BATCH
+    ]
+
+
+def test_every_subscription_gets_its_own_copy_of_what_came_after_it(bench: Bench) -> None:
+    topic = bench.topic()
+    bench.store.publish(topic, ["before"])
+    one, two = bench.subscription(topic), bench.subscription(topic)
+    bench.store.publish(topic, ["after"])
+    bench.store.pull(one).ack()
+    assert bench.store.pull(one).message_count == 0
+    assert texts(bench.store.pull(two)) == ["after"]
+
+
+def test_an_empty_pull_commits_nothing(bench: Bench) -> None:
+    topic, subscription = bench.pair()
+    bench.store.publish(topic, ["a"])
+    bench.store.pull(subscription).ack()
+    table = bench.ack_state_table(subscription)
+    before = bench.commits(table)
+    assert bench.store.pull(subscription).message_count == 0
+    assert bench.another().pull(subscription).message_count == 0
+    assert bench.commits(table) == before
+
+
+def test_max_messages_must_be_positive(bench: Bench) -> None:
+    _, subscription = bench.pair()
+    for wrong in (0, -1, 1.5, True):
+        with pytest.raises(InvalidArgument, match="max_messages"):
+            bench.store.pull(subscription, wrong)  # type: ignore[arg-type]
+
+
+def test_a_batch_reads_the_same_rows_after_optimize_and_delete(bench: Bench) -> None:
+    topic, subscription = bench.pair()
+    for text in ("a", "b", "c"):
+        bench.store.publish(topic, [text])
+    batch = bench.store.pull(subscription, 2)
+    table = bench.messages_table(topic)
+    bench.spark.sql(f"OPTIMIZE {table}")
+    bench.spark.sql(f"DELETE FROM {table} WHERE data = X'61'")
+    assert texts(batch) == texts(batch) == ["a", "b"]
+
+
+def test_new_messages_are_found_whatever_else_was_committed(bench: Bench) -> None:
+    topic, subscription = bench.pair()
+    table = bench.messages_table(topic)
+    bench.store.publish(topic, [f"{n:02}" for n in range(10)])
+    bench.store.publish(topic, ["10", "11"])
+    bench.spark.sql(f"DELETE FROM {table} WHERE data IN (X'3033', X'3131')")  # "03" and "11"
+    bench.spark.sql(f"OPTIMIZE {table}")
+    expected = [f"{n:02}" for n in range(11) if n != 3]
+    assert bench.store.metrics(subscription)["num_undelivered_messages"] == 10
+    assert texts(bench.store.pull(subscription)) == expected
+    bench.store.publish(topic, ["12"])
+    bench.spark.sql(f"OPTIMIZE {table}")
+    assert texts(bench.store.pull(subscription)) == ["12"]
+
+
+def test_a_late_commit_with_an_early_stamp_is_not_lost(bench: Bench) -> None:
+    # "a slow publisher commits an old stamp late, and that message would be lost"
+    topic, subscription = bench.pair(ack_deadline_seconds=600)
+    bench.store.publish(topic, ["on time"])
+    assert bench.store.pull(subscription).message_count == 1
+    bench.clock.advance(-3600)
+    bench.store.publish(topic, ["late"])
+    bench.clock.advance(3600)
+    assert texts(bench.store.pull(subscription)) == ["late"]
+
+
+def test_a_commit_without_a_mark_only_means_a_wider_scan(bench: Bench) -> None:
+    topic, subscription = bench.pair()
+    bench.store.publish(topic, ["ours"])
+    table = bench.messages_table(topic)
+    bench.spark.sql(
+        f"INSERT INTO {table} (publish_time, ordering_key, attributes, data) "
+        "VALUES (timestamp_micros(1767225600000000), '', map(), X'61')"
+    )
+    assert sorted(texts(bench.store.pull(subscription))) == ["a", "ours"]
+
+
+def test_many_commits_behind_are_all_absorbed(bench: Bench) -> None:
+    topic, subscription = bench.pair()
+    for n in range(22):
+        bench.store.publish(topic, [f"{n:02}"])
+    assert texts(bench.store.pull(subscription)) == [f"{n:02}" for n in range(22)]
+
+
+def test_a_scattered_lease_reads_exactly_its_messages(bench: Bench) -> None:
+    topic, subscription = bench.pair(ack_deadline_seconds=10)
+    frame = bench.spark.range(2000).select(F.col("id").cast("string").alias("data"))
+    bench.store.publish(topic, frame)
+    whole = bench.store.pull(subscription)
+    third = whole.df.where("CAST(message_id AS BIGINT) % 3 = 0")
+    assert len(whole.ack(third).success) == 667
+    bench.clock.advance(10)
+    rest = bench.store.pull(subscription)
+    assert rest.message_count == rest.df.count() == 1333
+    assert rest.df.where("CAST(message_id AS BIGINT) % 3 = 0").count() == 0
+
+
+def test_an_unacked_message_disappears_when_older_than_the_retention(bench: Bench) -> None:
+    topic, subscription = bench.pair(message_retention_duration="10m")
+    bench.store.publish(topic, ["old"])
+    bench.clock.advance(300)
+    bench.store.publish(topic, ["young"])
+    bench.clock.advance(300)  # "an age equal to the limit is still kept"
+    assert bench.store.metrics(subscription)["num_undelivered_messages"] == 2
+    bench.clock.advance(1)
+    assert bench.store.metrics(subscription)["num_undelivered_messages"] == 1
+    assert texts(bench.store.pull(subscription)) == ["young"]
+
+
+def test_a_span_that_is_partly_too_old_is_clipped(bench: Bench) -> None:
+    topic, subscription = bench.pair(message_retention_duration="10m", ack_deadline_seconds=10)
+    bench.store.publish(topic, ["old"])
+    bench.clock.advance(300)
+    bench.store.publish(topic, ["young"])
+    bench.store.pull(subscription)  # one lease over both, so one span when it is over
+    bench.clock.advance(301)
+    assert bench.store.metrics(subscription) == {
+        "num_undelivered_messages": 1,
+        "num_outstanding_messages": 0,
+        "oldest_unacked_message_age": 301.0,
+    }
+    assert texts(bench.store.pull(subscription)) == ["young"]
+
+
+def test_metrics_count_the_backlog_without_changing_it(bench: Bench) -> None:
+    topic, subscription = bench.pair(ack_deadline_seconds=10)
+    bench.store.publish(topic, ["a", "b", "c"])
+    bench.clock.advance(5)
+    bench.store.pull(subscription, 1)
+    # "leased messages are undelivered and outstanding"
+    assert bench.store.metrics(subscription) == {
+        "num_undelivered_messages": 3,
+        "num_outstanding_messages": 1,
+        "oldest_unacked_message_age": 5.0,
+    }
+    bench.clock.advance(10)
+    # "an expired lease is no longer outstanding, even before the next pull"
+    assert bench.store.metrics(subscription)["num_outstanding_messages"] == 0

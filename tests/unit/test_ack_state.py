@@ -1,0 +1,161 @@
+"""What a subscription remembers: few spans, tidied up without losing anything."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pubsub_delta.policy.ack_state import MAX_AVAILABLE_SPANS, AckState, Span, State
+from pubsub_delta.policy.positions import Positions
+from tests.unit.builders import at, available_span
+
+EMPTY = AckState(after_version=0)
+
+
+def leased_span(positions: list[int], lease_id: int, until: float, published: float = 0) -> Span:
+    return Span(
+        State.LEASED,
+        Positions.of(positions),
+        at(published),
+        at(published),
+        lease_id=lease_id,
+        until=at(until),
+    )
+
+
+def sizes(state: AckState) -> list[int]:
+    return [len(span) for span in state.spans]
+
+
+def spans_of(windows: list[tuple[int, int]], sizes: list[int]) -> list[Span]:
+    """Return available spans of disjoint positions, with the given windows and sizes."""
+    spans, next_position = [], 0
+    for (first, length), size in zip(windows, sizes, strict=False):
+        positions = range(next_position, next_position + size)
+        spans.append(available_span(positions, first, first + length))
+        next_position += size
+    return spans
+
+
+windows = st.lists(st.tuples(st.integers(0, 200), st.integers(0, 50)), min_size=90, max_size=90)
+counts = st.lists(st.integers(0, 9), max_size=90)
+
+
+@settings(max_examples=60, deadline=None)
+@given(windows, counts)
+def test_tidying_keeps_every_message_within_its_publish_times(
+    windows: list[tuple[int, int]], counts: list[int]
+) -> None:
+    given = spans_of(windows, counts)
+    state = EMPTY.holding(given)
+    assert len(state.spans) <= MAX_AVAILABLE_SPANS == 32
+    held: dict[int, Span] = {each: span for span in state.spans for each in span.positions}
+    assert state.count() == len(held) == sum(map(len, given))  # nothing lost, nothing twice
+    for span in given:
+        for each in span.positions:
+            assert held[each].publish_time_min <= span.publish_time_min
+            assert held[each].publish_time_max >= span.publish_time_max
+    assert state.holding(state.spans) == state  # what is tidy stays as it is
+
+
+@settings(max_examples=60, deadline=None)
+@given(windows, counts)
+def test_available_spans_stand_in_the_order_of_time(
+    windows: list[tuple[int, int]], counts: list[int]
+) -> None:
+    state = EMPTY.holding(spans_of(windows, counts))
+    times = [(span.publish_time_min, span.publish_time_max) for span in state.spans]
+    assert times == sorted(times)
+
+
+def test_thirty_two_spans_are_kept_apart() -> None:
+    state = EMPTY.holding(available_span([n], n) for n in range(32))
+    assert sizes(state) == [1] * 32
+
+
+def test_the_neighbours_that_hold_least_are_united_first() -> None:
+    spans = [available_span(range(100 * n, 100 * n + 10), n) for n in range(33)]
+    spans[20] = available_span([7000], 20)
+    spans[21] = available_span([8000, 8001], 21)
+    united = EMPTY.holding(spans)
+    assert sizes(united) == [10] * 20 + [3] + [10] * 11
+    assert (united.spans[20].publish_time_min, united.spans[20].publish_time_max) == (
+        at(20),
+        at(21),
+    )
+
+
+def test_a_thousand_commits_still_fit() -> None:
+    state = EMPTY.holding(available_span([n], n) for n in range(1000))
+    assert len(state.spans) == 32
+    assert [each for span in state.spans for each in span.positions] == list(range(1000))
+    assert max(sizes(state)) < 100  # none of them takes it all
+
+
+def test_spans_of_the_same_time_are_united_however_few() -> None:
+    state = EMPTY.holding([available_span([1], 5), available_span([2], 5), available_span([3], 6)])
+    assert [list(span.positions) for span in state.spans] == [[1, 2], [3]]
+
+
+def test_a_span_within_the_times_of_another_joins_it() -> None:
+    state = EMPTY.holding([available_span([2], 4), available_span([1, 3], 0, 9)])
+    assert [list(span.positions) for span in state.spans] == [[1, 2, 3]]
+
+
+def test_empty_spans_are_dropped() -> None:
+    assert EMPTY.holding([available_span([]), leased_span([], 1, 10)]).spans == ()
+
+
+def test_leases_are_united_by_number_and_end_only() -> None:
+    """A lease whose deadlines were moved in part has one span for each end."""
+    state = EMPTY.holding(
+        [
+            leased_span([4], 2, 10),
+            leased_span([1], 1, 10, published=3),
+            leased_span([2], 1, 10, published=5),
+            leased_span([3], 1, 20),
+        ]
+    )
+    assert [(span.lease_id, span.until, list(span.positions)) for span in state.spans] == [
+        (1, at(10), [1, 2]),
+        (1, at(20), [3]),
+        (2, at(10), [4]),
+    ]
+    assert (state.spans[0].publish_time_min, state.spans[0].publish_time_max) == (at(3), at(5))
+
+
+def test_leases_never_mix_with_available_messages() -> None:
+    state = EMPTY.holding([leased_span([1], 1, 10), available_span([2])])
+    assert [span.state for span in state.spans] == [State.AVAILABLE, State.LEASED]
+    assert (state.count(), state.count(State.AVAILABLE), state.count(State.LEASED)) == (2, 1, 1)
+
+
+def test_many_leases_are_all_kept() -> None:
+    """Only available spans are united: each lease has its own end."""
+    state = EMPTY.holding(leased_span([n], n, 10) for n in range(1, 101))
+    assert len(state.in_state(State.LEASED)) == 100
+
+
+def test_a_span_with_fewer_messages_keeps_everything_else() -> None:
+    span = leased_span([1, 2, 3], 7, 10)
+    assert list(span.without(Positions.of([2, 9])).positions) == [1, 3]
+    assert list(span.only(Positions.of([2, 9])).positions) == [2]
+    for part in (span.without(Positions.of([2])), span.only(Positions.of([2]))):
+        assert (part.state, part.lease_id, part.until) == (State.LEASED, 7, at(10))
+
+
+def test_a_new_state_knows_only_its_tail() -> None:
+    # "every subscription that existed at publish time gets its own copy …; earlier messages only
+    # through topic retention + seek"
+    state = AckState(after_version=5)
+    assert (state.spans, state.count(), state.absorbed_below, state.next_lease_id) == ((), 0, 0, 1)
+
+
+@pytest.mark.parametrize("field", ["publish_time_min", "publish_time_max"])
+def test_windows_are_aware_times(field: str) -> None:
+    time: datetime = getattr(available_span([1], 3), field)
+    assert time == at(3)
+    assert time.tzinfo is not None

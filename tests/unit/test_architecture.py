@@ -1,0 +1,190 @@
+"""What imports alone cannot show, checked from the syntax trees (see the layers in pyproject)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import pubsub_delta
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+MAX_LINES = 400
+
+
+def modules(*folders: str) -> list[str]:
+    """Return the Python files of some folders, as paths from the repository."""
+    found = (path for folder in folders for path in (REPOSITORY / folder).rglob("*.py"))
+    return sorted(str(path.relative_to(REPOSITORY)) for path in found)
+
+
+LIBRARY = modules("pubsub_delta")
+USERS = modules("jobs", "notebooks")
+UNIT_TESTS = modules("tests/unit")
+
+each_module = pytest.mark.parametrize("module", LIBRARY)
+each_user = pytest.mark.parametrize("module", USERS)
+each_of_both = pytest.mark.parametrize("module", [*LIBRARY, *USERS])
+
+
+@cache
+def text_of(module: str) -> str:
+    return (REPOSITORY / module).read_text(encoding="utf-8")
+
+
+@cache
+def tree_of(module: str) -> ast.Module:
+    return ast.parse(text_of(module), module)
+
+
+def imports(module: str) -> Iterator[tuple[str, str | None]]:
+    """Return every import as (module, name), without a name for a plain import."""
+    for node in ast.walk(tree_of(module)):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            origin = "." * node.level + (node.module or "")
+            yield from ((origin, alias.name) for alias in node.names)
+
+
+def calls(module: str) -> list[str]:
+    """Return what is called in a module, as it is written: ``datetime.now``, ``self.f``."""
+    return [
+        ast.unparse(node.func) for node in ast.walk(tree_of(module)) if isinstance(node, ast.Call)
+    ]
+
+
+def attributes(module: str) -> list[str]:
+    """Return every attribute in a module, with what it is taken from."""
+    return [
+        ast.unparse(node) for node in ast.walk(tree_of(module)) if isinstance(node, ast.Attribute)
+    ]
+
+
+def literals(module: str) -> list[str]:
+    """Return the texts in a module that are not docstrings, parts of f-strings included."""
+    prose = {
+        id(node.value)
+        for node in ast.walk(tree_of(module))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    return [
+        node.value
+        for node in ast.walk(tree_of(module))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose
+    ]
+
+
+def test_there_is_something_to_check() -> None:
+    assert "pubsub_delta/policy/delivery.py" in LIBRARY
+    assert "jobs/publish.py" in USERS
+
+
+@each_module
+def test_only_the_clock_asks_for_the_time(module: str) -> None:
+    """`now()` only in `clock`; an injected clock is asked as `self._clock.now()` by the client."""
+    if module == "pubsub_delta/clock.py":
+        return
+    asked = [call for call in calls(module) if re.search(r"(^|\.)(now|utcnow|today)$", call)]
+    allowed = ["self._clock.now"] if module == "pubsub_delta/client.py" else []
+    assert sorted(set(asked)) == [call for call in allowed if call in asked]
+    machine = r"(^|\.)(time|time_ns|monotonic|monotonic_ns|perf_counter|localtime|gmtime)$"
+    assert [c for c in calls(module) if re.search(machine, c)] == []
+    assert not {"time"} & {origin for origin, _ in imports(module)}
+
+
+@each_of_both
+def test_spark_is_never_asked_for_the_time(module: str) -> None:
+    # `current_timestamp` nowhere: not as a function, not in SQL, not in any case
+    assert not re.search(r"current_?(timestamp|date)\b", text_of(module), flags=re.IGNORECASE)
+    functions = re.compile(r"(^|\.)(now|curdate|unix_timestamp)$")
+    assert [c for c in calls(module) if c.startswith("F.") and functions.search(c)] == []
+
+
+@each_module
+def test_nothing_reaches_below_the_dataframe_api(module: str) -> None:
+    # no `_jvm`/`rdd`/`sparkContext`: they are absent under Spark Connect
+    below = re.compile(r"\.(_jvm|_jsc|_jsparkSession|_jdf|rdd|sparkContext|_sc)$")
+    assert [each for each in attributes(module) if below.search(each)] == []
+    assert "SparkContext" not in {name for _, name in imports(module)}
+
+
+@each_user
+def test_jobs_and_notebooks_come_in_by_the_public_door(module: str) -> None:
+    ours = [(o, name) for o, name in imports(module) if o.split(".")[0] == "pubsub_delta"]
+    assert [each for each in ours if each[0] != "pubsub_delta" or each[1] is None] == []
+    assert {name for _, name in ours} <= set(pubsub_delta.__all__)
+
+
+@pytest.mark.parametrize("module", modules("pubsub_delta", "jobs", "tests"))
+def test_no_module_has_two_subjects(module: str) -> None:
+    # "When a module passes 400 lines it has two subjects"
+    assert len(text_of(module).splitlines()) <= MAX_LINES
+
+
+def test_all_is_exactly_the_public_names() -> None:
+    bound: set[str] = set()
+    listed: list[str] = []
+    for node in tree_of("pubsub_delta/__init__.py").body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            bound.update(alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, ast.Assign):
+            names = {each.id for each in node.targets if isinstance(each, ast.Name)}
+            if names == {"__all__"}:
+                listed = ast.literal_eval(node.value)
+            bound.update(names - {"__all__", "__version__"})
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            bound.add(node.name)
+    assert listed == sorted(listed)
+    assert listed == sorted(name for name in bound if not name.startswith("_"))
+    assert all(hasattr(pubsub_delta, name) for name in listed)
+
+
+@each_of_both
+def test_only_the_session_imports_delta(module: str) -> None:
+    importers = {origin.split(".")[0] for origin, _ in imports(module)}
+    assert ("delta" in importers) == (module == "pubsub_delta/session.py")
+
+
+@each_of_both
+def test_only_the_session_builds_one(module: str) -> None:
+    builders = [each for each in attributes(module) if each.endswith("SparkSession.builder")]
+    assert bool(builders) == (module == "pubsub_delta/session.py")
+
+
+HISTORY_OPERATIONS = {"CREATE TABLE", "VACUUM START", "VACUUM END", "OPTIMIZE"}
+"""Names under which Delta's history lists commits: they are read there, not run."""
+
+STATEMENTS = re.compile(
+    r"\b(MERGE\s+INTO|DELETE\s+FROM|INSERT\s+(INTO|OVERWRITE)|CREATE\s+(OR\s+REPLACE\s+)?TABLE"
+    r"|ALTER\s+TABLE|DROP\s+TABLE|OPTIMIZE|VACUUM)\b"
+)
+
+
+@each_of_both
+def test_only_commits_writes_sql_statements(module: str) -> None:
+    # "only `tables.commits` runs Delta DML and commands, as SQL"
+    found = [
+        text
+        for text in literals(module)
+        if STATEMENTS.search(text) and text not in HISTORY_OPERATIONS
+    ]
+    assert bool(found) == (module == "pubsub_delta/tables/commits.py"), found
+
+
+@each_of_both
+def test_nothing_uses_the_delta_table_api(module: str) -> None:
+    assert "DeltaTable" not in text_of(module)
+
+
+@pytest.mark.parametrize("module", UNIT_TESTS)
+def test_unit_tests_start_no_spark(module: str) -> None:
+    """A test that needs a SparkSession is not a unit test."""
+    assert "pyspark" not in {origin.split(".")[0] for origin, _ in imports(module)}
+    assert not {"local_session", "PubSub"} & {name for _, name in imports(module)}
+    arguments = {node.arg for node in ast.walk(tree_of(module)) if isinstance(node, ast.arg)}
+    assert not {"spark", "bench"} & arguments

@@ -1,0 +1,71 @@
+"""Time: where it comes from, and that nothing is lost on its way to a table and back."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pubsub_delta.clock import UTC, Clock, ManualClock, SystemClock, as_utc, from_micros, to_micros
+from pubsub_delta.errors import InvalidArgument
+from tests.unit.builders import START, at
+
+NEW_YORK = timezone(timedelta(hours=-5))
+
+
+def test_the_system_clock_tells_an_aware_time_in_utc() -> None:
+    before = datetime.now(timezone.utc)
+    now = SystemClock().now()
+    assert before <= now <= datetime.now(timezone.utc)
+    assert now.tzinfo is UTC
+
+
+def test_a_manual_clock_moves_only_when_told_to() -> None:
+    clock: Clock = ManualClock(START)
+    assert clock.now() == clock.now() == START
+    manual = ManualClock(START)
+    manual.advance(0.25)
+    manual.advance(-60)
+    assert manual.now() == at(-59.75)
+
+
+def test_a_manual_clock_reads_its_start_in_utc() -> None:
+    clock = ManualClock(datetime(2026, 1, 1, tzinfo=NEW_YORK))
+    assert clock.now().isoformat() == "2026-01-01T05:00:00+00:00"
+
+
+def test_a_naive_time_is_refused_not_guessed() -> None:
+    # "A naive datetime is refused, not guessed"
+    naive = datetime(2026, 1, 1)
+    with pytest.raises(InvalidArgument, match=r"time: datetime.* has no time zone; pass an aware"):
+        as_utc(naive, "time")
+    with pytest.raises(InvalidArgument, match="start: "):
+        ManualClock(naive)
+
+
+@given(st.datetimes(timezones=st.just(NEW_YORK), min_value=datetime(1900, 1, 1)))
+def test_an_aware_time_stays_the_same_instant(time: datetime) -> None:
+    read = as_utc(time, "time")
+    assert read == time
+    assert read.utcoffset() == timedelta()
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_microseconds_are_exact_both_ways(time: datetime) -> None:
+    # A float of seconds would lose the last digits of a time far from 1970.
+    assert from_micros(to_micros(time)) == time
+
+
+@pytest.mark.parametrize(
+    ("time", "micros"),
+    [
+        (datetime(1970, 1, 1, tzinfo=UTC), 0),
+        (datetime(1970, 1, 1, tzinfo=UTC) - timedelta(microseconds=1), -1),
+        (datetime(1970, 1, 1, tzinfo=NEW_YORK), 5 * 3600 * 1_000_000),
+        (datetime(2026, 1, 1, 0, 0, 0, 123_456, UTC), 1_767_225_600_123_456),
+    ],
+)
+def test_micros_count_from_1970_in_utc(time: datetime, micros: int) -> None:
+    assert to_micros(time) == micros

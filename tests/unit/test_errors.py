@@ -1,0 +1,69 @@
+"""The tree of errors: Google's canonical codes, drawn as it is."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+from pubsub_delta import errors
+from pubsub_delta.errors import PubSubError
+
+CODES: list[tuple[type[PubSubError], str]] = [
+    (errors.InvalidArgument, "INVALID_ARGUMENT"),
+    (errors.NotFound, "NOT_FOUND"),
+    (errors.AlreadyExists, "ALREADY_EXISTS"),
+    (errors.FailedPrecondition, "FAILED_PRECONDITION"),
+    (errors.Aborted, "ABORTED"),
+    (errors.Unimplemented, "UNIMPLEMENTED"),
+    (errors.DataLoss, "DATA_LOSS"),
+    (errors.Unknown, "UNKNOWN"),
+]
+
+
+def classes() -> list[type[PubSubError]]:
+    return [
+        each
+        for _, each in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(each, PubSubError) and each is not PubSubError
+    ]
+
+
+@pytest.mark.parametrize(("error", "code"), CODES)
+def test_an_error_carries_the_canonical_code_of_its_name(
+    error: type[PubSubError], code: str
+) -> None:
+    # "each is a class in errors.py (NOT_FOUND → NotFound, and so on)"
+    assert error.code == error("why").code == code
+    assert error.__name__.upper() == code.replace("_", "")
+
+
+def test_every_error_is_in_the_table_above() -> None:
+    assert set(classes()) == {error for error, _ in CODES}
+
+
+def test_the_tree_in_the_docstring_is_the_tree_of_the_classes() -> None:
+    drawn = re.findall(r"^[├└]── (\w+) +([A-Z_]+) +\S", errors.__doc__ or "", flags=re.MULTILINE)
+    assert sorted(drawn) == sorted((each.__name__, each.code) for each in classes())
+    assert all(each.__mro__[1] is PubSubError for each in classes())  # one level, as it is drawn
+
+
+@pytest.mark.parametrize("error", [error for error, _ in CODES])
+def test_every_error_is_caught_as_the_root(error: type[PubSubError]) -> None:
+    with pytest.raises(PubSubError, match="the offending value"):
+        raise error("the offending value")
+
+
+@pytest.mark.parametrize(
+    ("error", "builtin"),
+    [
+        (errors.InvalidArgument, ValueError),
+        (errors.NotFound, LookupError),
+        (errors.Unimplemented, NotImplementedError),
+    ],
+)
+def test_errors_that_python_has_too_are_caught_by_its_names(
+    error: type[PubSubError], builtin: type[Exception]
+) -> None:
+    assert issubclass(error, builtin)

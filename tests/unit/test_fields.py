@@ -1,0 +1,177 @@
+"""Which values the fields of topics, subscriptions and calls may take (spec sections 1 to 4)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from pubsub_delta.errors import InvalidArgument, Unimplemented
+from pubsub_delta.policy import fields
+
+
+@pytest.mark.parametrize(
+    "labels", [{}, {"k": ""}, {"k" * 63: "v" * 63}, {"é" * 63: "ü" * 63}, {"a": "b", "c": "d"}]
+)
+def test_labels_within_the_limits_are_kept(labels: dict[str, str]) -> None:
+    # "string → string, key non-empty, key and value ≤ 63 characters"
+    kept = fields.check_labels(labels)
+    assert kept == labels
+    assert kept is not labels
+
+
+def test_no_labels_and_none_are_the_same() -> None:
+    # "None clears an optional one"
+    assert fields.check_labels(None) == {}
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {"": "v"},
+        {"k" * 64: "v"},
+        {"k": "v" * 64},
+        {"k": 1},
+        {1: "v"},
+        {"k": None},
+        [("k", "v")],
+        "k=v",
+        7,
+        {"a": "b", "": "c"},
+    ],
+)
+def test_labels_beyond_the_limits_are_refused(labels: Any) -> None:
+    with pytest.raises(InvalidArgument, match="labels: "):
+        fields.check_labels(labels)
+
+
+@pytest.mark.parametrize(("seconds", "kept"), [(0, 10), (10, 10), (11, 11), (600, 600)])
+def test_an_ack_deadline_is_10_to_600_seconds_and_0_means_10(seconds: int, kept: int) -> None:
+    # "ack_deadline_seconds | 10 | 10–600 (0 means 10)"
+    assert fields.check_ack_deadline(seconds) == kept
+
+
+@pytest.mark.parametrize("seconds", [-1, 1, 9, 601, 10.5, 10.0, "10", None, True, False])
+def test_any_other_ack_deadline_is_refused(seconds: Any) -> None:
+    with pytest.raises(InvalidArgument, match=r"ack_deadline_seconds: .* from 10 to 600"):
+        fields.check_ack_deadline(seconds)
+
+
+@pytest.mark.parametrize("seconds", [0, 1, 9, 10, 600])
+def test_modify_ack_deadline_takes_0_to_600_seconds(seconds: int) -> None:
+    # "0 = nack …; 1–600 = new deadline from now; other values → INVALID_ARGUMENT"
+    assert fields.check_new_deadline(seconds) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize("seconds", [-1, 601, 0.5, 1.0, "1", None, True, False])
+def test_modify_ack_deadline_refuses_other_values(seconds: Any) -> None:
+    with pytest.raises(InvalidArgument, match=r"ack_deadline_seconds: .* from 0 to 600"):
+        fields.check_new_deadline(seconds)
+
+
+@pytest.mark.parametrize("value", ["10m", 600, "7d", timedelta(days=7), "1d12h"])
+def test_a_subscription_keeps_messages_for_10_minutes_to_7_days(value: Any) -> None:
+    # "message_retention_duration | 7 d | 10 min–7 d"
+    kept = fields.check_subscription_retention(value)
+    assert timedelta(minutes=10) <= kept <= timedelta(days=7)
+
+
+@pytest.mark.parametrize("value", ["9m59s", 0, "7d1s", "31d", -1, None, "a week"])
+def test_any_other_retention_is_refused(value: Any) -> None:
+    with pytest.raises(InvalidArgument, match="message_retention_duration: "):
+        fields.check_subscription_retention(value)
+
+
+@pytest.mark.parametrize("limit", [1, 1000, 10**12, None])
+def test_a_pull_takes_a_positive_limit_or_none_for_all(limit: int | None) -> None:
+    # "None means all that is available"
+    assert fields.check_max_messages(limit) == limit
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.0, "1", True, float("inf")])
+def test_any_other_limit_of_a_pull_is_refused(limit: Any) -> None:
+    # "max_messages ≤ 0 → INVALID_ARGUMENT"
+    with pytest.raises(InvalidArgument, match=r"max_messages: .* 1 or more, or None"):
+        fields.check_max_messages(limit)
+
+
+UNSUPPORTED = [
+    ("retain_acked_messages", False, True),
+    ("expiration_policy", None, "31d"),
+    ("filter", "", 'attributes.a = "b"'),
+    ("enable_message_ordering", False, True),
+    ("enable_exactly_once_delivery", False, True),
+    ("dead_letter_policy", None, {"dead_letter_topic": "dead"}),
+    ("retry_policy", None, {"minimum_backoff": 10}),
+]
+
+
+@pytest.mark.parametrize(("field", "off", "on"), UNSUPPORTED)
+def test_what_is_not_there_yet_is_refused_rather_than_ignored(
+    field: str, off: Any, on: Any
+) -> None:
+    fields.refuse_unsupported({field: off})
+    with pytest.raises(Unimplemented, match=f"{field}: .* is not supported yet; only {off!r}"):
+        fields.refuse_unsupported({field: on})
+
+
+def test_every_unsupported_field_has_a_case_above() -> None:
+    assert dict(fields.NOT_SUPPORTED_YET) == {field: off for field, off, _ in UNSUPPORTED}
+
+
+def test_retention_by_a_topic_is_refused_rather_than_ignored() -> None:
+    fields.refuse_topic_retention(None)
+    with pytest.raises(Unimplemented, match="message_retention_duration: '7d'"):
+        fields.refuse_topic_retention("7d")
+
+
+def test_an_update_changes_only_the_named_fields() -> None:
+    # "only the named fields change"
+    assert fields.check_subscription_update({}) == {}
+    assert fields.check_subscription_update({"labels": None}) == {"labels": {}}
+    assert fields.check_subscription_update(
+        {"ack_deadline_seconds": 0, "message_retention_duration": "10m"}
+    ) == {"ack_deadline_seconds": 10, "message_retention_duration": timedelta(minutes=10)}
+    assert fields.check_topic_update({"labels": {"a": "b"}}) == {"labels": {"a": "b"}}
+
+
+@pytest.mark.parametrize("field", ["expiration_policy", "dead_letter_policy", "retry_policy"])
+def test_an_update_may_clear_what_was_never_set(field: str) -> None:
+    # "None clears an optional one"
+    assert fields.check_subscription_update({field: None}) == {}
+    assert fields.check_topic_update({"message_retention_duration": None}) == {}
+
+
+@pytest.mark.parametrize(
+    "field", ["name", "topic", "filter", "enable_message_ordering", "create_time", "uid"]
+)
+def test_an_update_of_an_immutable_field_is_refused(field: str) -> None:
+    # "unknown or immutable field refused"
+    with pytest.raises(InvalidArgument, match=f"'{field}' cannot be changed"):
+        fields.check_subscription_update({"labels": {}, field: "x"})
+
+
+@pytest.mark.parametrize("field", ["detached", "ack_deadline", "", "Labels"])
+def test_an_update_of_an_unknown_field_is_refused(field: str) -> None:
+    accepted = "ack_deadline_seconds, labels, message_retention_duration"
+    with pytest.raises(InvalidArgument, match=f"'{field}' is not a field; .*: {accepted}"):
+        fields.check_subscription_update({field: "x"})
+    with pytest.raises(InvalidArgument, match=f"'{field}' is not a field; .*: labels"):
+        fields.check_topic_update({field: "x"})
+
+
+@pytest.mark.parametrize("field", ["name", "create_time", "uid"])
+def test_an_immutable_field_of_a_topic_is_refused(field: str) -> None:
+    with pytest.raises(InvalidArgument, match=f"'{field}' cannot be changed"):
+        fields.check_topic_update({field: "x"})
+
+
+def test_an_update_checks_its_values() -> None:
+    # "A request is validated whole before anything is written."
+    with pytest.raises(InvalidArgument, match="ack_deadline_seconds"):
+        fields.check_subscription_update({"labels": {"a": "b"}, "ack_deadline_seconds": 5})
+    with pytest.raises(InvalidArgument, match="labels"):
+        fields.check_topic_update({"labels": {"": "b"}})
+    with pytest.raises(Unimplemented, match="retry_policy"):
+        fields.check_subscription_update({"labels": {}, "retry_policy": {}})

@@ -1,0 +1,169 @@
+"""Where a store's tables live, and that their names cannot break out of SQL."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.tables.layout import Layout, layout_of
+
+UID = "0123456789abcdef" * 2
+
+
+def tables(layout: Layout) -> list[str]:
+    return [layout.topics, layout.subscriptions, layout.messages(UID), layout.ack_state(UID)]
+
+
+@pytest.mark.parametrize(
+    ("root", "base"),
+    [
+        ("/data/pubsub", "/data/pubsub"),
+        ("/data/pubsub/", "/data/pubsub"),
+        ("/data/./a/../pubsub", "/data/pubsub"),
+        ("/data/with space/é", "/data/with space/é"),
+        ("/data/a:b", "/data/a:b"),
+        ("s3a://bucket/pubsub/", "s3a://bucket/pubsub"),
+        ("abfss://c@account.dfs.core.windows.net/p", "abfss://c@account.dfs.core.windows.net/p"),
+        ("dbfs:/pubsub", "dbfs:/pubsub"),
+        ("file:/data/pubsub", "file:/data/pubsub"),
+        ("file:///data/pubsub", "file:///data/pubsub"),
+    ],
+)
+def test_directories_and_urls_are_roots(root: str, base: str) -> None:
+    layout = layout_of(root)
+    assert layout == Layout(base, in_catalog=False)
+    assert tables(layout) == [
+        f"delta.`{base}/topics`",
+        f"delta.`{base}/subscriptions`",
+        f"delta.`{base}/messages/{UID}`",
+        f"delta.`{base}/ack_state/{UID}`",
+    ]
+
+
+@pytest.mark.parametrize("root", ["./pubsub", "pubsub/", "../pubsub", "a/b", Path("pubsub")])
+def test_a_relative_directory_is_made_absolute(root: str | Path) -> None:
+    layout = layout_of(root)  # type: ignore[arg-type]
+    assert layout == Layout(os.path.abspath(root), in_catalog=False)
+
+
+@pytest.mark.parametrize(
+    ("root", "schema"), [("pubsub", "`pubsub`"), ("main.pubsub", "`main`.`pubsub`"), ("_a", "`_a`")]
+)
+def test_a_name_is_a_schema_of_the_catalog(root: str, schema: str) -> None:
+    layout = layout_of(root)
+    assert (layout.in_catalog, layout.schema) == (True, schema)
+    assert tables(layout) == [
+        f"{schema}.`topics`",
+        f"{schema}.`subscriptions`",
+        f"{schema}.`messages_{UID}`",
+        f"{schema}.`ack_state_{UID}`",
+    ]
+
+
+@pytest.mark.parametrize(
+    "root",
+    [
+        "",
+        " ",
+        "a.b.c",
+        "a-b",
+        "9a",
+        "a b",
+        ".",
+        "..",
+        "a.",
+        ".a",
+        "a`b",
+        "a;b",
+        "main.`x`",
+        "/data\0/x",
+        "s3a:",
+        "s3a://",
+        "file:///",
+        "C:\\data",
+        "C:/data",
+        "S3A://bucket/x",
+        None,
+        7,
+        b"/data",
+        ["/data"],
+    ],
+)
+def test_other_roots_are_refused(root: object) -> None:
+    # "Every error says what was wrong, the offending value, and what would be accepted."
+    with pytest.raises(
+        InvalidArgument, match=r"root: .* or a catalog schema .* is accepted"
+    ) as told:
+        layout_of(root)  # type: ignore[arg-type]
+    assert repr(root) in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("root", "directory"),
+    [
+        ("/data/pubsub", "/data/pubsub"),
+        ("file:/data/pubsub", "/data/pubsub"),
+        ("file:///data/pubsub", "/data/pubsub"),
+        ("s3a://bucket/pubsub", None),
+        ("dbfs:/pubsub", None),
+        ("main.pubsub", None),
+    ],
+)
+def test_only_a_local_root_has_a_local_directory(root: str, directory: str | None) -> None:
+    assert layout_of(root).local_directory() == directory
+
+
+def identifiers(table: str) -> list[str]:
+    """Read a dotted name as SQL does: parts in backticks, a doubled backtick meaning one."""
+    parts, rest = [], table
+    while rest:
+        if not rest.startswith("`"):
+            word, _, rest = rest.partition(".")
+            parts.append(word)
+            continue
+        part, place = "", 1
+        while rest[place : place + 2] == "``" or rest[place] != "`":
+            part += rest[place]
+            place += 2 if rest[place] == "`" else 1
+        parts.append(part)
+        rest = rest[place + 1 :]
+        assert not rest or rest.startswith("."), f"something stands after the name: {rest}"
+        rest = rest[1:]
+    return parts
+
+
+@given(st.text(st.sampled_from("`;' /.a\n-*é"), max_size=12))
+def test_no_directory_name_breaks_out_of_its_quotes(name: str) -> None:
+    layout = layout_of(f"/data/{name}")
+    for table in tables(layout):
+        keyword, path = identifiers(table)
+        assert keyword == "delta"
+        assert path.startswith(f"{layout.base}/")
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\n"), min_size=1, max_size=12))
+def test_no_url_breaks_out_of_its_quotes(name: str) -> None:
+    assume("\0" not in name)
+    layout = layout_of(f"s3a://bucket/{name}")
+    for table in tables(layout):
+        assert identifiers(table)[0] == "delta"
+        assert identifiers(table)[1].startswith("s3a://bucket")
+        assert len(identifiers(table)) == 2
+
+
+@given(st.text(st.sampled_from("./a"), max_size=12))
+def test_no_path_has_a_way_up_in_it(name: str) -> None:
+    base = layout_of(f"/data/{name}").base
+    assert base == os.path.normpath(base)
+    assert ".." not in base.split("/")
+
+
+def test_the_tables_of_a_store_never_share_a_place() -> None:
+    for root in ("/data/pubsub", "main.pubsub"):
+        found = [*tables(layout_of(root)), layout_of(root).messages(UID[::-1])]
+        assert len(set(found)) == len(found)

@@ -1,0 +1,71 @@
+"""Pages of listings (spec section 1: "ordered by name; page size and page token supported")."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.paging import page
+
+
+@dataclass(frozen=True)
+class Named:
+    name: str
+
+
+def named(*names: str) -> list[Named]:
+    return [Named(name) for name in names]
+
+
+def test_a_listing_is_ordered_by_name() -> None:
+    found = page(named("b", "c", "a"), None, None)
+    assert found == named("a", "b", "c")
+    assert found.next_page_token == ""
+
+
+def test_a_listing_of_nothing_is_one_empty_page() -> None:
+    found = page(named(), 5, None)
+    assert (found, found.next_page_token) == ([], "")
+
+
+@given(st.sets(st.text(min_size=1, max_size=5)), st.integers(1, 5))
+def test_pages_joined_are_the_whole_listing(names: set[str], page_size: int) -> None:
+    items = named(*names)
+    pages = [page(items, page_size, None)]
+    while pages[-1].next_page_token and len(pages) <= len(names):
+        pages.append(page(items, page_size, pages[-1].next_page_token))
+    assert [item for each in pages for item in each] == sorted(items, key=lambda item: item.name)
+    assert all(len(each) == page_size for each in pages[:-1])
+    assert bool(pages[-1]) == bool(items)  # the last page is never empty for nothing
+
+
+def test_a_token_names_a_place_not_an_item() -> None:
+    """What is created or deleted between two pages neither repeats nor hides anything else."""
+    token = page(named("a", "c", "e"), 2, None).next_page_token
+    assert page(named("a", "b", "d", "e"), 2, token) == named("d", "e")
+
+
+def test_an_empty_token_means_the_first_page() -> None:
+    assert page(named("b", "a"), 1, "") == page(named("b", "a"), 1, None) == named("a")
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["x", "nonsense", "YWZ0ZXI", "é", "\ud800", "a b", 7, b"YWZ0ZXI6YQ=="]
+    + [base64.urlsafe_b64encode(raw).decode() for raw in (b"before:a", b"after:\xff", b"after")],
+)
+def test_a_bad_token_is_refused(token: object) -> None:
+    # "INVALID_ARGUMENT on a bad token"
+    with pytest.raises(InvalidArgument, match=r"page_token: .* next_page_token of the page before"):
+        page(named("a"), 1, token)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("page_size", [0, -1, True, 1.5, "2"])
+def test_a_page_size_out_of_range_is_refused(page_size: object) -> None:
+    with pytest.raises(InvalidArgument, match=r"page_size: .* 1 or more, or None"):
+        page(named("a"), page_size, None)  # type: ignore[arg-type]

@@ -1,0 +1,126 @@
+"""Positions: an immutable set, held as a bitmap, against Python's own set."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pubsub_delta.policy.positions import Positions
+
+near = st.sets(st.integers(0, 40), max_size=30)
+far = st.sets(
+    st.one_of(st.integers(0, 200), st.integers(65_500, 65_600), st.integers(2**40, 2**40 + 9)),
+    max_size=40,
+)
+farther = st.sets(st.integers(0, 200) | st.integers(2**20 - 9, 2**20 + 9), max_size=40)
+
+
+@given(far, far)
+def test_positions_behave_like_a_set(one: set[int], other: set[int]) -> None:
+    a, b = Positions.of(one), Positions.of(other)
+    assert set(a | b) == one | other
+    assert set(a & b) == one & other
+    assert set(a - b) == one - other
+    assert set(Positions.union([a, b, a])) == one | other
+    assert (a == b) == (one == other)
+    assert (set(a), set(b)) == (one, other)  # neither was changed
+    assert list(a) == sorted(one)
+    assert len(a) == len(one)
+    assert bool(a) == bool(one)
+
+
+@given(far)
+def test_equal_sets_have_equal_hashes(one: set[int]) -> None:
+    again = Positions.from_bytes(Positions.of(one).to_bytes())
+    assert again == Positions.of(one)
+    assert hash(again) == hash(Positions.of(one))
+
+
+@given(far)
+def test_bounds_are_the_extremes(one: set[int]) -> None:
+    found = Positions.of(one)
+    if one:
+        assert (found.min, found.max) == (min(one), max(one))
+    assert all(each in found for each in one)
+    assert 2**50 not in found
+
+
+@given(farther, st.integers(-1, 50))
+def test_first_takes_the_smallest(one: set[int], count: int) -> None:
+    assert list(Positions.of(one).first(count)) == sorted(one)[: max(count, 0)]
+
+
+def test_first_counts_across_the_32_bits_of_a_bitmap() -> None:
+    found = Positions.of([7, 2**32 - 1, 2**32, 2**32 + 1])
+    assert list(found.first(3)) == [7, 2**32 - 1, 2**32]
+
+
+@given(near, st.integers(0, 10))
+def test_runs_are_the_longest_stretches_of_neighbours(one: set[int], limit: int) -> None:
+    runs = Positions.of(one).runs()
+    assert [each for first, last in runs for each in range(first, last + 1)] == sorted(one)
+    assert all(b[0] > a[1] + 1 for a, b in pairwise(runs))
+    assert Positions.of(one).runs(limit) == runs[:limit]
+
+
+@pytest.mark.parametrize("last", [0, 1, 62, 63, 64, 65_535, 65_536, 200_000, 2**33])
+def test_a_long_run_is_found_whole(last: int) -> None:
+    found = Positions.between(0, last) | Positions.of([last + 2])
+    assert found.runs() == [(0, last), (last + 2, last + 2)]
+    assert len(found) == last + 2
+
+
+def test_between_includes_both_ends() -> None:
+    assert list(Positions.between(3, 5)) == [3, 4, 5]
+    assert list(Positions.between(3, 3)) == [3]
+    assert not Positions.between(3, 2)
+
+
+def test_the_union_of_nothing_is_empty() -> None:
+    assert Positions.union([]) == Positions() == Positions.of([])
+
+
+@given(st.integers(0, 2**40), st.binary(max_size=12))
+def test_a_plain_bitmap_counts_from_its_lowest_bit(start: int, bits: bytes) -> None:
+    expected = [
+        start + 8 * place + bit
+        for place, byte in enumerate(bits)
+        for bit in range(8)
+        if byte >> bit & 1
+    ]
+    assert list(Positions.from_bits(start, bits)) == expected
+
+
+def test_a_contiguous_set_costs_a_few_bytes_for_every_65536_positions() -> None:
+    # Ten million messages that are still leased must fit a row.
+    assert len(Positions.between(0, 10_000_000).to_bytes()) < 20 * (10_000_000 / 65_536 + 1)
+
+
+def test_what_is_no_position_is_not_equal_and_not_contained() -> None:
+    assert Positions.of([1]) != {1}
+    assert 2 not in Positions.of([1])
+
+
+@pytest.mark.parametrize("position", [-1, 2**64])
+def test_a_position_is_64_bits_and_not_negative(position: int) -> None:
+    with pytest.raises(OverflowError):
+        Positions.of([position])
+
+
+@pytest.mark.parametrize("data", [b"x", Positions.of([1, 2, 2**40]).to_bytes()[:-1]])
+def test_bytes_that_are_no_bitmap_are_refused(data: bytes) -> None:
+    # "ValueError where the bytes are not that"
+    with pytest.raises(ValueError, match="deserialize"):
+        Positions.from_bytes(data)
+
+
+def test_no_bytes_at_all_are_refused() -> None:
+    with pytest.raises(ValueError, match="no bytes"):
+        Positions.from_bytes(b"")
+
+
+def test_the_repr_shows_the_first_runs() -> None:
+    assert repr(Positions.of([1, 2, 3, 9])) == "Positions(4: 1–3, 9)"

@@ -1,0 +1,114 @@
+"""The values that users hold: Ids, Page, AckResult, ReceivedMessage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pubsub_delta.resources import AckResult, Ids, Message, Page, ReceivedMessage
+from tests.unit.builders import START
+
+texts = st.lists(st.text(max_size=3), max_size=6)
+
+
+class Written:
+    """Ids that count how many of them were written out."""
+
+    def __init__(self, count: int) -> None:
+        self.written = 0
+        self.ids = Ids(count, self._write)
+        self._count = count
+
+    def _write(self) -> Iterator[str]:
+        for number in range(self._count):
+            self.written += 1
+            yield str(number)
+
+
+def test_ids_are_written_out_only_when_looked_at() -> None:
+    many = Written(10_000_000)
+    assert len(many.ids) == 10_000_000
+    assert many.ids != ["0"]
+    assert many.written == 0
+    assert many.ids[2] == "2"
+    assert many.written == 3
+
+
+def test_the_repr_shows_a_few_ids_and_their_number() -> None:
+    many = Written(10_000_000)
+    assert repr(many.ids) == "Ids(['0', '1', '2', …], count=10000000)"
+    assert many.written == 3
+    assert repr(Ids.of(["a"])) == "Ids(['a'], count=1)"
+
+
+@given(texts, st.slices(6))
+def test_ids_behave_like_the_list_of_them(plain: list[str], part: slice) -> None:
+    ids = Ids.of(iter(plain))
+    assert list(ids) == list(ids) == plain  # as often as one likes
+    assert len(ids) == len(plain)
+    assert ids[part] == plain[part]
+    assert [ids[place] for place in range(-len(plain), len(plain))] == plain * 2
+    assert list(reversed(ids)) == plain[::-1]
+    assert bool(ids) == bool(plain)
+
+
+@pytest.mark.parametrize("place", [2, -3, 100])
+def test_an_id_beyond_the_end_is_an_index_error(place: int) -> None:
+    with pytest.raises(IndexError, match=f"index {place} of 2 ids"):
+        Ids.of(["a", "b"])[place]
+
+
+@given(texts, texts)
+def test_ids_equal_any_sequence_of_the_same_texts(one: list[str], other: list[str]) -> None:
+    equal = one == other
+    assert (Ids.of(one) == Ids.of(other)) is equal
+    assert (Ids.of(one) == other) is equal
+    assert (one == Ids.of(other)) is equal
+    assert (Ids.of(one) == tuple(other)) is equal
+
+
+def test_ids_are_no_single_text_and_no_key() -> None:
+    assert Ids.of(["a", "b"]) != "ab"
+    assert Ids.of([]) != set()
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(Ids.of(["a"]))
+
+
+@given(st.lists(texts, max_size=4))
+def test_a_chain_is_one_sequence_after_another(parts: list[list[str]]) -> None:
+    chained = Ids.chain(map(Ids.of, parts))
+    assert chained == [id_ for part in parts for id_ in part]
+
+
+def test_a_page_is_a_list_with_a_token() -> None:
+    page = Page(["a", "b"], "token")
+    assert page == ["a", "b"]
+    assert page.next_page_token == "token"
+    assert (Page(), Page().next_page_token) == ([], "")
+
+
+def test_an_ack_result_counts_by_response_code() -> None:
+    # "the outcome of each id is reported (success, expired, invalid) and counted …
+    # by response_code"
+    result = AckResult(success=Ids.of(["a", "b"]), expired=Ids.of([]), invalid=Ids.of(["c"]))
+    assert result.counts == {"success": 2, "expired": 0, "invalid": 1}
+    assert result == AckResult(Ids.of(["a", "b"]), Ids.of([]), Ids.of(["c"]))
+
+
+def test_a_received_message_gives_back_the_message_as_published() -> None:
+    published = Message(b"x", {"k": "v"}, "key")
+    received = ReceivedMessage("ack", "7", START, b"x", {"k": "v"}, "key", None)
+    assert received.message == published
+
+
+@pytest.mark.parametrize(
+    ("value", "field"), [(Message(b"x"), "data"), (AckResult(*[Ids.of([])] * 3), "success")]
+)
+def test_values_cannot_be_changed(value: Any, field: str) -> None:
+    with pytest.raises(FrozenInstanceError):
+        setattr(value, field, None)
