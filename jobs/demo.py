@@ -101,8 +101,8 @@ def demo(output: Path) -> None:
         "--output", str(output.resolve() / "archive"),
     )  # fmt: skip
     figures = {
-        "delays": account(store, "delays", delays, redelivered=len(lost)),
-        "archive": account(store, "archive", archive, redelivered=0),
+        "delays": account(store, "delays", delays, published, taken_before=len(lost)),
+        "archive": account(store, "archive", archive, published, taken_before=0),
     }
     by_carrier = spark.sql(
         "SELECT carrier, sum(flights) AS flights, sum(delay_minutes) / sum(arrived) AS delay "
@@ -159,12 +159,21 @@ def submit(output: Path, job: str, *args: str) -> dict[str, Any]:
 
 
 def account(
-    store: PubSub, subscription: str, summary: dict[str, Any], *, redelivered: int
+    store: PubSub,
+    subscription: str,
+    summary: dict[str, Any],
+    published: dict[str, Any],
+    *,
+    taken_before: int,
 ) -> dict[str, int]:
-    """Count what became of the messages of a subscription."""
+    """Count what became of the messages of a subscription.
+
+    ``taken_before``: how many another consumer had taken before the job that drained it.
+    """
+    delivered = taken_before + summary["messages"]
     return {
-        "delivered": summary["messages"] + redelivered,
-        "redelivered": redelivered,
+        "delivered": delivered,
+        "redelivered": delivered - published["messages"],
         "acked": summary["figures"]["acked"],
         "backlog": store.metrics(subscription)["num_undelivered_messages"],
     }
