@@ -36,12 +36,12 @@ def test_two_processes_never_hold_the_same_message(spark: SparkSession, tmp_path
     store = PubSub(spark, str(tmp_path / "store"))
     store.create_topic("work")
     store.create_subscription("shared", "work", ack_deadline_seconds=600)
-    store.publish("work", [f"{n}" for n in range(80)])
-    consumers = [python(CONSUMER, store_root(tmp_path), "20", "finish", cwd=tmp_path) for _ in "ab"]
+    store.publish("work", [f"{n}" for n in range(60)])
+    consumers = [python(CONSUMER, store_root(tmp_path), "15", "finish", cwd=tmp_path) for _ in "ab"]
     told = [consumer.communicate(timeout=240)[0].split("\n") for consumer in consumers]
     taken = [[line[5:] for line in lines if line.startswith("took")] for lines in told]
     both = taken[0] + taken[1]
-    assert len(both) == len(set(both)) == 80
+    assert len(both) == len(set(both)) == 60
     assert all(taken), "one process did everything: nothing was shown"
     assert store.metrics("shared")["num_undelivered_messages"] == 0
 
@@ -81,7 +81,7 @@ def test_killing_a_consumer_at_random_moments_loses_nothing(
     store.create_subscription("shared", "work", ack_deadline_seconds=10)
     result = store.publish("work", [f"{n}" for n in range(400)])
     acked = 0
-    for moment in (0.0, 2.5):
+    for moment in (2.0,):
         consumer = python(CONSUMER, store_root(tmp_path), "20", "finish", cwd=tmp_path)
         assert consumer.stdout is not None
         assert consumer.stdout.readline().startswith("ready")
@@ -97,7 +97,7 @@ def test_killing_a_consumer_at_random_moments_loses_nothing(
         batch.ack()
     # What was not seen here was acknowledged before; at most the last ack went unreported.
     assert seen <= set(result.message_ids)
-    assert 400 - len(seen) - acked in (0, 20, 40)
+    assert 400 - len(seen) - acked in (0, 20)
 
 
 def store_root(tmp_path: Path) -> str:
