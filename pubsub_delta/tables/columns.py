@@ -98,19 +98,25 @@ def surely_valid() -> Column:
     Higher-order functions cost as much as writing the message does, so the attributes are looked
     at one by one, and only the first few. The two ways of reading a key are deliberate: Spark
     computes an expression that occurs twice for every row, also behind a condition that is false.
+    It is SQL because a hundred calls into the JVM would take longer than Spark takes to parse it.
     """
     few_bytes = UNROLLED_ATTRIBUTES * (rules.MAX_KEY_BYTES + rules.MAX_VALUE_BYTES)
     most_data = rules.MAX_MESSAGE_BYTES - few_bytes - rules.MAX_ORDERING_KEY_BYTES
-    keys, values, count = F.map_keys("attributes"), F.map_values("attributes"), F.size("attributes")
-    sure = F.length("data").between(1, most_data) & (count <= UNROLLED_ATTRIBUTES)
-    sure &= F.col("ordering_key").isNull() | (
-        F.octet_length("ordering_key") <= rules.MAX_ORDERING_KEY_BYTES
-    )
+    sure = [
+        "(length(data) > 0 OR size(attributes) > 0)",
+        f"(data IS NULL OR length(data) <= {most_data})",
+        f"(attributes IS NULL OR size(attributes) <= {UNROLLED_ATTRIBUTES})",
+        f"(ordering_key IS NULL OR octet_length(ordering_key) <= {rules.MAX_ORDERING_KEY_BYTES})",
+    ]
     for place in range(UNROLLED_ATTRIBUTES):
-        key, same_key = F.get(keys, F.lit(place)), F.try_element_at(keys, F.lit(place + 1))
-        sure &= (count <= place) | (
-            F.octet_length(key).between(1, rules.MAX_KEY_BYTES)
-            & ~F.startswith(same_key, F.lit(rules.RESERVED_PREFIX))
-            & (F.octet_length(F.get(values, F.lit(place))) <= rules.MAX_VALUE_BYTES)
+        key, same_key = (
+            f"get(map_keys(attributes), {place})",
+            f"try_element_at(map_keys(attributes), {place + 1})",
         )
-    return F.coalesce(sure, F.lit(False))
+        sure.append(
+            f"(attributes IS NULL OR size(attributes) <= {place} OR"
+            f" (octet_length({key}) BETWEEN 1 AND {rules.MAX_KEY_BYTES}"
+            f" AND NOT startswith({same_key}, '{rules.RESERVED_PREFIX}')"
+            f" AND octet_length(get(map_values(attributes), {place})) <= {rules.MAX_VALUE_BYTES}))"
+        )
+    return F.coalesce(F.expr(" AND ".join(sure)), F.lit(False))
