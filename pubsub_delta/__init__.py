@@ -7,6 +7,7 @@ from pubsub_delta.errors import (
     Aborted,
     AlreadyExists,
     DataLoss,
+    DeadLetterWarning,
     FailedPrecondition,
     InvalidArgument,
     NotFound,
@@ -14,13 +15,16 @@ from pubsub_delta.errors import (
     Unimplemented,
     Unknown,
 )
+from pubsub_delta.operations.maintain import MaintenanceReport
 from pubsub_delta.operations.publish import PublishResult
 from pubsub_delta.resources import (
     AckResult,
+    DeadLetterPolicy,
     Ids,
     Message,
     Page,
     ReceivedMessage,
+    RetryPolicy,
     Subscription,
     Topic,
 )
@@ -34,9 +38,12 @@ __all__ = [
     "AlreadyExists",
     "Clock",
     "DataLoss",
+    "DeadLetterPolicy",
+    "DeadLetterWarning",
     "FailedPrecondition",
     "Ids",
     "InvalidArgument",
+    "MaintenanceReport",
     "ManualClock",
     "Message",
     "NotFound",
@@ -46,6 +53,7 @@ __all__ = [
     "PublishResult",
     "PulledBatch",
     "ReceivedMessage",
+    "RetryPolicy",
     "SlowSettings",
     "Subscription",
     "SystemClock",

@@ -16,10 +16,18 @@ from pubsub_delta.names import (
     subscription_name,
     topic_name,
 )
-from pubsub_delta.operations import acknowledge, administer, measure, publish, pull
+from pubsub_delta.operations import acknowledge, administer, maintain, measure, publish, pull
 from pubsub_delta.operations.acknowledge import Named
 from pubsub_delta.policy.fields import refuse_topic_retention, refuse_unsupported
-from pubsub_delta.resources import AckResult, Message, Page, Subscription, Topic
+from pubsub_delta.resources import (
+    AckResult,
+    DeadLetterPolicy,
+    Message,
+    Page,
+    RetryPolicy,
+    Subscription,
+    Topic,
+)
 from pubsub_delta.session import check_session
 from pubsub_delta.tables.schemas import EMPTY_BATCH
 from pubsub_delta.tables.store import Tables
@@ -111,25 +119,36 @@ class PubSub:
         filter: str = "",
         enable_message_ordering: bool = False,
         enable_exactly_once_delivery: bool = False,
-        dead_letter_policy: object = None,
-        retry_policy: object = None,
+        dead_letter_policy: DeadLetterPolicy | None = None,
+        retry_policy: RetryPolicy | None = None,
         labels: Mapping[str, str] | None = None,
     ) -> Subscription:
         """Create a subscription to what is published to the topic from now on.
 
-        ``ack_deadline_seconds``: 10 to 600. ``message_retention_duration``: how long an
-        unacknowledged message is kept, 10 minutes to 7 days. All other fields but ``labels``
-        are not supported yet: Unimplemented unless they say to do without.
+        Args:
+            subscription: the id or full name of the new subscription.
+            topic: the topic's id or full name. NotFound if there is none.
+            ack_deadline_seconds: how long a lease lasts, 10 to 600.
+            message_retention_duration: how long an unacknowledged message is kept, 10 minutes to
+                7 days.
+            retain_acked_messages: not supported yet; only False is accepted.
+            expiration_policy: not supported yet; only None is accepted.
+            filter: which messages the subscription is about, by their attributes: at most 256
+                bytes, like ``attributes.lang = "en" AND NOT attributes:test``. It cannot be
+                changed later.
+            enable_message_ordering: deliver the messages of an ordering key in the order of
+                receipt. It cannot be changed later.
+            enable_exactly_once_delivery: an acknowledgement that succeeded is final, and only the
+                ack id of a live lease is valid.
+            dead_letter_policy: where messages go that failed too often. NotFound if that topic
+                does not exist.
+            retry_policy: how long a failed message waits; None redelivers it at once.
+            labels: strings by string, at most 63 characters each.
         """
         refuse_unsupported(
             {
                 "retain_acked_messages": retain_acked_messages,
                 "expiration_policy": expiration_policy,
-                "filter": filter,
-                "enable_message_ordering": enable_message_ordering,
-                "enable_exactly_once_delivery": enable_exactly_once_delivery,
-                "dead_letter_policy": dead_letter_policy,
-                "retry_policy": retry_policy,
             }
         )
         return administer.create_subscription(
@@ -139,7 +158,13 @@ class PubSub:
             self._clock.now(),
             ack_deadline_seconds=ack_deadline_seconds,
             message_retention_duration=message_retention_duration,
+            filter=filter,
+            enable_message_ordering=enable_message_ordering,
+            enable_exactly_once_delivery=enable_exactly_once_delivery,
+            dead_letter_policy=dead_letter_policy,
+            retry_policy=retry_policy,
             labels=labels,
+            project=self._project,
         )
 
     def get_subscription(self, subscription: str) -> Subscription:
@@ -159,9 +184,17 @@ class PubSub:
         )
 
     def update_subscription(self, subscription: str, **fields: Any) -> Subscription:
-        """Change ``ack_deadline_seconds``, ``message_retention_duration`` or ``labels``."""
+        """Change the named fields; None clears ``dead_letter_policy`` and ``retry_policy``.
+
+        Also ``ack_deadline_seconds``, ``message_retention_duration``,
+        ``enable_exactly_once_delivery`` and ``labels``. All others cannot be changed.
+        """
         return administer.update_subscription(
-            self._tables, self._subscription(subscription), fields
+            self._tables,
+            self._subscription(subscription),
+            fields,
+            self._project,
+            self._clock.now(),
         )
 
     def delete_subscription(self, subscription: str) -> None:
@@ -180,6 +213,7 @@ class PubSub:
         messages: DataFrame | Iterable[Message | bytes | str],
         *,
         idempotency_id: tuple[str, int] | None = None,
+        order_by: str | None = None,
     ) -> publish.PublishResult:
         """Publish messages in one atomic commit.
 
@@ -189,6 +223,10 @@ class PubSub:
 
         ``idempotency_id``: (application id, version), rising versions; publishing the same one
         again writes nothing and returns the first result.
+
+        ``order_by``: the column of a DataFrame that gives the order of receipt of the messages of
+        an ordering key; it is not stored. Without it the order within a DataFrame is whatever
+        Spark makes of it. Messages given one by one are received in that order.
         """
         found = self._tables.topic(self._topic(topic))
         return publish.publish(
@@ -197,6 +235,7 @@ class PubSub:
             messages,
             self._clock.now(),
             idempotency_id,
+            order_by,
         )
 
     def pull(self, subscription: str, max_messages: int | None = None) -> PulledBatch:
@@ -235,12 +274,29 @@ class PubSub:
         """Return the stored messages of a topic: message_id and the message's columns."""
         return self._tables.messages(self._tables.topic(self._topic(topic)).uid).everything()
 
+    def backlog(self, subscription: str) -> DataFrame:
+        """Return the unacknowledged messages of a subscription; nothing is leased or written.
+
+        Columns: message_id and the message's columns, ``state`` (available, leased, backing_off
+        or forwarding), and ``delivery_attempt``, the one under way or to come.
+        """
+        return measure.backlog(self._tables, self._subscription(subscription), self._clock.now())
+
     def metrics(self, name: str) -> dict[str, Any]:
         """Return the metrics of a topic or a subscription, under Google's names.
 
         A short id means the subscription of that name if there is one, and the topic otherwise.
         """
         return measure.metrics(self._tables, name, self._project, self._clock.now())
+
+    # Looking after it
+
+    def maintain(self) -> maintain.MaintenanceReport:
+        """Forward messages whose last delivery attempt failed to their dead-letter topics.
+
+        A pull does the same for its own subscription. Problems are reported, not raised.
+        """
+        return maintain.maintain(self._tables, self._clock.now())
 
     def _acknowledge(
         self, name: ResourceName, ack_ids: DataFrame | Iterable[str] | Named

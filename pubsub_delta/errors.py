@@ -70,3 +70,7 @@ class Unknown(PubSubError):
     """A commit was sent, its answer was lost, and nothing tells whether it landed."""
 
     code = "UNKNOWN"
+
+
+class DeadLetterWarning(UserWarning):
+    """Messages could not be forwarded to their dead-letter topic; they stay where they are."""

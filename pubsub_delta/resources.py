@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import TypeVar, overload
 
+from pubsub_delta.durations import Duration, parse_duration
+
 T = TypeVar("T")
 
 
@@ -53,17 +55,55 @@ class Topic:
 
 
 @dataclass(frozen=True)
+class RetryPolicy:
+    """How long a message waits after a failed delivery (Pub/Sub: exponential backoff).
+
+    After the k-th consecutive failure: ``minimum_backoff`` × 2^(k-1), at most ``maximum_backoff``.
+    Each is from 0 to 600 seconds. The values are kept as timedelta, however they were written.
+
+    >>> RetryPolicy("20s").minimum_backoff
+    datetime.timedelta(seconds=20)
+    """
+
+    minimum_backoff: Duration = "10s"
+    maximum_backoff: Duration = "600s"
+
+    def __post_init__(self) -> None:
+        for name in ("minimum_backoff", "maximum_backoff"):
+            duration = parse_duration(getattr(self, name), f"retry_policy.{name}")
+            object.__setattr__(self, name, duration)
+
+
+@dataclass(frozen=True)
+class DeadLetterPolicy:
+    """Where a message goes that failed too often, and how often that is.
+
+    ``dead_letter_topic``: id or full name of another topic, perhaps in another project.
+    ``max_delivery_attempts``: 5 to 100.
+    """
+
+    dead_letter_topic: str
+    max_delivery_attempts: int = 5
+
+
+@dataclass(frozen=True)
 class Subscription:
     """A named reader of a topic, with its own acknowledgement of every message.
 
     ``topic`` is ``_deleted-topic_`` once the topic is gone. ``message_retention_duration`` is how
-    long an unacknowledged message stays available after it was published.
+    long an unacknowledged message stays available after it was published. Without a
+    ``retry_policy`` a failed message is available again at once.
     """
 
     name: str
     topic: str
     ack_deadline_seconds: int
     message_retention_duration: timedelta
+    filter: str
+    enable_message_ordering: bool
+    enable_exactly_once_delivery: bool
+    dead_letter_policy: DeadLetterPolicy | None
+    retry_policy: RetryPolicy | None
     labels: Mapping[str, str]
     detached: bool
     create_time: datetime
@@ -141,7 +181,8 @@ class AckResult:
     """The outcome of each ack id of a call, given once however often the id stood in it.
 
     ``success``: the lease was live, or the message was already acknowledged. ``expired``: the
-    lease was over. ``invalid``: not an ack id of this subscription.
+    lease was over. ``invalid``: not an ack id of this subscription. With exactly-once delivery
+    every id is ``invalid`` but that of a live lease.
     """
 
     success: Ids

@@ -27,6 +27,12 @@ SPEED_SETTINGS = {
 }
 """Without these everything works, slower."""
 
+_SLOW = {
+    "spark.databricks.delta.snapshotPartitions": "50",
+    "spark.sql.maxConcurrentOutputFileWriters": "0",
+}
+"""What Spark and Delta do where nobody sets them."""
+
 LOCAL_SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
@@ -78,15 +84,7 @@ def check_session(spark: SparkSession) -> None:
             f"the Spark session has no Delta: spark.sql.extensions is {extensions!r}; "
             f"use local_session(), or start Spark with the package {DELTA_PACKAGE} and {needed}"
         )
-    # The defaults to fall back on are those of Spark and Delta.
-    missing = [
-        key
-        for key, default in (
-            ("spark.databricks.delta.snapshotPartitions", "50"),
-            ("spark.sql.maxConcurrentOutputFileWriters", "0"),
-        )
-        if spark.conf.get(key, default) in (default, None)
-    ]
+    missing = [key for key, slow in _SLOW.items() if spark.conf.get(key, slow) in (slow, None)]
     if missing:
         told = ", ".join(f"{key}={SPEED_SETTINGS[key]}" for key in missing)
         warnings.warn(

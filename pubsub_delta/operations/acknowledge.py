@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -14,12 +15,13 @@ from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_ids import AckId, parse_ack_id
 from pubsub_delta.policy.ack_state import AckState
+from pubsub_delta.policy.delivery import Outcomes
 from pubsub_delta.policy.fields import check_new_deadline
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import AckResult, Ids, Subscription
-from pubsub_delta.tables.bitmaps import fold
+from pubsub_delta.tables.bitmaps import fold_named
 from pubsub_delta.tables.columns import named_lease
-from pubsub_delta.tables.store import Tables
+from pubsub_delta.tables.store import Source, Tables
 
 
 @dataclass(frozen=True)
@@ -30,33 +32,28 @@ class Named:
     malformed: Ids = field(default_factory=lambda: Ids.of(()))
 
 
-def acknowledge(
-    tables: Tables, name: ResourceName, ack_ids: DataFrame | Iterable[str] | Named, now: datetime
-) -> AckResult:
-    """Acknowledge deliveries. Idempotent: a repeated ack is a success."""
+AckIds = DataFrame | Iterable[str] | Named
 
-    def decide(
-        state: AckState, named: Mapping[int, Positions]
-    ) -> tuple[AckState, delivery.Outcomes]:
-        return delivery.acknowledge(state, named, now)
+
+def acknowledge(tables: Tables, name: ResourceName, ack_ids: AckIds, now: datetime) -> AckResult:
+    """Acknowledge deliveries. A repeated ack is a success, but not with exactly-once delivery."""
+
+    def decide(source: Source, named: Named, state: AckState) -> tuple[AckState, Outcomes]:
+        return delivery.acknowledge(
+            state, named.positions, source.terms, now, malformed=len(named.malformed)
+        )
 
     return _apply(tables, name, ack_ids, decide)
 
 
 def modify_ack_deadline(
-    tables: Tables,
-    name: ResourceName,
-    ack_ids: DataFrame | Iterable[str] | Named,
-    ack_deadline_seconds: int,
-    now: datetime,
+    tables: Tables, name: ResourceName, ack_ids: AckIds, ack_deadline_seconds: int, now: datetime
 ) -> AckResult:
     """Give deliveries a new deadline, counted from now; 0 returns them at once (a nack)."""
     deadline = check_new_deadline(ack_deadline_seconds)
 
-    def decide(
-        state: AckState, named: Mapping[int, Positions]
-    ) -> tuple[AckState, delivery.Outcomes]:
-        return delivery.modify_ack_deadline(state, named, now, deadline)
+    def decide(source: Source, named: Named, state: AckState) -> tuple[AckState, Outcomes]:
+        return delivery.modify_ack_deadline(state, named.positions, source.terms, now, deadline)
 
     return _apply(tables, name, ack_ids, decide)
 
@@ -64,22 +61,20 @@ def modify_ack_deadline(
 def _apply(
     tables: Tables,
     name: ResourceName,
-    ack_ids: DataFrame | Iterable[str] | Named,
-    decide: Callable[[AckState, Mapping[int, Positions]], tuple[AckState, delivery.Outcomes]],
+    ack_ids: AckIds,
+    decide: Callable[[Source, Named, AckState], tuple[AckState, Outcomes]],
 ) -> AckResult:
-    subscription, _ = tables.open_subscription(name)
-    named = _read(ack_ids, subscription)
-    outcomes = tables.ack_states.change(
-        subscription.uid, lambda state: decide(state, named.positions)
-    )
+    source = tables.source(name)
+    named = _read(ack_ids, source.subscription)
+    outcomes = tables.ack_states.change(source.uid, partial(decide, source, named))
     return AckResult(
-        success=_ids(subscription, outcomes.success),
-        expired=_ids(subscription, outcomes.expired),
-        invalid=Ids.chain([_ids(subscription, outcomes.invalid), named.malformed]),
+        success=_ids(source.subscription, outcomes.success),
+        expired=_ids(source.subscription, outcomes.expired),
+        invalid=Ids.chain([_ids(source.subscription, outcomes.invalid), named.malformed]),
     )
 
 
-def _read(ack_ids: DataFrame | Iterable[str] | Named, subscription: Subscription) -> Named:
+def _read(ack_ids: AckIds, subscription: Subscription) -> Named:
     """Sort ack ids by lease; InvalidArgument where there is none, or none is well formed."""
     if isinstance(ack_ids, Named):
         return ack_ids
@@ -114,15 +109,13 @@ def _read_frame(frame: DataFrame, subscription: Subscription) -> Named:
             f"ack_ids: a DataFrame with columns {frame.columns}; a column 'ack_id' is needed"
         )
     lease, position = named_lease(subscription.uid, F.col("ack_id"))
-    read = frame.select("ack_id", lease.alias("key"), position.alias("position"))
-    found = fold(read.where(F.col("key").isNotNull()))
-    wrong = read.where(F.col("key").isNull()).select("ack_id").distinct()
-    malformed = [row["ack_id"] or "" for row in wrong.collect()]
-    if not found and not any(parse_ack_id(text) for text in malformed):
+    read = frame.select("ack_id", lease.alias("lease"), position.alias("position"))
+    found, foreign = fold_named(read)
+    if not found and not any(map(parse_ack_id, foreign)):
         raise InvalidArgument(
             "ack_ids: no ack id in the DataFrame; pass the ack_id of messages that were pulled"
         )
-    return Named(found, Ids.of(malformed))
+    return Named(found, Ids.of(text or "" for text in foreign))
 
 
 def _ids(subscription: Subscription, positions: Mapping[int, Positions]) -> Ids:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
 from pubsub_delta.durations import Duration
-from pubsub_delta.errors import AlreadyExists, NotFound
+from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound
 from pubsub_delta.names import ResourceName
+from pubsub_delta.policy import delivery, redelivery
 from pubsub_delta.policy import fields as rules
 from pubsub_delta.policy.ack_state import AckState
+from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.policy.paging import page
-from pubsub_delta.resources import Page, Subscription, Topic
+from pubsub_delta.resources import DeadLetterPolicy, Page, RetryPolicy, Subscription, Topic
 from pubsub_delta.tables.commits import repeat_on_conflict
 from pubsub_delta.tables.store import Tables
 
@@ -22,11 +24,9 @@ def create_topic(
 ) -> Topic:
     """Create a topic: first its empty table, then the row that makes it exist."""
     topic = Topic(str(name), rules.check_labels(labels), now, tables.new_id())
-    if tables.registry.topic(topic.name) is not None:
-        raise _taken("topic", name)
+    _must_be_free(tables.registry.topic(topic.name) is None, "topic", name)
     tables.messages(topic.uid).create()
-    if not repeat_on_conflict(lambda: tables.registry.add_topic(topic), f"topic {name}"):
-        raise _taken("topic", name)
+    _must_be_free(_commit(name, lambda: tables.registry.add_topic(topic)), "topic", name)
     return topic
 
 
@@ -38,7 +38,13 @@ def create_subscription(
     *,
     ack_deadline_seconds: int,
     message_retention_duration: Duration,
+    filter: str,
+    enable_message_ordering: bool,
+    enable_exactly_once_delivery: bool,
+    dead_letter_policy: DeadLetterPolicy | None,
+    retry_policy: RetryPolicy | None,
     labels: Mapping[str, str] | None,
+    project: str,
 ) -> Subscription:
     """Create a subscription to what is published to its topic from now on."""
     subscription = Subscription(
@@ -46,21 +52,30 @@ def create_subscription(
         topic=str(topic_name),
         ack_deadline_seconds=rules.check_ack_deadline(ack_deadline_seconds),
         message_retention_duration=rules.check_subscription_retention(message_retention_duration),
+        filter=filter if parse_filter(filter) else "",
+        enable_message_ordering=rules.check_switch(
+            enable_message_ordering, "enable_message_ordering"
+        ),
+        enable_exactly_once_delivery=rules.check_switch(
+            enable_exactly_once_delivery, "enable_exactly_once_delivery"
+        ),
+        dead_letter_policy=rules.check_dead_letter_policy(
+            dead_letter_policy, str(topic_name), project
+        ),
+        retry_policy=rules.check_retry_policy(retry_policy),
         labels=rules.check_labels(labels),
         detached=False,
         create_time=now,
         uid=tables.new_id(),
     )
     topic = tables.topic(topic_name)
-    if tables.registry.subscription(subscription.name) is not None:
-        raise _taken("subscription", name)
+    _check_dead_letter_topic(tables, subscription.dead_letter_policy)
+    free = tables.registry.subscription(subscription.name) is None
+    _must_be_free(free, "subscription", name)
     tail = tables.messages(topic.uid).version()
     tables.ack_states.create(subscription.uid, AckState(after_version=tail))
-    added = repeat_on_conflict(
-        lambda: tables.registry.add_subscription(subscription, topic.uid), f"subscription {name}"
-    )
-    if not added:
-        raise _taken("subscription", name)
+    added = _commit(name, lambda: tables.registry.add_subscription(subscription, topic.uid))
+    _must_be_free(added, "subscription", name)
     return subscription
 
 
@@ -91,51 +106,84 @@ def update_topic(tables: Tables, name: ResourceName, fields: Mapping[str, Any]) 
     """Change the named fields of a topic."""
     changes = rules.check_topic_update(fields)
     uid = tables.topic(name).uid
-    if changes and not repeat_on_conflict(
-        lambda: tables.registry.change_topic(uid, changes), f"topic {name}"
-    ):
-        raise NotFound(f"topic {name} was deleted just now")
+    if changes:
+        _must_be_there(_commit(name, lambda: tables.registry.change_topic(uid, changes)), name)
     return tables.topic(name)
 
 
 def update_subscription(
-    tables: Tables, name: ResourceName, fields: Mapping[str, Any]
+    tables: Tables, name: ResourceName, fields: Mapping[str, Any], project: str, now: datetime
 ) -> Subscription:
-    """Change the named fields of a subscription."""
-    return _change_subscription(tables, name, rules.check_subscription_update(fields))
+    """Change the named fields of a subscription.
+
+    What has happened until now is settled on the old terms first: a lease that is over counts as
+    an attempt only if there was a dead-letter policy, and clearing that policy forgets attempts.
+    """
+    before = tables.subscription(name)
+    changes = rules.check_subscription_update(fields, before, project)
+    if not changes:
+        return before
+    _check_dead_letter_topic(tables, changes.get("dead_letter_policy"))
+    if not before.detached:
+        source = tables.source(name)
+
+        def settle(state: AckState) -> tuple[AckState, None]:
+            state = delivery.settle(state, source.terms, now)
+            clears = changes.get("dead_letter_policy", ...) is None
+            return (redelivery.forget_attempts(state) if clears else state), None
+
+        tables.ack_states.change(source.uid, settle)
+    return _change_subscription(tables, name, before.uid, changes)
 
 
 def detach_subscription(tables: Tables, name: ResourceName) -> None:
     """Detach a subscription from its topic for good: its backlog is dropped."""
-    _change_subscription(tables, name, {"detached": True})
+    _change_subscription(tables, name, tables.subscription(name).uid, {"detached": True})
 
 
 def delete_topic(tables: Tables, name: ResourceName) -> None:
     """Delete a topic; its subscriptions keep their backlog under ``_deleted-topic_``."""
-    uid = tables.topic(name).uid
-    if not repeat_on_conflict(lambda: tables.registry.remove_topic(uid), f"topic {name}"):
-        raise NotFound(f"topic {name} was deleted just now")
+    topic = tables.topic(name)
+    users = [each.name for each in tables.registry.dead_lettering_to(topic)]
+    if users:
+        raise FailedPrecondition(
+            f"topic {name} is the dead-letter topic of {', '.join(sorted(users))}; "
+            "clear or change the dead_letter_policy there first"
+        )
+    _must_be_there(_commit(name, lambda: tables.registry.remove_topic(topic.uid)), name)
 
 
 def delete_subscription(tables: Tables, name: ResourceName) -> None:
     """Delete a subscription and with it its backlog."""
     uid = tables.subscription(name).uid
-    if not repeat_on_conflict(
-        lambda: tables.registry.remove_subscription(uid), f"subscription {name}"
-    ):
-        raise NotFound(f"subscription {name} was deleted just now")
+    _must_be_there(_commit(name, lambda: tables.registry.remove_subscription(uid)), name)
 
 
 def _change_subscription(
-    tables: Tables, name: ResourceName, changes: Mapping[str, Any]
+    tables: Tables, name: ResourceName, uid: str, changes: Mapping[str, Any]
 ) -> Subscription:
-    uid = tables.subscription(name).uid
-    if changes and not repeat_on_conflict(
-        lambda: tables.registry.change_subscription(uid, changes), f"subscription {name}"
-    ):
-        raise NotFound(f"subscription {name} was deleted just now")
+    changed = _commit(name, lambda: tables.registry.change_subscription(uid, changes))
+    _must_be_there(changed, name)
     return tables.subscription(name)
 
 
-def _taken(kind: str, name: ResourceName) -> AlreadyExists:
-    return AlreadyExists(f"{kind} {name} exists already; choose another name or delete it first")
+def _check_dead_letter_topic(tables: Tables, policy: DeadLetterPolicy | None) -> None:
+    if policy is not None and tables.registry.topic(policy.dead_letter_topic) is None:
+        raise NotFound(
+            f"dead_letter_policy.dead_letter_topic: {policy.dead_letter_topic} does not exist; "
+            "create_topic creates it"
+        )
+
+
+def _commit(name: ResourceName, change: Callable[[], bool]) -> bool:
+    return repeat_on_conflict(change, str(name))
+
+
+def _must_be_there(changed: bool, name: ResourceName) -> None:
+    if not changed:
+        raise NotFound(f"{name} was deleted just now")
+
+
+def _must_be_free(free: bool, kind: str, name: ResourceName) -> None:
+    if not free:
+        raise AlreadyExists(f"{kind} {name} exists already; choose another name or delete it first")

@@ -17,6 +17,7 @@ from pubsub_delta.resources import Ids
 from pubsub_delta.tables.columns import surely_valid, violations
 from pubsub_delta.tables.commits import repeat_on_conflict
 from pubsub_delta.tables.messages import Commit, Messages
+from pubsub_delta.tables.ordering import in_key_order
 from pubsub_delta.tables.store import Tables
 
 _IGNORED = ("message_id", "publish_time", "publish_date")
@@ -68,11 +69,13 @@ def publish(
     what: DataFrame | Iterable[object],
     now: datetime,
     idempotency_id: tuple[str, int] | None,
+    order_by: str | None = None,
 ) -> PublishResult:
     """Append messages in one commit, or none of them.
 
     With an idempotency id (application, version) the second publish of the same id writes
-    nothing and gives the result of the first. Versions of one application must rise.
+    nothing and gives the result of the first. Versions of one application must rise. With
+    ``order_by`` the messages of an ordering key are received in the order of that column.
     """
     publish_id = tables.new_id()
     if idempotency_id is not None:
@@ -82,9 +85,14 @@ def publish(
             f"messages: a single {type(what).__name__}; pass a list of messages or a DataFrame"
         )
     if hasattr(what, "sparkSession") and hasattr(what, "schema"):
-        frame = _conformed(what)  # type: ignore[arg-type]
+        frame = _conformed(what, order_by)  # type: ignore[arg-type]
         repeat_on_conflict(
             lambda: _append_checked(messages, frame, now, publish_id, idempotency_id), "publish"
+        )
+    elif order_by is not None:
+        raise InvalidArgument(
+            f"order_by: {order_by!r} names a column, and these messages are no DataFrame; "
+            "messages given one by one are received in that order"
         )
     else:
         rows = _rows_of(tables.spark, what)
@@ -121,13 +129,17 @@ def _rows_of(spark: SparkSession, what: Iterable[object]) -> DataFrame:
     return spark.createDataFrame(rows).coalesce(1)
 
 
-def _conformed(frame: DataFrame) -> DataFrame:
-    """Return a DataFrame's data, attributes and ordering_key, or refuse its columns."""
+def _conformed(frame: DataFrame, order_by: str | None) -> DataFrame:
+    """Return a DataFrame's data, attributes and ordering_key, in order, or refuse its columns."""
     if frame.isStreaming:
         raise InvalidArgument("messages: a streaming DataFrame; a batch DataFrame is accepted")
     given = {column.name: column.dataType for column in frame.schema}
+    if order_by is not None and order_by not in given:
+        raise InvalidArgument(
+            f"order_by: {order_by!r} is not a column; one of {', '.join(given)} is accepted"
+        )
     for name, type_ in given.items():
-        if name in _IGNORED:
+        if name in (*_IGNORED, order_by) and name not in _ACCEPTED:
             continue
         if name not in _ACCEPTED:
             raise InvalidArgument(
@@ -150,9 +162,13 @@ def _conformed(frame: DataFrame) -> DataFrame:
         if given.get(name) != accepted[0]:
             column = column.cast(accepted[0])
         columns.append(column.alias(name))
-    return frame.select(*columns)
+    if order_by is None:
+        return frame.select(*columns)
+    ordered = frame.select(*columns, F.col(f"`{order_by.replace('`', '``')}`").alias(_ORDER))
+    return in_key_order(ordered, F.col(_ORDER)).drop(_ORDER)
 
 
+_ORDER = "_order"
 _ACCEPTED: dict[str, tuple[DataType, ...]] = {
     "data": (BinaryType(), StringType()),
     "attributes": (MapType(StringType(), StringType()),),

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from pubsub_delta.errors import DeadLetterWarning
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import delivery
-from pubsub_delta.policy.ack_state import AckState, Span
+from pubsub_delta.policy.ack_state import AckState, Span, State, union
 from pubsub_delta.policy.fields import check_max_messages
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.tables.columns import ack_id
-from pubsub_delta.tables.messages import Messages
-from pubsub_delta.tables.store import Tables
+from pubsub_delta.tables import dead_letters
+from pubsub_delta.tables.columns import ack_id, value_of_span
+from pubsub_delta.tables.ordering import in_key_order
+from pubsub_delta.tables.store import Source, Tables
 
 
 @dataclass(frozen=True)
@@ -28,47 +32,65 @@ class Lease:
     df: DataFrame
 
 
+@dataclass(frozen=True)
+class _Taken:
+    leased: Sequence[Span]
+    version: int
+    forwarding: bool
+    problem: str | None
+
+
 def pull(
     tables: Tables, name: ResourceName, max_messages: int | None, now: datetime
 ) -> Lease | None:
     """Lease up to ``max_messages`` messages, the oldest first; None where none is available.
 
-    One MERGE; nothing is written where nothing is available.
+    One MERGE; nothing is written where nothing is available. Messages that have had their last
+    delivery attempt are forwarded to the dead-letter topic on the way.
     """
     check_max_messages(max_messages)
-    subscription, messages = tables.open_subscription(name)
-    deadline = timedelta(seconds=subscription.ack_deadline_seconds)
+    source = tables.source(name)
 
-    def decide(state: AckState) -> tuple[AckState, tuple[Span, int] | None]:
-        current = tables.catch_up(state, subscription, messages, now)
-        following, leased = delivery.lease(current, max_messages, now, deadline)
-        if leased is None:
-            return state, None
-        return following, (leased, following.after_version)
+    def decide(state: AckState) -> tuple[AckState, _Taken]:
+        current = source.catch_up(state, now)
+        current, problem = dead_letters.decide_forwarding(tables, source, current)
+        following, leased = delivery.lease(current, max_messages, source.terms, now)
+        forwarding = bool(following.in_state(State.FORWARDING))
+        taken = _Taken(leased, following.after_version, forwarding, problem)
+        return (following if leased or forwarding else state), taken
 
-    taken = tables.ack_states.change(subscription.uid, decide)
-    if taken is None:
-        return None
-    leased, version = taken
-    assert leased.lease_id is not None
-    assert leased.until is not None
-    frame = _delivered(messages, leased, version, subscription.uid)
-    return Lease(leased.lease_id, leased.positions, leased.until, frame)
+    taken = tables.ack_states.change(source.uid, decide)
+    problem = taken.problem
+    if taken.forwarding:
+        problem = dead_letters.forward(tables, source, now).problem or problem
+    if problem:
+        warnings.warn(problem, DeadLetterWarning, stacklevel=3)
+    return _lease(source, taken) if taken.leased else None
 
 
-def _delivered(messages: Messages, leased: Span, version: int, uid: str) -> DataFrame:
+def _lease(source: Source, taken: _Taken) -> Lease:
+    lease_id, until = taken.leased[0].lease_id, taken.leased[0].until
+    assert lease_id is not None
+    assert until is not None
+    frame = _delivered(source, taken.leased, taken.version, lease_id)
+    return Lease(lease_id, union(taken.leased), until, frame)
+
+
+def _delivered(source: Source, leased: Sequence[Span], version: int, lease_id: int) -> DataFrame:
     """Return the lazy DataFrame of a lease: ids are computed only where they are selected."""
-    assert leased.lease_id is not None
-    rows = messages.read(
-        leased.positions, leased.publish_time_min, leased.publish_time_max, version
-    )
+    rows = source.messages.read(leased, version)
     position = F.col("position")
+    attempt = F.lit(None).cast("int")
+    if source.subscription.dead_letter_policy is not None:
+        attempt = value_of_span([span.delivery_attempt for span in leased])
+    if source.subscription.enable_message_ordering:
+        rows = in_key_order(rows, position)
     return rows.select(
-        ack_id(uid, leased.lease_id, position).alias("ack_id"),
+        ack_id(source.uid, lease_id, position).alias("ack_id"),
         position.cast("string").alias("message_id"),
         "publish_time",
         "data",
         "attributes",
         "ordering_key",
-        F.lit(None).cast("int").alias("delivery_attempt"),
+        attempt.alias("delivery_attempt"),
     )

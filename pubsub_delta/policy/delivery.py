@@ -1,28 +1,47 @@
 """What happens to a message between publishing and its acknowledgement.
 
-Every function takes an ack state and returns the next one. Times are arguments; a lease that ends
-at ``until`` is over at that instant.
+Every function takes an ack state and returns the next one. Times are arguments; a lease or a
+backoff that ends at ``until`` is over at that instant.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import groupby
 
-from pubsub_delta.policy.ack_state import Absorbed, AckState, Span, State
+from pubsub_delta.policy.ack_state import Absorbed, AckState, Span, State, union
+from pubsub_delta.policy.ordering import Keys, choose
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.redelivery import failed, forget_attempts
+from pubsub_delta.policy.spans import holding
+from pubsub_delta.resources import Subscription
 
 NOTHING = Positions()
 
 
 @dataclass(frozen=True)
+class Terms:
+    """On what terms messages are delivered: the subscription's fields, and who knows the keys."""
+
+    subscription: Subscription
+    keys: Keys
+
+    @property
+    def final_acks(self) -> bool:
+        """Whether a successful acknowledgement is never taken back."""
+        fields = self.subscription
+        return fields.enable_exactly_once_delivery or not fields.enable_message_ordering
+
+
+@dataclass
 class Outcomes:
     """What became of the positions that a call named, by the lease that it named them under."""
 
-    success: Mapping[int, Positions]
-    expired: Mapping[int, Positions]
-    invalid: Mapping[int, Positions]
+    success: dict[int, Positions] = field(default_factory=dict)
+    expired: dict[int, Positions] = field(default_factory=dict)
+    invalid: dict[int, Positions] = field(default_factory=dict)
 
 
 def absorb(state: AckState, absorbed: Iterable[Absorbed], version: int) -> AckState:
@@ -33,158 +52,228 @@ def absorb(state: AckState, absorbed: Iterable[Absorbed], version: int) -> AckSt
         if part.positions
     ]
     below = max([state.absorbed_below, *(span.positions.max + 1 for span in new)])
-    return replace(state, after_version=version, absorbed_below=below).holding([*state.spans, *new])
+    following = replace(state, after_version=version, absorbed_below=below)
+    return holding(following, [*state.spans, *new])
 
 
-def expire_leases(state: AckState, now: datetime) -> AckState:
-    """Make the messages of leases that are over available again (Pub/Sub: deadline passed)."""
-    if not any(_is_over(span, now) for span in state.spans):
-        return state
-    return state.holding(_released(span) if _is_over(span, now) else span for span in state.spans)
+def settle(state: AckState, terms: Terms, now: datetime) -> AckState:
+    """Let happen what time brings: leases end as failed deliveries, and backoffs are over.
 
-
-def discard_before(state: AckState, oldest: datetime) -> AckState:
-    """Drop the available spans all of whose messages were published before ``oldest``.
-
-    An age equal to the retention is still kept. A leased message stays until its lease is over.
+    Pub/Sub: "deadline passed = failed delivery". It failed when its deadline passed, however much
+    later that is noticed.
     """
-    if not any(_is_discarded(span, oldest) for span in state.spans):
+    if terms.subscription.dead_letter_policy is None:
+        state = forget_attempts(state)
+    state = _end_leases(state, terms, now)
+    if not any(_is_over(span, State.BACKING_OFF, now) for span in state.spans):
         return state
-    return state.holding(span for span in state.spans if not _is_discarded(span, oldest))
-
-
-def straddling(state: AckState, oldest: datetime) -> list[Span]:
-    """Return the available spans with messages on both sides of ``oldest``, as far as is known."""
-    return [
-        span
-        for span in state.in_state(State.AVAILABLE)
-        if span.publish_time_min < oldest <= span.publish_time_max
-    ]
-
-
-def clip(state: AckState, oldest: datetime, gone: Positions, earliest: datetime) -> AckState:
-    """Take the positions that were published before ``oldest`` out of the straddling spans.
-
-    ``earliest`` is a bound that all remaining messages of those spans keep: none is older.
-    """
-    clipped = straddling(state, oldest)
-    return state.holding(
-        replace(span.without(gone), publish_time_min=max(earliest, span.publish_time_min))
-        if span in clipped
-        else span
-        for span in state.spans
-    )
+    spans = (s.released() if _is_over(s, State.BACKING_OFF, now) else s for s in state.spans)
+    return holding(state, spans)
 
 
 def lease(
-    state: AckState, max_messages: int | None, now: datetime, ack_deadline: timedelta
-) -> tuple[AckState, Span | None]:
+    state: AckState, max_messages: int | None, terms: Terms, now: datetime
+) -> tuple[AckState, list[Span]]:
     """Lease up to ``max_messages`` available messages (None: all), the oldest positions first.
 
-    Return the next state and the lease, or None where nothing is available.
+    Return the next state and the leased spans, one for each number of attempts; none where
+    nothing is available.
     """
-    available = state.in_state(State.AVAILABLE)
-    chosen = Positions.union(span.positions for span in available)
-    if max_messages is not None:
-        chosen = chosen.first(max_messages)
+    chosen = choose(state, terms.subscription, terms.keys, max_messages)
     if not chosen:
-        return state, None
-    taken = [span.only(chosen) for span in available]
-    window = [span for span in taken if span.positions]
-    leased = Span(
-        State.LEASED,
-        chosen,
-        min(span.publish_time_min for span in window),
-        max(span.publish_time_max for span in window),
-        lease_id=state.next_lease_id,
-        until=now + ack_deadline,
-    )
-    kept = [span.without(chosen) if span.state is State.AVAILABLE else span for span in state.spans]
+        return state, []
+    until = now + timedelta(seconds=terms.subscription.ack_deadline_seconds)
+    leased = [
+        replace(part, state=State.LEASED, lease_id=state.next_lease_id, until=until)
+        for part in (span.only(chosen) for span in state.in_state(State.AVAILABLE))
+        if part
+    ]
+    kept = [s.without(chosen) if s.state is State.AVAILABLE else s for s in state.spans]
     following = replace(state, next_lease_id=state.next_lease_id + 1)
-    return following.holding([*kept, leased]), leased
+    following = holding(following, [*kept, *leased])
+    return following, _under(following, state.next_lease_id, State.LEASED)
 
 
 def acknowledge(
-    state: AckState, named: Mapping[int, Positions], now: datetime
+    state: AckState,
+    named: Mapping[int, Positions],
+    terms: Terms,
+    now: datetime,
+    malformed: int = 0,
 ) -> tuple[AckState, Outcomes]:
     """Acknowledge positions, named under the leases of their deliveries.
 
     Lease live, or message already acknowledged → success. Lease over and message
-    unacknowledged → expired, and acknowledged by this unless another lease holds it. A lease or
-    position that never was → invalid.
+    unacknowledged → expired, and acknowledged by this unless it is under another lease or being
+    forwarded. A lease or position that never was → invalid. With exactly-once delivery
+    everything but a live lease is invalid and changes nothing.
+
+    ``malformed``: how many more ids named nothing; they are counted only.
     """
-    state = expire_leases(state, now)
-    success: dict[int, Positions] = {}
-    expired: dict[int, Positions] = {}
-    invalid: dict[int, Positions] = {}
-    for lease_id, positions in sorted(named.items()):
-        known, invalid[lease_id] = _split_known(state, lease_id, positions)
-        live = known & _held_by(state, lease_id)
+    state = settle(state, terms, now)
+    outcomes = Outcomes()
+    for lease_id, known, live in _sort(state, named, outcomes, terms):
         late = known - live
-        unacked = late & Positions.union(span.positions for span in state.spans)
-        success[lease_id] = known - unacked
-        expired[lease_id] = unacked
-        under_another = unacked & Positions.union(
-            span.positions for span in state.in_state(State.LEASED)
-        )
-        state = _remove(state, live | (unacked - under_another))
-    return state, Outcomes(success, expired, invalid)
+        unacked = late & union(state.unacked())
+        outcomes.success[lease_id] = known - unacked
+        outcomes.expired[lease_id] = unacked
+        elsewhere = state.positions(State.LEASED, State.FORWARDING)
+        state = _acked(state, lease_id, live, unacked - elsewhere, terms)
+    return _counted(state, outcomes, malformed), outcomes
 
 
 def modify_ack_deadline(
-    state: AckState, named: Mapping[int, Positions], now: datetime, deadline: timedelta
+    state: AckState,
+    named: Mapping[int, Positions],
+    terms: Terms,
+    now: datetime,
+    deadline: timedelta,
 ) -> tuple[AckState, Outcomes]:
-    """Give live leases a new deadline from now; zero ends them (a nack: available at once).
+    """Give live leases a new deadline from now; zero ends them as failed deliveries (a nack).
 
     A lease that is over → expired, without effect. A lease or position that never was → invalid.
     """
-    state = expire_leases(state, now)
-    success: dict[int, Positions] = {}
-    expired: dict[int, Positions] = {}
-    invalid: dict[int, Positions] = {}
+    state = settle(state, terms, now)
+    outcomes = Outcomes()
+    nacked: dict[int, Positions] = {}
+    for lease_id, known, live in _sort(state, named, outcomes, terms):
+        outcomes.success[lease_id] = live
+        outcomes.expired[lease_id] = known - live
+        nacked[lease_id] = live
+    if deadline:
+        return _extended(state, nacked, now + deadline), outcomes
+    return _fail(state, nacked, terms, now), outcomes
+
+
+def _sort(
+    state: AckState, named: Mapping[int, Positions], outcomes: Outcomes, terms: Terms
+) -> Iterable[tuple[int, Positions, Positions]]:
+    """Yield each lease with the positions that it can have held, and those that it holds.
+
+    What it never held is invalid; with exactly-once delivery, also what it does not hold now.
+    """
     for lease_id, positions in sorted(named.items()):
-        known, invalid[lease_id] = _split_known(state, lease_id, positions)
-        success[lease_id] = live = known & _held_by(state, lease_id)
-        expired[lease_id] = known - live
+        live = positions & union(_under(state, lease_id, State.LEASED))
+        known = live
+        if not terms.subscription.enable_exactly_once_delivery:
+            known = _possible(state, lease_id, positions)
+        outcomes.invalid[lease_id] = positions - known
+        yield lease_id, known, live
+
+
+def _possible(state: AckState, lease_id: int, positions: Positions) -> Positions:
+    """Return the positions that a lease can have held."""
+    if not 0 < lease_id < state.next_lease_id or not state.absorbed_below:
+        return NOTHING
+    return positions & Positions.between(0, state.absorbed_below - 1)
+
+
+def _under(state: AckState, lease_id: int, *states: State) -> list[Span]:
+    return [span for span in state.in_state(*states) if span.lease_id == lease_id]
+
+
+def _acked(
+    state: AckState, lease_id: int, live: Positions, late: Positions, terms: Terms
+) -> AckState:
+    """Acknowledge messages of a live lease, and others that nobody holds."""
+    if not live and not late:
+        return state
+    spans: list[Span] = []
+    for span in state.spans:
+        if span.state is State.LEASED and span.lease_id == lease_id:
+            spans.append(span.without(live))
+            if not terms.final_acks:
+                spans.append(replace(span.only(live), state=State.ACKED, until=None))
+        else:
+            spans.append(span.without(late) if span.state is not State.ACKED else span)
+    return holding(state, spans)
+
+
+def _counted(state: AckState, outcomes: Outcomes, malformed: int) -> AckState:
+    def total(found: Mapping[int, Positions]) -> int:
+        return sum(map(len, found.values()))
+
+    before = state.counters
+    counters = replace(
+        before,
+        success=before.success + total(outcomes.success),
+        expired=before.expired + total(outcomes.expired),
+        invalid=before.invalid + total(outcomes.invalid) + malformed,
+    )
+    return replace(state, counters=counters)
+
+
+def _extended(state: AckState, named: Mapping[int, Positions], until: datetime) -> AckState:
+    if not any(named.values()):
+        return state
+    spans: list[Span] = []
+    for span in state.spans:
+        chosen = named.get(span.lease_id or 0, NOTHING) if span.state is State.LEASED else NOTHING
+        spans += [span.without(chosen), replace(span.only(chosen), until=until)]
+    return holding(state, spans)
+
+
+def _end_leases(state: AckState, terms: Terms, now: datetime) -> AckState:
+    """Fail the leases that are over, the earliest first."""
+    over = [span for span in state.spans if _is_over(span, State.LEASED, now)]
+    if not terms.subscription.enable_message_ordering:
+        ended = set(map(id, over))
+        if not over:
+            return state
+        spans = (_failed_at_its_end(s, terms) if id(s) in ended else s for s in state.spans)
+        return holding(state, spans)
+    while over:
+        first = min(span.until for span in over if span.until is not None)
+        ending = sorted((s for s in over if s.until == first), key=lambda s: s.lease_id or 0)
+        named = {
+            lease_id: union(spans)
+            for lease_id, spans in groupby(ending, key=lambda span: span.lease_id or 0)
+        }
+        state = _fail(state, named, terms, first)
+        over = [span for span in state.spans if _is_over(span, State.LEASED, now)]
+    return state
+
+
+def _failed_at_its_end(span: Span, terms: Terms) -> Span:
+    assert span.until is not None
+    return failed(span, terms.subscription, span.until)
+
+
+def _fail(state: AckState, named: Mapping[int, Positions], terms: Terms, at: datetime) -> AckState:
+    """Fail deliveries, named by lease; with ordering, what follows them in their leases returns.
+
+    Pub/Sub: a failed message is redelivered together with every later message of its key in its
+    batch, even acknowledged ones. Those do not count a failed attempt, and they need no backoff
+    of their own: their key gives nothing while one of its messages backs off.
+    """
+    for lease_id, positions in named.items():
+        if not positions:
+            continue
+        broken = [span.only(positions) for span in _under(state, lease_id, State.LEASED)]
+        following = _followers(state, lease_id, positions, [s for s in broken if s], terms)
         spans: list[Span] = []
         for span in state.spans:
-            if span.lease_id != lease_id or not live:
+            if span.lease_id != lease_id or span.state not in (State.LEASED, State.ACKED):
                 spans.append(span)
                 continue
-            chosen = span.only(live)
-            spans.append(span.without(live))
-            spans.append(replace(chosen, until=now + deadline) if deadline else _released(chosen))
-        state = state.holding(spans)
-    return state, Outcomes(success, expired, invalid)
+            if span.state is State.LEASED:
+                spans.append(failed(span.only(positions), terms.subscription, at))
+                span = span.without(positions)
+            spans += [span.only(following).released(), span.without(following)]
+        state = holding(state, spans)
+    return state
 
 
-def _is_over(span: Span, now: datetime) -> bool:
-    return span.until is not None and span.until <= now
+def _followers(
+    state: AckState, lease_id: int, positions: Positions, broken: list[Span], terms: Terms
+) -> Positions:
+    if not terms.subscription.enable_message_ordering:
+        return NOTHING
+    held = _under(state, lease_id, State.LEASED, State.ACKED)
+    rest = [span if span.state is State.ACKED else span.without(positions) for span in held]
+    rest = [span for span in rest if span]
+    return terms.keys.followers(broken, rest) if rest else NOTHING
 
 
-def _released(span: Span) -> Span:
-    return replace(span, state=State.AVAILABLE, lease_id=None, until=None)
-
-
-def _is_discarded(span: Span, oldest: datetime) -> bool:
-    return span.state is State.AVAILABLE and span.publish_time_max < oldest
-
-
-def _held_by(state: AckState, lease_id: int) -> Positions:
-    return Positions.union(span.positions for span in state.spans if span.lease_id == lease_id)
-
-
-def _split_known(
-    state: AckState, lease_id: int, positions: Positions
-) -> tuple[Positions, Positions]:
-    """Split positions into those that a lease can have held, and those that it cannot."""
-    if not 0 < lease_id < state.next_lease_id or not state.absorbed_below:
-        return NOTHING, positions
-    known = positions & Positions.between(0, state.absorbed_below - 1)
-    return known, positions - known
-
-
-def _remove(state: AckState, positions: Positions) -> AckState:
-    if not positions:
-        return state
-    return state.holding(span.without(positions) for span in state.spans)
+def _is_over(span: Span, state: State, now: datetime) -> bool:
+    return span.state is state and span.until is not None and span.until <= now

@@ -8,6 +8,8 @@ from typing import Any
 
 from pubsub_delta.durations import Duration, parse_duration_within
 from pubsub_delta.errors import InvalidArgument, Unimplemented
+from pubsub_delta.names import topic_name
+from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy, Subscription
 
 DEFAULT_ACK_DEADLINE_SECONDS = 10
 MIN_ACK_DEADLINE_SECONDS = 10
@@ -16,14 +18,13 @@ MIN_RETENTION = timedelta(minutes=10)
 MAX_SUBSCRIPTION_RETENTION = timedelta(days=7)
 MAX_LABEL_CHARACTERS = 63
 
+MAX_BACKOFF = timedelta(seconds=600)
+MIN_DELIVERY_ATTEMPTS = 5
+MAX_DELIVERY_ATTEMPTS = 100
+
 NOT_SUPPORTED_YET: Mapping[str, object] = {
     "retain_acked_messages": False,
     "expiration_policy": None,
-    "filter": "",
-    "enable_message_ordering": False,
-    "enable_exactly_once_delivery": False,
-    "dead_letter_policy": None,
-    "retry_policy": None,
 }
 """Subscription fields without behaviour yet, with the one value that says to do without."""
 
@@ -83,6 +84,66 @@ def check_subscription_retention(value: Duration) -> timedelta:
     )
 
 
+def check_switch(value: bool, field: str) -> bool:
+    """Return a field that is either on or off."""
+    if not isinstance(value, bool):
+        raise InvalidArgument(f"{field}: {value!r} is neither True nor False")
+    return value
+
+
+def check_retry_policy(policy: RetryPolicy | None) -> RetryPolicy | None:
+    """Return a retry policy: both backoffs are 0 to 600 seconds, the minimum not above the other.
+
+    None means immediate redelivery.
+    """
+    if policy is None:
+        return None
+    if not isinstance(policy, RetryPolicy):
+        raise InvalidArgument(f"retry_policy: {policy!r} is not a RetryPolicy; or None for no wait")
+    smallest, largest = (
+        parse_duration_within(value, f"retry_policy.{name}", timedelta(0), MAX_BACKOFF)
+        for name, value in (
+            ("minimum_backoff", policy.minimum_backoff),
+            ("maximum_backoff", policy.maximum_backoff),
+        )
+    )
+    if smallest > largest:
+        raise InvalidArgument(
+            f"retry_policy: minimum_backoff {smallest.total_seconds():g}s is above "
+            f"maximum_backoff {largest.total_seconds():g}s; at most that is accepted"
+        )
+    return policy
+
+
+def check_dead_letter_policy(
+    policy: DeadLetterPolicy | None, topic: str, project: str
+) -> DeadLetterPolicy | None:
+    """Return a dead-letter policy with the full name of its topic, which is not ``topic``.
+
+    ``max_delivery_attempts`` is 5 to 100. Whether the topic exists is for others to find out.
+    """
+    if policy is None:
+        return None
+    if not isinstance(policy, DeadLetterPolicy):
+        raise InvalidArgument(
+            f"dead_letter_policy: {policy!r} is not a DeadLetterPolicy; or None for none"
+        )
+    attempts = policy.max_delivery_attempts
+    whole = isinstance(attempts, int) and not isinstance(attempts, bool)
+    if not whole or not MIN_DELIVERY_ATTEMPTS <= attempts <= MAX_DELIVERY_ATTEMPTS:
+        raise InvalidArgument(
+            f"dead_letter_policy.max_delivery_attempts: {attempts!r} is out of range; "
+            f"whole numbers from {MIN_DELIVERY_ATTEMPTS} to {MAX_DELIVERY_ATTEMPTS} are accepted"
+        )
+    target = str(topic_name(policy.dead_letter_topic, project))
+    if target == topic:
+        raise InvalidArgument(
+            f"dead_letter_policy.dead_letter_topic: {target} is the subscription's own topic; "
+            "another topic is accepted"
+        )
+    return DeadLetterPolicy(target, attempts)
+
+
 def check_max_messages(max_messages: int | None) -> int | None:
     """Return the limit of a pull: at least 1, or None for all that is available."""
     whole = isinstance(max_messages, int) and not isinstance(max_messages, bool)
@@ -112,11 +173,20 @@ def refuse_topic_retention(duration: Duration | None) -> None:
         )
 
 
-def check_subscription_update(fields: Mapping[str, Any]) -> dict[str, Any]:
+def check_subscription_update(
+    fields: Mapping[str, Any], subscription: Subscription, project: str
+) -> dict[str, Any]:
     """Return the new values of a subscription's fields that an update names."""
     checks: dict[str, Callable[[Any], object]] = {
         "ack_deadline_seconds": check_ack_deadline,
         "message_retention_duration": check_subscription_retention,
+        "enable_exactly_once_delivery": lambda value: check_switch(
+            value, "enable_exactly_once_delivery"
+        ),
+        "dead_letter_policy": lambda value: check_dead_letter_policy(
+            value, subscription.topic, project
+        ),
+        "retry_policy": check_retry_policy,
         "labels": check_labels,
     }
     _refuse_other(fields, checks, not_yet=NOT_SUPPORTED_YET)

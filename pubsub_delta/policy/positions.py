@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from pyroaring import BitMap64
 
+_BITMAPS_AT_A_TIME = 1024
+
 
 class Positions:
     """An immutable set of message positions (64-bit, not negative).
@@ -63,6 +65,24 @@ class Positions:
         """Write the portable 64-bit roaring format, runs compressed."""
         self._bitmap.run_optimize()
         return bytes(self._bitmap.serialize())
+
+    def bits_by(self, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield plain bitmaps of ``size`` positions each, some at a time: their numbers, and bits.
+
+        Bitmap n is about the positions from n · size on, the lowest bit of its first byte first.
+
+        >>> [(n.tolist(), bits.tolist()) for n, bits in Positions.of([0, 9, 17]).bits_by(8)]
+        [([0, 1, 2], [1, 2, 2])]
+        """
+        positions = np.frombuffer(self._bitmap.to_array(), np.uint64)
+        numbers = np.unique(positions // size)
+        for start in range(0, len(numbers), _BITMAPS_AT_A_TIME):
+            chosen = numbers[start : start + _BITMAPS_AT_A_TIME]
+            first, last = np.searchsorted(positions, [chosen[0] * size, (chosen[-1] + 1) * size])
+            part = positions[first:last]
+            unpacked = np.zeros(len(chosen) * size, np.uint8)
+            unpacked[np.searchsorted(chosen, part // size) * size + (part % size).astype(int)] = 1
+            yield chosen, np.packbits(unpacked, bitorder="little")
 
     def __len__(self) -> int:
         return len(self._bitmap)

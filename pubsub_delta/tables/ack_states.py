@@ -7,7 +7,7 @@ never lease the same message: whoever comes second changes no row, reads again a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from pubsub_delta.clock import UTC
 from pubsub_delta.errors import DataLoss, NotFound, Unknown
-from pubsub_delta.policy.ack_state import AckState, Span, State
+from pubsub_delta.policy.ack_state import AckState, Counters, Span, State
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.commits import Commits, Conflict, is_missing, repeat_on_conflict
 from pubsub_delta.tables.schemas import ACK_STATE
@@ -162,6 +162,7 @@ def _row(stored: Stored, expected_revision: int) -> pa.Table:
         "absorbed_below": state.absorbed_below,
         "next_lease_id": state.next_lease_id,
         "spans": [_span_row(span) for span in state.spans],
+        "counters": asdict(state.counters),
         "expected_revision": expected_revision,
     }
     return pa.Table.from_pylist([row], schema=to_arrow_schema(_NEW_ROW, timezone="UTC"))
@@ -170,8 +171,11 @@ def _row(stored: Stored, expected_revision: int) -> pa.Table:
 def _span_row(span: Span) -> dict[str, Any]:
     return {
         "state": span.state.value,
+        "failures": span.failures,
+        "delivery_attempt": span.delivery_attempt,
         "lease_id": span.lease_id,
         "until": span.until,
+        "forward_to": span.forward_to,
         "message_count": len(span),
         "publish_time_min": span.publish_time_min,
         "publish_time_max": span.publish_time_max,
@@ -185,6 +189,7 @@ def _stored(row: dict[str, Any], table: str) -> Stored:
         absorbed_below=row["absorbed_below"],
         next_lease_id=row["next_lease_id"],
         spans=tuple(_span(span, table) for span in row["spans"]),
+        counters=Counters(**row["counters"]),
     )
     return Stored(state, row["revision"], tuple(row["recent_commits"]))
 
@@ -206,8 +211,11 @@ def _span(row: dict[str, Any], table: str) -> Span:
         positions=positions,
         publish_time_min=_utc(row["publish_time_min"]),
         publish_time_max=_utc(row["publish_time_max"]),
+        failures=row["failures"],
+        delivery_attempt=row["delivery_attempt"],
         lease_id=row["lease_id"],
         until=None if row["until"] is None else _utc(row["until"]),
+        forward_to=row["forward_to"],
     )
 
 

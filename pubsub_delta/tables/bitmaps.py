@@ -1,57 +1,138 @@
-"""Positions folded into bitmaps on the executors, so that no row per message reaches the driver."""
+"""Positions as bitmaps on the executors, so that no row per message goes to or from the driver."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pubsub_delta.clock import from_micros
+from pubsub_delta.policy.ack_state import Absorbed
 from pubsub_delta.policy.positions import Positions
 
 _BITS = 32_768
-"""Positions in one of Spark's bitmaps, which count from 1."""
+"""Positions in one of Spark's bitmaps, a bucket. Spark counts positions and buckets from 1."""
 
 _FEW_RUNS = 32
-_BROADCAST = 1_000_000
-"""Positions that every executor can hold in a hash table."""
+_FEW_BUCKETS = 16_384
+"""Bitmaps that every executor can hold: 64 MB."""
 
 
-def fold(frame: DataFrame) -> dict[int, Positions]:
-    """Return the positions by key of a DataFrame (key BIGINT, position BIGINT), none of them null.
+def fold(frame: DataFrame) -> Positions:
+    """Return the positions of a DataFrame (position BIGINT, …), none of them null.
 
     The executors send a bitmap of 4 kB for every 32,768 positions that are in use.
     """
-    number = F.col("position") + 1
-    folded = frame.groupBy("key", F.bitmap_bucket_number(number).alias("bucket")).agg(
-        F.bitmap_construct_agg(F.bitmap_bit_position(number)).alias("bits")
-    )
+    folded = frame.groupBy(_bucket().alias("bucket")).agg(_bits().alias("bits"))
+    return Positions.union(_positions(row) for row in folded.toArrow().to_pylist())
+
+
+def fold_named(frame: DataFrame) -> tuple[dict[int, Positions], list[str | None]]:
+    """Return the positions by lease of a DataFrame (lease BIGINT, position BIGINT, ack_id STRING).
+
+    Where the lease is null, the distinct ack ids are returned as they are. It is read once.
+    """
+    unnamed = F.when(F.col("lease").isNull(), F.col("ack_id")).alias("ack_id")
+    bits = F.when(F.col("lease").isNotNull(), _bits()).alias("bits")
+    folded = frame.groupBy("lease", unnamed, _bucket().alias("bucket")).agg(bits)
     found: dict[int, list[Positions]] = {}
+    foreign: list[str | None] = []
     for row in folded.toArrow().to_pylist():
-        part = Positions.from_bits((row["bucket"] - 1) * _BITS, row["bits"])
-        found.setdefault(row["key"], []).append(part)
-    return {key: Positions.union(parts) for key, parts in found.items()}
+        if row["lease"] is None:
+            foreign.append(row["ack_id"])
+        else:
+            found.setdefault(row["lease"], []).append(_positions(row))
+    return {lease: Positions.union(parts) for lease, parts in found.items()}, foreign
+
+
+def fold_by_time(frame: DataFrame) -> Iterator[Absorbed]:
+    """Return the messages of a DataFrame (position BIGINT, publish_time TIMESTAMP, …).
+
+    They come in parts of neighbouring positions, and so of neighbouring publish times. A part
+    without a gap, which is the usual one, is sent as its ends.
+    """
+    first, last = F.min("position"), F.max("position")
+    parts = frame.groupBy(_bucket().alias("bucket")).agg(
+        first.alias("first"),
+        last.alias("last"),
+        F.when(last - first + 1 > F.count("*"), _bits()).alias("bits"),
+        F.unix_micros(F.min("publish_time")).alias("earliest"),
+        F.unix_micros(F.max("publish_time")).alias("latest"),
+    )
+    for row in parts.toArrow().to_pylist():
+        whole = row["bits"] is None
+        positions = Positions.between(row["first"], row["last"]) if whole else _positions(row)
+        yield Absorbed(positions, from_micros(row["earliest"]), from_micros(row["latest"]))
 
 
 def holding(frame: DataFrame, positions: Positions) -> DataFrame:
-    """Return the rows of a DataFrame (position BIGINT, …) whose position stands in the set.
+    """Return the rows of a DataFrame (position BIGINT, …) whose position stands in the set."""
+    return labelled(frame, {0: positions}, "label").drop("label")
 
-    Few runs are compared in place; many are joined, as ranges that the executors spell out.
+
+def labelled(frame: DataFrame, groups: Mapping[int, Positions], label: str) -> DataFrame:
+    """Return the rows whose position stands in one of some sets, with the set's number as INT.
+
+    No position stands in two sets. Few runs are compared in place; many are looked up in bitmaps,
+    one for every 32,768 positions.
     """
-    runs = positions.runs(limit=_FEW_RUNS + 1)
-    if len(runs) <= _FEW_RUNS:
-        wanted = F.lit(False)
-        for first, last in runs:
-            wanted |= F.col("position").between(first, last)
-        return frame.where(wanted)
-    runs = positions.runs()
-    ranges = pa.table(
+    runs = {number: each.runs(limit=_FEW_RUNS + 1) for number, each in groups.items() if each}
+    if sum(map(len, runs.values())) <= _FEW_RUNS:
+        number_of = F.lit(None).cast("int")
+        for number, found in runs.items():
+            number_of = F.when(_within(found), F.lit(number)).otherwise(number_of)
+        if len(runs) == 1:
+            ((number, found),) = runs.items()
+            return frame.where(_within(found)).withColumn(label, F.lit(number))
+        return frame.withColumn(label, number_of).where(F.col(label).isNotNull())
+    bitmaps = pa.concat_tables(_bitmaps(number, each) for number, each in groups.items() if each)
+    looked_up = _frame(frame.sparkSession, bitmaps, label)
+    bucket = F.shiftright("position", 15) == F.col("_bucket")
+    is_set = F.expr("getbit(get(_words, int((position >> 6) & 511)), int(position & 63)) = 1")
+    return frame.join(looked_up, bucket & is_set).drop("_bucket", "_words")
+
+
+def _within(runs: list[tuple[int, int]]) -> Column:
+    inside = F.lit(False)
+    for first, last in runs:
+        inside |= F.col("position").between(first, last)
+    return inside
+
+
+def _frame(spark: SparkSession, bitmaps: pa.Table, label: str) -> DataFrame:
+    frame = spark.createDataFrame(bitmaps).withColumnRenamed("label", label)
+    return F.broadcast(frame) if bitmaps.num_rows <= _FEW_BUCKETS else frame
+
+
+def _bitmaps(number: int, positions: Positions) -> pa.Table:
+    """Return a set as rows: a number of 32,768 positions, and a bit for each in 512 words."""
+    buckets: list[np.ndarray] = []
+    words: list[np.ndarray] = []
+    for found, bits in positions.bits_by(_BITS):
+        buckets.append(found)
+        words.append(bits.view(np.int64))
+    where = np.concatenate(buckets)
+    offsets = np.arange(len(where) + 1, dtype=np.int32) * (_BITS // 64)
+    return pa.table(
         {
-            "first": pa.array((first for first, _ in runs), pa.int64()),
-            "last": pa.array((last for _, last in runs), pa.int64()),
+            "_bucket": pa.array(where.astype(np.int64)),
+            "_words": pa.ListArray.from_arrays(offsets, np.concatenate(words)),
+            "label": pa.array(np.full(len(where), number, dtype=np.int32)),
         }
     )
-    listed = frame.sparkSession.createDataFrame(ranges).select(
-        F.explode(F.sequence("first", "last")).alias("position")
-    )
-    small = len(positions) <= _BROADCAST
-    return frame.join(F.broadcast(listed) if small else listed, "position", "left_semi")
+
+
+def _positions(row: Mapping[str, Any]) -> Positions:
+    return Positions.from_bits((row["bucket"] - 1) * _BITS, row["bits"])
+
+
+def _bucket() -> Column:
+    return F.bitmap_bucket_number(F.col("position") + 1)
+
+
+def _bits() -> Column:
+    return F.bitmap_construct_agg(F.bitmap_bit_position(F.col("position") + 1))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import reduce
+from operator import and_, or_
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -11,6 +13,7 @@ from pyspark.sql import functions as F
 from pubsub_delta.clock import to_micros
 from pubsub_delta.policy import ack_ids
 from pubsub_delta.policy import messages as rules
+from pubsub_delta.policy.filters import And, Equals, Filter, Has, HasPrefix, Not, Or
 
 UNROLLED_ATTRIBUTES = 6
 """How many attributes ``surely_valid`` looks into; beyond 12 the JVM gives up compiling it."""
@@ -42,6 +45,13 @@ def ack_id(subscription_uid: str, lease_id: int, position: Column) -> Column:
     return F.concat(named, F.lit("."), F.crc32(named.cast("binary")).cast("string"))
 
 
+def value_of_span(values: Sequence[int | str]) -> Column:
+    """Return a value for each row, by the place of its span (column ``span``) in a list."""
+    if len(set(values)) == 1:
+        return F.lit(values[0])
+    return F.element_at(F.array(*map(F.lit, values)), F.col("span") + 1)
+
+
 def named_lease(subscription_uid: str, text: Column) -> tuple[Column, Column]:
     """Read ack ids as (lease, position), both null where the text is not an id of the subscription.
 
@@ -58,6 +68,46 @@ def named_lease(subscription_uid: str, text: Column) -> tuple[Column, Column]:
     again = F.concat(named, F.lit("."), F.crc32(named.cast("binary")).cast("string"))
     genuine = (again == text) & (lease >= 0) & (position >= 0)
     return F.when(genuine, lease), F.when(genuine, position)
+
+
+def matching(filter_: Filter | None) -> Column:
+    """Tell whether each message passes a filter (the twin of ``policy.filters.matches``)."""
+    match filter_:
+        case None:
+            return F.lit(True)
+        case Has(key):
+            return F.coalesce(F.map_contains_key("attributes", F.lit(key)), F.lit(False))
+        case Equals(key, value):
+            return F.coalesce(_attribute(key) == F.lit(value), F.lit(False))
+        case HasPrefix(key, value):
+            return F.coalesce(F.startswith(_attribute(key), F.lit(value)), F.lit(False))
+        case Not(term):
+            return ~matching(term)
+        case And(terms):
+            return reduce(and_, map(matching, terms))
+        case Or(terms):
+            return reduce(or_, map(matching, terms))
+
+
+def _attribute(key: str) -> Column:
+    return F.try_element_at("attributes", F.lit(key))
+
+
+def rfc3339(time: Column) -> Column:
+    """Write a TIMESTAMP as RFC 3339 text in UTC, whatever the session's time zone."""
+    micros = F.unix_micros(time)
+    day = F.date_add(F.lit("1970-01-01").cast("date"), F.floor(micros / 86_400_000_000).cast("int"))
+    of_day = F.pmod(micros, F.lit(86_400_000_000))
+    seconds = (of_day / 1_000_000).cast("int")
+    clock = F.format_string(
+        "T%02d:%02d:%02d",
+        (seconds / 3600).cast("int"),
+        (F.pmod(seconds, F.lit(3600)) / 60).cast("int"),
+        F.pmod(seconds, F.lit(60)),
+    )
+    fraction = F.pmod(of_day, F.lit(1_000_000))
+    shown = F.when(fraction == 0, F.lit("Z")).otherwise(F.format_string(".%06dZ", fraction))
+    return F.concat(F.date_format(day, "yyyy-MM-dd"), clock, shown)
 
 
 def violations() -> Mapping[str, Column]:

@@ -44,7 +44,7 @@ _CONFLICTS = re.compile(
     r"|Concurrent(?:Append|DeleteRead|DeleteDelete|Transaction|Write|Modification)Exception"
     r"|MetadataChangedException|ProtocolChangedException"
 )
-_MISSING = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND")
+_MISSING = re.compile(r"(PATH|TABLE|TABLE_OR_VIEW|SCHEMA)_(NOT_FOUND|DOES_NOT_EXIST)")
 
 
 class Conflict(Exception):
@@ -90,6 +90,7 @@ class Commits:
         """Append rows in one commit; a transaction that has landed before is skipped by Delta."""
         writer = rows.write.format("delta").mode("append")
         writer = writer.option("userMetadata", json.dumps(dict(user_metadata)))
+        writer = writer.option("optimizeWrite", "false")  # it would shuffle the rows
         if transaction is not None:
             application, version = transaction
             writer = writer.option("txnAppId", application).option("txnVersion", version)
@@ -159,8 +160,7 @@ def is_missing(error: BaseException) -> bool:
     """Tell whether an error means that a table does not exist."""
     if not isinstance(error, AnalysisException):
         return False
-    condition = error.getCondition() or ""
-    return condition in _MISSING or "NOT_FOUND" in condition or "DOES_NOT_EXIST" in condition
+    return bool(_MISSING.search(error.getCondition() or ""))
 
 
 def repeat_on_conflict(attempt: Callable[[], T], what: str) -> T:

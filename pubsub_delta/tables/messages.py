@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,11 +12,12 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from pubsub_delta.clock import from_micros, to_micros
-from pubsub_delta.policy.ack_state import Absorbed
+from pubsub_delta.policy.ack_state import Absorbed, Span, union
+from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.tables.bitmaps import fold, holding
-from pubsub_delta.tables.columns import instant, published_between
-from pubsub_delta.tables.commits import Commits
+from pubsub_delta.tables.bitmaps import fold, fold_by_time, holding, labelled
+from pubsub_delta.tables.columns import instant, matching, published_between
+from pubsub_delta.tables.commits import Commits, expected_errors, is_missing
 from pubsub_delta.tables.schemas import MESSAGE_COLUMNS, MESSAGES
 
 _FIRST_LOOK = 20
@@ -68,6 +69,17 @@ class Messages:
             transaction=idempotency_id,
         )
 
+    def exists(self) -> bool:
+        """Tell whether the table is there."""
+        try:
+            with expected_errors():
+                self.version()
+        except Exception as error:
+            if is_missing(error):
+                return False
+            raise
+        return True
+
     def version(self) -> int:
         """Return the version of the last commit."""
         return self._history(1)[0].version
@@ -88,11 +100,14 @@ class Messages:
         """Return the commit that carries a publish id, or None."""
         return next((c for c in self._history() if c.publish_id == publish_id), None)
 
-    def absorb(self, after_version: int, commits: list[Commit], known: bool) -> list[Absorbed]:
+    def absorb(
+        self, after_version: int, commits: list[Commit], known: bool, filter_: Filter | None = None
+    ) -> list[Absorbed]:
         """Find the messages that the given commits, all those after a version, have added.
 
-        Where they are publishes and nothing else, the positions follow from the files that they
-        wrote, and no column of a message is read but the time that lets other files be skipped.
+        With a filter, only those that pass it. Without one, where the commits are publishes and
+        nothing else, the positions follow from the files that they wrote, and no column of a
+        message is read but the time that lets other files be skipped.
         """
         adding = [commit for commit in commits if commit.adds_messages]
         if not adding and known:
@@ -101,14 +116,14 @@ class Messages:
         within = F.lit(True)
         if known and len(stamps) == len(adding):
             within = published_between(min(stamps), max(stamps))
-            if not any(commit.moves_messages for commit in commits):
+            if filter_ is None and not any(commit.moves_messages for commit in commits):
                 appended = self._appended(adding, within)
                 if appended is not None:
                     return appended
-        rows = self._positioned().where(
+        rows = self._positioned("attributes").where(
             within & (F.col("version") > after_version) & (F.col("version") <= commits[0].version)
         )
-        return list(_absorbed(rows))
+        return list(fold_by_time(rows.where(matching(filter_))))
 
     def _appended(self, publishes: list[Commit], within: Column) -> list[Absorbed] | None:
         """Find the positions of publishes by their files, whose rows are numbered from a base.
@@ -140,24 +155,29 @@ class Messages:
         """Return the positions published in [since, oldest), and the earliest time from then on."""
         rows = self._positioned().where(published_between(since, None))
         too_old = rows.where(F.col("publish_time") < instant(oldest))
-        gone = fold(too_old.select(F.lit(0).cast("bigint").alias("key"), "position"))
         kept = rows.where(F.col("publish_time") >= instant(oldest))
         earliest = kept.agg(F.unix_micros(F.min("publish_time"))).collect()[0][0]
-        return gone.get(0, Positions()), None if earliest is None else from_micros(earliest)
+        return fold(too_old), None if earliest is None else from_micros(earliest)
 
-    def read(
-        self, positions: Positions, earliest: datetime, latest: datetime, version: int
-    ) -> DataFrame:
-        """Return messages (position, and the columns of a message) as they stand at a version.
+    def read(self, spans: Sequence[Span], version: int) -> DataFrame:
+        """Return the messages of spans as they stand at a version.
 
+        Columns: position, those of a message, and ``span``, the place of the span in the list.
         The DataFrame is lazy and pinned: evaluating it twice, or after an OPTIMIZE, gives the
         same rows.
         """
         rows = self._spark.sql(
             f"SELECT *, _metadata.row_id AS position FROM {self._table} VERSION AS OF {version:d}"
         )
-        within = rows.where(published_between(earliest, latest))
-        return holding(within.select("position", *MESSAGE_COLUMNS), positions)
+        within = rows.where(_published_within(spans)).select("position", *MESSAGE_COLUMNS)
+        return labelled(within, {n: span.positions for n, span in enumerate(spans)}, "span")
+
+    def keyed(self, spans: Sequence[Span]) -> DataFrame:
+        """Return position and ordering_key of the messages of spans that have a key."""
+        rows = self._positioned("ordering_key").where(
+            _published_within(spans) & (F.col("ordering_key") != "")
+        )
+        return holding(rows.select("position", "ordering_key"), union(spans))
 
     def everything(self) -> DataFrame:
         """Return all stored messages: message_id and the columns of a message."""
@@ -173,10 +193,11 @@ class Messages:
         """Return how many messages are stored."""
         return self._spark.table(self._table).count()
 
-    def _positioned(self) -> DataFrame:
+    def _positioned(self, *columns: str) -> DataFrame:
         return self._spark.table(self._table).select(
             "publish_date",
             "publish_time",
+            *columns,
             F.col("_metadata.row_id").alias("position"),
             F.col("_metadata.row_commit_version").alias("version"),
         )
@@ -188,27 +209,10 @@ class Messages:
         return [_commit(row) for row in chosen.collect()]
 
 
-def _absorbed(rows: DataFrame) -> Iterator[Absorbed]:
-    """Count rows by commit; the positions of one commit are contiguous but for deleted rows."""
-    summary = rows.groupBy("version").agg(
-        F.min("position").alias("first"),
-        F.max("position").alias("last"),
-        F.count("*").alias("count"),
-        F.unix_micros(F.min("publish_time")).alias("earliest"),
-        F.unix_micros(F.max("publish_time")).alias("latest"),
+def _published_within(spans: Sequence[Span]) -> Column:
+    return published_between(
+        min(span.publish_time_min for span in spans), max(span.publish_time_max for span in spans)
     )
-    counted = summary.collect()
-    torn = [row["version"] for row in counted if row["last"] - row["first"] + 1 != row["count"]]
-    folded = {}
-    if torn:
-        folded = fold(rows.where(F.col("version").isin(torn)).withColumnRenamed("version", "key"))
-    for row in counted:
-        version = row["version"]
-        yield Absorbed(
-            folded[version] if version in folded else Positions.between(row["first"], row["last"]),
-            from_micros(row["earliest"]),
-            from_micros(row["latest"]),
-        )
 
 
 _PUBLISH = "WRITE"

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from dataclasses import fields as dataclass_fields
 from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from pubsub_delta.clock import UTC
 from pubsub_delta.names import DELETED_TOPIC
-from pubsub_delta.resources import Subscription, Topic
+from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy, Subscription, Topic
 from pubsub_delta.tables.commits import Commits, expected_errors, is_missing
 from pubsub_delta.tables.layout import Layout
 from pubsub_delta.tables.schemas import SUBSCRIPTIONS, TOPICS
@@ -63,9 +64,22 @@ class Registry:
 
     def subscriptions_of(self, topic: Topic) -> list[Subscription]:
         """Return the subscriptions of a topic."""
+        return self._subscriptions_where(F.col("topic_uid") == topic.uid)
+
+    def dead_lettering_to(self, topic: Topic) -> list[Subscription]:
+        """Return the subscriptions whose dead-letter topic a topic is."""
+        return self._subscriptions_where(F.col("dead_letter_topic") == topic.name)
+
+    def sources(self) -> list[tuple[Subscription, str]]:
+        """Return every subscription with the uid of its topic."""
         frame = self._frame(self._layout.subscriptions)
-        rows = frame.where(F.col("topic_uid") == topic.uid) if frame is not None else None
-        return [] if rows is None else [_subscription(row) for row in _rows(rows)]
+        rows = [] if frame is None else _rows(frame)
+        return [(_subscription(row), row["topic_uid"]) for row in rows]
+
+    def has_topic(self, uid: str) -> bool:
+        """Tell whether a topic was not deleted."""
+        frame = self._frame(self._layout.topics)
+        return frame is not None and bool(_rows(frame.where(F.col("uid") == uid).select("uid")))
 
     def add_topic(self, topic: Topic) -> bool:
         """Add a topic unless its name is taken; tell whether it was added."""
@@ -73,9 +87,10 @@ class Registry:
 
     def add_subscription(self, subscription: Subscription, topic_uid: str) -> bool:
         """Add a subscription unless its name is taken; tell whether it was added."""
-        row = {**asdict(subscription), "topic_uid": topic_uid}
-        retention = row.pop("message_retention_duration")
-        row["message_retention_seconds"] = int(retention.total_seconds())
+        fields = {
+            each.name: getattr(subscription, each.name) for each in dataclass_fields(subscription)
+        }
+        row = {**_columns_of(fields), "topic_uid": topic_uid}
         return self._add(self._layout.subscriptions, SUBSCRIPTIONS.columns, row)
 
     def change_topic(self, uid: str, fields: Mapping[str, Any]) -> bool:
@@ -84,10 +99,7 @@ class Registry:
 
     def change_subscription(self, uid: str, fields: Mapping[str, Any]) -> bool:
         """Change fields of a subscription; tell whether it was still there."""
-        row = dict(fields)
-        retention = row.pop("message_retention_duration", None)
-        if retention is not None:
-            row["message_retention_seconds"] = int(retention.total_seconds())
+        row = _columns_of(fields)
         return self._change(self._layout.subscriptions, SUBSCRIPTIONS.columns, uid, row)
 
     def remove_topic(self, uid: str) -> bool:
@@ -147,6 +159,10 @@ class Registry:
             raise
         return frame
 
+    def _subscriptions_where(self, wanted: Column) -> list[Subscription]:
+        frame = self._frame(self._layout.subscriptions)
+        return [] if frame is None else [_subscription(row) for row in _rows(frame.where(wanted))]
+
     def _with_topics(self, rows: list[dict[str, Any]]) -> list[Subscription]:
         frame = self._frame(self._layout.topics)
         uids = [row["topic_uid"] for row in rows]
@@ -176,13 +192,45 @@ def _topic(row: Mapping[str, Any]) -> Topic:
 
 
 def _subscription(row: Mapping[str, Any]) -> Subscription:
+    dead_letters, retry = None, None
+    if row["dead_letter_topic"] is not None:
+        dead_letters = DeadLetterPolicy(row["dead_letter_topic"], row["max_delivery_attempts"])
+    if row["minimum_backoff_micros"] is not None:
+        retry = RetryPolicy(
+            timedelta(microseconds=row["minimum_backoff_micros"]),
+            timedelta(microseconds=row["maximum_backoff_micros"]),
+        )
     return Subscription(
         name=row["name"],
         topic=row["topic"],
         ack_deadline_seconds=row["ack_deadline_seconds"],
         message_retention_duration=timedelta(seconds=row["message_retention_seconds"]),
+        filter=row["filter"],
+        enable_message_ordering=row["enable_message_ordering"],
+        enable_exactly_once_delivery=row["enable_exactly_once_delivery"],
+        dead_letter_policy=dead_letters,
+        retry_policy=retry,
         labels=dict(row["labels"]),
         detached=row["detached"],
         create_time=row["create_time"].astimezone(UTC),
         uid=row["uid"],
     )
+
+
+def _columns_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a subscription's fields, all or some, as the columns that hold them."""
+    row: dict[str, Any] = {}
+    for name, value in fields.items():
+        if name == "message_retention_duration":
+            row["message_retention_seconds"] = value // timedelta(seconds=1)
+        elif name == "dead_letter_policy":
+            row["dead_letter_topic"] = value and value.dead_letter_topic
+            row["max_delivery_attempts"] = value and value.max_delivery_attempts
+        elif name == "retry_policy":
+            for bound in ("minimum_backoff", "maximum_backoff"):
+                row[f"{bound}_micros"] = value and getattr(value, bound) // timedelta(
+                    microseconds=1
+                )
+        else:
+            row[name] = value
+    return row

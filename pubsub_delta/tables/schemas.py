@@ -81,14 +81,32 @@ MESSAGES = TableSchema(
     },
 )
 
+EMPTY_BACKLOG = _struct(
+    message_id=StringType(),
+    publish_time=TimestampType(),
+    data=BinaryType(),
+    attributes=MapType(StringType(), StringType()),
+    ordering_key=StringType(),
+    state=StringType(),
+    delivery_attempt=IntegerType(),
+)
+"""The columns of a backlog, for one without messages."""
+
 SPAN = _struct(
     state=StringType(),
+    failures=IntegerType(),
+    delivery_attempt=IntegerType(),
     lease_id=LongType(),
     until=TimestampType(),
+    forward_to=StringType(),
     message_count=LongType(),
     publish_time_min=TimestampType(),
     publish_time_max=TimestampType(),
     positions=BinaryType(),
+)
+
+COUNTERS = _struct(
+    success=LongType(), expired=LongType(), invalid=LongType(), dead_letters=LongType()
 )
 
 _SMALL_AND_HOT = {
@@ -106,6 +124,7 @@ ACK_STATE = TableSchema(
         absorbed_below=LongType(),
         next_lease_id=LongType(),
         spans=ArrayType(SPAN),
+        counters=COUNTERS,
     ),
     properties={"delta.dataSkippingStatsColumns": "revision", **_SMALL_AND_HOT},
 )
@@ -129,6 +148,13 @@ SUBSCRIPTIONS = TableSchema(
         topic_uid=StringType(),
         ack_deadline_seconds=LongType(),
         message_retention_seconds=LongType(),
+        filter=StringType(),
+        enable_message_ordering=BooleanType(),
+        enable_exactly_once_delivery=BooleanType(),
+        dead_letter_topic=StringType(),
+        max_delivery_attempts=LongType(),
+        minimum_backoff_micros=LongType(),
+        maximum_backoff_micros=LongType(),
         detached=BooleanType(),
         labels=LABELS,
     ),

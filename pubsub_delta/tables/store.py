@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 
 from pyspark.sql import SparkSession
 
 from pubsub_delta.errors import FailedPrecondition, NotFound
 from pubsub_delta.names import ResourceName
-from pubsub_delta.policy import delivery
+from pubsub_delta.policy import delivery, retention
 from pubsub_delta.policy.ack_state import AckState
+from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.resources import Subscription, Topic
 from pubsub_delta.tables.ack_states import AckStates
 from pubsub_delta.tables.commits import Commits
 from pubsub_delta.tables.layout import layout_of
 from pubsub_delta.tables.messages import Messages
+from pubsub_delta.tables.ordering import OrderingKeys
 from pubsub_delta.tables.registry import Registry
 
 
@@ -54,7 +57,7 @@ class Tables:
             raise _no_subscription(name)
         return found
 
-    def open_subscription(self, name: ResourceName) -> tuple[Subscription, Messages]:
+    def source(self, name: ResourceName) -> Source:
         """Return a subscription to pull from or acknowledge to, with its topic's messages.
 
         NotFound where there is none, FailedPrecondition where it is detached.
@@ -68,28 +71,45 @@ class Tables:
                 f"subscription {name} is detached from its topic and has no messages any more; "
                 "delete it and create it anew"
             )
-        return subscription, self.messages(topic_uid)
+        return Source(subscription, self.messages(topic_uid))
 
-    def catch_up(
-        self, state: AckState, subscription: Subscription, messages: Messages, now: datetime
-    ) -> AckState:
+
+@dataclass(frozen=True)
+class Source:
+    """A subscription that is attached to a topic, and the topic's messages."""
+
+    subscription: Subscription
+    messages: Messages
+
+    @property
+    def uid(self) -> str:
+        """The subscription's uid, which names its ack state."""
+        return self.subscription.uid
+
+    @property
+    def terms(self) -> delivery.Terms:
+        """The terms on which the subscription delivers."""
+        return delivery.Terms(self.subscription, OrderingKeys(self.messages))
+
+    def catch_up(self, state: AckState, now: datetime) -> AckState:
         """Bring an ack state up to date: new messages in, old ones out, leases that are over ended.
 
         Nothing is written. Without new messages it costs one look at the topic's history.
         """
-        commits, known = messages.commits_after(state.after_version)
+        commits, known = self.messages.commits_after(state.after_version)
         if commits:
-            absorbed = messages.absorb(state.after_version, commits, known)
-            if absorbed:
+            wanted = parse_filter(self.subscription.filter)
+            absorbed = self.messages.absorb(state.after_version, commits, known, wanted)
+            if absorbed or wanted:
                 state = delivery.absorb(state, absorbed, commits[0].version)
-        state = delivery.expire_leases(state, now)
-        oldest = now - subscription.message_retention_duration
-        state = delivery.discard_before(state, oldest)
-        partly_old = delivery.straddling(state, oldest)
+        state = delivery.settle(state, self.terms, now)
+        oldest = now - self.subscription.message_retention_duration
+        state = retention.discard_before(state, oldest)
+        partly_old = retention.straddling(state, oldest)
         if partly_old:
             since = min(span.publish_time_min for span in partly_old)
-            gone, earliest = messages.before(oldest, since)
-            state = delivery.clip(state, oldest, gone, earliest or oldest)
+            gone, earliest = self.messages.before(oldest, since)
+            state = retention.clip(state, oldest, gone, earliest or oldest)
         return state
 
 

@@ -5,13 +5,16 @@ Times are seconds after START, positions are plain numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from pubsub_delta.clock import UTC
 from pubsub_delta.policy import delivery
-from pubsub_delta.policy.ack_state import Absorbed, AckState, Span, State
+from pubsub_delta.policy.ack_state import Absorbed, AckState, Span, State, union
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.resources import Subscription
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -42,33 +45,111 @@ def backlog(count: int) -> AckState:
     return state_of(committed(range(count)))
 
 
+class KeysOf:
+    """Ordering keys by position, for those who would otherwise read them from the topic."""
+
+    def __init__(self, keys: Mapping[int, str]) -> None:
+        self._keys = keys
+
+    def sharing(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
+        keys = {self._keys[each] for each in union(of) if self._keys.get(each)}
+        return Positions.of(each for each in union(among) if self._keys.get(each) in keys)
+
+    def followers(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
+        firsts: dict[str, int] = {}
+        for position in union(of):
+            firsts.setdefault(self._keys.get(position, ""), position)
+        return Positions.of(
+            each
+            for each in union(among)
+            if self._keys.get(each) and firsts.get(self._keys[each], each) < each
+        )
+
+
+PLAIN = Subscription(
+    name="projects/local/subscriptions/plain",
+    topic="projects/local/topics/plain",
+    ack_deadline_seconds=10,
+    message_retention_duration=timedelta(days=7),
+    filter="",
+    enable_message_ordering=False,
+    enable_exactly_once_delivery=False,
+    dead_letter_policy=None,
+    retry_policy=None,
+    labels={},
+    detached=False,
+    create_time=START,
+    uid="0" * 32,
+)
+
+
+def terms(keys: Mapping[int, str] | None = None, **fields: Any) -> delivery.Terms:
+    """Return the terms of a subscription with these fields; keys by position turn ordering on."""
+    ordered = {"enable_message_ordering": keys is not None}
+    return delivery.Terms(replace(PLAIN, **ordered, **fields), KeysOf(keys or {}))
+
+
 def pull(
-    state: AckState, count: int | None = None, now: float = 0, deadline: float = 10
+    state: AckState,
+    count: int | None = None,
+    now: float = 0,
+    deadline: int = 10,
+    on: delivery.Terms | None = None,
 ) -> tuple[AckState, int]:
     """Lease messages; return the next state and the number of the lease."""
-    state = delivery.expire_leases(state, at(now))
-    state, leased = delivery.lease(state, count, at(now), timedelta(seconds=deadline))
-    assert leased is not None, "nothing was available"
-    assert leased.lease_id is not None
-    return state, leased.lease_id
+    state, leased = take(state, count, now, deadline, on)
+    assert leased, "nothing was available"
+    lease_id = leased[0].lease_id
+    assert lease_id is not None
+    return state, lease_id
+
+
+def take(
+    state: AckState,
+    count: int | None = None,
+    now: float = 0,
+    deadline: int = 10,
+    on: delivery.Terms | None = None,
+) -> tuple[AckState, list[Span]]:
+    """Lease messages, if there are any; return the next state and what was leased."""
+    on = on or terms()
+    on = replace(on, subscription=replace(on.subscription, ack_deadline_seconds=deadline))
+    return delivery.lease(delivery.settle(state, on, at(now)), count, on, at(now))
 
 
 def ack(
-    state: AckState, named: Mapping[int, Iterable[int]], now: float = 0
+    state: AckState,
+    named: Mapping[int, Iterable[int]],
+    now: float = 0,
+    on: delivery.Terms | None = None,
 ) -> tuple[AckState, dict[str, dict[int, set[int]]]]:
     """Acknowledge messages named by lease; return the next state and the outcomes."""
-    state, outcomes = delivery.acknowledge(state, _positions(named), at(now))
+    state, outcomes = delivery.acknowledge(state, _positions(named), on or terms(), at(now))
     return state, shown(outcomes)
 
 
 def modify(
-    state: AckState, named: Mapping[int, Iterable[int]], deadline: float, now: float = 0
+    state: AckState,
+    named: Mapping[int, Iterable[int]],
+    deadline: float,
+    now: float = 0,
+    on: delivery.Terms | None = None,
 ) -> tuple[AckState, dict[str, dict[int, set[int]]]]:
     """Give deliveries a new deadline; return the next state and the outcomes."""
     state, outcomes = delivery.modify_ack_deadline(
-        state, _positions(named), at(now), timedelta(seconds=deadline)
+        state, _positions(named), on or terms(), at(now), timedelta(seconds=deadline)
     )
     return state, shown(outcomes)
+
+
+def nack(
+    state: AckState,
+    named: Mapping[int, Iterable[int]],
+    now: float = 0,
+    on: delivery.Terms | None = None,
+) -> AckState:
+    """Give deliveries back; return the next state."""
+    return modify(state, named, 0, now, on)[0]
 
 
 def shown(outcomes: delivery.Outcomes) -> dict[str, dict[int, set[int]]]:
@@ -85,16 +166,18 @@ def shown(outcomes: delivery.Outcomes) -> dict[str, dict[int, set[int]]]:
     return {name: found for name, found in plain.items() if found}
 
 
-def available(state: AckState, now: float = 0) -> list[int]:
+def available(state: AckState, now: float = 0, on: delivery.Terms | None = None) -> list[int]:
     """Return the messages that a pull at a time may deliver, in order."""
-    state = delivery.expire_leases(state, at(now))
+    state = delivery.settle(state, on or terms(), at(now))
     return sorted(each for span in state.in_state(State.AVAILABLE) for each in span.positions)
 
 
-def leased(state: AckState, now: float = 0) -> dict[int, list[int]]:
+def leased(
+    state: AckState, now: float = 0, on: delivery.Terms | None = None
+) -> dict[int, list[int]]:
     """Return the messages of every lease that is live at a time, by its number."""
     held: dict[int, list[int]] = {}
-    for span in delivery.expire_leases(state, at(now)).in_state(State.LEASED):
+    for span in delivery.settle(state, on or terms(), at(now)).in_state(State.LEASED):
         assert span.lease_id is not None
         held[span.lease_id] = sorted([*held.get(span.lease_id, []), *span.positions])
     return held

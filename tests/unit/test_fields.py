@@ -9,6 +9,12 @@ import pytest
 
 from pubsub_delta.errors import InvalidArgument, Unimplemented
 from pubsub_delta.policy import fields
+from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy
+from tests.unit.builders import PLAIN
+
+
+def update(changes: dict[str, Any]) -> dict[str, Any]:
+    return fields.check_subscription_update(changes, PLAIN, "local")
 
 
 @pytest.mark.parametrize(
@@ -99,11 +105,6 @@ def test_any_other_limit_of_a_pull_is_refused(limit: Any) -> None:
 UNSUPPORTED = [
     ("retain_acked_messages", False, True),
     ("expiration_policy", None, "31d"),
-    ("filter", "", 'attributes.a = "b"'),
-    ("enable_message_ordering", False, True),
-    ("enable_exactly_once_delivery", False, True),
-    ("dead_letter_policy", None, {"dead_letter_topic": "dead"}),
-    ("retry_policy", None, {"minimum_backoff": 10}),
 ]
 
 
@@ -128,18 +129,20 @@ def test_retention_by_a_topic_is_refused_rather_than_ignored() -> None:
 
 def test_an_update_changes_only_the_named_fields() -> None:
     # "only the named fields change"
-    assert fields.check_subscription_update({}) == {}
-    assert fields.check_subscription_update({"labels": None}) == {"labels": {}}
-    assert fields.check_subscription_update(
-        {"ack_deadline_seconds": 0, "message_retention_duration": "10m"}
-    ) == {"ack_deadline_seconds": 10, "message_retention_duration": timedelta(minutes=10)}
+    assert update({}) == {}
+    assert update({"labels": None}) == {"labels": {}}
+    assert update({"ack_deadline_seconds": 0, "message_retention_duration": "10m"}) == {
+        "ack_deadline_seconds": 10,
+        "message_retention_duration": timedelta(minutes=10),
+    }
     assert fields.check_topic_update({"labels": {"a": "b"}}) == {"labels": {"a": "b"}}
 
 
-@pytest.mark.parametrize("field", ["expiration_policy", "dead_letter_policy", "retry_policy"])
-def test_an_update_may_clear_what_was_never_set(field: str) -> None:
+def test_an_update_may_clear_what_was_never_set() -> None:
     # "None clears an optional one"
-    assert fields.check_subscription_update({field: None}) == {}
+    assert update({"expiration_policy": None}) == {}
+    cleared = {"dead_letter_policy": None, "retry_policy": None}
+    assert update(cleared) == cleared
     assert fields.check_topic_update({"message_retention_duration": None}) == {}
 
 
@@ -149,14 +152,17 @@ def test_an_update_may_clear_what_was_never_set(field: str) -> None:
 def test_an_update_of_an_immutable_field_is_refused(field: str) -> None:
     # "unknown or immutable field refused"
     with pytest.raises(InvalidArgument, match=f"'{field}' cannot be changed"):
-        fields.check_subscription_update({"labels": {}, field: "x"})
+        update({"labels": {}, field: "x"})
 
 
 @pytest.mark.parametrize("field", ["detached", "ack_deadline", "", "Labels"])
 def test_an_update_of_an_unknown_field_is_refused(field: str) -> None:
-    accepted = "ack_deadline_seconds, labels, message_retention_duration"
+    accepted = (
+        "ack_deadline_seconds, dead_letter_policy, enable_exactly_once_delivery, labels, "
+        "message_retention_duration, retry_policy"
+    )
     with pytest.raises(InvalidArgument, match=f"'{field}' is not a field; .*: {accepted}"):
-        fields.check_subscription_update({field: "x"})
+        update({field: "x"})
     with pytest.raises(InvalidArgument, match=f"'{field}' is not a field; .*: labels"):
         fields.check_topic_update({field: "x"})
 
@@ -170,8 +176,85 @@ def test_an_immutable_field_of_a_topic_is_refused(field: str) -> None:
 def test_an_update_checks_its_values() -> None:
     # "A request is validated whole before anything is written."
     with pytest.raises(InvalidArgument, match="ack_deadline_seconds"):
-        fields.check_subscription_update({"labels": {"a": "b"}, "ack_deadline_seconds": 5})
+        update({"labels": {"a": "b"}, "ack_deadline_seconds": 5})
     with pytest.raises(InvalidArgument, match="labels"):
         fields.check_topic_update({"labels": {"": "b"}})
-    with pytest.raises(Unimplemented, match="retry_policy"):
-        fields.check_subscription_update({"labels": {}, "retry_policy": {}})
+    with pytest.raises(Unimplemented, match="retain_acked_messages"):
+        update({"labels": {}, "retain_acked_messages": True})
+
+
+# Policies
+
+
+@pytest.mark.parametrize(
+    ("smallest", "largest"),
+    [("10s", "600s"), (0, 0), (0, 600), (600, 600), (0.5, "1s")],
+)
+def test_backoffs_are_0_to_600_seconds(smallest: Any, largest: Any) -> None:
+    # "minimum_backoff default 10 s, maximum_backoff default 600 s, each 0–600 s, min ≤ max"
+    policy = RetryPolicy(smallest, largest)
+    assert fields.check_retry_policy(policy) is policy
+    assert RetryPolicy() == RetryPolicy("10s", "600s")
+    assert fields.check_retry_policy(None) is None
+
+
+@pytest.mark.parametrize(
+    ("smallest", "largest", "named"),
+    [
+        (-1, 10, "minimum_backoff"),
+        (10, 601, "maximum_backoff"),
+        (601, 600, "minimum_backoff"),
+        (10, "11m", "maximum_backoff"),
+        (20, 10, "minimum_backoff 20s is above maximum_backoff 10s"),
+    ],
+)
+def test_other_backoffs_are_refused(smallest: Any, largest: Any, named: str) -> None:
+    with pytest.raises(InvalidArgument, match=f"retry_policy.*{named}"):
+        fields.check_retry_policy(RetryPolicy(smallest, largest))
+
+
+def test_a_retry_policy_is_a_retry_policy() -> None:
+    with pytest.raises(InvalidArgument, match="retry_policy: 10 is not a RetryPolicy"):
+        fields.check_retry_policy(10)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match=r"retry_policy\.minimum_backoff: 'soon'"):
+        RetryPolicy("soon")
+
+
+@pytest.mark.parametrize("attempts", [5, 6, 100])
+def test_a_dead_letter_policy_names_its_topic_in_full(attempts: int) -> None:
+    # "max_delivery_attempts 5–100, default 5"; "may be in another project"
+    policy = fields.check_dead_letter_policy(
+        DeadLetterPolicy("dead", attempts), PLAIN.topic, "here"
+    )
+    assert policy == DeadLetterPolicy("projects/here/topics/dead", attempts)
+    other = DeadLetterPolicy("projects/other/topics/plain")
+    assert fields.check_dead_letter_policy(other, PLAIN.topic, "local") == other
+    assert other.max_delivery_attempts == 5
+
+
+@pytest.mark.parametrize("attempts", [4, 101, 0, -5, 5.0, "5", True, None])
+def test_other_numbers_of_attempts_are_refused(attempts: Any) -> None:
+    with pytest.raises(InvalidArgument, match=r"max_delivery_attempts: .* from 5 to 100"):
+        fields.check_dead_letter_policy(DeadLetterPolicy("dead", attempts), PLAIN.topic, "local")
+
+
+@pytest.mark.parametrize("name", ["plain", "projects/local/topics/plain"])
+def test_a_topic_is_not_its_own_dead_letter_topic(name: str) -> None:
+    # "must differ from the subscription's topic"
+    with pytest.raises(InvalidArgument, match="is the subscription's own topic"):
+        fields.check_dead_letter_policy(DeadLetterPolicy(name), PLAIN.topic, "local")
+
+
+@pytest.mark.parametrize("policy", ["dead", {"dead_letter_topic": "dead"}, 7])
+def test_a_dead_letter_policy_is_a_dead_letter_policy(policy: Any) -> None:
+    with pytest.raises(InvalidArgument, match="is not a DeadLetterPolicy"):
+        fields.check_dead_letter_policy(policy, PLAIN.topic, "local")
+
+
+@pytest.mark.parametrize("value", [0, 1, "true", None])
+def test_a_switch_is_on_or_off(value: Any) -> None:
+    assert fields.check_switch(True, "enable_message_ordering")
+    with pytest.raises(
+        InvalidArgument, match=r"enable_message_ordering: .* neither True nor False"
+    ):
+        fields.check_switch(value, "enable_message_ordering")

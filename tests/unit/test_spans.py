@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pubsub_delta.policy.ack_state import MAX_AVAILABLE_SPANS, AckState, Span, State
+from pubsub_delta.policy.ack_state import AckState, Span, State
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.spans import (
+    MAX_FAILED_SPANS,
+    MAX_LEASED_SPANS,
+    MAX_NEW_SPANS,
+    MAX_WAITING_SPANS,
+    holding,
+)
 from tests.unit.builders import at, available_span
 
 EMPTY = AckState(after_version=0)
@@ -50,15 +58,15 @@ def test_tidying_keeps_every_message_within_its_publish_times(
     windows: list[tuple[int, int]], counts: list[int]
 ) -> None:
     given = spans_of(windows, counts)
-    state = EMPTY.holding(given)
-    assert len(state.spans) <= MAX_AVAILABLE_SPANS == 32
+    state = holding(EMPTY, given)
+    assert len(state.spans) <= MAX_NEW_SPANS == 32
     held: dict[int, Span] = {each: span for span in state.spans for each in span.positions}
     assert state.count() == len(held) == sum(map(len, given))  # nothing lost, nothing twice
     for span in given:
         for each in span.positions:
             assert held[each].publish_time_min <= span.publish_time_min
             assert held[each].publish_time_max >= span.publish_time_max
-    assert state.holding(state.spans) == state  # what is tidy stays as it is
+    assert holding(state, state.spans) == state  # what is tidy stays as it is
 
 
 @settings(max_examples=60, deadline=None)
@@ -66,13 +74,13 @@ def test_tidying_keeps_every_message_within_its_publish_times(
 def test_available_spans_stand_in_the_order_of_time(
     windows: list[tuple[int, int]], counts: list[int]
 ) -> None:
-    state = EMPTY.holding(spans_of(windows, counts))
+    state = holding(EMPTY, spans_of(windows, counts))
     times = [(span.publish_time_min, span.publish_time_max) for span in state.spans]
     assert times == sorted(times)
 
 
 def test_thirty_two_spans_are_kept_apart() -> None:
-    state = EMPTY.holding(available_span([n], n) for n in range(32))
+    state = holding(EMPTY, (available_span([n], n) for n in range(32)))
     assert sizes(state) == [1] * 32
 
 
@@ -80,7 +88,7 @@ def test_the_neighbours_that_hold_least_are_united_first() -> None:
     spans = [available_span(range(100 * n, 100 * n + 10), n) for n in range(33)]
     spans[20] = available_span([7000], 20)
     spans[21] = available_span([8000, 8001], 21)
-    united = EMPTY.holding(spans)
+    united = holding(EMPTY, spans)
     assert sizes(united) == [10] * 20 + [3] + [10] * 11
     assert (united.spans[20].publish_time_min, united.spans[20].publish_time_max) == (
         at(20),
@@ -89,35 +97,36 @@ def test_the_neighbours_that_hold_least_are_united_first() -> None:
 
 
 def test_a_thousand_commits_still_fit() -> None:
-    state = EMPTY.holding(available_span([n], n) for n in range(1000))
+    state = holding(EMPTY, (available_span([n], n) for n in range(1000)))
     assert len(state.spans) == 32
     assert [each for span in state.spans for each in span.positions] == list(range(1000))
     assert max(sizes(state)) < 100  # none of them takes it all
 
 
 def test_spans_of_the_same_time_are_united_however_few() -> None:
-    state = EMPTY.holding([available_span([1], 5), available_span([2], 5), available_span([3], 6)])
+    state = holding(EMPTY, [available_span([1], 5), available_span([2], 5), available_span([3], 6)])
     assert [list(span.positions) for span in state.spans] == [[1, 2], [3]]
 
 
 def test_a_span_within_the_times_of_another_joins_it() -> None:
-    state = EMPTY.holding([available_span([2], 4), available_span([1, 3], 0, 9)])
+    state = holding(EMPTY, [available_span([2], 4), available_span([1, 3], 0, 9)])
     assert [list(span.positions) for span in state.spans] == [[1, 2, 3]]
 
 
 def test_empty_spans_are_dropped() -> None:
-    assert EMPTY.holding([available_span([]), leased_span([], 1, 10)]).spans == ()
+    assert holding(EMPTY, [available_span([]), leased_span([], 1, 10)]).spans == ()
 
 
 def test_leases_are_united_by_number_and_end_only() -> None:
     """A lease whose deadlines were moved in part has one span for each end."""
-    state = EMPTY.holding(
+    state = holding(
+        EMPTY,
         [
             leased_span([4], 2, 10),
             leased_span([1], 1, 10, published=3),
             leased_span([2], 1, 10, published=5),
             leased_span([3], 1, 20),
-        ]
+        ],
     )
     assert [(span.lease_id, span.until, list(span.positions)) for span in state.spans] == [
         (1, at(10), [1, 2]),
@@ -128,14 +137,73 @@ def test_leases_are_united_by_number_and_end_only() -> None:
 
 
 def test_leases_never_mix_with_available_messages() -> None:
-    state = EMPTY.holding([leased_span([1], 1, 10), available_span([2])])
+    state = holding(EMPTY, [leased_span([1], 1, 10), available_span([2])])
     assert [span.state for span in state.spans] == [State.AVAILABLE, State.LEASED]
     assert (state.count(), state.count(State.AVAILABLE), state.count(State.LEASED)) == (2, 1, 1)
 
 
+def test_messages_that_failed_differently_stay_apart() -> None:
+    # "Spans with the same state and attempt are merged"
+    spans = [
+        replace(available_span([3 * n + failed], n), failures=failed, delivery_attempt=failed + 1)
+        for n in range(50)
+        for failed in range(3)
+    ]
+    state = holding(EMPTY, spans)
+    groups = [(span.failures, span.delivery_attempt) for span in state.spans]
+    assert [groups.count((n, n + 1)) for n in range(3)] == [
+        MAX_NEW_SPANS,
+        MAX_FAILED_SPANS,
+        MAX_FAILED_SPANS,
+    ]
+    for span in state.spans:
+        assert {each % 3 for each in span.positions} == {span.failures}
+
+
+def waiting(position: int, until: float, failures: int = 1) -> Span:
+    span = replace(available_span([position]), state=State.BACKING_OFF, failures=failures)
+    return replace(span, until=at(until))
+
+
+def test_backoffs_that_end_together_are_one_span() -> None:
+    state = holding(EMPTY, [waiting(1, 5), waiting(2, 5), waiting(3, 6), waiting(4, 5, failures=2)])
+    assert [(list(s.positions), s.until, s.failures) for s in state.spans] == [
+        ([1, 2], at(5), 1),
+        ([3], at(6), 1),
+        ([4], at(5), 2),
+    ]
+
+
+def test_of_too_many_backoffs_the_nearest_are_united_and_none_ends_earlier() -> None:
+    ends = [float(n) for n in range(MAX_WAITING_SPANS)] + [7.25, 9.5]
+    state = holding(EMPTY, (waiting(n, end) for n, end in enumerate(ends)))
+    assert len(state.spans) == MAX_WAITING_SPANS
+    held = {each: span for span in state.spans for each in span.positions}
+    for position, end in enumerate(ends):
+        assert at(end) <= held[position].until <= at(end + 1)
+
+
+def test_of_too_many_deadlines_those_of_one_lease_are_united_and_none_ends_earlier() -> None:
+    spans = [leased_span([n], n % 2, n) for n in range(MAX_LEASED_SPANS + 100)]
+    state = holding(EMPTY, spans)
+    assert len(state.spans) == MAX_LEASED_SPANS
+    held = {each: span for span in state.spans for each in span.positions}
+    for n in range(MAX_LEASED_SPANS + 100):
+        assert held[n].lease_id == n % 2
+        assert held[n].until >= at(n)
+
+
+def test_kept_acks_go_with_their_lease() -> None:
+    # "A lease on an ordered subscription keeps the positions acked from it until it ends"
+    acked = replace(leased_span([2], 7, 10), state=State.ACKED, until=None)
+    assert holding(EMPTY, [acked]).spans == ()
+    state = holding(EMPTY, [acked, leased_span([1], 7, 10)])
+    assert (state.count(), state.count(State.ACKED)) == (1, 1)
+
+
 def test_many_leases_are_all_kept() -> None:
-    """Only available spans are united: each lease has its own end."""
-    state = EMPTY.holding(leased_span([n], n, 10) for n in range(1, 101))
+    """Only spans of one lease are united: each lease has its own end."""
+    state = holding(EMPTY, (leased_span([n], n, 10) for n in range(1, 101)))
     assert len(state.in_state(State.LEASED)) == 100
 
 

@@ -1,0 +1,121 @@
+"""What a failed delivery leads to: backoff, another attempt, or the dead-letter topic.
+
+A nack and a passed deadline are the same failure (Pub/Sub: handle message failures).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from pubsub_delta.policy.ack_state import AckState, Span, State
+from pubsub_delta.policy.spans import holding
+from pubsub_delta.resources import RetryPolicy, Subscription
+
+_MOST_FAILURES = 31
+"""Counted no further: a microsecond doubled thirty times is beyond the longest backoff."""
+
+
+def backoff(policy: RetryPolicy | None, failures: int) -> timedelta:
+    """Return how long a message waits after so many consecutive failures; none without a policy.
+
+    Pub/Sub: ``min(maximum_backoff, minimum_backoff · 2^(k−1))`` after the k-th failure.
+
+    >>> [backoff(RetryPolicy("10s", "60s"), k).seconds for k in (1, 2, 3, 4)]
+    [10, 20, 40, 60]
+    """
+    if policy is None:
+        return timedelta(0)
+    assert isinstance(policy.minimum_backoff, timedelta)
+    assert isinstance(policy.maximum_backoff, timedelta)
+    doublings = min(failures, _MOST_FAILURES) - 1
+    wait: timedelta = policy.minimum_backoff * 2**doublings
+    return min(policy.maximum_backoff, wait)
+
+
+def failed(span: Span, subscription: Subscription, at: datetime) -> Span:
+    """Return what becomes of messages whose delivery failed at a time.
+
+    After the last permitted attempt there is no backoff: they wait to be forwarded.
+    """
+    failures = min(span.failures + 1, _MOST_FAILURES) if subscription.retry_policy else 0
+    attempt = span.delivery_attempt + 1 if subscription.dead_letter_policy else 1
+    again = replace(span.released(), failures=failures, delivery_attempt=attempt)
+    wait = backoff(subscription.retry_policy, failures)
+    if not wait or is_exhausted(again, subscription):
+        return again
+    return replace(again, state=State.BACKING_OFF, until=at + wait)
+
+
+def is_exhausted(span: Span, subscription: Subscription) -> bool:
+    """Tell whether messages have had all the attempts that the dead-letter policy permits."""
+    policy = subscription.dead_letter_policy
+    return (
+        policy is not None
+        and span.state is State.AVAILABLE
+        and span.delivery_attempt > policy.max_delivery_attempts
+    )
+
+
+def exhausted(state: AckState, subscription: Subscription) -> list[Span]:
+    """Return the spans of messages that have had all their attempts."""
+    return [span for span in state.spans if is_exhausted(span, subscription)]
+
+
+def forget_attempts(state: AckState) -> AckState:
+    """Forget how often messages were delivered (Pub/Sub: counted only while a policy is set)."""
+    if all(span.delivery_attempt == 1 or _decided(span) for span in state.spans):
+        return state
+    return holding(
+        state,
+        (span if _decided(span) else replace(span, delivery_attempt=1) for span in state.spans),
+    )
+
+
+def _decided(span: Span) -> bool:
+    return span.state is State.FORWARDING
+
+
+# Forwarding, in three steps that can each be repeated: decide (here, with the pull's own commit),
+# write to the dead-letter topic under the number of the decision, and forget the messages.
+
+
+def decide_forwarding(state: AckState, subscription: Subscription, topic_uid: str) -> AckState:
+    """Move exhausted messages to a new forwarding, whose number is higher than all before."""
+    leaving = exhausted(state, subscription)
+    if not leaving:
+        return state
+    number = state.next_lease_id
+    moved = [
+        replace(span, state=State.FORWARDING, lease_id=number, forward_to=topic_uid)
+        for span in leaving
+    ]
+    kept = [span for span in state.spans if not is_exhausted(span, subscription)]
+    return holding(replace(state, next_lease_id=number + 1), [*kept, *moved])
+
+
+def forwardings(state: AckState) -> dict[int, list[Span]]:
+    """Return what is being forwarded, by number, the lowest first."""
+    found: dict[int, list[Span]] = {}
+    for span in state.in_state(State.FORWARDING):
+        assert span.lease_id is not None
+        found.setdefault(span.lease_id, []).append(span)
+    return dict(sorted(found.items()))
+
+
+def forwarded(state: AckState, number: int) -> AckState:
+    """Acknowledge the messages of a forwarding that was written to the dead-letter topic."""
+    spans = forwardings(state).get(number, [])
+    if not spans:
+        return state
+    counted = state.counters.dead_letters + sum(map(len, spans))
+    state = replace(state, counters=replace(state.counters, dead_letters=counted))
+    return holding(state, (span for span in state.spans if span not in spans))
+
+
+def give_back(state: AckState, number: int) -> AckState:
+    """Keep the messages of a forwarding whose topic is gone: they stay exhausted, and here."""
+    spans = forwardings(state).get(number, [])
+    if not spans:
+        return state
+    return holding(state, (s.released() if s in spans else s for s in state.spans))

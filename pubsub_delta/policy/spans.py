@@ -1,0 +1,139 @@
+"""Keeping spans few: what is equal is united, and what is nearly equal where there are too many.
+
+The number of spans, not that of messages, is what an operation costs.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from pubsub_delta.clock import UTC
+from pubsub_delta.policy.ack_state import AckState, Span, State
+
+MAX_NEW_SPANS = 32
+"""Available spans are kept apart by publish time, so that a pull reads few files; but not more."""
+MAX_FAILED_SPANS = 4
+"""The same for messages that have failed equally often."""
+MAX_WAITING_SPANS = 256
+"""Spans in backoff. Beyond it some messages wait for a neighbour whose backoff ends later."""
+MAX_LEASED_SPANS = 1024
+"""Leased spans. Beyond it deadlines within one lease are moved to a later one of that lease."""
+
+
+def holding(state: AckState, spans: Iterable[Span]) -> AckState:
+    """Return the state with these spans instead of its own, tidied up."""
+    by_state: dict[State, list[Span]] = {each: [] for each in State}
+    for span in _equal_united(spans):
+        by_state[span.state].append(span)
+    live = {span.lease_id for span in by_state[State.LEASED]}
+    tidy = [
+        *_available(by_state[State.AVAILABLE]),
+        *_few(by_state[State.LEASED], MAX_LEASED_SPANS),
+        *_few(by_state[State.BACKING_OFF], MAX_WAITING_SPANS),
+        *by_state[State.FORWARDING],
+        *(span for span in by_state[State.ACKED] if span.lease_id in live),
+    ]
+    return replace(state, spans=tuple(tidy))
+
+
+def _equal_united(spans: Iterable[Span]) -> list[Span]:
+    """Drop empty spans, and unite those that differ in nothing but their messages."""
+    united: dict[Hashable, Span] = {}
+    for span in spans:
+        if span.positions:
+            key: Hashable = (span.state, *_kind(span), span.until, span.forward_to)
+            if span.state is State.AVAILABLE:
+                key = (key, span.publish_time_min, span.publish_time_max)
+            united[key] = united[key].unite(span) if key in united else span
+    return sorted(united.values(), key=lambda span: (*_kind(span), span.until or _NEVER))
+
+
+_NEVER = datetime.max.replace(tzinfo=UTC)
+
+
+def _kind(span: Span) -> tuple[int, int, int]:
+    """What must be the same for two spans of one state to be united."""
+    return (span.lease_id or 0, span.delivery_attempt, span.failures)
+
+
+def _grouped(
+    spans: Iterable[Span], key: Callable[[Span], tuple[int, ...]]
+) -> dict[tuple[int, ...], list[Span]]:
+    groups: dict[tuple[int, ...], list[Span]] = {}
+    for span in spans:
+        groups.setdefault(key(span), []).append(span)
+    return groups
+
+
+def _available(spans: list[Span]) -> list[Span]:
+    return [
+        span
+        for (_, attempt, failures), group in _grouped(spans, _kind).items()
+        for span in _coalesce(group, MAX_NEW_SPANS if attempt + failures == 1 else MAX_FAILED_SPANS)
+    ]
+
+
+def _few(spans: list[Span], limit: int) -> list[Span]:
+    """Unite spans of one kind whose ends are nearest, until there are few enough, if that can be.
+
+    The spans come sorted by kind and end.
+    """
+    excess = len(spans) - limit
+    if excess <= 0:
+        return spans
+    gaps: list[tuple[timedelta, int]] = []
+    for place, (one, other) in enumerate(pairwise(spans)):
+        if _kind(one) == _kind(other) and one.until is not None and other.until is not None:
+            gaps.append((other.until - one.until, place))
+    joined = {place for _, place in heapq.nsmallest(excess, gaps)}
+    kept: list[Span] = []
+    for place, span in enumerate(spans):
+        if place - 1 in joined:
+            kept[-1] = kept[-1].unite(span)
+        else:
+            kept.append(span)
+    return kept
+
+
+def _coalesce(spans: list[Span], limit: int) -> list[Span]:
+    """Unite neighbours in time, those that hold least first, until the spans are few enough.
+
+    Spans of the same publish times are united however few there are.
+    """
+    joined: list[Span] = []
+    for span in sorted(spans, key=lambda span: (span.publish_time_min, span.publish_time_max)):
+        if joined and span.publish_time_max <= joined[-1].publish_time_max:
+            joined[-1] = joined[-1].unite(span)
+        else:
+            joined.append(span)
+    return joined if len(joined) <= limit else _unite_smallest(joined, limit)
+
+
+def _unite_smallest(spans: list[Span], limit: int) -> list[Span]:
+    """Unite the pair of neighbours that holds least, again and again, until ``limit`` are left."""
+    alive: dict[int, Span] = dict(enumerate(spans))
+    after = {place: place + 1 for place in range(len(spans) - 1)}
+    before = {right: left for left, right in after.items()}
+    pairs = [(len(spans[a]) + len(spans[b]), a, b) for a, b in after.items()]
+    heapq.heapify(pairs)
+    while len(alive) > limit:
+        size, left, right = heapq.heappop(pairs)
+        stale = after.get(left) != right or left not in alive
+        if stale or size != len(alive[left]) + len(alive[right]):
+            continue
+        alive[left] = alive[left].unite(alive.pop(right))
+        following = after.pop(right, None)
+        before.pop(right)
+        if following is None:
+            del after[left]
+        else:
+            after[left], before[following] = following, left
+            heapq.heappush(pairs, (len(alive[left]) + len(alive[following]), left, following))
+        if left in before:
+            neighbour = before[left]
+            heapq.heappush(pairs, (len(alive[neighbour]) + len(alive[left]), neighbour, left))
+    return list(alive.values())
