@@ -14,7 +14,7 @@ demo: .venv/ready java ## publish a year of real flights and drain it twice (2 m
 	@$(BIN)/python jobs/demo.py
 
 test: .venv/ready java ## run all tests (needs Java; 10 minutes at most)
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 unit: .venv/ready ## run the tests that need no Java (seconds)
 	$(BIN)/pytest tests/unit pubsub_delta
@@ -29,8 +29,9 @@ format: .venv/ready ## lay the code out anew
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: .venv/ready java ## measure publish and drain of 5 M messages against the floor
-	$(BIN)/python benchmarks/drain.py
+bench: .venv/ready java ## measure against the floor: drain, partial acks, filters, spans (20 minutes)
+	@for name in drain delivery filters spans; do \
+		echo; echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 lock: .venv/ready ## write the exact versions of the whole tree into constraints.txt
 	$(BIN)/pip install --quiet uv

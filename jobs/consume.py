@@ -69,7 +69,7 @@ def consume(
                     write(transformed(batch, query), output)
                     outcome = batch.ack()
                     told.figures["acked"] += len(outcome.success)
-                    told.figures["acked too late"] += len(outcome.expired)
+                    told.figures["acked too late"] += len(outcome.expired) + len(outcome.invalid)
                     told.add(batch.message_count)
                     step(batch.message_count)
                     continue
@@ -79,7 +79,7 @@ def consume(
                     break
                 time.sleep(POLL_SECONDS)
         if left:
-            told.figures["left with other consumers"] = left
+            told.figures["left, held or waiting"] = left
         told.finish(summary)
         return terminal.LEFT_OVER if left else 0
 

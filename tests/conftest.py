@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -48,21 +49,24 @@ class Bench:
         self.store = PubSub(spark, root, clock=self.clock)
         self._made = 0
 
+    def unused(self, kind: str) -> str:
+        """Return an id that no resource has."""
+        self._made += 1
+        return f"{kind}-{self._made}"
+
     def topic(self) -> str:
         """Create a topic and return its id."""
-        self._made += 1
-        name = f"topic-{self._made}"
+        name = self.unused("topic")
         self.store.create_topic(name)
         return name
 
-    def subscription(self, topic: str, **fields: object) -> str:
+    def subscription(self, topic: str, **fields: Any) -> str:
         """Create a subscription to a topic and return its id."""
-        self._made += 1
-        name = f"subscription-{self._made}"
-        self.store.create_subscription(name, topic, **fields)  # type: ignore[arg-type]
+        name = self.unused("subscription")
+        self.store.create_subscription(name, topic, **fields)
         return name
 
-    def pair(self, **fields: object) -> tuple[str, str]:
+    def pair(self, **fields: Any) -> tuple[str, str]:
         """Create a topic with one subscription and return both ids."""
         topic = self.topic()
         return topic, self.subscription(topic, **fields)
@@ -84,6 +88,12 @@ class Bench:
     def commits(self, table: str) -> int:
         """Return how many commits a table has had."""
         return self.spark.sql(f"DESCRIBE HISTORY {table}").count()
+
+
+def states(bench: Bench, subscription: str) -> dict[bytes, str]:
+    """Return the state of every message in a backlog, by its data."""
+    rows = bench.store.backlog(subscription).select("data", "state").collect()
+    return {bytes(row["data"]): row["state"] for row in rows}
 
 
 @pytest.fixture(scope="module")

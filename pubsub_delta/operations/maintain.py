@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_state import AckState, State
 from pubsub_delta.tables import dead_letters
 from pubsub_delta.tables.store import Source, Tables
@@ -33,7 +32,11 @@ def maintain(tables: Tables, now: datetime) -> MaintenanceReport:
     for subscription, topic_uid in tables.registry.sources():
         if subscription.detached:
             continue
-        forwarded = _forward(tables, Source(subscription, tables.messages(topic_uid)), now)
+        try:
+            forwarded = _forward(tables, Source(subscription, tables.messages(topic_uid)), now)
+        except Exception as error:
+            problems[subscription.name] = f"{type(error).__name__}: {error}"
+            continue
         if forwarded.count:
             counts[subscription.name] = forwarded.count
         if forwarded.problem:
@@ -45,8 +48,8 @@ def _forward(tables: Tables, source: Source, now: datetime) -> dead_letters.Forw
     """Forward the messages of a subscription whose last attempt has failed by now."""
 
     def decide(state: AckState) -> tuple[AckState, dead_letters.Forwarded | None]:
-        settled = delivery.settle(state, source.terms, now)
-        decided, problem = dead_letters.decide_forwarding(tables, source, settled)
+        current = source.catch_up(state, now)
+        decided, problem = dead_letters.decide_forwarding(tables, source, current)
         if not decided.in_state(State.FORWARDING):
             return state, dead_letters.Forwarded(0, problem)
         return decided, None

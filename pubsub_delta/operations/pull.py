@@ -45,8 +45,8 @@ def pull(
 ) -> Lease | None:
     """Lease up to ``max_messages`` messages, the oldest first; None where none is available.
 
-    One MERGE; nothing is written where nothing is available. Messages that have had their last
-    delivery attempt are forwarded to the dead-letter topic on the way.
+    One MERGE; usually nothing is written where nothing is available. Messages that have had their
+    last delivery attempt are forwarded to the dead-letter topic on the way.
     """
     check_max_messages(max_messages)
     source = tables.source(name)
@@ -57,7 +57,8 @@ def pull(
         following, leased = delivery.lease(current, max_messages, source.terms, now)
         forwarding = bool(following.in_state(State.FORWARDING))
         taken = _Taken(leased, following.after_version, forwarding, problem)
-        return (following if leased or forwarding else state), taken
+        keep = leased or forwarding or _was_dear(source, state, following)
+        return (following if keep else state), taken
 
     taken = tables.ack_states.change(source.uid, decide)
     problem = taken.problem
@@ -66,6 +67,13 @@ def pull(
     if problem:
         warnings.warn(problem, DeadLetterWarning, stacklevel=3)
     return _lease(source, taken) if taken.leased else None
+
+
+def _was_dear(source: Source, before: AckState, after: AckState) -> bool:
+    """Tell whether finding out what is new took a scan that the next pull should not repeat."""
+    if source.subscription.filter and after.after_version != before.after_version:
+        return True
+    return source.subscription.enable_message_ordering and after.spans != before.spans
 
 
 def _lease(source: Source, taken: _Taken) -> Lease:

@@ -99,7 +99,7 @@ class AckState:
     """The acknowledgement state of one subscription.
 
     ``after_version``: the tail, every message that was committed after this version of the topic.
-    ``absorbed_below``: no position from here on was ever looked at. ``next_lease_id``: the number
+    ``absorbed_below``: no position from here on was ever in a span. ``next_lease_id``: the number
     that the next delivery or forwarding gets.
     """
 

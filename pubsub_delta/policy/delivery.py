@@ -34,6 +34,11 @@ class Terms:
         fields = self.subscription
         return fields.enable_exactly_once_delivery or not fields.enable_message_ordering
 
+    @property
+    def may_return(self) -> tuple[State, ...]:
+        """What a failure of an earlier message in the batch may bring back."""
+        return (State.LEASED,) if self.final_acks else (State.LEASED, State.ACKED)
+
 
 @dataclass
 class Outcomes:
@@ -253,7 +258,7 @@ def _fail(state: AckState, named: Mapping[int, Positions], terms: Terms, at: dat
         following = _followers(state, lease_id, positions, [s for s in broken if s], terms)
         spans: list[Span] = []
         for span in state.spans:
-            if span.lease_id != lease_id or span.state not in (State.LEASED, State.ACKED):
+            if span.lease_id != lease_id or span.state not in terms.may_return:
                 spans.append(span)
                 continue
             if span.state is State.LEASED:
@@ -269,7 +274,7 @@ def _followers(
 ) -> Positions:
     if not terms.subscription.enable_message_ordering:
         return NOTHING
-    held = _under(state, lease_id, State.LEASED, State.ACKED)
+    held = _under(state, lease_id, *terms.may_return)
     rest = [span if span.state is State.ACKED else span.without(positions) for span in held]
     rest = [span for span in rest if span]
     return terms.keys.followers(broken, rest) if rest else NOTHING

@@ -23,6 +23,7 @@ from lark.exceptions import VisitError
 from pubsub_delta.errors import InvalidArgument
 
 MAX_FILTER_BYTES = 256
+_BLANKS = " \t\r\n"
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Has:
 
 @dataclass(frozen=True)
 class Equals:
-    """``attributes.key = "value"``: false where the attribute is missing. ``!=`` is its negation."""
+    """``attributes.key = "value"``: false where the attribute is missing; ``!=`` negates it."""
 
     key: str
     value: str
@@ -87,9 +88,9 @@ _GRAMMAR = r"""
     key: KEY | STRING
     string: STRING
 
-    _AND.2: /AND(?![A-Za-z0-9_-])/
-    _OR.2: /OR(?![A-Za-z0-9_-])/
-    _NOT.2: /NOT(?![A-Za-z0-9_-])/
+    _AND.2: /AND(?![A-Za-z0-9_])/
+    _OR.2: /OR(?![A-Za-z0-9_])/
+    _NOT.2: /NOT(?![A-Za-z0-9_])/
     _MINUS: "-"
     _ATTRIBUTES.2: "attributes"
     _HAS_PREFIX.2: /hasPrefix(?![A-Za-z0-9_-])/
@@ -100,6 +101,10 @@ _GRAMMAR = r"""
 
 _ESCAPE = re.compile(
     r"\\(?:(u[0-9A-Fa-f]{4})|(x[0-9A-Fa-f]{2})|([0-3][0-7]{2})|([\"\\n])|(.?))", re.S
+)
+
+_LONE_SURROGATE = re.compile(
+    r"(?:(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]|\\u[dD][89abAB](?!..\\u[dD][c-fC-F]))"
 )
 
 _NAMES = {
@@ -122,7 +127,7 @@ def parse_filter(text: str) -> Filter | None:
         raise InvalidArgument(
             f"filter: {text!r} is {size} bytes; at most {MAX_FILTER_BYTES} are accepted"
         )
-    return _parse(text) if text.strip() else None
+    return _parse(text) if text.strip(_BLANKS) else None
 
 
 def matches(filter_: Filter | None, attributes: Mapping[str, str]) -> bool:
@@ -200,7 +205,8 @@ def _unquoted(token: Token) -> str:
     try:
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
-        raise _BadEscape(place, "a lone surrogate") from None
+        lone = _LONE_SURROGATE.search(token[1:-1])
+        raise _BadEscape(place + (lone.start() if lone else 0), "a lone surrogate") from None
 
 
 @lru_cache(maxsize=256)
@@ -238,7 +244,7 @@ def _explain(text: str, error: UnexpectedInput) -> tuple[int, str]:
     wanted = " or ".join(sorted(_NAMES.get(name, name) for name in accepted or ()))
     rest = text[place:]
     word = re.match(r"[A-Za-z]+", rest)
-    if not rest.strip():
+    if not rest.strip(_BLANKS):
         return place, f"it ends where {wanted} should follow"
     if rest.startswith('"') and "STRING" in (accepted or ()):
         return place, "a string has no closing quote"

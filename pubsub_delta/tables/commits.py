@@ -44,7 +44,10 @@ _CONFLICTS = re.compile(
     r"|Concurrent(?:Append|DeleteRead|DeleteDelete|Transaction|Write|Modification)Exception"
     r"|MetadataChangedException|ProtocolChangedException"
 )
-_MISSING = re.compile(r"(PATH|TABLE|TABLE_OR_VIEW|SCHEMA)_(NOT_FOUND|DOES_NOT_EXIST)")
+_MISSING = re.compile(
+    r"(PATH|TABLE|TABLE_OR_VIEW|SCHEMA)_(NOT_FOUND|DOES_NOT_EXIST)"
+    r"|DELTA_TABLE_ONLY_OPERATION|DELTA_MISSING_DELTA_TABLE"
+)
 
 
 class Conflict(Exception):

@@ -47,7 +47,8 @@ def decide_forwarding(
         return state, None
     topic = tables.registry.topic(policy.dead_letter_topic)
     if topic is None or not tables.messages(topic.uid).exists():
-        return state, _kept(source, sum(map(len, exhausted)), GONE)
+        count = sum(map(len, exhausted))
+        return state, _kept(source, count, f"{policy.dead_letter_topic} {GONE}")
     return redelivery.decide_forwarding(state, source.subscription, topic.uid), None
 
 
@@ -58,15 +59,15 @@ def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
         messages = sum(map(len, spans))
         target = spans[0].forward_to
         assert target is not None
-        done = redelivery.forwarded
-        if not tables.registry.has_topic(target) or not tables.messages(target).exists():
+        done, name = redelivery.forwarded, tables.registry.topic_name(target)
+        if name is None or not tables.messages(target).exists():
             done, problem = redelivery.give_back, _kept(source, messages, GONE)
         else:
             try:
                 _append(tables, source, target, number, spans, now)
             except Exception as error:
                 why = next(iter(str(error).splitlines()), repr(error))
-                return Forwarded(count, _kept(source, messages, f"cannot be written: {why}"))
+                return Forwarded(count, _kept(source, messages, f"{name} cannot be written: {why}"))
             count += messages
         tables.ack_states.change(source.uid, partial(_finish, done, number))
     return Forwarded(count, problem)
@@ -111,9 +112,7 @@ def _letters(rows: DataFrame, subscription: Subscription, spans: Sequence[Span])
 
 
 def _kept(source: Source, count: int, why: str) -> str:
-    policy = source.subscription.dead_letter_policy
-    topic = policy.dead_letter_topic if policy else "of a former dead-letter policy"
     return (
         f"{count:,} message{'s' * (count != 1)} of {source.subscription.name} could not be "
-        f"forwarded, and nothing is lost: the dead-letter topic {topic} {why}"
+        f"forwarded, and nothing is lost: the dead-letter topic {why}"
     )

@@ -76,10 +76,11 @@ class Registry:
         rows = [] if frame is None else _rows(frame)
         return [(_subscription(row), row["topic_uid"]) for row in rows]
 
-    def has_topic(self, uid: str) -> bool:
-        """Tell whether a topic was not deleted."""
+    def topic_name(self, uid: str) -> str | None:
+        """Return the full name of the topic of that uid, or None if it was deleted."""
         frame = self._frame(self._layout.topics)
-        return frame is not None and bool(_rows(frame.where(F.col("uid") == uid).select("uid")))
+        rows = [] if frame is None else _rows(frame.where(F.col("uid") == uid).select("name"))
+        return rows[0]["name"] if rows else None
 
     def add_topic(self, topic: Topic) -> bool:
         """Add a topic unless its name is taken; tell whether it was added."""

@@ -103,10 +103,10 @@ def test_a_damaged_bitmap_is_data_loss_and_not_fewer_messages(bench: Bench, posi
     bench.store.pull(subscription, 1)
     table = bench.ack_state_table(subscription)
     bench.spark.sql(
-        f"UPDATE {table} SET spans = transform(spans, s -> named_struct('state', s.state, "
-        "'lease_id', s.lease_id, 'until', s.until, 'message_count', s.message_count, "
-        "'publish_time_min', s.publish_time_min, 'publish_time_max', s.publish_time_max, "
-        f"'positions', {positions})), revision = revision + 1"
+        f"UPDATE {table} SET spans = transform(spans, s -> struct(s.state, s.failures, "
+        "s.delivery_attempt, s.lease_id, s.until, s.forward_to, s.message_count, "
+        f"s.publish_time_min, s.publish_time_max, {positions} AS positions)), "
+        "revision = revision + 1"
     )
     with pytest.raises(DataLoss, match="bitmap"):
         bench.another().pull(subscription)

@@ -85,8 +85,8 @@ PLAIN = Subscription(
 
 def terms(keys: Mapping[int, str] | None = None, **fields: Any) -> delivery.Terms:
     """Return the terms of a subscription with these fields; keys by position turn ordering on."""
-    ordered = {"enable_message_ordering": keys is not None}
-    return delivery.Terms(replace(PLAIN, **ordered, **fields), KeysOf(keys or {}))
+    fields["enable_message_ordering"] = keys is not None
+    return delivery.Terms(replace(PLAIN, **fields), KeysOf(keys or {}))
 
 
 def pull(
