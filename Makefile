@@ -14,7 +14,7 @@ demo: .venv/ready java ## publish a year of real flights and drain it twice (2 m
 	@$(BIN)/python jobs/demo.py
 
 test: .venv/ready java ## run all tests (needs Java; 10 minutes at most)
-	$(BIN)/pytest --numprocesses 2 --dist loadfile
+	$(BIN)/pytest
 
 unit: .venv/ready ## run the tests that need no Java (seconds)
 	$(BIN)/pytest tests/unit pubsub_delta

@@ -221,12 +221,9 @@ def _extended(state: AckState, named: Mapping[int, Positions], until: datetime) 
 def _end_leases(state: AckState, terms: Terms, now: datetime) -> AckState:
     """Fail the leases that are over, the earliest first."""
     over = [span for span in state.spans if _is_over(span, State.LEASED, now)]
-    if not terms.subscription.enable_message_ordering:
-        ended = set(map(id, over))
-        if not over:
-            return state
-        spans = (_failed_at_its_end(s, terms) if id(s) in ended else s for s in state.spans)
-        return holding(state, spans)
+    if over and not terms.subscription.enable_message_ordering:
+        live = [span for span in state.spans if not _is_over(span, State.LEASED, now)]
+        return holding(state, [*live, *(_failed_at_its_end(span, terms) for span in over)])
     while over:
         first = min(span.until for span in over if span.until is not None)
         ending = sorted((s for s in over if s.until == first), key=lambda s: s.lease_id or 0)

@@ -171,11 +171,12 @@ def test_a_span_that_is_partly_too_old_is_clipped(bench: Bench) -> None:
     bench.store.publish(topic, ["young"])
     bench.store.pull(subscription)  # one lease over both, so one span when it is over
     bench.clock.advance(301)
-    assert bench.store.metrics(subscription) == {
+    expected = {
         "num_undelivered_messages": 1,
         "num_outstanding_messages": 0,
         "oldest_unacked_message_age": 301.0,
     }
+    assert expected.items() <= bench.store.metrics(subscription).items()
     assert texts(bench.store.pull(subscription)) == ["young"]
 
 
@@ -185,11 +186,12 @@ def test_metrics_count_the_backlog_without_changing_it(bench: Bench) -> None:
     bench.clock.advance(5)
     bench.store.pull(subscription, 1)
     # "leased messages are undelivered and outstanding"
-    assert bench.store.metrics(subscription) == {
+    expected = {
         "num_undelivered_messages": 3,
         "num_outstanding_messages": 1,
         "oldest_unacked_message_age": 5.0,
     }
+    assert expected.items() <= bench.store.metrics(subscription).items()
     bench.clock.advance(10)
     # "an expired lease is no longer outstanding, even before the next pull"
     assert bench.store.metrics(subscription)["num_outstanding_messages"] == 0
