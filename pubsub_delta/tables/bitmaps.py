@@ -31,6 +31,15 @@ def fold(frame: DataFrame) -> Positions:
     return Positions.union(_positions(row) for row in folded.toArrow().to_pylist())
 
 
+def fold_by_key(frame: DataFrame) -> dict[int, Positions]:
+    """Return the positions by key of a DataFrame (key BIGINT, position BIGINT, …), none null."""
+    folded = frame.groupBy("key", _bucket().alias("bucket")).agg(_bits().alias("bits"))
+    found: dict[int, list[Positions]] = {}
+    for row in folded.toArrow().to_pylist():
+        found.setdefault(row["key"], []).append(_positions(row))
+    return {key: Positions.union(parts) for key, parts in found.items()}
+
+
 def fold_named(frame: DataFrame) -> tuple[dict[int, Positions], list[str | None]]:
     """Return the positions by lease of a DataFrame (lease BIGINT, position BIGINT, ack_id STRING).
 

@@ -15,10 +15,13 @@ from pubsub_delta.clock import from_micros, to_micros
 from pubsub_delta.policy.ack_state import Absorbed, Span, union
 from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.tables.bitmaps import fold, fold_by_time, holding, labelled
+from pubsub_delta.tables.bitmaps import fold, fold_by_key, fold_by_time, holding, labelled
 from pubsub_delta.tables.columns import instant, matching, published_between
 from pubsub_delta.tables.commits import Commits, expected_errors, is_missing
 from pubsub_delta.tables.schemas import MESSAGE_COLUMNS, MESSAGES
+
+_FEW_COMMITS = 64
+"""Commits of which each may send bitmaps of its own."""
 
 _FIRST_LOOK = 20
 """Commits asked for when looking for what is new; most consumers are not further behind."""
@@ -116,7 +119,11 @@ class Messages:
         within = F.lit(True)
         if known and len(stamps) == len(adding):
             within = published_between(min(stamps), max(stamps))
-            if filter_ is None and not any(commit.moves_messages for commit in commits):
+            if any(commit.moves_messages for commit in commits):
+                pass
+            elif filter_ is not None and len(adding) <= _FEW_COMMITS:
+                return self._matching(adding, commits[0].version, within, filter_)
+            elif filter_ is None:
                 appended = self._appended(adding, within)
                 if appended is not None:
                     return appended
@@ -150,6 +157,27 @@ class Messages:
                 return None
             absorbed.append(Absorbed(positions, commit.publish_time, commit.publish_time))
         return absorbed
+
+    def _matching(
+        self, publishes: list[Commit], version: int, within: Column, filter_: Filter
+    ) -> list[Absorbed]:
+        """Find the messages of publishes that pass a filter, by the files that these wrote.
+
+        As of the last of the commits, when none of those files had been rewritten yet: the commit
+        and the time of a row are then those of its file, and need not be read.
+        """
+        rows = self._spark.sql(
+            "SELECT publish_date, publish_time, attributes, _metadata.row_id AS position, "
+            "_metadata.default_row_commit_version AS key "
+            f"FROM {self._table} VERSION AS OF {version:d}"
+        )
+        new = F.col("key").isin([commit.version for commit in publishes])
+        found = fold_by_key(rows.where(within & new & matching(filter_)))
+        return [
+            Absorbed(found[commit.version], commit.publish_time, commit.publish_time)
+            for commit in publishes
+            if commit.version in found and commit.publish_time is not None
+        ]
 
     def before(self, oldest: datetime, since: datetime) -> tuple[Positions, datetime | None]:
         """Return the positions published in [since, oldest), and the earliest time from then on."""
