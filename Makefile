@@ -10,10 +10,10 @@ export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: .venv/ready java ## publish a year of real flights and drain it twice (2 minutes)
+demo: .venv/ready java ## publish a year of real flights and drain it twice (3 to 4 minutes)
 	@$(BIN)/python jobs/demo.py
 
-test: .venv/ready java ## run all tests (needs Java; 10 minutes at most)
+test: .venv/ready java ## run all tests (needs Java; 10 to 20 minutes)
 	$(BIN)/pytest
 
 unit: .venv/ready ## run the tests that need no Java (seconds)
