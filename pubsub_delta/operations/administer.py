@@ -18,6 +18,9 @@ from pubsub_delta.resources import DeadLetterPolicy, Page, RetryPolicy, Subscrip
 from pubsub_delta.tables.commits import repeat_on_conflict
 from pubsub_delta.tables.store import Tables
 
+_TERMS = {"dead_letter_policy", "retry_policy", "enable_exactly_once_delivery"}
+"""Fields on which it depends what becomes of a lease that ends."""
+
 
 def create_topic(
     tables: Tables, name: ResourceName, now: datetime, labels: Mapping[str, str] | None
@@ -124,7 +127,7 @@ def update_subscription(
     if not changes:
         return before
     _check_dead_letter_topic(tables, changes.get("dead_letter_policy"))
-    if not before.detached:
+    if not before.detached and _TERMS & changes.keys():
         source = tables.source(name)
 
         def settle(state: AckState) -> tuple[AckState, None]:

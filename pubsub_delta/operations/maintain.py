@@ -48,7 +48,10 @@ def _forward(tables: Tables, source: Source, now: datetime) -> dead_letters.Forw
     """Forward the messages of a subscription whose last attempt has failed by now."""
 
     def decide(state: AckState) -> tuple[AckState, dead_letters.Forwarded | None]:
-        current = source.catch_up(state, now)
+        if source.subscription.dead_letter_policy is not None:
+            current = source.catch_up(state, now)
+        else:
+            current = state  # perhaps something is under way from an earlier policy
         decided, problem = dead_letters.decide_forwarding(tables, source, current)
         if not decided.in_state(State.FORWARDING):
             return state, dead_letters.Forwarded(0, problem)

@@ -14,7 +14,7 @@ from pubsub_delta.names import ResourceName, subscription_name, topic_name
 from pubsub_delta.policy.ack_state import State
 from pubsub_delta.tables.columns import value_of_span
 from pubsub_delta.tables.schemas import EMPTY_BACKLOG, MESSAGE_COLUMNS
-from pubsub_delta.tables.store import Tables
+from pubsub_delta.tables.store import Source, Tables
 
 
 def metrics(tables: Tables, name: str, project: str, now: datetime) -> dict[str, Any]:
@@ -22,8 +22,9 @@ def metrics(tables: Tables, name: str, project: str, now: datetime) -> dict[str,
     if "/topics/" in name:
         return topic_metrics(tables, topic_name(name, project))
     subscription = subscription_name(name, project)
-    if tables.registry.source(str(subscription)) is not None:
-        return subscription_metrics(tables, subscription, now)
+    source = tables.find_source(subscription)
+    if source is not None:
+        return subscription_metrics(tables, source, now)
     topic = topic_name(name, project) if "/" not in name else None
     if topic is None or tables.registry.topic(str(topic)) is None:
         raise NotFound(f"{name!r}: neither a subscription nor a topic of that name exists")
@@ -35,7 +36,7 @@ def topic_metrics(tables: Tables, name: ResourceName) -> dict[str, Any]:
     return {"message_count": tables.messages(tables.topic(name).uid).count()}
 
 
-def subscription_metrics(tables: Tables, name: ResourceName, now: datetime) -> dict[str, Any]:
+def subscription_metrics(tables: Tables, source: Source, now: datetime) -> dict[str, Any]:
     """Return the metrics of a subscription at this moment; nothing is written.
 
     ``num_undelivered_messages``: unacknowledged ones, leased or not.
@@ -45,13 +46,12 @@ def subscription_metrics(tables: Tables, name: ResourceName, now: datetime) -> d
     ``ack_message_count``: ids that were ever acknowledged, by outcome.
     ``dead_letter_message_count``: messages that were ever forwarded.
     """
-    subscription = tables.subscription(name)
-    state = tables.ack_states.read(subscription.uid)
+    state = tables.ack_states.read(source.uid)
     counters = state.counters
-    if subscription.detached:
+    if source.subscription.detached:
         state = replace(state, spans=())
     else:
-        state = tables.source(name).catch_up(state, now)
+        state = source.catch_up(state, now)
     oldest = min((span.publish_time_min for span in state.unacked()), default=now)
     return {
         "num_undelivered_messages": state.count(),

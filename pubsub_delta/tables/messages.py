@@ -119,18 +119,24 @@ class Messages:
         within = F.lit(True)
         if known and len(stamps) == len(adding):
             within = published_between(min(stamps), max(stamps))
-            if any(commit.moves_messages for commit in commits):
-                pass
-            elif filter_ is not None and len(adding) <= _FEW_COMMITS:
-                return self._matching(adding, commits[0].version, within, filter_)
-            elif filter_ is None:
-                appended = self._appended(adding, within)
-                if appended is not None:
-                    return appended
+            if not any(commit.moves_messages for commit in commits):
+                found = self._by_files(adding, commits[0].version, within, filter_)
+                if found is not None:
+                    return found
         rows = self._positioned("attributes").where(
             within & (F.col("version") > after_version) & (F.col("version") <= commits[0].version)
         )
         return list(fold_by_time(rows.where(matching(filter_))))
+
+    def _by_files(
+        self, publishes: list[Commit], version: int, within: Column, filter_: Filter | None
+    ) -> list[Absorbed] | None:
+        """Find the messages of publishes whose files stand as written; None if that won't do."""
+        if filter_ is None:
+            return self._appended(publishes, within)
+        if len(publishes) > _FEW_COMMITS:
+            return None
+        return self._matching(publishes, version, within, filter_)
 
     def _appended(self, publishes: list[Commit], within: Column) -> list[Absorbed] | None:
         """Find the positions of publishes by their files, whose rows are numbered from a base.

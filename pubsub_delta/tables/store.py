@@ -62,16 +62,20 @@ class Tables:
 
         NotFound where there is none, FailedPrecondition where it is detached.
         """
-        found = self.registry.source(str(name))
-        if found is None:
+        source = self.find_source(name)
+        if source is None:
             raise _no_subscription(name)
-        subscription, topic_uid = found
-        if subscription.detached:
+        if source.subscription.detached:
             raise FailedPrecondition(
                 f"subscription {name} is detached from its topic and has no messages any more; "
                 "delete it and create it anew"
             )
-        return Source(subscription, self.messages(topic_uid))
+        return source
+
+    def find_source(self, name: ResourceName) -> Source | None:
+        """Return a subscription with its topic's messages, also a detached one, or None."""
+        found = self.registry.source(str(name))
+        return None if found is None else Source(found[0], self.messages(found[1]))
 
 
 @dataclass(frozen=True)
