@@ -55,6 +55,11 @@ def subscription_name(name: str, project: str) -> ResourceName:
     return _read(name, "subscriptions", project)
 
 
+def snapshot_name(name: str, project: str) -> ResourceName:
+    """Read a snapshot's short id or full name; a short id means the given project."""
+    return _read(name, "snapshots", project)
+
+
 def _read(name: str, collection: str, project: str) -> ResourceName:
     kind = _SINGULAR[collection]
     if not isinstance(name, str):

@@ -46,9 +46,16 @@ class ReceivedMessage:
 
 @dataclass(frozen=True)
 class Topic:
-    """A named log of messages. ``uid`` tells it from an earlier topic of the same name."""
+    """A named log of messages. ``uid`` tells it from an earlier topic of the same name.
+
+    ``message_retention_duration``: how long the topic itself keeps every message, acknowledged or
+    not, for any subscription to seek back to; None if it does not. ``retained_from``: since when
+    it does; messages published earlier are not covered.
+    """
 
     name: str
+    message_retention_duration: timedelta | None
+    retained_from: datetime | None
     labels: Mapping[str, str]
     create_time: datetime
     uid: str
@@ -87,18 +94,40 @@ class DeadLetterPolicy:
 
 
 @dataclass(frozen=True)
+class ExpirationPolicy:
+    """When an idle subscription is deleted (Pub/Sub: any pull, ack, seek or update is activity).
+
+    ``ttl``: idle for longer than that, at least 1 day and longer than the subscription's
+    ``message_retention_duration``; None means never. It is kept as timedelta.
+
+    >>> ExpirationPolicy().ttl
+    datetime.timedelta(days=31)
+    """
+
+    ttl: Duration | None = "31d"
+
+    def __post_init__(self) -> None:
+        if self.ttl is not None:
+            object.__setattr__(self, "ttl", parse_duration(self.ttl, "expiration_policy.ttl"))
+
+
+@dataclass(frozen=True)
 class Subscription:
     """A named reader of a topic, with its own acknowledgement of every message.
 
     ``topic`` is ``_deleted-topic_`` once the topic is gone. ``message_retention_duration`` is how
-    long an unacknowledged message stays available after it was published. Without a
-    ``retry_policy`` a failed message is available again at once.
+    long an unacknowledged message stays available after it was published, and, with
+    ``retain_acked_messages``, an acknowledged one can be sought back.
+    ``topic_message_retention_duration`` is the topic's own. Without a ``retry_policy`` a failed
+    message is available again at once. ``update_time`` is of the last change of a field.
     """
 
     name: str
     topic: str
     ack_deadline_seconds: int
     message_retention_duration: timedelta
+    retain_acked_messages: bool
+    expiration_policy: ExpirationPolicy
     filter: str
     enable_message_ordering: bool
     enable_exactly_once_delivery: bool
@@ -106,6 +135,23 @@ class Subscription:
     retry_policy: RetryPolicy | None
     labels: Mapping[str, str]
     detached: bool
+    topic_message_retention_duration: timedelta | None
+    create_time: datetime
+    update_time: datetime
+    uid: str
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What was unacknowledged on a subscription at a moment, and all that is published later.
+
+    ``topic`` is ``_deleted-topic_`` once the topic is gone. At ``expire_time`` it is no more.
+    """
+
+    name: str
+    topic: str
+    expire_time: datetime
+    labels: Mapping[str, str]
     create_time: datetime
     uid: str
 

@@ -26,13 +26,20 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         master="local[2]",
         driver_memory="3g",
         settings={
-            "spark.driver.extraJavaOptions": QUIET,
+            "spark.driver.extraJavaOptions": f"{QUIET} -Dspark.testing=true",
             "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
             "spark.sql.session.timeZone": "America/New_York",
             # Plans here are tiny, and there are thousands of them.
             "spark.sql.adaptive.enabled": "false",
             "spark.sql.codegen.wholeStage": "false",
             "spark.sql.shuffle.partitions": "1",
+            # Spark takes this in a JVM for testing only. Generating the code of projections is a
+            # quarter of all that such plans cost.
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+            # What such a JVM would check of Spark and Delta besides.
+            "spark.sql.planChangeValidation": "false",
+            "spark.sql.lightweightPlanChangeValidation": "false",
+            "spark.databricks.delta.incremental.commit.forceVerifyInTests": "false",
             # Else each commit of a session that is not in UTC reads the table's state once more.
             "spark.databricks.delta.allFilesInCrc.verificationMode.forceOnNonUTC.enabled": "false",
         },

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import ResourceName
-from pubsub_delta.policy import delivery
+from pubsub_delta.policy import delivery, replay
 from pubsub_delta.policy.ack_ids import AckId, parse_ack_id
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.delivery import Outcomes
@@ -43,7 +42,7 @@ def acknowledge(tables: Tables, name: ResourceName, ack_ids: AckIds, now: dateti
             state, named.positions, source.terms, now, malformed=len(named.malformed)
         )
 
-    return _apply(tables, name, ack_ids, decide)
+    return _apply(tables, name, ack_ids, now, decide)
 
 
 def modify_ack_deadline(
@@ -55,18 +54,24 @@ def modify_ack_deadline(
     def decide(source: Source, named: Named, state: AckState) -> tuple[AckState, Outcomes]:
         return delivery.modify_ack_deadline(state, named.positions, source.terms, now, deadline)
 
-    return _apply(tables, name, ack_ids, decide)
+    return _apply(tables, name, ack_ids, now, decide)
 
 
 def _apply(
     tables: Tables,
     name: ResourceName,
     ack_ids: AckIds,
+    now: datetime,
     decide: Callable[[Source, Named, AckState], tuple[AckState, Outcomes]],
 ) -> AckResult:
     source = tables.source(name)
     named = _read(ack_ids, source.subscription)
-    outcomes = tables.ack_states.change(source.uid, partial(decide, source, named))
+
+    def change(state: AckState) -> tuple[AckState, Outcomes]:
+        following, outcomes = decide(source, named, state)
+        return replay.used(state, following, source.subscription, now), outcomes
+
+    outcomes = tables.ack_states.change(source.uid, change)
     return AckResult(
         success=_ids(source.subscription, outcomes.success),
         expired=_ids(source.subscription, outcomes.expired),

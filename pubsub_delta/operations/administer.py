@@ -3,30 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from pubsub_delta.durations import Duration
 from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound
 from pubsub_delta.names import ResourceName
-from pubsub_delta.policy import delivery, redelivery
 from pubsub_delta.policy import fields as rules
+from pubsub_delta.policy import redelivery, retention
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.policy.paging import page
-from pubsub_delta.resources import DeadLetterPolicy, Page, RetryPolicy, Subscription, Topic
+from pubsub_delta.resources import (
+    DeadLetterPolicy,
+    ExpirationPolicy,
+    Page,
+    RetryPolicy,
+    Subscription,
+    Topic,
+)
 from pubsub_delta.tables.commits import repeat_on_conflict
 from pubsub_delta.tables.store import Tables
 
-_TERMS = {"dead_letter_policy", "retry_policy", "enable_exactly_once_delivery"}
-"""Fields on which it depends what becomes of a lease that ends."""
+_TERMS = {
+    "dead_letter_policy",
+    "retry_policy",
+    "enable_exactly_once_delivery",
+    "message_retention_duration",
+    "retain_acked_messages",
+}
+"""Fields on which it depends what becomes of a lease that ends, or of an old message."""
 
 
 def create_topic(
-    tables: Tables, name: ResourceName, now: datetime, labels: Mapping[str, str] | None
+    tables: Tables,
+    name: ResourceName,
+    now: datetime,
+    *,
+    message_retention_duration: Duration | None,
+    labels: Mapping[str, str] | None,
 ) -> Topic:
     """Create a topic: first its empty table, then the row that makes it exist."""
-    topic = Topic(str(name), rules.check_labels(labels), now, tables.new_id())
+    duration = rules.check_topic_retention(message_retention_duration)
+    topic = Topic(
+        name=str(name),
+        message_retention_duration=duration,
+        retained_from=None if duration is None else now,
+        labels=rules.check_labels(labels),
+        create_time=now,
+        uid=tables.new_id(),
+    )
     _must_be_free(tables.registry.topic(topic.name) is None, "topic", name)
     tables.messages(topic.uid).create()
     _must_be_free(_commit(name, lambda: tables.registry.add_topic(topic)), "topic", name)
@@ -41,6 +68,8 @@ def create_subscription(
     *,
     ack_deadline_seconds: int,
     message_retention_duration: Duration,
+    retain_acked_messages: bool,
+    expiration_policy: ExpirationPolicy | None,
     filter: str,
     enable_message_ordering: bool,
     enable_exactly_once_delivery: bool,
@@ -50,11 +79,14 @@ def create_subscription(
     project: str,
 ) -> Subscription:
     """Create a subscription to what is published to its topic from now on."""
+    kept_for = rules.check_subscription_retention(message_retention_duration)
     subscription = Subscription(
         name=str(name),
         topic=str(topic_name),
         ack_deadline_seconds=rules.check_ack_deadline(ack_deadline_seconds),
-        message_retention_duration=rules.check_subscription_retention(message_retention_duration),
+        message_retention_duration=kept_for,
+        retain_acked_messages=rules.check_switch(retain_acked_messages, "retain_acked_messages"),
+        expiration_policy=rules.check_expiration_policy(expiration_policy, kept_for),
         filter=filter if parse_filter(filter) else "",
         enable_message_ordering=rules.check_switch(
             enable_message_ordering, "enable_message_ordering"
@@ -68,7 +100,9 @@ def create_subscription(
         retry_policy=rules.check_retry_policy(retry_policy),
         labels=rules.check_labels(labels),
         detached=False,
+        topic_message_retention_duration=None,
         create_time=now,
+        update_time=now,
         uid=tables.new_id(),
     )
     topic = tables.topic(topic_name)
@@ -79,7 +113,7 @@ def create_subscription(
     tables.ack_states.create(subscription.uid, AckState(after_version=tail))
     added = _commit(name, lambda: tables.registry.add_subscription(subscription, topic.uid))
     _must_be_free(added, "subscription", name)
-    return subscription
+    return replace(subscription, topic_message_retention_duration=topic.message_retention_duration)
 
 
 def list_topics(
@@ -105,12 +139,21 @@ def list_topic_subscriptions(
     return Page((each.name for each in found), found.next_page_token)
 
 
-def update_topic(tables: Tables, name: ResourceName, fields: Mapping[str, Any]) -> Topic:
-    """Change the named fields of a topic."""
+def update_topic(
+    tables: Tables, name: ResourceName, fields: Mapping[str, Any], now: datetime
+) -> Topic:
+    """Change the named fields of a topic.
+
+    What its retention covers at this moment stays covered, and nothing that was discarded returns.
+    """
     changes = rules.check_topic_update(fields)
-    uid = tables.topic(name).uid
+    topic = tables.topic(name)
+    if "message_retention_duration" in changes:
+        duration = changes["message_retention_duration"]
+        changes["retained_from"] = retention.retained_from(topic, duration, now)
     if changes:
-        _must_be_there(_commit(name, lambda: tables.registry.change_topic(uid, changes)), name)
+        changed = _commit(name, lambda: tables.registry.change_topic(topic.uid, changes))
+        _must_be_there(changed, name)
     return tables.topic(name)
 
 
@@ -120,7 +163,8 @@ def update_subscription(
     """Change the named fields of a subscription.
 
     What has happened until now is settled on the old terms first: a lease that is over counts as
-    an attempt only if there was a dead-letter policy, and clearing that policy forgets attempts.
+    an attempt only if there was a dead-letter policy, clearing that policy forgets attempts, and
+    what is too old is gone even if the retention becomes longer.
     """
     before = tables.subscription(name)
     changes = rules.check_subscription_update(fields, before, project)
@@ -131,20 +175,23 @@ def update_subscription(
         source = tables.source(name)
 
         def settle(state: AckState) -> tuple[AckState, None]:
-            state = delivery.settle(state, source.terms, now)
+            state = source.catch_up(state, now)
+            if "message_retention_duration" in changes:
+                state = source.clip_retained(state, now)
             clears = changes.get("dead_letter_policy", ...) is None
             return (redelivery.forget_attempts(state) if clears else state), None
 
         tables.ack_states.change(source.uid, settle)
-    return _change_subscription(tables, name, before.uid, changes)
+    return _change_subscription(tables, name, before.uid, {**changes, "update_time": now})
 
 
-def detach_subscription(tables: Tables, name: ResourceName) -> None:
+def detach_subscription(tables: Tables, name: ResourceName, now: datetime) -> None:
     """Detach a subscription from its topic for good: its backlog is dropped."""
-    _change_subscription(tables, name, tables.subscription(name).uid, {"detached": True})
+    uid = tables.subscription(name).uid
+    _change_subscription(tables, name, uid, {"detached": True, "update_time": now})
 
 
-def delete_topic(tables: Tables, name: ResourceName) -> None:
+def delete_topic(tables: Tables, name: ResourceName, now: datetime) -> None:
     """Delete a topic; its subscriptions keep their backlog under ``_deleted-topic_``."""
     topic = tables.topic(name)
     users = [each.name for each in tables.registry.dead_lettering_to(topic)]
@@ -153,7 +200,7 @@ def delete_topic(tables: Tables, name: ResourceName) -> None:
             f"topic {name} is the dead-letter topic of {', '.join(sorted(users))}; "
             "clear or change the dead_letter_policy there first"
         )
-    _must_be_there(_commit(name, lambda: tables.registry.remove_topic(topic.uid)), name)
+    _must_be_there(_commit(name, lambda: tables.registry.remove_topic(topic.uid, now)), name)
 
 
 def delete_subscription(tables: Tables, name: ResourceName) -> None:

@@ -1,47 +1,98 @@
-"""Maintain: what must be done even where nobody pulls."""
+"""Maintain: what must be done even where nobody pulls. One function per duty."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from pubsub_delta.policy import redelivery, retention
 from pubsub_delta.policy.ack_state import AckState, State
+from pubsub_delta.resources import Subscription, Topic
 from pubsub_delta.tables import dead_letters
+from pubsub_delta.tables.messages import Messages
 from pubsub_delta.tables.store import Source, Tables
+
+_TRIES = 3
+_FOR_EVER = timedelta(days=36_500)
+_FORGET_AFTER = timedelta(days=31)
+"""Until then the row of a deleted topic stays, so that VACUUM comes by once it may remove files."""
+
+
+@dataclass(frozen=True)
+class Duties:
+    """What a run of ``maintain`` is to do, in this order; ``dry_run`` only tells what it would.
+
+    ``exact``: retention deletes to the message, and not only whole days of publishing.
+    """
+
+    dead_letters: bool = True
+    expiration: bool = True
+    retention: bool = True
+    exact: bool = False
+    optimize: bool = False
+    vacuum: bool = False
+    dry_run: bool = False
 
 
 @dataclass(frozen=True)
 class MaintenanceReport:
-    """What a run of ``maintain`` did, by the full name of the resource.
+    """What a run of ``maintain`` did, by the full name of the resource; or would have done.
 
-    ``dead_letters``: messages forwarded, by subscription. ``problems``: what could not be done.
+    ``dead_letters``: messages forwarded, by subscription. ``expired``: subscriptions and snapshots
+    that were deleted. ``discarded``: messages that nobody can get any more and that were deleted,
+    by topic; ``kept_from``: the earliest publish time that somebody may still get, by topic, None
+    where there is none. ``optimized``: files that were replaced by fewer, by topic. ``vacuumed``:
+    topics whose unneeded files were removed. ``problems``: what could not be done, and why; the
+    rest was.
     """
 
-    dead_letters: Mapping[str, int] = field(default_factory=dict)
-    problems: Mapping[str, str] = field(default_factory=dict)
+    dead_letters: dict[str, int] = field(default_factory=dict)
+    expired: list[str] = field(default_factory=list)
+    discarded: dict[str, int] = field(default_factory=dict)
+    kept_from: dict[str, datetime | None] = field(default_factory=dict)
+    optimized: dict[str, int] = field(default_factory=dict)
+    vacuumed: list[str] = field(default_factory=list)
+    problems: dict[str, str] = field(default_factory=dict)
+    dry_run: bool = False
 
 
-def maintain(tables: Tables, now: datetime) -> MaintenanceReport:
-    """Forward the exhausted messages of all subscriptions; what fails is told, and does not stop.
+def maintain(tables: Tables, now: datetime, duties: Duties) -> MaintenanceReport:
+    """Do the duties for all subscriptions and topics; what fails is told, and stops nothing else.
 
-    It is safe to run late, twice, and beside publishers and consumers.
+    It is safe to run late, twice, and beside publishers, consumers and itself.
     """
-    counts: dict[str, int] = {}
-    problems: dict[str, str] = {}
+    report = MaintenanceReport(dry_run=duties.dry_run)
+    if duties.dead_letters:
+        _forward_all(tables, now, report)
+    if duties.expiration:
+        _expire(tables, now, report)
+    if duties.retention or duties.optimize or duties.vacuum:
+        _look_after_topics(tables, now, duties, report)
+    return report
+
+
+def _forward_all(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
     for subscription, topic_uid in tables.registry.sources():
         if subscription.detached:
             continue
-        try:
-            forwarded = _forward(tables, Source(subscription, tables.messages(topic_uid)), now)
-        except Exception as error:
-            problems[subscription.name] = f"{type(error).__name__}: {error}"
-            continue
-        if forwarded.count:
-            counts[subscription.name] = forwarded.count
-        if forwarded.problem:
-            problems[subscription.name] = forwarded.problem
-    return MaintenanceReport(counts, problems)
+        with _telling(report, subscription.name):
+            source = tables.source_of(subscription, topic_uid)
+            if report.dry_run:
+                state = source.catch_up(tables.ack_states.read(source.uid), now)
+                done = dead_letters.Forwarded(_to_forward(state, subscription))
+            else:
+                done = _forward(tables, source, now)
+            if done.count:
+                report.dead_letters[subscription.name] = done.count
+            if done.problem:
+                report.problems[subscription.name] = done.problem
+
+
+def _to_forward(state: AckState, subscription: Subscription) -> int:
+    waiting = redelivery.exhausted(state, subscription) + state.in_state(State.FORWARDING)
+    return sum(map(len, waiting))
 
 
 def _forward(tables: Tables, source: Source, now: datetime) -> dead_letters.Forwarded:
@@ -59,3 +110,131 @@ def _forward(tables: Tables, source: Source, now: datetime) -> dead_letters.Forw
 
     done = tables.ack_states.change(source.uid, decide)
     return done if done is not None else dead_letters.forward(tables, source, now)
+
+
+def _expire(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
+    """Delete the subscriptions that nobody used for longer than their ttl, and old snapshots."""
+    for subscription, _ in tables.registry.sources():
+        with _telling(report, subscription.name):
+            active_time = tables.ack_states.read(subscription.uid).active_time
+            if retention.is_idle(subscription, active_time, now):
+                if not report.dry_run:
+                    tables.registry.remove_subscription(subscription.uid)
+                report.expired.append(subscription.name)
+    for snapshot in tables.registry.expired_snapshots(now):
+        with _telling(report, snapshot.name):
+            if not report.dry_run:
+                tables.registry.remove_snapshot(snapshot.uid)
+            report.expired.append(snapshot.name)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A topic whose messages are stored, with its name in the report."""
+
+    name: str
+    topic: Topic
+    deleted: datetime | None = None
+
+    def is_long_gone(self, now: datetime) -> bool:
+        """Tell whether it was deleted so long ago that VACUUM has had its time."""
+        return self.deleted is not None and now - self.deleted > _FORGET_AFTER
+
+
+def _look_after_topics(
+    tables: Tables, now: datetime, duties: Duties, report: MaintenanceReport
+) -> None:
+    topics = [_Kept(topic.name, topic) for topic in tables.registry.topics("")]
+    for topic, since in tables.registry.deleted_topics():
+        topics.append(_Kept(f"{topic.name} (deleted)", topic, since))
+    for kept in topics:
+        with _telling(report, kept.name):
+            messages = tables.messages(kept.topic.uid)
+            if duties.retention:
+                _discard(tables, kept, messages, now, duties, report)
+            if duties.dry_run:
+                continue
+            if duties.optimize:
+                report.optimized[kept.name] = messages.optimize()
+            if duties.vacuum:
+                messages.vacuum()
+                report.vacuumed.append(kept.name)
+    if duties.vacuum and not duties.dry_run:
+        for uid in (subscription.uid for subscription, _ in tables.registry.sources()):
+            with _telling(report, f"ack state {uid}"):
+                tables.ack_states.vacuum(uid)
+        tables.registry.vacuum()
+
+
+def _discard(
+    tables: Tables,
+    kept: _Kept,
+    messages: Messages,
+    now: datetime,
+    duties: Duties,
+    report: MaintenanceReport,
+) -> None:
+    """Delete the messages of a topic that nobody can get any more.
+
+    Whatever anybody does meanwhile can only lower the number of those who may get a message that
+    was committed before: seeks and new snapshots reach no further than what is counted here.
+    """
+    seen = messages.version()
+    needed, holders = _needed_from(tables, kept, messages, now)
+    abandoned = kept.deleted is not None and not holders
+    exact = duties.exact or abandoned
+    bound = min(needed or now, now) if not abandoned else now + _FOR_EVER
+    report.kept_from[kept.name] = needed
+    found = sum(messages.stored_before(bound, exact=exact).values())
+    if found and not report.dry_run and not messages.discard_before(bound, seen, exact=exact):
+        report.problems[kept.name] = (
+            f"a slow publisher committed messages from before {bound.isoformat()} just now; "
+            "nothing was deleted, and the next run will"
+        )
+    elif found:
+        report.discarded[kept.name] = found
+    elif abandoned and kept.is_long_gone(now) and not report.dry_run:
+        tables.registry.forget_topic(kept.topic.uid)
+
+
+def _needed_from(
+    tables: Tables, kept: _Kept, messages: Messages, now: datetime
+) -> tuple[datetime | None, int]:
+    """Return the earliest publish time that anybody may still get, and how many hold messages."""
+    topic = kept.topic
+    for _ in range(_TRIES):
+        version = tables.registry.snapshots_version()
+        times = [] if kept.deleted else [retention.covered_from(topic, now)]
+        captured = tables.registry.captured_of(topic.uid, now)
+        for each in captured:
+            following, known = messages.first_publish_after(each.after_version)
+            if not known:
+                raise RuntimeError(
+                    f"the history of {topic.name} does not tell what came after a snapshot"
+                )
+            times.append(retention.needed_by_snapshot(each, following))
+        attached = _attached(tables, topic.uid)
+        for source in attached:
+            state = source.catch_up(tables.ack_states.read(source.uid), now)
+            times.append(retention.needed_by_subscription(state, source.subscription, now))
+        if tables.registry.snapshots_version() == version:
+            needed = min((time for time in times if time is not None), default=None)
+            return needed, len(captured) + len(attached)
+    raise RuntimeError(f"snapshots were made or deleted {_TRIES} times meanwhile; run it again")
+
+
+def _attached(tables: Tables, topic_uid: str) -> Sequence[Source]:
+    return [
+        tables.source_of(subscription, uid)
+        for subscription, uid in tables.registry.sources()
+        if uid == topic_uid and not subscription.detached
+    ]
+
+
+@contextmanager
+def _telling(report: MaintenanceReport, name: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        why = next(iter(str(error).splitlines()), "")
+        report.problems[name] = f"{type(error).__name__}: {why}"

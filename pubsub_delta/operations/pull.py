@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from pubsub_delta.errors import DeadLetterWarning
 from pubsub_delta.names import ResourceName
-from pubsub_delta.policy import delivery
+from pubsub_delta.policy import delivery, replay
 from pubsub_delta.policy.ack_state import AckState, Span, State, union
 from pubsub_delta.policy.fields import check_max_messages
 from pubsub_delta.policy.positions import Positions
@@ -56,9 +56,10 @@ def pull(
         current, problem = dead_letters.decide_forwarding(tables, source, current)
         following, leased = delivery.lease(current, max_messages, source.terms, now)
         forwarding = bool(following.in_state(State.FORWARDING))
-        taken = _Taken(leased, following.after_version, forwarding, problem)
+        taken = _Taken(leased, source.messages.newest_version(), forwarding, problem)
         keep = leased or forwarding or _was_dear(source, state, following)
-        return (following if keep else state), taken
+        following = following if keep else state
+        return replay.used(state, following, source.subscription, now), taken
 
     taken = tables.ack_states.change(source.uid, decide)
     problem = taken.problem
@@ -71,7 +72,8 @@ def pull(
 
 def _was_dear(source: Source, before: AckState, after: AckState) -> bool:
     """Tell whether finding out what is new took a scan that the next pull should not repeat."""
-    if source.subscription.filter and after.after_version != before.after_version:
+    scans = bool(source.subscription.filter or before.floor)
+    if before.seeks or (scans and after.after_version != before.after_version):
         return True
     return source.subscription.enable_message_ordering and after.spans != before.spans
 

@@ -1,7 +1,9 @@
 """What a subscription remembers: a tail, and a few spans of message positions.
 
-A message of the topic is unacknowledged if it stands in a span that is not ``acked``, or was
-committed after the tail; otherwise it is acknowledged. Nothing else is kept of it.
+A message of the topic is unacknowledged if it stands in a span that is neither ``acked`` nor
+``retained``, or was committed after the tail and published no earlier than the tail's floor;
+otherwise it is acknowledged. Nothing else is kept of it. Seeks that were asked for stand beside
+that until the next look at the topic carries them out.
 """
 
 from __future__ import annotations
@@ -25,6 +27,11 @@ class State(str, Enum):
     ACKED = "acked"
     """Acknowledged under a live lease of an ordered subscription: a failure of an earlier message
     of the same ordering key brings them back."""
+    RETAINED = "retained"
+    """Acknowledged while the subscription retained such messages: a seek brings them back."""
+
+
+ACKNOWLEDGED = (State.ACKED, State.RETAINED)
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,11 @@ class Span:
         """Return the span available to everyone, with its counts as they are."""
         return replace(self, state=State.AVAILABLE, lease_id=None, until=None, forward_to=None)
 
+    def retained(self) -> Span:
+        """Return the span acknowledged, but still to be had by a seek."""
+        plain = replace(self.released(), failures=0, delivery_attempt=1)
+        return replace(plain, state=State.RETAINED)
+
     def unite(self, other: Span) -> Span:
         """Return one span for the messages of two, with the later ``until`` of the two."""
         ends = [span.until for span in (self, other) if span.until is not None]
@@ -95,12 +107,43 @@ class Counters:
 
 
 @dataclass(frozen=True)
+class Captured:
+    """What a snapshot holds: messages that were unacknowledged, and all after a topic's version.
+
+    ``floor``: of those that follow, the ones published before it are acknowledged already.
+    ``filter``: the source's; what it left out is missing among the spans.
+    """
+
+    spans: tuple[Span, ...]
+    after_version: int
+    floor: datetime | None = None
+    filter: str = ""
+
+
+@dataclass(frozen=True)
+class Seek:
+    """A seek that was asked for: to a time, or to what a snapshot captured.
+
+    ``at``, ``at_version``: when, and the topic's version then. ``covered_from``: from which
+    publish time on the topic's own retention covered every message at that moment, if any.
+    """
+
+    at: datetime
+    at_version: int
+    time: datetime | None = None
+    covered_from: datetime | None = None
+    captured: Captured | None = None
+
+
+@dataclass(frozen=True)
 class AckState:
     """The acknowledgement state of one subscription.
 
     ``after_version``: the tail, every message that was committed after this version of the topic.
+    ``floor``: of those, messages published before it are acknowledged by a seek into the future.
     ``absorbed_below``: no position from here on was ever in a span. ``next_lease_id``: the number
-    that the next delivery or forwarding gets.
+    that the next delivery or forwarding gets. ``first_lease_id``: lower ones are from before a
+    seek. ``seeks``: asked for, and not carried out yet. ``active_time``: of the last request.
     """
 
     after_version: int
@@ -108,6 +151,10 @@ class AckState:
     next_lease_id: int = 1
     spans: tuple[Span, ...] = ()
     counters: Counters = field(default_factory=Counters)
+    floor: datetime | None = None
+    first_lease_id: int = 1
+    seeks: tuple[Seek, ...] = ()
+    active_time: datetime | None = None
 
     def in_state(self, *states: State) -> list[Span]:
         """Return the spans in any of some delivery states."""
@@ -119,7 +166,7 @@ class AckState:
 
     def unacked(self) -> list[Span]:
         """Return the spans of messages that are not acknowledged."""
-        return [span for span in self.spans if span.state is not State.ACKED]
+        return [span for span in self.spans if span.state not in ACKNOWLEDGED]
 
     def count(self, *states: State) -> int:
         """Return how many messages are in some delivery states; unacknowledged without any."""

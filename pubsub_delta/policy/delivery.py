@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import groupby
 
-from pubsub_delta.policy.ack_state import Absorbed, AckState, Span, State, union
+from pubsub_delta.policy.ack_state import ACKNOWLEDGED, Absorbed, AckState, Span, State, union
 from pubsub_delta.policy.ordering import Keys, choose
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.redelivery import failed, forget_attempts
@@ -51,11 +51,12 @@ class Outcomes:
 
 def absorb(state: AckState, absorbed: Iterable[Absorbed], version: int) -> AckState:
     """Make what was committed up to a version of the topic available, and move the tail there."""
-    new = [
+    found = [
         Span(State.AVAILABLE, part.positions, part.publish_time_min, part.publish_time_max)
         for part in absorbed
-        if part.positions
     ]
+    leaving = state.positions(State.FORWARDING)  # after a seek they may be found once more
+    new = [span for span in (each.without(leaving) for each in found) if span]
     below = max([state.absorbed_below, *(span.positions.max + 1 for span in new)])
     following = replace(state, after_version=version, absorbed_below=below)
     return holding(following, [*state.spans, *new])
@@ -110,14 +111,18 @@ def acknowledge(
 
     Lease live, or message already acknowledged → success. Lease over and message
     unacknowledged → expired, and acknowledged by this unless it is under another lease or being
-    forwarded. A lease or position that never was → invalid. With exactly-once delivery
-    everything but a live lease is invalid and changes nothing.
+    forwarded. A lease or position that never was → invalid. An id from before a seek → expired,
+    without effect. With exactly-once delivery everything but a live lease is invalid and changes
+    nothing.
 
     ``malformed``: how many more ids named nothing; they are counted only.
     """
     state = settle(state, terms, now)
     outcomes = Outcomes()
     for lease_id, known, live in _sort(state, named, outcomes, terms):
+        if lease_id < state.first_lease_id:
+            outcomes.expired[lease_id] = known
+            continue
         late = known - live
         unacked = late & union(state.unacked())
         outcomes.success[lease_id] = known - unacked
@@ -185,12 +190,16 @@ def _acked(
         return state
     spans: list[Span] = []
     for span in state.spans:
-        if span.state is State.LEASED and span.lease_id == lease_id:
-            spans.append(span.without(live))
-            if not terms.final_acks:
-                spans.append(replace(span.only(live), state=State.ACKED, until=None))
-        else:
-            spans.append(span.without(late) if span.state is not State.ACKED else span)
+        if span.state in ACKNOWLEDGED:
+            spans.append(span)
+            continue
+        held = span.state is State.LEASED and span.lease_id == lease_id
+        acked = span.only(live if held else late)
+        spans.append(span.without(acked.positions))
+        if held and not terms.final_acks:
+            spans.append(replace(acked, state=State.ACKED, until=None))
+        if terms.subscription.retain_acked_messages:
+            spans.append(acked.retained())
     return holding(state, spans)
 
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from datetime import timedelta
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
-from pubsub_delta.durations import Duration, parse_duration_within
-from pubsub_delta.errors import InvalidArgument, Unimplemented
+from pubsub_delta.clock import as_utc
+from pubsub_delta.durations import Duration, format_duration, parse_duration_within
+from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import topic_name
-from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy, Subscription
+from pubsub_delta.resources import (
+    DeadLetterPolicy,
+    ExpirationPolicy,
+    RetryPolicy,
+    Snapshot,
+    Subscription,
+)
 
 DEFAULT_ACK_DEADLINE_SECONDS = 10
 MIN_ACK_DEADLINE_SECONDS = 10
@@ -22,13 +29,22 @@ MAX_BACKOFF = timedelta(seconds=600)
 MIN_DELIVERY_ATTEMPTS = 5
 MAX_DELIVERY_ATTEMPTS = 100
 
-NOT_SUPPORTED_YET: Mapping[str, object] = {
-    "retain_acked_messages": False,
-    "expiration_policy": None,
-}
-"""Subscription fields without behaviour yet, with the one value that says to do without."""
+MAX_TOPIC_RETENTION = timedelta(days=31)
+MIN_TTL = timedelta(days=1)
+MAX_SNAPSHOT_LIFETIME = timedelta(days=7)
 
-IMMUTABLE_FIELDS = ("name", "topic", "filter", "enable_message_ordering", "create_time", "uid")
+IMMUTABLE_FIELDS = (
+    "name",
+    "topic",
+    "filter",
+    "enable_message_ordering",
+    "detached",
+    "topic_message_retention_duration",
+    "retained_from",
+    "create_time",
+    "update_time",
+    "uid",
+)
 
 
 def check_labels(labels: Mapping[str, str] | None) -> dict[str, str]:
@@ -82,6 +98,46 @@ def check_subscription_retention(value: Duration) -> timedelta:
     return parse_duration_within(
         value, "message_retention_duration", MIN_RETENTION, MAX_SUBSCRIPTION_RETENTION
     )
+
+
+def check_topic_retention(value: Duration | None) -> timedelta | None:
+    """Return how long a topic itself keeps every message: 10 minutes to 31 days, or None."""
+    if value is None:
+        return None
+    return parse_duration_within(
+        value, "message_retention_duration", MIN_RETENTION, MAX_TOPIC_RETENTION
+    )
+
+
+def check_expiration_policy(
+    policy: ExpirationPolicy | None, message_retention_duration: timedelta
+) -> ExpirationPolicy:
+    """Return when an idle subscription is deleted; None means the default of 31 days.
+
+    The ttl is at least 1 day, and longer than the subscription's message retention.
+    """
+    if policy is None:
+        policy = ExpirationPolicy()
+    if not isinstance(policy, ExpirationPolicy):
+        raise InvalidArgument(
+            f"expiration_policy: {policy!r} is not an ExpirationPolicy; "
+            "ExpirationPolicy(ttl=None) means never"
+        )
+    if policy.ttl is None:
+        return policy
+    assert isinstance(policy.ttl, timedelta)
+    shown = format_duration(policy.ttl)
+    if policy.ttl < MIN_TTL:
+        raise InvalidArgument(
+            f"expiration_policy.ttl: {shown} is out of range; {format_duration(MIN_TTL)} or more, "
+            "or None for never, is accepted"
+        )
+    if policy.ttl <= message_retention_duration:
+        raise InvalidArgument(
+            f"expiration_policy.ttl: {shown} is not longer than the message_retention_duration of "
+            f"{format_duration(message_retention_duration)}; a longer one is accepted"
+        )
+    return policy
 
 
 def check_switch(value: bool, field: str) -> bool:
@@ -154,25 +210,6 @@ def check_max_messages(max_messages: int | None) -> int | None:
     return max_messages
 
 
-def refuse_unsupported(fields: Mapping[str, object]) -> None:
-    """Refuse fields whose behaviour does not exist yet, unless they say to do without it."""
-    for field, value in fields.items():
-        if field in NOT_SUPPORTED_YET and value != NOT_SUPPORTED_YET[field]:
-            raise Unimplemented(
-                f"{field}: {value!r} is not supported yet; "
-                f"only {NOT_SUPPORTED_YET[field]!r} is accepted in this version"
-            )
-
-
-def refuse_topic_retention(duration: Duration | None) -> None:
-    """Refuse retention by a topic, which does not exist yet."""
-    if duration is not None:
-        raise Unimplemented(
-            f"message_retention_duration: {duration!r} is not supported on a topic yet; "
-            "only None is accepted in this version"
-        )
-
-
 def check_subscription_update(
     fields: Mapping[str, Any], subscription: Subscription, project: str
 ) -> dict[str, Any]:
@@ -180,6 +217,8 @@ def check_subscription_update(
     checks: dict[str, Callable[[Any], object]] = {
         "ack_deadline_seconds": check_ack_deadline,
         "message_retention_duration": check_subscription_retention,
+        "retain_acked_messages": lambda value: check_switch(value, "retain_acked_messages"),
+        "expiration_policy": lambda value: value,
         "enable_exactly_once_delivery": lambda value: check_switch(
             value, "enable_exactly_once_delivery"
         ),
@@ -189,25 +228,56 @@ def check_subscription_update(
         "retry_policy": check_retry_policy,
         "labels": check_labels,
     }
-    _refuse_other(fields, checks, not_yet=NOT_SUPPORTED_YET)
-    refuse_unsupported(fields)
-    return {field: checks[field](value) for field, value in fields.items() if field in checks}
+    changes = _checked(fields, checks)
+    if {"message_retention_duration", "expiration_policy"} & changes.keys():
+        policy = check_expiration_policy(
+            changes.get("expiration_policy", subscription.expiration_policy),
+            changes.get("message_retention_duration", subscription.message_retention_duration),
+        )
+        if "expiration_policy" in changes:
+            changes["expiration_policy"] = policy
+    return changes
 
 
 def check_topic_update(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the new values of a topic's fields that an update names."""
-    retention = "message_retention_duration"
-    _refuse_other(fields, ["labels"], not_yet=[retention])
-    refuse_topic_retention(fields.get(retention))
-    return {field: check_labels(value) for field, value in fields.items() if field != retention}
+    checks: dict[str, Callable[[Any], object]] = {
+        "labels": check_labels,
+        "message_retention_duration": check_topic_retention,
+    }
+    return _checked(fields, checks)
 
 
-def _refuse_other(fields: Iterable[str], updatable: Iterable[str], not_yet: Iterable[str]) -> None:
+def check_snapshot_update(
+    fields: Mapping[str, Any], snapshot: Snapshot, now: datetime
+) -> dict[str, Any]:
+    """Return the new values of a snapshot's fields that an update names."""
+    latest = snapshot.create_time + MAX_SNAPSHOT_LIFETIME
+
+    def check_expire_time(value: Any) -> datetime:
+        if not isinstance(value, datetime):
+            raise InvalidArgument(f"expire_time: {value!r} is not a time; an aware datetime is")
+        time = as_utc(value, "expire_time")
+        if not now < time <= latest:
+            raise InvalidArgument(
+                f"expire_time: {time.isoformat()} is out of range; a time after "
+                f"{now.isoformat()} (now) and up to {latest.isoformat()} "
+                "(7 days after its creation) is accepted"
+            )
+        return time
+
+    return _checked(fields, {"labels": check_labels, "expire_time": check_expire_time})
+
+
+def _checked(
+    fields: Mapping[str, Any], checks: Mapping[str, Callable[[Any], object]]
+) -> dict[str, Any]:
     for field in fields:
+        if field in checks:
+            continue
         if field in IMMUTABLE_FIELDS:
             raise InvalidArgument(f"{field!r} cannot be changed; delete and create it anew")
-        if field not in updatable and field not in not_yet:
-            raise InvalidArgument(
-                f"{field!r} is not a field; "
-                f"fields that can be updated: {', '.join(sorted(updatable))}"
-            )
+        raise InvalidArgument(
+            f"{field!r} is not a field; fields that can be updated: {', '.join(sorted(checks))}"
+        )
+    return {field: checks[field](value) for field, value in fields.items()}

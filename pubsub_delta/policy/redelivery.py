@@ -103,14 +103,18 @@ def forwardings(state: AckState) -> dict[int, list[Span]]:
     return dict(sorted(found.items()))
 
 
-def forwarded(state: AckState, number: int) -> AckState:
-    """Acknowledge the messages of a forwarding that was written to the dead-letter topic."""
+def forwarded(state: AckState, number: int, *, retain: bool = False) -> AckState:
+    """Acknowledge the messages of a forwarding that was written to the dead-letter topic.
+
+    ``retain``: whether the subscription retains acknowledged messages.
+    """
     spans = forwardings(state).get(number, [])
     if not spans:
         return state
     counted = state.counters.dead_letters + sum(map(len, spans))
     state = replace(state, counters=replace(state.counters, dead_letters=counted))
-    return holding(state, (span for span in state.spans if span not in spans))
+    kept = [span for span in state.spans if span not in spans]
+    return holding(state, [*kept, *(span.retained() for span in spans if retain)])
 
 
 def give_back(state: AckState, number: int) -> AckState:

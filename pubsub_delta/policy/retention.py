@@ -1,53 +1,151 @@
-"""What is too old to be kept: an unacknowledged message older than the retention disappears.
+"""What is too old to be kept, and what must be kept because somebody may still deliver it.
 
-An age equal to the retention is still kept. A leased message stays until its lease is over, one
-that is being forwarded until it has been.
+An unacknowledged message older than its retention disappears, and so does a retained one. An age
+equal to the retention is still kept. A leased message stays until its lease is over, one that is
+being forwarded until it has been.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from pubsub_delta.policy.ack_state import AckState, Span, State
+from pubsub_delta.policy.ack_state import AckState, Captured, Span, State
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.spans import holding
+from pubsub_delta.resources import Subscription, Topic
 
 _MAY_GO = (State.AVAILABLE, State.BACKING_OFF)
 
-
-def discard_before(state: AckState, oldest: datetime) -> AckState:
-    """Drop the spans all of whose messages were published before ``oldest``."""
-
-    def is_gone(span: Span) -> bool:
-        return span.state in _MAY_GO and span.publish_time_max < oldest
-
-    if not any(map(is_gone, state.spans)):
-        return state
-    return holding(state, (span for span in state.spans if not is_gone(span)))
+Earlier = Callable[[Sequence[Span], datetime], tuple[Positions, datetime | None]]
+"""Finds which messages of some spans were published before a time or are not stored any more, and
+when the first later one was (None where there is none). It costs a look at the topic."""
 
 
-def straddling(state: AckState, oldest: datetime) -> list[Span]:
-    """Return the spans with messages on both sides of ``oldest``, as far as is known."""
-    return [
-        span
-        for span in state.in_state(*_MAY_GO)
-        if span.publish_time_min < oldest <= span.publish_time_max
-    ]
+def covered_from(topic: Topic | None, now: datetime) -> datetime | None:
+    """Return from which publish time on a topic retains every message, or None if it does not.
 
-
-def clip(state: AckState, oldest: datetime, gone: Positions, earliest: datetime) -> AckState:
-    """Take the positions that were published before ``oldest`` out of the straddling spans.
-
-    ``earliest`` is the publish time of the first message that is kept.
+    Turned on, its retention covers what is published from then on. Changed, what was covered
+    stays so (``retained_from``). A deleted topic retains nothing.
     """
-    clipped = straddling(state, oldest)
-    return holding(
-        state,
-        (
-            replace(span.without(gone), publish_time_min=max(earliest, span.publish_time_min))
-            if span in clipped
-            else span
-            for span in state.spans
-        ),
-    )
+    if topic is None or topic.message_retention_duration is None or topic.retained_from is None:
+        return None
+    return max(topic.retained_from, now - topic.message_retention_duration)
+
+
+def retained_from(topic: Topic, duration: timedelta | None, now: datetime) -> datetime | None:
+    """Return from when on a topic's messages are retained once its retention is changed."""
+    if duration is None:
+        return None
+    return covered_from(topic, now) or now
+
+
+def divide(
+    spans: Iterable[Span], time: datetime, earlier: Earlier
+) -> tuple[list[Span], list[Span]]:
+    """Divide spans into what was published before a time, and what was at that time or later."""
+    before, across, after = [], [], []
+    for span in spans:
+        if span.publish_time_max < time:
+            before.append(span)
+        elif span.publish_time_min >= time:
+            after.append(span)
+        else:
+            across.append(span)
+    if across:
+        early, first = earlier(across, time)
+        for span in across:
+            before.append(replace(span.only(early), publish_time_max=time))
+            begin = max(span.publish_time_min, first or time)
+            after.append(replace(span.without(early), publish_time_min=begin))
+    return [span for span in before if span], [span for span in after if span]
+
+
+def discard(
+    state: AckState,
+    subscription: Subscription,
+    now: datetime,
+    covered: Callable[[], datetime | None],
+    earlier: Earlier,
+) -> AckState:
+    """Drop what is too old by now.
+
+    Pub/Sub: an unacknowledged message is discarded when it is older than the larger of the
+    retentions of subscription and topic; a retained one when it is older than the subscription's.
+    ``covered`` tells the topic's, and is asked only if that matters.
+    """
+    limit = now - subscription.message_retention_duration
+    state = _discard_before(state, limit, (State.RETAINED,), None)
+    if not any(span.publish_time_min < limit for span in state.in_state(*_MAY_GO)):
+        return state
+    oldest = min(limit, covered() or limit)
+    return _discard_before(state, oldest, _MAY_GO, earlier)
+
+
+def clip_retained(
+    state: AckState, subscription: Subscription, now: datetime, earlier: Earlier
+) -> AckState:
+    """Drop every retained message that is too old by now, not only the spans that all are."""
+    limit = now - subscription.message_retention_duration
+    return _discard_before(state, limit, (State.RETAINED,), earlier)
+
+
+def _discard_before(
+    state: AckState, oldest: datetime, states: Sequence[State], earlier: Earlier | None
+) -> AckState:
+    """Drop spans all of whose messages are older; with ``earlier``, also the older part of others.
+
+    The same state is returned where there is nothing to drop.
+    """
+    concerned = [span for span in state.in_state(*states) if span.publish_time_min < oldest]
+    if earlier is None:
+        concerned = [span for span in concerned if span.publish_time_max < oldest]
+    if not concerned:
+        return state
+    _, kept = divide(concerned, oldest, earlier or _nobody)
+    others = [span for span in state.spans if span not in concerned]
+    return holding(state, [*others, *kept])
+
+
+def _nobody(spans: Sequence[Span], time: datetime) -> tuple[Positions, datetime | None]:
+    raise AssertionError(f"nothing of {len(spans)} spans lies across {time}")
+
+
+def needed_by_subscription(
+    state: AckState, subscription: Subscription, now: datetime
+) -> datetime | None:
+    """Return the earliest publish time that a subscription may still deliver, None for none.
+
+    The state is caught up. What it retains counts as far as a seek may bring it back, and so does
+    what was acknowledged after an earlier message of its key that may fail yet.
+    """
+    limit = now - subscription.message_retention_duration
+    held = [span for span in state.spans if span.state is not State.RETAINED]
+    times = [span.publish_time_min for span in held]
+    for span in state.in_state(State.RETAINED):
+        if span.publish_time_max >= limit:
+            times.append(max(span.publish_time_min, limit))
+    return min(times, default=None)
+
+
+def needed_by_snapshot(captured: Captured, following: datetime | None) -> datetime | None:
+    """Return the earliest publish time that a seek to a snapshot may deliver, None for none.
+
+    ``following``: that of the messages committed after it was taken.
+    """
+    times = [span.publish_time_min for span in captured.spans]
+    return min([*times, *([following] if following is not None else [])], default=None)
+
+
+def is_idle(subscription: Subscription, active_time: datetime | None, now: datetime) -> bool:
+    """Tell whether a subscription has been idle for longer than its expiration policy allows.
+
+    Pub/Sub: any pull, acknowledgement, seek or update counts as activity.
+    """
+    ttl = subscription.expiration_policy.ttl
+    if ttl is None:
+        return False
+    assert isinstance(ttl, timedelta)
+    since = max(subscription.update_time, active_time or subscription.update_time)
+    return now - since > ttl

@@ -12,10 +12,12 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from pubsub_delta.clock import UTC
-from pubsub_delta.policy.ack_state import AckState, Span, State
+from pubsub_delta.policy.ack_state import AckState, Span, State, union
 
 MAX_NEW_SPANS = 32
 """Available spans are kept apart by publish time, so that a pull reads few files; but not more."""
+MAX_RETAINED_SPANS = 32
+"""The same for acknowledged messages that a seek may bring back."""
 MAX_FAILED_SPANS = 4
 """The same for messages that have failed equally often."""
 MAX_WAITING_SPANS = 256
@@ -25,7 +27,10 @@ MAX_LEASED_SPANS = 1024
 
 
 def holding(state: AckState, spans: Iterable[Span]) -> AckState:
-    """Return the state with these spans instead of its own, tidied up."""
+    """Return the state with these spans instead of its own, tidied up.
+
+    What is unacknowledged is not retained as well.
+    """
     by_state: dict[State, list[Span]] = {each: [] for each in State}
     for span in _equal_united(spans):
         by_state[span.state].append(span)
@@ -37,6 +42,11 @@ def holding(state: AckState, spans: Iterable[Span]) -> AckState:
         *by_state[State.FORWARDING],
         *(span for span in by_state[State.ACKED] if span.lease_id in live),
     ]
+    retained = by_state[State.RETAINED]
+    if retained:
+        unacked = union(span for span in tidy if span.state is not State.ACKED)
+        parts = [span.without(unacked) for span in retained]
+        tidy += _coalesce([part for part in parts if part], MAX_RETAINED_SPANS)
     return replace(state, spans=tuple(tidy))
 
 
@@ -46,7 +56,7 @@ def _equal_united(spans: Iterable[Span]) -> list[Span]:
     for span in spans:
         if span.positions:
             key: Hashable = (span.state, *_kind(span), span.until, span.forward_to)
-            if span.state is State.AVAILABLE:
+            if span.state in (State.AVAILABLE, State.RETAINED):
                 key = (key, span.publish_time_min, span.publish_time_max)
             united[key] = united[key].unite(span) if key in united else span
     return sorted(united.values(), key=lambda span: (*_kind(span), span.until or _NEVER))

@@ -7,21 +7,19 @@ never lease the same message: whoever comes second changes no row, reads again a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from datetime import datetime
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StructField, StructType
 
-from pubsub_delta.clock import UTC
 from pubsub_delta.errors import DataLoss, NotFound, Unknown
-from pubsub_delta.policy.ack_state import AckState, Counters, Span, State
-from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.tables.commits import Commits, Conflict, is_missing, repeat_on_conflict
 from pubsub_delta.tables.schemas import ACK_STATE
+from pubsub_delta.tables.state_rows import row_of_state, state_of_row
 
 T = TypeVar("T")
 Decide = Callable[[AckState], "tuple[AckState, T]"]
@@ -66,14 +64,13 @@ class AckStates:
 
     def create(self, uid: str, state: AckState) -> None:
         """Create the table of a new subscription."""
-        table = self._table_of(uid)
-        self._commits.create_table(table, ACK_STATE)
         first = Stored(state, revision=1, recent_commits=(self._new_id(),))
-        names = ", ".join(ACK_STATE.columns.names)
-        values = ", ".join(f"new.{name}" for name in ACK_STATE.columns.names)
-        insert = f"ON true WHEN NOT MATCHED THEN INSERT ({names}) VALUES ({values})"
-        self._commits.merge(table, _row(first, 0), insert)
+        self._commits.create_table_of(self._table_of(uid), ACK_STATE, _row(first, 0))
         self._written[uid] = first
+
+    def vacuum(self, uid: str) -> None:
+        """Remove the files of a subscription's ack state that are not needed any more."""
+        self._commits.vacuum(self._table_of(uid))
 
     def read(self, uid: str) -> AckState:
         """Return a subscription's ack state as it is now."""
@@ -150,74 +147,15 @@ class AckStates:
             raise
         if len(rows) != 1:
             raise DataLoss(f"{table} holds {len(rows)} rows where there is always one")
-        return _stored(rows[0], table)
+        row = rows[0]
+        return Stored(state_of_row(row, table), row["revision"], tuple(row["recent_commits"]))
 
 
 def _row(stored: Stored, expected_revision: int) -> pa.Table:
-    state = stored.state
     row = {
         "revision": stored.revision,
         "recent_commits": list(stored.recent_commits),
-        "after_version": state.after_version,
-        "absorbed_below": state.absorbed_below,
-        "next_lease_id": state.next_lease_id,
-        "spans": [_span_row(span) for span in state.spans],
-        "counters": asdict(state.counters),
+        **row_of_state(stored.state),
         "expected_revision": expected_revision,
     }
     return pa.Table.from_pylist([row], schema=to_arrow_schema(_NEW_ROW, timezone="UTC"))
-
-
-def _span_row(span: Span) -> dict[str, Any]:
-    return {
-        "state": span.state.value,
-        "failures": span.failures,
-        "delivery_attempt": span.delivery_attempt,
-        "lease_id": span.lease_id,
-        "until": span.until,
-        "forward_to": span.forward_to,
-        "message_count": len(span),
-        "publish_time_min": span.publish_time_min,
-        "publish_time_max": span.publish_time_max,
-        "positions": span.positions.to_bytes(),
-    }
-
-
-def _stored(row: dict[str, Any], table: str) -> Stored:
-    state = AckState(
-        after_version=row["after_version"],
-        absorbed_below=row["absorbed_below"],
-        next_lease_id=row["next_lease_id"],
-        spans=tuple(_span(span, table) for span in row["spans"]),
-        counters=Counters(**row["counters"]),
-    )
-    return Stored(state, row["revision"], tuple(row["recent_commits"]))
-
-
-def _span(row: dict[str, Any], table: str) -> Span:
-    try:
-        positions = Positions.from_bytes(row["positions"])
-    except Exception as error:
-        raise DataLoss(
-            f"{table}: a bitmap of message positions cannot be read ({error})"
-        ) from error
-    if len(positions) != row["message_count"]:
-        raise DataLoss(
-            f"{table}: a bitmap holds {len(positions)} positions where {row['message_count']} "
-            "were written"
-        )
-    return Span(
-        state=State(row["state"]),
-        positions=positions,
-        publish_time_min=_utc(row["publish_time_min"]),
-        publish_time_max=_utc(row["publish_time_max"]),
-        failures=row["failures"],
-        delivery_attempt=row["delivery_attempt"],
-        lease_id=row["lease_id"],
-        until=None if row["until"] is None else _utc(row["until"]),
-        forward_to=row["forward_to"],
-    )
-
-
-def _utc(time: datetime) -> datetime:
-    return time.astimezone(UTC)

@@ -74,12 +74,23 @@ class Commits:
         if self._layout.in_catalog:
             self._run(f"CREATE SCHEMA IF NOT EXISTS {self._layout.schema}")
         columns = ", ".join(_column(column, schema) for column in schema.columns)
-        properties = ", ".join(f"'{k}' = '{v}'" for k, v in schema.properties.items())
         partitioned = f"PARTITIONED BY ({', '.join(schema.partitioned_by)}) "
         with self.locked(table):
             self._run(
                 f"CREATE TABLE IF NOT EXISTS {table} ({columns}) USING DELTA "
-                f"{partitioned if schema.partitioned_by else ''}TBLPROPERTIES ({properties})"
+                f"{partitioned if schema.partitioned_by else ''}TBLPROPERTIES "
+                f"({_properties(schema)})"
+            )
+
+    def create_table_of(self, table: str, schema: TableSchema, rows: pa.Table) -> None:
+        """Create a table that nobody else can be creating, with its first rows, in one commit."""
+        if self._layout.in_catalog:
+            self._run(f"CREATE SCHEMA IF NOT EXISTS {self._layout.schema}")
+        with self.locked(table):
+            self._run(
+                f"CREATE TABLE {table} USING DELTA TBLPROPERTIES ({_properties(schema)}) "
+                f"AS SELECT {', '.join(schema.columns.names)} FROM {{first_rows}}",
+                first_rows=self._spark.createDataFrame(rows),
             )
 
     def append(
@@ -114,9 +125,28 @@ class Commits:
 
     def delete(self, table: str, uid: str) -> int:
         """DELETE the row with a uid; return how many rows there were."""
+        return self.delete_where(table, f"uid = '{_plain(uid)}'")
+
+    def delete_where(self, table: str, wanted: str) -> int:
+        """DELETE rows by a condition in SQL; return how many there were."""
         with self.locked(table):
-            counts = self._run(f"DELETE FROM {table} WHERE uid = '{_plain(uid)}'")
+            counts = self._run(f"DELETE FROM {table} WHERE {wanted}")
         return int(counts["num_affected_rows"])
+
+    def version(self, table: str) -> int:
+        """Return the version of a table's last commit."""
+        return int(self._run(f"DESCRIBE HISTORY {table} LIMIT 1")["version"])
+
+    def optimize(self, table: str) -> int:
+        """OPTIMIZE: write many small files as few large ones; return how many were replaced."""
+        with self.locked(table):
+            metrics = self._run(f"OPTIMIZE {table}")["metrics"]
+        return int(metrics["numFilesRemoved"])
+
+    def vacuum(self, table: str) -> None:
+        """VACUUM: remove the files that no version younger than the table's retention needs."""
+        with self.locked(table):  # it writes to the log that it began and ended
+            self._run(f"VACUUM {table}")
 
     def _run(self, sql: str, **frames: Any) -> Row:
         with _telling_conflicts():
@@ -218,6 +248,10 @@ def _telling_conflicts() -> Iterator[None]:
 def _condition(error: Exception) -> str | None:
     get = getattr(error, "getCondition", None)
     return get() if get is not None else None
+
+
+def _properties(schema: TableSchema) -> str:
+    return ", ".join(f"'{key}' = '{value}'" for key, value in schema.properties.items())
 
 
 def _column(column: StructField, schema: TableSchema) -> str:

@@ -55,27 +55,32 @@ def decide_forwarding(
 def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
     """Write what is being forwarded to its dead-letter topic, and forget it here."""
     count, problem = 0, None
+    forwarded = partial(redelivery.forwarded, retain=source.subscription.retain_acked_messages)
     for number, spans in redelivery.forwardings(tables.ack_states.read(source.uid)).items():
         messages = sum(map(len, spans))
         target = spans[0].forward_to
         assert target is not None
-        done, name = redelivery.forwarded, tables.registry.topic_name(target)
-        if name is None or not tables.messages(target).exists():
+        done: _Step = forwarded
+        topic = tables.registry.topic_of_uid(target)
+        if topic is None or not tables.messages(target).exists():
             done, problem = redelivery.give_back, _kept(source, messages, GONE)
         else:
             try:
                 _append(tables, source, target, number, spans, now)
             except Exception as error:
                 why = next(iter(str(error).splitlines()), repr(error))
-                return Forwarded(count, _kept(source, messages, f"{name} cannot be written: {why}"))
+                return Forwarded(
+                    count, _kept(source, messages, f"{topic.name} cannot be written: {why}")
+                )
             count += messages
         tables.ack_states.change(source.uid, partial(_finish, done, number))
     return Forwarded(count, problem)
 
 
-def _finish(
-    step: Callable[[AckState, int], AckState], number: int, state: AckState
-) -> tuple[AckState, None]:
+_Step = Callable[[AckState, int], AckState]
+
+
+def _finish(step: _Step, number: int, state: AckState) -> tuple[AckState, None]:
     return step(state, number), None
 
 

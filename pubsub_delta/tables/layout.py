@@ -38,6 +38,11 @@ class Layout:
         """The registry of subscriptions."""
         return self._table("subscriptions")
 
+    @property
+    def snapshots(self) -> str:
+        """The registry of snapshots, and what each holds."""
+        return self._table("snapshots")
+
     def messages(self, topic_uid: str) -> str:
         """The messages of a topic."""
         return self._table("messages", topic_uid)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from pubsub_delta.clock import from_micros, to_micros
+from pubsub_delta.clock import UTC, from_micros, to_micros
 from pubsub_delta.policy.ack_state import Absorbed, Span, union
 from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
@@ -42,6 +42,13 @@ class Commit:
     adds_messages: bool
     moves_messages: bool
 
+    def may_be(self, earliest: datetime | None, before: datetime | None) -> bool:
+        """Tell whether it may hold messages published in [earliest, before)."""
+        time = self.publish_time
+        return time is None or not (
+            (earliest is not None and time < earliest) or (before is not None and time >= before)
+        )
+
 
 class Messages:
     """The messages table of one topic."""
@@ -50,6 +57,7 @@ class Messages:
         self._spark = spark
         self._table = table
         self._commits = commits
+        self._newest: int | None = None
 
     def create(self) -> None:
         """Create the empty table."""
@@ -87,6 +95,10 @@ class Messages:
         """Return the version of the last commit."""
         return self._history(1)[0].version
 
+    def newest_version(self) -> int:
+        """Return the version of the last commit as of the last look at the history."""
+        return self.version() if self._newest is None else self._newest
+
     def commits_after(self, version: int) -> tuple[list[Commit], bool]:
         """Return the commits after a version, the newest first, and whether they are all known.
 
@@ -104,19 +116,28 @@ class Messages:
         return next((c for c in self._history() if c.publish_id == publish_id), None)
 
     def absorb(
-        self, after_version: int, commits: list[Commit], known: bool, filter_: Filter | None = None
+        self,
+        after_version: int,
+        commits: list[Commit],
+        known: bool,
+        filter_: Filter | None = None,
+        earliest: datetime | None = None,
+        before: datetime | None = None,
     ) -> list[Absorbed]:
         """Find the messages that the given commits, all those after a version, have added.
 
-        With a filter, only those that pass it. Without one, where the commits are publishes and
-        nothing else, the positions follow from the files that they wrote, and no column of a
-        message is read but the time that lets other files be skipped.
+        Only those published in [earliest, before), where such times are given. With a filter,
+        only those that pass it. Without one, where the commits are publishes and nothing else, the
+        positions follow from the files that they wrote, and no column of a message is read but the
+        time that lets other files be skipped.
         """
-        adding = [commit for commit in commits if commit.adds_messages]
+        adding = [each for each in commits if each.adds_messages and each.may_be(earliest, before)]
         if not adding and known:
             return []
         stamps = [commit.publish_time for commit in adding if commit.publish_time is not None]
-        within = F.lit(True)
+        within = published_between(earliest, None)
+        if before is not None:
+            within &= published_between(None, before) & (F.col("publish_time") < instant(before))
         if known and len(stamps) == len(adding):
             within = published_between(min(stamps), max(stamps))
             if not any(commit.moves_messages for commit in commits):
@@ -185,13 +206,13 @@ class Messages:
             if commit.version in found and commit.publish_time is not None
         ]
 
-    def before(self, oldest: datetime, since: datetime) -> tuple[Positions, datetime | None]:
-        """Return the positions published in [since, oldest), and the earliest time from then on."""
-        rows = self._positioned().where(published_between(since, None))
-        too_old = rows.where(F.col("publish_time") < instant(oldest))
-        kept = rows.where(F.col("publish_time") >= instant(oldest))
-        earliest = kept.agg(F.unix_micros(F.min("publish_time"))).collect()[0][0]
-        return fold(too_old), None if earliest is None else from_micros(earliest)
+    def published_within(
+        self, earliest: datetime, latest: datetime
+    ) -> tuple[Positions, datetime | None]:
+        """Return the messages published between two times, and when the first of them was."""
+        parts = list(fold_by_time(self._positioned().where(published_between(earliest, latest))))
+        first = min((part.publish_time_min for part in parts), default=None)
+        return Positions.union(part.positions for part in parts), first
 
     def read(self, spans: Sequence[Span], version: int) -> DataFrame:
         """Return the messages of spans as they stand at a version.
@@ -213,6 +234,17 @@ class Messages:
         )
         return holding(rows.select("position", "ordering_key"), union(spans))
 
+    def passing(self, spans: Sequence[Span], filter_: Filter | None) -> Positions:
+        """Return the messages of spans that pass a filter."""
+        rows = self._positioned("attributes").where(_published_within(spans) & matching(filter_))
+        return fold(holding(rows.select("position"), union(spans)))
+
+    def earliest(self, spans: Sequence[Span]) -> datetime | None:
+        """Return the publish time of the first message of spans, None where none is stored."""
+        rows = holding(self._positioned().where(_published_within(spans)), union(spans))
+        first = rows.agg(F.unix_micros(F.min("publish_time"))).collect()[0][0]
+        return None if first is None else from_micros(first)
+
     def everything(self) -> DataFrame:
         """Return all stored messages: message_id and the columns of a message."""
         position = F.col("_metadata.row_id").cast("string")
@@ -223,9 +255,62 @@ class Messages:
         parts = self.absorb(commit.version - 1, [commit], known=True)
         return Positions.union(part.positions for part in parts)
 
+    def stored_before(self, time: datetime, *, exact: bool) -> dict[date, int]:
+        """Return how many messages ``discard_before`` would delete, by the day of publishing."""
+        rows = self._spark.table(self._table).where(_too_old(time, exact=exact))
+        counted = rows.groupBy("publish_date").count().collect()
+        return {row["publish_date"]: row["count"] for row in counted}
+
+    def discard_before(self, time: datetime, after_version: int, *, exact: bool) -> bool:
+        """Delete the messages published on days before a time; with ``exact``, before that time.
+
+        Whole days go by metadata alone. Nothing is deleted, and False returned, where a commit
+        after the given version added messages that old: a slow publisher's, nobody has seen them.
+        """
+        with self._commits.locked(self._table):
+            late, known = self.commits_after(after_version)
+            if not known or any(each.adds_messages and each.may_be(None, time) for each in late):
+                return False
+            self._commits.delete_where(self._table, _too_old(time, exact=exact))
+        return True
+
+    def first_publish_after(self, version: int) -> tuple[datetime | None, bool]:
+        """Return the earliest stamp of the commits after a version, and whether all are known."""
+        commits, known = self.commits_after(version)
+        adding = [commit.publish_time for commit in commits if commit.adds_messages]
+        stamps = [stamp for stamp in adding if stamp is not None]
+        return min(stamps, default=None), known and len(stamps) == len(adding)
+
+    def optimize(self) -> int:
+        """Write many small files as few large ones; return how many were replaced."""
+        return self._commits.optimize(self._table)
+
+    def vacuum(self) -> None:
+        """Remove the files that no version of the last 8 days needs."""
+        self._commits.vacuum(self._table)
+
+    def version_at(self, time: datetime) -> int:
+        """Return the last version before the first publish that was stamped after a time."""
+        history = self._history()
+        later = [c.version for c in history if c.publish_time is not None and c.publish_time > time]
+        return min(later) - 1 if later else history[0].version
+
+    def as_of(self, version: int) -> DataFrame:
+        """Return all messages that were stored at a version: message_id and their columns."""
+        rows = self._spark.sql(
+            f"SELECT *, _metadata.row_id AS position FROM {self._table} VERSION AS OF {version:d}"
+        )
+        return rows.select(F.col("position").cast("string").alias("message_id"), *MESSAGE_COLUMNS)
+
     def count(self) -> int:
         """Return how many messages are stored."""
         return self._spark.table(self._table).count()
+
+    def count_since(self, time: datetime) -> tuple[int, datetime | None]:
+        """Return how many messages were published from a time on, and when the first was."""
+        rows = self._spark.table(self._table).where(published_between(time, None))
+        counted = rows.agg(F.count("*"), F.unix_micros(F.min("publish_time"))).collect()[0]
+        return counted[0], None if counted[1] is None else from_micros(counted[1])
 
     def _positioned(self, *columns: str) -> DataFrame:
         return self._spark.table(self._table).select(
@@ -240,7 +325,17 @@ class Messages:
         bound = f" LIMIT {limit:d}" if limit else ""
         frame = self._spark.sql(f"DESCRIBE HISTORY {self._table}{bound}")
         chosen = frame.select("version", "operation", "operationMetrics", "userMetadata")
-        return [_commit(row) for row in chosen.collect()]
+        commits = [_commit(row) for row in chosen.collect()]
+        self._newest = commits[0].version
+        return commits
+
+
+def _too_old(time: datetime, *, exact: bool) -> str:
+    """Return in SQL what was published before a time, or on days before it."""
+    day = f"DATE'{time.astimezone(UTC).date().isoformat()}'"
+    if not exact:
+        return f"publish_date < {day}"
+    return f"publish_date <= {day} AND publish_time < timestamp_micros({to_micros(time)})"
 
 
 def _published_within(spans: Sequence[Span]) -> Column:

@@ -1,16 +1,17 @@
-"""The registry: one row per topic and per subscription.
+"""The registry: one row per topic, per subscription and per snapshot.
 
-A subscription knows its topic by uid, and the topic is deleted when no row of that uid is left:
-so deleting a topic is one commit, and a new topic of the same name is another topic.
+A subscription or snapshot knows its topic by uid. A deleted topic's row stays, marked, until the
+last of its messages is gone: so deleting a topic is one commit, a new topic of the same name is
+another topic, and the maintenance job knows what is left to clear. An expired snapshot is not seen
+any more, and its name is free.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
-from dataclasses import fields as dataclass_fields
-from datetime import timedelta
-from typing import Any
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -18,103 +19,185 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from pubsub_delta.clock import UTC
 from pubsub_delta.names import DELETED_TOPIC
-from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy, Subscription, Topic
+from pubsub_delta.policy.ack_state import Captured
+from pubsub_delta.resources import Snapshot, Subscription, Topic
+from pubsub_delta.tables.columns import instant
 from pubsub_delta.tables.commits import Commits, expected_errors, is_missing
 from pubsub_delta.tables.layout import Layout
-from pubsub_delta.tables.schemas import SUBSCRIPTIONS, TOPICS
+from pubsub_delta.tables.resource_rows import (
+    columns_of,
+    columns_of_fields,
+    snapshot_of,
+    subscription_of,
+    topic_of,
+)
+from pubsub_delta.tables.schemas import SNAPSHOTS, SUBSCRIPTIONS, TOPICS
+from pubsub_delta.tables.state_rows import captured_of_row, row_of_captured
+
+A = TypeVar("A", Subscription, Snapshot)
+
+_SNAPSHOT_FIELDS = [name for name in SNAPSHOTS.columns.names if name != "captured"]
 
 
 class Registry:
-    """Reads and writes the rows of topics and subscriptions."""
+    """Reads and writes the rows of topics, subscriptions and snapshots."""
 
     def __init__(self, spark: SparkSession, layout: Layout, commits: Commits) -> None:
         self._spark = spark
         self._layout = layout
         self._commits = commits
 
+    # Topics
+
     def topic(self, name: str) -> Topic | None:
         """Return the topic of that full name, or None."""
-        found = self._read(self._layout.topics, TOPICS.columns, name=name)
-        return _topic(found[0]) if found else None
+        return next(iter(self._topics_where(F.col("name") == name)), None)
+
+    def topic_of_uid(self, uid: str) -> Topic | None:
+        """Return the topic of that uid, or None if it was deleted."""
+        return next(iter(self._topics_where(F.col("uid") == uid)), None)
 
     def topics(self, under: str) -> list[Topic]:
         """Return the topics whose full names begin so."""
-        found = self._read(self._layout.topics, TOPICS.columns, under=under)
-        return [_topic(row) for row in found]
+        return self._topics_where(_begins(under))
+
+    def deleted_topics(self) -> list[tuple[Topic, datetime]]:
+        """Return the deleted topics whose messages are not all cleared, and since when."""
+        rows = self._rows(self._layout.topics, F.col("delete_time").isNotNull())
+        return [(topic_of(row), row["delete_time"]) for row in rows]
+
+    def add_topic(self, topic: Topic) -> bool:
+        """Add a topic unless its name is taken; tell whether it was added."""
+        return self._add(self._layout.topics, TOPICS.columns, columns_of(topic), _TAKEN_TOPIC)
+
+    def change_topic(self, uid: str, fields: Mapping[str, Any]) -> bool:
+        """Change fields of a topic; tell whether it was still there."""
+        row = columns_of_fields(fields)
+        return self._change(self._layout.topics, TOPICS.columns, uid, row, _NOT_DELETED)
+
+    def remove_topic(self, uid: str, now: datetime) -> bool:
+        """Mark a topic as deleted; tell whether it was still there."""
+        return self.change_topic(uid, {"delete_time": now})
+
+    def forget_topic(self, uid: str) -> bool:
+        """Delete the row of a deleted topic whose messages are all cleared."""
+        return self._commits.delete(self._layout.topics, uid) > 0
+
+    # Subscriptions
 
     def subscription(self, name: str) -> Subscription | None:
         """Return the subscription of that full name, or None."""
-        found = self._read(self._layout.subscriptions, SUBSCRIPTIONS.columns, name=name)
-        return self._with_topics(found)[0] if found else None
+        found = self._rows(self._layout.subscriptions, F.col("name") == name)
+        return next(iter(self._with_topics(found)), None)
 
     def subscriptions(self, under: str) -> list[Subscription]:
         """Return the subscriptions whose full names begin so."""
-        found = self._read(self._layout.subscriptions, SUBSCRIPTIONS.columns, under=under)
-        return self._with_topics(found)
+        return self._with_topics(self._rows(self._layout.subscriptions, _begins(under)))
 
     def source(self, name: str) -> tuple[Subscription, str] | None:
         """Return a subscription and the uid of its topic, without looking whether that is deleted.
 
         For the data path: a deleted topic's messages are still there for its subscriptions.
         """
-        found = self._read(self._layout.subscriptions, SUBSCRIPTIONS.columns, name=name)
-        return (_subscription(found[0]), found[0]["topic_uid"]) if found else None
+        found = self._rows(self._layout.subscriptions, F.col("name") == name)
+        return (subscription_of(found[0]), found[0]["topic_uid"]) if found else None
 
     def subscriptions_of(self, topic: Topic) -> list[Subscription]:
         """Return the subscriptions of a topic."""
-        return self._subscriptions_where(F.col("topic_uid") == topic.uid)
+        found = self._rows(self._layout.subscriptions, F.col("topic_uid") == topic.uid)
+        return [subscription_of(row) for row in found]
 
     def dead_lettering_to(self, topic: Topic) -> list[Subscription]:
         """Return the subscriptions whose dead-letter topic a topic is."""
-        return self._subscriptions_where(F.col("dead_letter_topic") == topic.name)
+        found = self._rows(self._layout.subscriptions, F.col("dead_letter_topic") == topic.name)
+        return [subscription_of(row) for row in found]
 
     def sources(self) -> list[tuple[Subscription, str]]:
         """Return every subscription with the uid of its topic."""
-        frame = self._frame(self._layout.subscriptions)
-        rows = [] if frame is None else _rows(frame)
-        return [(_subscription(row), row["topic_uid"]) for row in rows]
-
-    def topic_name(self, uid: str) -> str | None:
-        """Return the full name of the topic of that uid, or None if it was deleted."""
-        frame = self._frame(self._layout.topics)
-        rows = [] if frame is None else _rows(frame.where(F.col("uid") == uid).select("name"))
-        return rows[0]["name"] if rows else None
-
-    def add_topic(self, topic: Topic) -> bool:
-        """Add a topic unless its name is taken; tell whether it was added."""
-        return self._add(self._layout.topics, TOPICS.columns, asdict(topic))
+        found = self._rows(self._layout.subscriptions, F.lit(True))
+        return [(subscription_of(row), row["topic_uid"]) for row in found]
 
     def add_subscription(self, subscription: Subscription, topic_uid: str) -> bool:
         """Add a subscription unless its name is taken; tell whether it was added."""
-        fields = {
-            each.name: getattr(subscription, each.name) for each in dataclass_fields(subscription)
-        }
-        row = {**_columns_of(fields), "topic_uid": topic_uid}
-        return self._add(self._layout.subscriptions, SUBSCRIPTIONS.columns, row)
-
-    def change_topic(self, uid: str, fields: Mapping[str, Any]) -> bool:
-        """Change fields of a topic; tell whether it was still there."""
-        return self._change(self._layout.topics, TOPICS.columns, uid, fields)
+        row = {**columns_of(subscription), "topic_uid": topic_uid}
+        return self._add(self._layout.subscriptions, SUBSCRIPTIONS.columns, row, _TAKEN)
 
     def change_subscription(self, uid: str, fields: Mapping[str, Any]) -> bool:
         """Change fields of a subscription; tell whether it was still there."""
-        row = _columns_of(fields)
+        row = columns_of_fields(fields)
         return self._change(self._layout.subscriptions, SUBSCRIPTIONS.columns, uid, row)
-
-    def remove_topic(self, uid: str) -> bool:
-        """Delete a topic's row; tell whether it was still there."""
-        return self._commits.delete(self._layout.topics, uid) > 0
 
     def remove_subscription(self, uid: str) -> bool:
         """Delete a subscription's row; tell whether it was still there."""
         return self._commits.delete(self._layout.subscriptions, uid) > 0
 
-    def _add(self, table: str, columns: StructType, row: Mapping[str, Any]) -> bool:
+    # Snapshots
+
+    def snapshot(self, name: str, now: datetime) -> Snapshot | None:
+        """Return the snapshot of that full name, or None; an expired one is no more."""
+        return next(iter(self._snapshots_where(F.col("name") == name, now)), None)
+
+    def snapshots(self, under: str, now: datetime) -> list[Snapshot]:
+        """Return the snapshots whose full names begin so."""
+        return self._snapshots_where(_begins(under), now)
+
+    def snapshots_of(self, topic: Topic, now: datetime) -> list[Snapshot]:
+        """Return the snapshots of a topic."""
+        return self._snapshots_where(F.col("topic_uid") == topic.uid, now)
+
+    def captured(self, name: str, now: datetime) -> tuple[Snapshot, str, Captured] | None:
+        """Return a snapshot with the uid of its topic, and what it holds."""
+        found = self._rows(self._layout.snapshots, (F.col("name") == name) & _unexpired(now))
+        return self._with_content(found[0]) if found else None
+
+    def captured_of(self, topic_uid: str, now: datetime) -> list[Captured]:
+        """Return what the live snapshots of a topic hold."""
+        wanted = (F.col("topic_uid") == topic_uid) & _unexpired(now)
+        found = self._rows(self._layout.snapshots, wanted)
+        return [self._with_content(row)[2] for row in found]
+
+    def expired_snapshots(self, now: datetime) -> list[Snapshot]:
+        """Return the snapshots whose time has come."""
+        found = self._rows(self._layout.snapshots, ~_unexpired(now), _SNAPSHOT_FIELDS)
+        return [snapshot_of(row) for row in found]
+
+    def add_snapshot(self, snapshot: Snapshot, topic_uid: str, captured: Captured) -> bool:
+        """Add a snapshot and what it holds unless its name is taken; tell whether it was added."""
+        held = {"topic_uid": topic_uid, "captured": row_of_captured(captured)}
+        row = {**columns_of(snapshot), **held}
+        return self._add(self._layout.snapshots, SNAPSHOTS.columns, row, _TAKEN_SNAPSHOT)
+
+    def change_snapshot(self, uid: str, fields: Mapping[str, Any]) -> bool:
+        """Change fields of a snapshot; tell whether it was still there."""
+        return self._change(self._layout.snapshots, SNAPSHOTS.columns, uid, fields)
+
+    def remove_snapshot(self, uid: str) -> bool:
+        """Delete a snapshot with what it holds; tell whether it was still there."""
+        return self._commits.delete(self._layout.snapshots, uid) > 0
+
+    def snapshots_version(self) -> int | None:
+        """Return the version of the table of snapshots, None while there is none."""
+        if self._frame(self._layout.snapshots) is None:
+            return None
+        return self._commits.version(self._layout.snapshots)
+
+    # All of them
+
+    def vacuum(self) -> None:
+        """Remove the files that are not needed any more."""
+        for table in self._tables:
+            if self._frame(table) is not None:
+                self._commits.vacuum(table)
+
+    @property
+    def _tables(self) -> list[str]:
+        return [self._layout.topics, self._layout.subscriptions, self._layout.snapshots]
+
+    def _add(self, table: str, columns: StructType, row: Mapping[str, Any], taken: str) -> bool:
         names = ", ".join(columns.names)
         clauses = (
-            f"ON old.name = new.name WHEN NOT MATCHED THEN "
+            f"ON {taken} WHEN NOT MATCHED THEN "
             f"INSERT ({names}) VALUES ({', '.join(f'new.{name}' for name in columns.names)})"
         )
         rows = _arrow(columns, row)
@@ -123,30 +206,37 @@ class Registry:
         except Exception as error:
             if not is_missing(error):
                 raise
-        self._commits.create_table(self._layout.topics, TOPICS)
-        self._commits.create_table(self._layout.subscriptions, SUBSCRIPTIONS)
+        for each, schema in zip(self._tables, (TOPICS, SUBSCRIPTIONS, SNAPSHOTS), strict=True):
+            self._commits.create_table(each, schema)
         return self._commits.merge(table, rows, clauses) > 0
 
-    def _change(self, table: str, columns: StructType, uid: str, fields: Mapping[str, Any]) -> bool:
+    def _change(
+        self,
+        table: str,
+        columns: StructType,
+        uid: str,
+        fields: Mapping[str, Any],
+        also: str = "",
+    ) -> bool:
         changed = StructType([columns["uid"], *(columns[name] for name in fields)])
         assignments = ", ".join(f"old.{name} = new.{name}" for name in fields)
         return (
             self._commits.merge(
                 table,
                 _arrow(changed, {"uid": uid, **fields}),
-                f"ON old.uid = new.uid WHEN MATCHED THEN UPDATE SET {assignments}",
+                f"ON old.uid = new.uid{also} WHEN MATCHED THEN UPDATE SET {assignments}",
             )
             > 0
         )
 
-    def _read(
-        self, table: str, columns: StructType, *, name: str = "", under: str = ""
+    def _rows(
+        self, table: str, wanted: Column, columns: list[str] | None = None
     ) -> list[dict[str, Any]]:
         frame = self._frame(table)
         if frame is None:
             return []
-        wanted = F.col("name") == name if name else F.startswith(F.col("name"), F.lit(under))
-        return _rows(frame.where(wanted).select(*columns.names))
+        chosen = frame.where(wanted)
+        return _collected(chosen.select(*columns) if columns else chosen)
 
     def _frame(self, table: str) -> DataFrame | None:
         """Return a registry table, or None while the store has never been written to."""
@@ -160,78 +250,57 @@ class Registry:
             raise
         return frame
 
-    def _subscriptions_where(self, wanted: Column) -> list[Subscription]:
-        frame = self._frame(self._layout.subscriptions)
-        return [] if frame is None else [_subscription(row) for row in _rows(frame.where(wanted))]
+    def _topics_where(self, wanted: Column) -> list[Topic]:
+        rows = self._rows(self._layout.topics, wanted & F.col("delete_time").isNull())
+        return [topic_of(row) for row in rows]
+
+    def _snapshots_where(self, wanted: Column, now: datetime) -> list[Snapshot]:
+        rows = self._rows(self._layout.snapshots, wanted & _unexpired(now), _SNAPSHOT_FIELDS)
+        living = self._living([row["topic_uid"] for row in rows])
+        return [_under_topic(snapshot_of(row), living.get(row["topic_uid"])) for row in rows]
+
+    def _with_content(self, row: Mapping[str, Any]) -> tuple[Snapshot, str, Captured]:
+        held = captured_of_row(row["captured"], self._layout.snapshots)
+        return snapshot_of(row), row["topic_uid"], held
 
     def _with_topics(self, rows: list[dict[str, Any]]) -> list[Subscription]:
-        frame = self._frame(self._layout.topics)
-        uids = [row["topic_uid"] for row in rows]
-        alive = _rows(frame.where(F.col("uid").isin(uids)).select("uid")) if frame else []
-        living = {row["uid"] for row in alive}
-        return [
-            found if row["topic_uid"] in living else replace(found, topic=DELETED_TOPIC)
-            for row, found in ((row, _subscription(row)) for row in rows)
-        ]
+        living = self._living([row["topic_uid"] for row in rows])
+        found = []
+        for row in rows:
+            topic = living.get(row["topic_uid"])
+            kept = topic.message_retention_duration if topic else None
+            subscription = _under_topic(subscription_of(row), topic)
+            found.append(replace(subscription, topic_message_retention_duration=kept))
+        return found
+
+    def _living(self, uids: list[str]) -> dict[str, Topic]:
+        """Return those of some topics that are not deleted, by uid."""
+        if not uids:
+            return {}
+        return {topic.uid: topic for topic in self._topics_where(F.col("uid").isin(uids))}
 
 
-def _rows(frame: DataFrame) -> list[dict[str, Any]]:
+_TAKEN = "old.name = new.name"
+_NOT_DELETED = " AND old.delete_time IS NULL"
+_TAKEN_TOPIC = f"{_TAKEN}{_NOT_DELETED}"
+_TAKEN_SNAPSHOT = f"{_TAKEN} AND old.expire_time > new.create_time"
+
+
+def _under_topic(resource: A, topic: Topic | None) -> A:
+    return resource if topic is not None else replace(resource, topic=DELETED_TOPIC)
+
+
+def _begins(under: str) -> Column:
+    return F.startswith(F.col("name"), F.lit(under))
+
+
+def _unexpired(now: datetime) -> Column:
+    return F.col("expire_time") > instant(now)
+
+
+def _collected(frame: DataFrame) -> list[dict[str, Any]]:
     return list(frame.toArrow().to_pylist())
 
 
 def _arrow(columns: StructType, row: Mapping[str, Any]) -> pa.Table:
     return pa.Table.from_pylist([dict(row)], schema=to_arrow_schema(columns, timezone="UTC"))
-
-
-def _topic(row: Mapping[str, Any]) -> Topic:
-    return Topic(
-        name=row["name"],
-        labels=dict(row["labels"]),
-        create_time=row["create_time"].astimezone(UTC),
-        uid=row["uid"],
-    )
-
-
-def _subscription(row: Mapping[str, Any]) -> Subscription:
-    dead_letters, retry = None, None
-    if row["dead_letter_topic"] is not None:
-        dead_letters = DeadLetterPolicy(row["dead_letter_topic"], row["max_delivery_attempts"])
-    if row["minimum_backoff_micros"] is not None:
-        retry = RetryPolicy(
-            timedelta(microseconds=row["minimum_backoff_micros"]),
-            timedelta(microseconds=row["maximum_backoff_micros"]),
-        )
-    return Subscription(
-        name=row["name"],
-        topic=row["topic"],
-        ack_deadline_seconds=row["ack_deadline_seconds"],
-        message_retention_duration=timedelta(seconds=row["message_retention_seconds"]),
-        filter=row["filter"],
-        enable_message_ordering=row["enable_message_ordering"],
-        enable_exactly_once_delivery=row["enable_exactly_once_delivery"],
-        dead_letter_policy=dead_letters,
-        retry_policy=retry,
-        labels=dict(row["labels"]),
-        detached=row["detached"],
-        create_time=row["create_time"].astimezone(UTC),
-        uid=row["uid"],
-    )
-
-
-def _columns_of(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a subscription's fields, all or some, as the columns that hold them."""
-    row: dict[str, Any] = {}
-    for name, value in fields.items():
-        if name == "message_retention_duration":
-            row["message_retention_seconds"] = value // timedelta(seconds=1)
-        elif name == "dead_letter_policy":
-            row["dead_letter_topic"] = value and value.dead_letter_topic
-            row["max_delivery_attempts"] = value and value.max_delivery_attempts
-        elif name == "retry_policy":
-            for bound in ("minimum_backoff", "maximum_backoff"):
-                row[f"{bound}_micros"] = value and getattr(value, bound) // timedelta(
-                    microseconds=1
-                )
-        else:
-            row[name] = value
-    return row

@@ -105,6 +105,19 @@ SPAN = _struct(
     positions=BinaryType(),
 )
 
+SEEK = _struct(
+    at=TimestampType(),
+    at_version=LongType(),
+    time=TimestampType(),
+    covered_from=TimestampType(),
+    captured=_struct(
+        spans=ArrayType(SPAN),
+        after_version=LongType(),
+        floor=TimestampType(),
+        filter=StringType(),
+    ),
+)
+
 COUNTERS = _struct(
     success=LongType(), expired=LongType(), invalid=LongType(), dead_letters=LongType()
 )
@@ -121,8 +134,12 @@ ACK_STATE = TableSchema(
         revision=LongType(),
         recent_commits=ArrayType(StringType()),
         after_version=LongType(),
+        floor=TimestampType(),
         absorbed_below=LongType(),
         next_lease_id=LongType(),
+        first_lease_id=LongType(),
+        active_time=TimestampType(),
+        seeks=ArrayType(SEEK),
         spans=ArrayType(SPAN),
         counters=COUNTERS,
     ),
@@ -134,6 +151,9 @@ TOPICS = TableSchema(
         name=StringType(),
         uid=StringType(),
         create_time=TimestampType(),
+        delete_time=TimestampType(),
+        message_retention_seconds=LongType(),
+        retained_from=TimestampType(),
         labels=LABELS,
     ),
     properties={"delta.dataSkippingStatsColumns": "name", **_SMALL_AND_HOT},
@@ -144,10 +164,13 @@ SUBSCRIPTIONS = TableSchema(
         name=StringType(),
         uid=StringType(),
         create_time=TimestampType(),
+        update_time=TimestampType(),
         topic=StringType(),
         topic_uid=StringType(),
         ack_deadline_seconds=LongType(),
         message_retention_seconds=LongType(),
+        retain_acked_messages=BooleanType(),
+        expiration_ttl_seconds=LongType(),
         filter=StringType(),
         enable_message_ordering=BooleanType(),
         enable_exactly_once_delivery=BooleanType(),
@@ -157,6 +180,20 @@ SUBSCRIPTIONS = TableSchema(
         maximum_backoff_micros=LongType(),
         detached=BooleanType(),
         labels=LABELS,
+    ),
+    properties={"delta.dataSkippingStatsColumns": "name,topic_uid", **_SMALL_AND_HOT},
+)
+
+SNAPSHOTS = TableSchema(
+    columns=_struct(
+        name=StringType(),
+        uid=StringType(),
+        create_time=TimestampType(),
+        expire_time=TimestampType(),
+        topic=StringType(),
+        topic_uid=StringType(),
+        labels=LABELS,
+        captured=SEEK["captured"].dataType,
     ),
     properties={"delta.dataSkippingStatsColumns": "name,topic_uid", **_SMALL_AND_HOT},
 )

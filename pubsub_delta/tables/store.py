@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from pyspark.sql import SparkSession
 
 from pubsub_delta.errors import FailedPrecondition, NotFound
 from pubsub_delta.names import ResourceName
-from pubsub_delta.policy import delivery, retention
-from pubsub_delta.policy.ack_state import AckState
+from pubsub_delta.policy import delivery, replay, retention
+from pubsub_delta.policy.ack_state import Absorbed, AckState, Span, union
 from pubsub_delta.policy.filters import parse_filter
+from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import Subscription, Topic
 from pubsub_delta.tables.ack_states import AckStates
 from pubsub_delta.tables.commits import Commits
 from pubsub_delta.tables.layout import layout_of
-from pubsub_delta.tables.messages import Messages
+from pubsub_delta.tables.messages import Commit, Messages
 from pubsub_delta.tables.ordering import OrderingKeys
 from pubsub_delta.tables.registry import Registry
 
@@ -34,14 +36,14 @@ class Tables:
     def __init__(self, spark: SparkSession, root: str, new_id: Callable[[], str] = new_uid) -> None:
         self.spark = spark
         self.new_id = new_id
-        self._layout = layout_of(root)
-        self._commits = Commits(spark, self._layout)
-        self.registry = Registry(spark, self._layout, self._commits)
-        self.ack_states = AckStates(spark, self._layout.ack_state, self._commits, new_id)
+        self.layout = layout_of(root)
+        self.commits = Commits(spark, self.layout)
+        self.registry = Registry(spark, self.layout, self.commits)
+        self.ack_states = AckStates(spark, self.layout.ack_state, self.commits, new_id)
 
     def messages(self, topic_uid: str) -> Messages:
         """Return the messages of a topic."""
-        return Messages(self.spark, self._layout.messages(topic_uid), self._commits)
+        return Messages(self.spark, self.layout.messages(topic_uid), self.commits)
 
     def topic(self, name: ResourceName) -> Topic:
         """Return a topic, or raise NotFound naming it."""
@@ -75,7 +77,11 @@ class Tables:
     def find_source(self, name: ResourceName) -> Source | None:
         """Return a subscription with its topic's messages, also a detached one, or None."""
         found = self.registry.source(str(name))
-        return None if found is None else Source(found[0], self.messages(found[1]))
+        return None if found is None else self.source_of(*found)
+
+    def source_of(self, subscription: Subscription, topic_uid: str) -> Source:
+        """Return a subscription with the messages of its topic."""
+        return Source(subscription, topic_uid, self.messages(topic_uid), self.registry)
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,9 @@ class Source:
     """A subscription that is attached to a topic, and the topic's messages."""
 
     subscription: Subscription
+    topic_uid: str
     messages: Messages
+    registry: Registry
 
     @property
     def uid(self) -> str:
@@ -96,25 +104,70 @@ class Source:
         return delivery.Terms(self.subscription, OrderingKeys(self.messages))
 
     def catch_up(self, state: AckState, now: datetime) -> AckState:
-        """Bring an ack state up to date: new messages in, old ones out, leases that are over ended.
+        """Bring an ack state up to date; nothing is written.
 
-        Nothing is written. Without new messages it costs one look at the topic's history.
+        Without new messages it costs one look at the topic's history.
         """
-        commits, known = self.messages.commits_after(state.after_version)
-        if commits:
-            wanted = parse_filter(self.subscription.filter)
-            absorbed = self.messages.absorb(state.after_version, commits, known, wanted)
-            if absorbed or wanted:
-                state = delivery.absorb(state, absorbed, commits[0].version)
-        state = delivery.settle(state, self.terms, now)
-        oldest = now - self.subscription.message_retention_duration
-        state = retention.discard_before(state, oldest)
-        partly_old = retention.straddling(state, oldest)
-        if partly_old:
-            since = min(span.publish_time_min for span in partly_old)
-            gone, earliest = self.messages.before(oldest, since)
-            state = retention.clip(state, oldest, gone, earliest or oldest)
-        return state
+        return replay.catch_up(state, self.terms, self.look(state), now)
+
+    def clip_retained(self, state: AckState, now: datetime) -> AckState:
+        """Drop every retained message that is too old by now, to the message."""
+        return retention.clip_retained(state, self.subscription, now, self.look(state).earlier)
+
+    def look(self, state: AckState) -> Look:
+        """Return what an ack state may ask of the topic, as the topic is now."""
+        return Look(self, replay.lowest_version(state))
+
+    def covered_from(self, now: datetime) -> datetime | None:
+        """Return from when on the topic itself retains every message, or None."""
+        return retention.covered_from(self.registry.topic_of_uid(self.topic_uid), now)
+
+
+class Look:
+    """One look at a topic for a subscription: the ``Log`` that policy asks.
+
+    The history is read once, from a version on.
+    """
+
+    def __init__(self, source: Source, after_version: int) -> None:
+        self._source = source
+        self._messages = source.messages
+        self._after_version = after_version
+        self._filter = parse_filter(source.subscription.filter)
+
+    @cached_property
+    def _commits(self) -> list[Commit]:
+        return self._messages.commits_after(self._after_version)[0]
+
+    def added(
+        self,
+        after_version: int,
+        up_to: int | None,
+        earliest: datetime | None = None,
+        before: datetime | None = None,
+    ) -> tuple[list[Absorbed], int | None]:
+        """Find the messages of some commits that pass the filter."""
+        new = [commit for commit in self._commits if commit.version > after_version]
+        known = not new or len(new) == new[0].version - after_version
+        commits = [commit for commit in new if up_to is None or commit.version <= up_to]
+        if not commits:
+            return [], None
+        found = self._messages.absorb(after_version, commits, known, self._filter, earliest, before)
+        return found, commits[0].version
+
+    def earlier(self, spans: Sequence[Span], time: datetime) -> tuple[Positions, datetime | None]:
+        """Find the messages of spans published before a time, and the first later time."""
+        until = max(span.publish_time_max for span in spans)
+        later, first = self._messages.published_within(time, until)
+        return union(spans) - later, first
+
+    def passing(self, spans: Sequence[Span]) -> Positions:
+        """Find the messages of spans that pass the filter."""
+        return self._messages.passing(spans, self._filter)
+
+    def covered_from(self, now: datetime) -> datetime | None:
+        """Return from when on the topic itself retains every message, or None."""
+        return self._source.covered_from(now)
 
 
 def _no_subscription(name: ResourceName) -> NotFound:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pubsub_delta import PubSub
+from pubsub_delta import ManualClock, PubSub
 from tests.acceptance.processes import spark_submit
 from tests.conftest import REPOSITORY
 
@@ -33,7 +33,7 @@ def test_a_csv_goes_in_and_a_delta_table_comes_out(spark: SparkSession, tmp_path
     assert done.returncode == 0, done.stderr
     assert "publish: 101 messages in 2 batches" in done.stdout
     assert json.loads(summary.read_text())["messages"] == 101
-    assert store.metrics("projects/local/topics/flights") == {"message_count": 101}
+    assert store.metrics("projects/local/topics/flights")["message_count"] == 101
     last = store.read_topic("flights").where("ordering_key = ''").collect()
     assert [(bytes(row["data"]), row["attributes"]) for row in last] == [
         (b'{"month":2,"delay":7}', {})
@@ -54,19 +54,57 @@ def test_a_csv_goes_in_and_a_delta_table_comes_out(spark: SparkSession, tmp_path
     assert store.metrics("delays")["num_undelivered_messages"] == 0
 
 
+def run_here(
+    job: str, args: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> tuple[object, str, str]:
+    """Run a job in the suite's own session; return its exit code and what it printed."""
+    jobs = REPOSITORY / "jobs"
+    monkeypatch.syspath_prepend(str(jobs))
+    monkeypatch.setattr(sys, "argv", [job, *args])
+    with pytest.raises(SystemExit) as left:
+        runpy.run_path(str(jobs / job), run_name="__main__")
+    told = capfd.readouterr()
+    return left.value.code, told.out, told.err
+
+
 def test_a_refusal_is_one_line_and_exit_code_3(
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    jobs = REPOSITORY / "jobs"
-    monkeypatch.syspath_prepend(str(jobs))
     args = ["--root", str(tmp_path), "--subscription", "nobody", "--output", "/tmp/x"]
-    monkeypatch.setattr(sys, "argv", ["consume.py", *args])
-    with pytest.raises(SystemExit) as left:
-        runpy.run_path(str(jobs / "consume.py"), run_name="__main__")
-    assert left.value.code == 3
-    told = [line for line in capfd.readouterr().err.splitlines() if line.startswith("NOT_FOUND: ")]
+    code, _, errors = run_here("consume.py", args, monkeypatch, capfd)
+    assert code == 3
+    told = [line for line in errors.splitlines() if line.startswith("NOT_FOUND: ")]
     assert len(told) == 1
     assert "nobody" in told[0]
+
+
+def test_the_maintenance_job_tells_what_it_would_do_and_does_it(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    root, summary = str(tmp_path / "store"), tmp_path / "summary.json"
+    store = PubSub(spark, root, clock=ManualClock())  # which is long ago
+    store.create_topic("flights")
+    store.create_subscription("idle", "flights")
+    store.publish("flights", ["a", "b"])
+
+    def maintain(*more: str) -> str:
+        code, told, _ = run_here("maintain.py", ["--root", root, *more], monkeypatch, capfd)
+        assert code == 0
+        return told
+
+    told = maintain("--dry-run", "--duties", "retention")
+    assert "retention: projects/local/topics/flights: 2 messages would be deleted" in told
+    assert store.read_topic("flights").count() == 2
+    told = maintain("--summary", str(summary))
+    assert "1 subscription or snapshot deleted, 2 messages deleted" in told
+    assert json.loads(summary.read_text())["expired"] == ["projects/local/subscriptions/idle"]
+    assert store.read_topic("flights").count() == 0
+    assert "nothing to do" in maintain("--duties", "dead-letters")
+    code, _, errors = run_here("maintain.py", ["--root", root, "--duties", "x"], monkeypatch, capfd)
+    assert (code, "x is no duty" in errors) == (2, True)

@@ -9,12 +9,12 @@ from pyspark.sql import SparkSession
 
 from pubsub_delta import (
     AlreadyExists,
+    ExpirationPolicy,
     FailedPrecondition,
     InvalidArgument,
     ManualClock,
     NotFound,
     PubSub,
-    Unimplemented,
 )
 from tests.conftest import Bench
 
@@ -82,18 +82,23 @@ def test_updates_refuse_unknown_and_immutable_fields(bench: Bench) -> None:
         bench.store.update_topic(topic, color="red")
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [{"retain_acked_messages": True}, {"expiration_policy": "31d"}],
-)
-def test_fields_without_behaviour_are_refused(bench: Bench, fields: dict[str, object]) -> None:
-    with pytest.raises(Unimplemented, match=f"{next(iter(fields))}.*not supported yet"):
-        bench.store.create_subscription("refused", "nowhere", **fields)  # type: ignore[arg-type]
-
-
-def test_topic_retention_is_refused(bench: Bench) -> None:
-    with pytest.raises(Unimplemented, match="message_retention_duration"):
-        bench.store.create_topic("refused", message_retention_duration="1d")
+def test_retention_and_expiration_are_kept_and_shown(bench: Bench) -> None:
+    topic, subscription = bench.topic(), bench.unused("kept")
+    changed = bench.store.update_topic(topic, message_retention_duration="2d")
+    assert changed.message_retention_duration == timedelta(days=2)
+    assert changed.retained_from == bench.clock.now()
+    created = bench.store.create_subscription(
+        subscription, topic, retain_acked_messages=True, expiration_policy=ExpirationPolicy("8d")
+    )
+    assert bench.store.get_subscription(subscription) == created
+    assert created.topic_message_retention_duration == timedelta(days=2)
+    # "≥ 1 d and > message_retention_duration"
+    with pytest.raises(InvalidArgument, match="expiration_policy"):
+        bench.store.update_subscription(subscription, expiration_policy=ExpirationPolicy("7d"))
+    never = bench.store.update_subscription(subscription, expiration_policy=ExpirationPolicy(None))
+    assert never.expiration_policy.ttl is None
+    cleared = bench.store.update_topic(topic, message_retention_duration=None)
+    assert (cleared.message_retention_duration, cleared.retained_from) == (None, None)
 
 
 def test_a_subscription_needs_a_topic(bench: Bench) -> None:
@@ -133,7 +138,7 @@ def test_a_deleted_topic_leaves_its_subscriptions_their_backlog(bench: Bench) ->
     # "a new topic of the same name has nothing of the old one"
     bench.store.create_topic(topic)
     assert bench.store.list_topic_subscriptions(topic) == []
-    assert bench.store.metrics(f"projects/local/topics/{topic}") == {"message_count": 0}
+    assert bench.store.metrics(f"projects/local/topics/{topic}")["message_count"] == 0
     bench.store.publish(topic, ["new"])
     batch = bench.store.pull(subscription)
     assert [message.data for message in batch] == [b"kept"]

@@ -163,7 +163,7 @@ def test_publishing_an_idempotency_id_again_writes_nothing(bench: Bench) -> None
     assert again.message_ids == first.message_ids
     assert again.publish_time == first.publish_time
     bench.store.publish(topic, ["c"], idempotency_id=("loader", 3))
-    assert bench.store.metrics(f"projects/local/topics/{topic}") == {"message_count": 3}
+    assert bench.store.metrics(f"projects/local/topics/{topic}")["message_count"] == 3
     # Delta would skip a lower version silently; those messages would be lost.
     with pytest.raises(FailedPrecondition, match="version 2 of 'loader'"):
         bench.store.publish(topic, ["d"], idempotency_id=("loader", 2))

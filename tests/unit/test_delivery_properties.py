@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from pubsub_delta.policy import delivery, redelivery, retention
-from pubsub_delta.policy.ack_state import Absorbed, AckState, Counters, State
+from pubsub_delta.policy.ack_state import Absorbed, AckState, Counters, Span, State
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.spans import MAX_NEW_SPANS
 from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy
@@ -139,16 +140,21 @@ class DeliveryMachine(RuleBasedStateMachine):
 
     @rule(age=st.integers(5, 60))
     def retention_passes(self, age: int) -> None:
-        """Drop what is too old, as a pull does: whole spans, then the old part of the others."""
+        """Drop what is too old, as every look at the topic does."""
         oldest = self.now - age
         self.settle()
-        state = retention.discard_before(self.state, at(oldest))
-        times = {p: message.published for p, message in self.model.messages.items()}
-        gone = Positions.of(position for position, time in times.items() if time < oldest)
-        earliest = min((time for time in times.values() if time >= oldest), default=oldest)
-        self.state = retention.clip(state, at(oldest), gone, at(earliest))
+        retaining = replace(self.terms.subscription, message_retention_duration=timedelta(0, age))
+        self.state = retention.discard(
+            self.state, retaining, at(self.now), lambda: None, self.earlier
+        )
         self.model.discard(oldest)
-        assert not retention.straddling(self.state, at(oldest))
+        for span in self.state.in_state(State.AVAILABLE, State.BACKING_OFF):
+            assert span.publish_time_min >= at(oldest)
+
+    def earlier(self, spans: Sequence[Span], time: datetime) -> tuple[Positions, datetime | None]:
+        times = {p: at(message.published) for p, message in self.model.messages.items()}
+        gone = Positions.of(position for position, each in times.items() if each < time)
+        return gone, min((each for each in times.values() if each >= time), default=None)
 
     @rule()
     def forward(self) -> None:

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta.errors import InvalidArgument, Unimplemented
+from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy import fields
-from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy
+from pubsub_delta.resources import (
+    DeadLetterPolicy,
+    ExpirationPolicy,
+    RetryPolicy,
+)
 from tests.unit.builders import PLAIN
-
-
-def update(changes: dict[str, Any]) -> dict[str, Any]:
-    return fields.check_subscription_update(changes, PLAIN, "local")
 
 
 @pytest.mark.parametrize(
@@ -102,85 +102,23 @@ def test_any_other_limit_of_a_pull_is_refused(limit: Any) -> None:
         fields.check_max_messages(limit)
 
 
-UNSUPPORTED = [
-    ("retain_acked_messages", False, True),
-    ("expiration_policy", None, "31d"),
-]
+@pytest.mark.parametrize("value", ["10m", 600, "31d", timedelta(days=31), "7d12h"])
+def test_a_topic_keeps_messages_for_10_minutes_to_31_days(value: Any) -> None:
+    # "`message_retention_duration` (off by default; 10 min–31 d)"
+    kept = fields.check_topic_retention(value)
+    assert kept is not None
+    assert timedelta(minutes=10) <= kept <= timedelta(days=31)
 
 
-@pytest.mark.parametrize(("field", "off", "on"), UNSUPPORTED)
-def test_what_is_not_there_yet_is_refused_rather_than_ignored(
-    field: str, off: Any, on: Any
-) -> None:
-    fields.refuse_unsupported({field: off})
-    with pytest.raises(Unimplemented, match=f"{field}: .* is not supported yet; only {off!r}"):
-        fields.refuse_unsupported({field: on})
+def test_a_topic_may_keep_no_messages_of_its_own() -> None:
+    # "off by default"
+    assert fields.check_topic_retention(None) is None
 
 
-def test_every_unsupported_field_has_a_case_above() -> None:
-    assert dict(fields.NOT_SUPPORTED_YET) == {field: off for field, off, _ in UNSUPPORTED}
-
-
-def test_retention_by_a_topic_is_refused_rather_than_ignored() -> None:
-    fields.refuse_topic_retention(None)
-    with pytest.raises(Unimplemented, match="message_retention_duration: '7d'"):
-        fields.refuse_topic_retention("7d")
-
-
-def test_an_update_changes_only_the_named_fields() -> None:
-    # "only the named fields change"
-    assert update({}) == {}
-    assert update({"labels": None}) == {"labels": {}}
-    assert update({"ack_deadline_seconds": 0, "message_retention_duration": "10m"}) == {
-        "ack_deadline_seconds": 10,
-        "message_retention_duration": timedelta(minutes=10),
-    }
-    assert fields.check_topic_update({"labels": {"a": "b"}}) == {"labels": {"a": "b"}}
-
-
-def test_an_update_may_clear_what_was_never_set() -> None:
-    # "None clears an optional one"
-    assert update({"expiration_policy": None}) == {}
-    cleared = {"dead_letter_policy": None, "retry_policy": None}
-    assert update(cleared) == cleared
-    assert fields.check_topic_update({"message_retention_duration": None}) == {}
-
-
-@pytest.mark.parametrize(
-    "field", ["name", "topic", "filter", "enable_message_ordering", "create_time", "uid"]
-)
-def test_an_update_of_an_immutable_field_is_refused(field: str) -> None:
-    # "unknown or immutable field refused"
-    with pytest.raises(InvalidArgument, match=f"'{field}' cannot be changed"):
-        update({"labels": {}, field: "x"})
-
-
-@pytest.mark.parametrize("field", ["detached", "ack_deadline", "", "Labels"])
-def test_an_update_of_an_unknown_field_is_refused(field: str) -> None:
-    accepted = (
-        "ack_deadline_seconds, dead_letter_policy, enable_exactly_once_delivery, labels, "
-        "message_retention_duration, retry_policy"
-    )
-    with pytest.raises(InvalidArgument, match=f"'{field}' is not a field; .*: {accepted}"):
-        update({field: "x"})
-    with pytest.raises(InvalidArgument, match=f"'{field}' is not a field; .*: labels"):
-        fields.check_topic_update({field: "x"})
-
-
-@pytest.mark.parametrize("field", ["name", "create_time", "uid"])
-def test_an_immutable_field_of_a_topic_is_refused(field: str) -> None:
-    with pytest.raises(InvalidArgument, match=f"'{field}' cannot be changed"):
-        fields.check_topic_update({field: "x"})
-
-
-def test_an_update_checks_its_values() -> None:
-    # "A request is validated whole before anything is written."
-    with pytest.raises(InvalidArgument, match="ack_deadline_seconds"):
-        update({"labels": {"a": "b"}, "ack_deadline_seconds": 5})
-    with pytest.raises(InvalidArgument, match="labels"):
-        fields.check_topic_update({"labels": {"": "b"}})
-    with pytest.raises(Unimplemented, match="retain_acked_messages"):
-        update({"labels": {}, "retain_acked_messages": True})
+@pytest.mark.parametrize("value", ["9m59s", 0, "31d1s", timedelta(days=32), -1, True, "a month"])
+def test_any_other_retention_of_a_topic_is_refused(value: Any) -> None:
+    with pytest.raises(InvalidArgument, match="message_retention_duration: "):
+        fields.check_topic_retention(value)
 
 
 # Policies
@@ -258,3 +196,48 @@ def test_a_switch_is_on_or_off(value: Any) -> None:
         InvalidArgument, match=r"enable_message_ordering: .* neither True nor False"
     ):
         fields.check_switch(value, "enable_message_ordering")
+
+
+# Expiration
+
+
+@pytest.mark.parametrize("ttl", ["1d", "31d", timedelta(days=1), 86_401, "400d"])
+def test_an_idle_subscription_is_kept_for_at_least_a_day(ttl: Any) -> None:
+    # "`expiration_policy` (ttl) | 31 d | ≥ 1 d"
+    policy = ExpirationPolicy(ttl)
+    assert fields.check_expiration_policy(policy, timedelta(hours=1)) is policy
+
+
+@pytest.mark.parametrize("ttl", ["23h59m59s", 0, -1, timedelta(hours=1)])
+def test_a_shorter_ttl_is_refused(ttl: Any) -> None:
+    with pytest.raises(InvalidArgument, match=r"expiration_policy\.ttl: .* 1d or more, or None"):
+        fields.check_expiration_policy(ExpirationPolicy(ttl), timedelta(minutes=10))
+
+
+def test_a_ttl_is_longer_than_the_retention_of_messages() -> None:
+    # "and > `message_retention_duration`"
+    policy = ExpirationPolicy("2d")
+    assert fields.check_expiration_policy(policy, timedelta(days=2, seconds=-1)) is policy
+    with pytest.raises(InvalidArgument, match=r"expiration_policy\.ttl: 2d is not longer .* 2d"):
+        fields.check_expiration_policy(policy, timedelta(days=2))
+
+
+def test_no_policy_is_the_default_and_no_ttl_is_never() -> None:
+    # "31 d … "never" possible"
+    retention = timedelta(days=7)
+    default = fields.check_expiration_policy(None, retention)
+    assert default == ExpirationPolicy() == ExpirationPolicy("31d")
+    never = ExpirationPolicy(ttl=None)
+    assert fields.check_expiration_policy(never, retention) is never
+    assert never.ttl is None
+
+
+@pytest.mark.parametrize("policy", ["31d", timedelta(days=31), 7, {"ttl": "31d"}])
+def test_an_expiration_policy_is_an_expiration_policy(policy: Any) -> None:
+    with pytest.raises(InvalidArgument, match=r"is not an ExpirationPolicy; .* means never"):
+        fields.check_expiration_policy(policy, timedelta(days=7))
+
+
+def test_a_ttl_is_a_duration() -> None:
+    with pytest.raises(InvalidArgument, match=r"expiration_policy\.ttl: 'soon' is not a duration"):
+        ExpirationPolicy("soon")

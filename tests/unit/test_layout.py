@@ -16,7 +16,8 @@ UID = "0123456789abcdef" * 2
 
 
 def tables(layout: Layout) -> list[str]:
-    return [layout.topics, layout.subscriptions, layout.messages(UID), layout.ack_state(UID)]
+    registry = [layout.topics, layout.subscriptions, layout.snapshots]
+    return [*registry, layout.messages(UID), layout.ack_state(UID)]
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,7 @@ def test_directories_and_urls_are_roots(root: str, base: str) -> None:
     assert tables(layout) == [
         f"delta.`{base}/topics`",
         f"delta.`{base}/subscriptions`",
+        f"delta.`{base}/snapshots`",
         f"delta.`{base}/messages/{UID}`",
         f"delta.`{base}/ack_state/{UID}`",
     ]
@@ -60,6 +62,7 @@ def test_a_name_is_a_schema_of_the_catalog(root: str, schema: str) -> None:
     assert tables(layout) == [
         f"{schema}.`topics`",
         f"{schema}.`subscriptions`",
+        f"{schema}.`snapshots`",
         f"{schema}.`messages_{UID}`",
         f"{schema}.`ack_state_{UID}`",
     ]

@@ -1,4 +1,4 @@
-"""Names of topics, subscriptions and projects (spec section 1)."""
+"""Names of topics, subscriptions, snapshots and projects (spec section 1)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.names import ResourceName, check_project, subscription_name, topic_name
+from pubsub_delta.names import (
+    ResourceName,
+    check_project,
+    snapshot_name,
+    subscription_name,
+    topic_name,
+)
 
 Reader = Callable[[str, str], ResourceName]
 READERS: list[tuple[Reader, str, str]] = [
     (topic_name, "topics", "topic"),
     (subscription_name, "subscriptions", "subscription"),
+    (snapshot_name, "snapshots", "snapshot"),
 ]
 readers = pytest.mark.parametrize(("read", "collection", "kind"), READERS)
 
@@ -95,7 +102,7 @@ def test_a_full_name_works_wherever_an_id_does(read: Reader, collection: str, ki
     "name",
     [
         "projects/p/flights",
-        "projects/p/snapshots/flights",
+        "projects/p/schemas/flights",
         "/projects/p/{collection}/flights",
         "projects/p/{collection}/flights/",
         "projects/p/{collection}/a/flights",
@@ -113,11 +120,17 @@ def test_what_only_resembles_a_full_name_is_refused(
         read(name.format(collection=collection), "p")
 
 
-def test_a_topic_is_not_named_by_a_subscription() -> None:
-    with pytest.raises(InvalidArgument, match="not a full name"):
-        topic_name("projects/p/subscriptions/flights", "p")
-    with pytest.raises(InvalidArgument, match="not a full name"):
-        subscription_name("projects/p/topics/flights", "p")
+@readers
+@pytest.mark.parametrize("other", [collection for _, collection, _ in READERS])
+def test_one_kind_of_resource_is_not_named_as_another(
+    read: Reader, collection: str, kind: str, other: str
+) -> None:
+    name = f"projects/p/{other}/flights"
+    if other == collection:
+        assert str(read(name, "p")) == name
+        return
+    with pytest.raises(InvalidArgument, match=f"{kind}: .* not a full name"):
+        read(name, "p")
 
 
 @readers

@@ -1,17 +1,26 @@
-"""The values that users hold: Ids, Page, AckResult, ReceivedMessage."""
+"""The values that users hold: Ids, Page, AckResult, ReceivedMessage, ExpirationPolicy, Snapshot."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import FrozenInstanceError
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pubsub_delta.resources import AckResult, Ids, Message, Page, ReceivedMessage
-from tests.unit.builders import START
+from pubsub_delta.resources import (
+    AckResult,
+    ExpirationPolicy,
+    Ids,
+    Message,
+    Page,
+    ReceivedMessage,
+    Snapshot,
+)
+from tests.unit.builders import START, at
 
 texts = st.lists(st.text(max_size=3), max_size=6)
 
@@ -106,8 +115,28 @@ def test_a_received_message_gives_back_the_message_as_published() -> None:
     assert received.message == published
 
 
+@pytest.mark.parametrize("written", ["31d", timedelta(days=31), 31 * 86_400, "30d24h"])
+def test_a_ttl_is_kept_as_a_timedelta_however_it_was_written(written: Any) -> None:
+    # "durations | accepted as `datetime.timedelta`, seconds, "600s", "7d", "1d12h""
+    policy = ExpirationPolicy(written)
+    assert (policy, policy.ttl) == (ExpirationPolicy(), timedelta(days=31))
+    assert hash(policy) == hash(ExpirationPolicy())
+
+
+def test_no_ttl_means_never() -> None:
+    # ""never" possible"
+    assert ExpirationPolicy(None).ttl is None
+    assert ExpirationPolicy(None) != ExpirationPolicy()
+
+
 @pytest.mark.parametrize(
-    ("value", "field"), [(Message(b"x"), "data"), (AckResult(*[Ids.of([])] * 3), "success")]
+    ("value", "field"),
+    [
+        (Message(b"x"), "data"),
+        (AckResult(*[Ids.of([])] * 3), "success"),
+        (ExpirationPolicy(), "ttl"),
+        (Snapshot("n", "t", at(1), {}, START, "u"), "expire_time"),
+    ],
 )
 def test_values_cannot_be_changed(value: Any, field: str) -> None:
     with pytest.raises(FrozenInstanceError):

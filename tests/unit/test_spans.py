@@ -15,6 +15,7 @@ from pubsub_delta.policy.spans import (
     MAX_FAILED_SPANS,
     MAX_LEASED_SPANS,
     MAX_NEW_SPANS,
+    MAX_RETAINED_SPANS,
     MAX_WAITING_SPANS,
     holding,
 )
@@ -199,6 +200,41 @@ def test_kept_acks_go_with_their_lease() -> None:
     assert holding(EMPTY, [acked]).spans == ()
     state = holding(EMPTY, [acked, leased_span([1], 7, 10)])
     assert (state.count(), state.count(State.ACKED)) == (1, 1)
+
+
+def retained_span(positions: list[int], first: float, last: float | None = None) -> Span:
+    return replace(available_span(positions, first, last), state=State.RETAINED)
+
+
+def test_retained_messages_are_kept_apart_by_time_but_in_few_spans() -> None:
+    state = holding(EMPTY, (retained_span([n], n) for n in range(1000)))
+    assert len(state.spans) == MAX_RETAINED_SPANS == 32
+    assert list(state.positions(State.RETAINED)) == list(range(1000))
+    assert [s.publish_time_min for s in state.spans] == sorted(
+        s.publish_time_min for s in state.spans
+    )
+    assert holding(state, state.spans) == state
+
+
+@pytest.mark.parametrize("live", [State.AVAILABLE, State.LEASED, State.BACKING_OFF])
+def test_what_is_unacknowledged_is_not_retained_as_well(live: State) -> None:
+    unacked = replace(leased_span([1, 2], 7, 10), state=live)
+    state = holding(EMPTY, [retained_span([0, 1], 0, 5), unacked])
+    assert list(state.positions(State.RETAINED)) == [0]
+    assert list(state.positions(live)) == [1, 2]
+
+
+def test_what_is_acknowledged_under_a_live_lease_may_be_retained_as_well() -> None:
+    acked = replace(leased_span([1], 7, 10), state=State.ACKED, until=None)
+    state = holding(EMPTY, [retained_span([1], 0), acked, leased_span([0], 7, 10)])
+    assert list(state.positions(State.RETAINED)) == [1]
+    assert (state.count(), state.count(State.RETAINED)) == (1, 1)
+
+
+def test_a_retained_span_has_no_past() -> None:
+    # "resets delivery attempts to 0 and backoff to none"
+    span = replace(leased_span([1, 2], 7, 10, published=3), failures=4, delivery_attempt=5)
+    assert span.retained() == retained_span([1, 2], 3)
 
 
 def test_many_leases_are_all_kept() -> None:

@@ -1,0 +1,123 @@
+"""Look after a store: the job for a scheduler.
+
+    spark-submit --properties-file conf/spark-defaults.conf jobs/maintain.py \
+        --root /data/pubsub --duties dead-letters,expiration,retention
+
+It is safe to run late, twice, and beside publishers, consumers and itself. What fails is told and
+stops nothing else; the exit code is then 1, and running it again is right.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+
+import click
+import terminal
+
+from pubsub_delta import MaintenanceReport, PubSub, local_session
+
+DUTIES = ("dead-letters", "expiration", "retention", "optimize", "vacuum")
+FAILED = 1
+
+
+def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
+    """Read a list of duties, separated by commas."""
+    duties = [duty.strip() for duty in text.split(",") if duty.strip()]
+    unknown = [duty for duty in duties if duty not in DUTIES]
+    if unknown or not duties:
+        raise click.BadParameter(
+            f"{', '.join(unknown) or repr(text)} is no duty; there are {', '.join(DUTIES)}"
+        )
+    return duties
+
+
+@click.command()
+@terminal.store_options
+@click.option(
+    "--duties",
+    default="dead-letters,expiration,retention",
+    show_default=True,
+    callback=read_duties,
+    help="What to do, separated by commas; also optimize and vacuum.",
+)
+@click.option("--exact", is_flag=True, help="Delete to the message, not only whole days.")
+@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+def maintain(
+    root: str, project: str, summary: Path | None, duties: list[str], exact: bool, dry_run: bool
+) -> None:
+    """Forward dead letters, delete what is expired or nobody can get, tidy and VACUUM."""
+
+    def job() -> int:
+        spark = local_session(app_name="maintain")
+        store = PubSub(spark, root, project=project)
+        switches = {duty.replace("-", "_"): duty in duties for duty in DUTIES}
+        report = store.maintain(**switches, exact=exact, dry_run=dry_run)
+        tell(report, duties)
+        if summary is not None:
+            summary.parent.mkdir(parents=True, exist_ok=True)
+            summary.write_text(json.dumps(asdict(report), indent=2, default=str))
+        return FAILED if report.problems else 0
+
+    terminal.run(job)
+
+
+def tell(report: MaintenanceReport, duties: Iterable[str]) -> None:
+    """Print a line for each thing that was done, or would be, and one for all."""
+    would = "would be " if report.dry_run else ""
+
+    def line(duty: str, resource: str, result: str) -> None:
+        terminal.console.print(f"{duty}: {resource}: {result}", markup=False, soft_wrap=True)
+
+    for resource, count in report.dead_letters.items():
+        line("dead-letters", resource, f"{counted(count, 'message')} {would}forwarded")
+    for resource in report.expired:
+        line("expiration", resource, f"{would}deleted")
+    for resource, count in report.discarded.items():
+        deleted = f"{counted(count, 'message')} {would}deleted"
+        line("retention", resource, f"{deleted}; {kept(report.kept_from.get(resource))}")
+    for resource, count in report.optimized.items():
+        if count:
+            line("optimize", resource, f"{counted(count, 'small file')} replaced")
+    for resource in report.vacuumed:
+        line("vacuum", resource, "unneeded files removed")
+    for resource, why in report.problems.items():
+        line("not done", resource, why)
+    told = ", ".join(totals(report, would)) or "nothing to do"
+    terminal.console.print(f"[bold]maintain[/] ({', '.join(duties)}): {told}", soft_wrap=True)
+
+
+def kept(time: datetime | None) -> str:
+    """Say what is kept of a topic."""
+    return "nobody needs any" if time is None else f"needed from {time:%Y-%m-%d %H:%M} UTC on"
+
+
+def totals(report: MaintenanceReport, would: str) -> Iterator[str]:
+    """Tell how much was done, without what was nothing."""
+    for count, what, done in (
+        (sum(report.dead_letters.values()), "message", "forwarded"),
+        (len(report.expired), "subscription or snapshot", "deleted"),
+        (sum(report.discarded.values()), "message", "deleted"),
+        (sum(report.optimized.values()), "small file", "replaced"),
+        (len(report.vacuumed), "topic", "vacuumed"),
+    ):
+        if count:
+            yield f"{counted(count, what)} {would}{done}"
+    if report.problems:
+        yield f"{counted(len(report.problems), 'thing')} not done"
+
+
+def counted(count: int, what: str) -> str:
+    """Write a number of things.
+
+    >>> counted(1, "message"), counted(2000, "small file")
+    ('1 message', '2,000 small files')
+    """
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+if __name__ == "__main__":
+    maintain()

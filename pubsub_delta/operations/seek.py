@@ -1,0 +1,77 @@
+"""Seek: change what is acknowledged in bulk, to a time or to a snapshot."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+
+from pubsub_delta.clock import as_utc
+from pubsub_delta.errors import InvalidArgument, NotFound
+from pubsub_delta.names import ResourceName
+from pubsub_delta.policy import replay
+from pubsub_delta.policy.ack_state import AckState, Captured, Seek, State
+from pubsub_delta.tables import dead_letters
+from pubsub_delta.tables.store import Source, Tables
+
+
+def seek(
+    tables: Tables,
+    name: ResourceName,
+    now: datetime,
+    time: datetime | None,
+    snapshot: ResourceName | None,
+) -> None:
+    """Acknowledge and un-acknowledge messages in bulk: one small commit, whatever the backlog.
+
+    Exactly one target. The next look at the subscription carries it out.
+    """
+    if (time is None) == (snapshot is None):
+        given = "neither of them" if time is None else "both"
+        raise InvalidArgument(f"seek: a time or a snapshot is accepted, not {given}")
+    if time is not None and not isinstance(time, datetime):
+        raise InvalidArgument(f"time: {time!r} is not a time; an aware datetime is accepted")
+    target = None if time is None else as_utc(time, "time")
+    source = tables.source(name)
+    captured = None if snapshot is None else _captured(tables, source, snapshot, now)
+    note = partial(_note, source, target, captured, now)
+    if not tables.ack_states.change(source.uid, partial(note, False)):
+        dead_letters.forward(tables, source, now)
+        tables.ack_states.change(source.uid, partial(note, True))
+
+
+def _note(
+    source: Source,
+    time: datetime | None,
+    captured: Captured | None,
+    now: datetime,
+    settled: bool,
+    state: AckState,
+) -> tuple[AckState, bool]:
+    """Note a seek down, unless messages are on their way to a dead-letter topic: they go first."""
+    if state.in_state(State.FORWARDING) and not settled:
+        return state, False
+    asked = Seek(
+        at=now,
+        at_version=source.messages.version(),
+        time=time,
+        covered_from=None if time is None else source.covered_from(now),
+        captured=captured,
+    )
+    if len(state.seeks) >= replay.MAX_NOTED_SEEKS:
+        state = source.catch_up(state, now)
+    noted = replay.note_seek(state, asked, source.terms)
+    return replay.used(state, noted, source.subscription, now), True
+
+
+def _captured(tables: Tables, source: Source, name: ResourceName, now: datetime) -> Captured:
+    found = tables.registry.captured(str(name), now)
+    if found is None:
+        raise NotFound(f"snapshot {name} does not exist, or has expired")
+    snapshot, topic_uid, captured = found
+    if topic_uid != source.topic_uid:
+        raise InvalidArgument(
+            f"snapshot {name} is of topic {snapshot.topic}, and subscription "
+            f"{source.subscription.name} of another; snapshots of its own topic are accepted"
+        )
+    replay.check_lifetime(snapshot.name, snapshot.expire_time, now)
+    return captured

@@ -1,0 +1,229 @@
+"""Seek, snapshots, and the step that every look at a subscription begins with.
+
+A seek is only noted down when it is asked for, which is one small commit whatever the backlog.
+The next look at the topic carries it out, at the version that the topic had then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.policy import delivery, retention
+from pubsub_delta.policy.ack_state import Absorbed, AckState, Captured, Seek, Span, State, union
+from pubsub_delta.policy.delivery import Terms
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.spans import holding
+from pubsub_delta.resources import Subscription
+
+MAX_NOTED_SEEKS = 8
+"""Beyond it they are carried out before another is noted down."""
+SNAPSHOT_LIFETIME = timedelta(days=7)
+SHORTEST_SNAPSHOT = timedelta(hours=1)
+ACTIVITY_GRANULARITY = 1000
+"""A pull that finds nothing writes nothing, unless the last noted activity is older than the ttl
+divided by this: so much too early a subscription may expire."""
+
+
+class Log(Protocol):
+    """What a subscription asks of its topic. Every question costs a look at it."""
+
+    def added(
+        self,
+        after_version: int,
+        up_to: int | None,
+        earliest: datetime | None = None,
+        before: datetime | None = None,
+    ) -> tuple[list[Absorbed], int | None]:
+        """Return the messages that pass the filter of commits after one version, up to another.
+
+        Only those published in [earliest, before). Also the version of the last of the commits;
+        None where there are none.
+        """
+
+    def earlier(self, spans: Sequence[Span], time: datetime) -> tuple[Positions, datetime | None]:
+        """Return the messages of spans published before a time, and the first later time."""
+
+    def passing(self, spans: Sequence[Span]) -> Positions:
+        """Return the messages of spans that pass the filter."""
+
+    def covered_from(self, now: datetime) -> datetime | None:
+        """Return from when on the topic itself retains all messages, or None."""
+
+
+def catch_up(state: AckState, terms: Terms, log: Log, now: datetime) -> AckState:
+    """Bring an ack state up to date, which writes nothing.
+
+    Seeks that were asked for are carried out, new messages come in, leases that are over end, and
+    what is too old goes.
+    """
+    for seek in state.seeks:
+        state = _carry_out(state, seek, terms, log)
+    retain = terms.subscription.retain_acked_messages
+    state = _absorb(replace(state, seeks=()), log, None, retain=retain)
+    state = delivery.settle(state, terms, now)
+    return retention.discard(
+        state, terms.subscription, now, lambda: log.covered_from(now), log.earlier
+    )
+
+
+def lowest_version(state: AckState) -> int:
+    """Return the lowest version after which ``catch_up`` will ask what was added."""
+    versions = [state.after_version]
+    for seek in state.seeks:
+        if seek.covered_from is not None:
+            versions.append(-1)
+        if seek.captured is not None:
+            versions.append(seek.captured.after_version)
+    return min(versions)
+
+
+def note_seek(state: AckState, seek: Seek, terms: Terms) -> AckState:
+    """Note a seek down. It voids all leases, and resets attempts and backoffs.
+
+    Ack ids of deliveries before it change nothing any more. What is being forwarded goes its way.
+    Leases that were over by then have failed, which may have brought others back.
+    """
+    state = delivery.settle(state, terms, seek.at)
+    spans = []
+    for span in state.spans:
+        if span.state in (State.RETAINED, State.FORWARDING):
+            spans.append(span)
+        elif span.state is not State.ACKED:
+            spans.append(replace(span.released(), failures=0, delivery_attempt=1))
+    noted = replace(state, first_lease_id=state.next_lease_id, seeks=(*state.seeks, seek))
+    return holding(noted, spans)
+
+
+def capture(state: AckState, filter_: str) -> Captured:
+    """Return what a snapshot of a state that is caught up holds: a pending purge included."""
+    spans = (replace(s.released(), failures=0, delivery_attempt=1) for s in state.unacked())
+    tidy = holding(AckState(state.after_version), spans)
+    return Captured(tidy.spans, state.after_version, state.floor, filter_)
+
+
+def snapshot_expiry(name: str, now: datetime, oldest: datetime | None) -> datetime:
+    """Return when a snapshot expires that is taken now: in 7 days less its oldest message's age.
+
+    FailedPrecondition where that is in less than an hour.
+    """
+    age = max(timedelta(0), now - oldest) if oldest is not None else timedelta(0)
+    expire_time = now + SNAPSHOT_LIFETIME - age
+    check_lifetime(name, expire_time, now)
+    return expire_time
+
+
+def check_lifetime(name: str, expire_time: datetime, now: datetime) -> None:
+    """Refuse a snapshot with less than an hour to live, for creating it and for seeking to it."""
+    if expire_time - now < SHORTEST_SNAPSHOT:
+        minutes = (expire_time - now).total_seconds() / 60
+        raise FailedPrecondition(
+            f"snapshot {name} would expire in {max(0.0, minutes):.0f} minutes, where at least an "
+            "hour is needed; it lives for 7 days less the age of its oldest unacknowledged message"
+        )
+
+
+def used(before: AckState, after: AckState, subscription: Subscription, now: datetime) -> AckState:
+    """Note down with a change that the subscription is in use.
+
+    Where nothing else changes, only if that was last noted a while ago: it would be a commit.
+    """
+    ttl = subscription.expiration_policy.ttl
+    last = before.active_time or subscription.create_time
+    if after == before:
+        if ttl is None:
+            return before
+        assert isinstance(ttl, timedelta)
+        if now - last < ttl / ACTIVITY_GRANULARITY:
+            return before
+    return replace(after, active_time=max(now, last))
+
+
+def _absorb(state: AckState, log: Log, up_to: int | None, *, retain: bool) -> AckState:
+    """Take in what was committed after the tail; below its floor it is acknowledged already.
+
+    ``retain``: whether such messages are retained.
+    """
+    new, version = log.added(state.after_version, up_to, earliest=state.floor)
+    if version is None:
+        return state
+    purged: list[Absorbed] = []
+    if state.floor is not None and retain:
+        purged, _ = log.added(state.after_version, version, before=state.floor)
+    state = delivery.absorb(state, new, version)
+    return _retaining(state, purged)
+
+
+def _retaining(state: AckState, purged: Sequence[Absorbed]) -> AckState:
+    if not purged:
+        return state
+    below = max([state.absorbed_below, *(part.positions.max + 1 for part in purged)])
+    spans = [
+        Span(State.RETAINED, part.positions, part.publish_time_min, part.publish_time_max)
+        for part in purged
+    ]
+    return holding(replace(state, absorbed_below=below), [*state.spans, *spans])
+
+
+def _carry_out(state: AckState, seek: Seek, terms: Terms, log: Log) -> AckState:
+    if seek.captured is not None:
+        return _to_snapshot(state, seek, seek.captured, terms, log)
+    assert seek.time is not None
+    return _to_time(state, seek, seek.time, terms, log)
+
+
+def _to_time(state: AckState, seek: Seek, time: datetime, terms: Terms, log: Log) -> AckState:
+    """Acknowledge what was published before a time, and un-acknowledge what was later.
+
+    Pub/Sub: it restores what is retained. That is what was unacknowledged; what was acknowledged
+    while such messages were retained, and is not older than the subscription's retention; and
+    everything that the topic's own retention covers.
+    """
+    retain = terms.subscription.retain_acked_messages
+    state = _absorb(state, log, seek.at_version, retain=retain)
+    state = replace(state, after_version=seek.at_version)
+    limit = max(time, seek.at - terms.subscription.message_retention_duration)
+    going = state.in_state(State.FORWARDING)
+    unacked = [span for span in state.unacked() if span not in going]
+    past, kept = retention.divide(unacked, time, log.earlier)
+    retained, back = retention.divide(state.in_state(State.RETAINED), limit, log.earlier)
+    if retain:
+        retained += [span.retained() for span in past]
+    state = holding(
+        replace(state, floor=time if time > seek.at else None),
+        [*going, *kept, *(span.released() for span in back), *retained],
+    )
+    if seek.covered_from is None:
+        return state
+    covered, _ = log.added(-1, seek.at_version, earliest=max(time, seek.covered_from))
+    known = union(state.unacked())
+    found = [replace(part, positions=part.positions - known) for part in covered]
+    return delivery.absorb(state, found, seek.at_version)
+
+
+def _to_snapshot(
+    state: AckState, seek: Seek, captured: Captured, terms: Terms, log: Log
+) -> AckState:
+    """Make unacknowledged what a snapshot holds and the filter lets pass, and nothing else."""
+    retain = terms.subscription.retain_acked_messages
+    if retain:  # what the seek acknowledges must be known
+        state = _absorb(state, log, seek.at_version, retain=retain)
+    going = state.in_state(State.FORWARDING)
+    spans = list(captured.spans)
+    if spans and captured.filter != terms.subscription.filter:
+        wanted = log.passing(spans)
+        spans = [span.only(wanted) for span in spans]
+    retained = state.in_state(State.RETAINED)
+    if retain:
+        retained += [span.retained() for span in state.unacked() if span not in going]
+    below = max([state.absorbed_below, *(span.positions.max + 1 for span in spans if span)])
+    leaving = union(going)
+    state = replace(
+        state, after_version=captured.after_version, floor=captured.floor, absorbed_below=below
+    )
+    state = holding(state, [*going, *(span.without(leaving) for span in spans), *retained])
+    # What a captured purge acknowledged was not acknowledged here: it is not retained.
+    return _absorb(state, log, seek.at_version, retain=False)

@@ -1,0 +1,113 @@
+"""Topics, subscriptions and snapshots as rows of the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields as dataclass_fields
+from datetime import timedelta
+from typing import Any
+
+from pubsub_delta.resources import (
+    DeadLetterPolicy,
+    ExpirationPolicy,
+    RetryPolicy,
+    Snapshot,
+    Subscription,
+    Topic,
+)
+from pubsub_delta.tables.state_rows import utc
+
+Row = Mapping[str, Any]
+
+_SECOND = timedelta(seconds=1)
+_MICROSECOND = timedelta(microseconds=1)
+_NOT_STORED = ("topic_message_retention_duration",)
+"""Fields of a subscription that follow from its topic."""
+
+
+def columns_of(resource: Topic | Subscription | Snapshot) -> dict[str, Any]:
+    """Return all fields of a resource as the columns that hold them."""
+    names = (each.name for each in dataclass_fields(resource) if each.name not in _NOT_STORED)
+    return columns_of_fields({name: getattr(resource, name) for name in names})
+
+
+def columns_of_fields(fields: Row) -> dict[str, Any]:
+    """Return some fields of a resource as the columns that hold them."""
+    row: dict[str, Any] = {}
+    for name, value in fields.items():
+        if name == "message_retention_duration":
+            row["message_retention_seconds"] = _in(_SECOND, value)
+        elif name == "expiration_policy":
+            row["expiration_ttl_seconds"] = _in(_SECOND, value.ttl)
+        elif name == "dead_letter_policy":
+            row["dead_letter_topic"] = value and value.dead_letter_topic
+            row["max_delivery_attempts"] = value and value.max_delivery_attempts
+        elif name == "retry_policy":
+            for bound in ("minimum_backoff", "maximum_backoff"):
+                row[f"{bound}_micros"] = value and _in(_MICROSECOND, getattr(value, bound))
+        else:
+            row[name] = value
+    return row
+
+
+def topic_of(row: Row) -> Topic:
+    """Read a topic."""
+    return Topic(
+        name=row["name"],
+        message_retention_duration=_duration(row["message_retention_seconds"], _SECOND),
+        retained_from=utc(row["retained_from"]),
+        labels=dict(row["labels"]),
+        create_time=utc(row["create_time"]),
+        uid=row["uid"],
+    )
+
+
+def subscription_of(row: Row) -> Subscription:
+    """Read a subscription as it is stored; its topic may be deleted meanwhile."""
+    dead_letters, retry = None, None
+    if row["dead_letter_topic"] is not None:
+        dead_letters = DeadLetterPolicy(row["dead_letter_topic"], row["max_delivery_attempts"])
+    if row["minimum_backoff_micros"] is not None:
+        retry = RetryPolicy(
+            row["minimum_backoff_micros"] * _MICROSECOND,
+            row["maximum_backoff_micros"] * _MICROSECOND,
+        )
+    return Subscription(
+        name=row["name"],
+        topic=row["topic"],
+        ack_deadline_seconds=row["ack_deadline_seconds"],
+        message_retention_duration=row["message_retention_seconds"] * _SECOND,
+        retain_acked_messages=row["retain_acked_messages"],
+        expiration_policy=ExpirationPolicy(_duration(row["expiration_ttl_seconds"], _SECOND)),
+        filter=row["filter"],
+        enable_message_ordering=row["enable_message_ordering"],
+        enable_exactly_once_delivery=row["enable_exactly_once_delivery"],
+        dead_letter_policy=dead_letters,
+        retry_policy=retry,
+        labels=dict(row["labels"]),
+        detached=row["detached"],
+        topic_message_retention_duration=None,
+        create_time=utc(row["create_time"]),
+        update_time=utc(row["update_time"]),
+        uid=row["uid"],
+    )
+
+
+def snapshot_of(row: Row) -> Snapshot:
+    """Read a snapshot as it is stored; its topic may be deleted meanwhile."""
+    return Snapshot(
+        name=row["name"],
+        topic=row["topic"],
+        expire_time=utc(row["expire_time"]),
+        labels=dict(row["labels"]),
+        create_time=utc(row["create_time"]),
+        uid=row["uid"],
+    )
+
+
+def _in(unit: timedelta, duration: timedelta | None) -> int | None:
+    return None if duration is None else duration // unit
+
+
+def _duration(count: int | None, unit: timedelta) -> timedelta | None:
+    return None if count is None else count * unit
