@@ -5,7 +5,7 @@ BIN := .venv/bin
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit check format bench lock java clean
+.PHONY: help demo test trial unit check format bench lock java clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -13,8 +13,11 @@ help: ## list the targets
 demo: .venv/ready java ## publish a year of real flights and drain it twice (3 to 4 minutes)
 	@$(BIN)/python jobs/demo.py
 
-test: .venv/ready java ## run all tests (needs Java; 10 to 20 minutes)
+test: .venv/ready java ## run the tests (needs Java; 10 to 15 minutes)
 	$(BIN)/pytest
+
+trial: .venv/ready java ## run the long trials: killed processes, notebooks, random sequences
+	SEEDS=3 $(BIN)/pytest -m trial tests
 
 unit: .venv/ready ## run the tests that need no Java (seconds)
 	$(BIN)/pytest tests/unit pubsub_delta
@@ -29,8 +32,8 @@ format: .venv/ready ## lay the code out anew
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: .venv/ready java ## measure against the floor: drain, partial acks, filters, spans (20 minutes)
-	@for name in drain delivery filters spans; do \
+bench: .venv/ready java ## measure against the floor: drain, partial acks, filters, spans, replay (30 minutes)
+	@for name in drain delivery filters spans replay; do \
 		echo; echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 lock: .venv/ready ## write the exact versions of the whole tree into constraints.txt

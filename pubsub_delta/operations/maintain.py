@@ -114,18 +114,26 @@ def _forward(tables: Tables, source: Source, now: datetime) -> dead_letters.Forw
 
 def _expire(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
     """Delete the subscriptions that nobody used for longer than their ttl, and old snapshots."""
-    for subscription, _ in tables.registry.sources():
+    for subscription, topic_uid in tables.registry.sources():
         with _telling(report, subscription.name):
-            active_time = tables.ack_states.read(subscription.uid).active_time
-            if retention.is_idle(subscription, active_time, now):
-                if not report.dry_run:
-                    tables.registry.remove_subscription(subscription.uid)
-                report.expired.append(subscription.name)
+            if not _is_idle(tables, subscription, now):
+                continue
+            if not report.dry_run:
+                tables.registry.remove_subscription(subscription.uid)
+                if not _is_idle(tables, subscription, now):  # somebody used it at that moment
+                    tables.registry.add_subscription(subscription, topic_uid)
+                    continue
+            report.expired.append(subscription.name)
     for snapshot in tables.registry.expired_snapshots(now):
         with _telling(report, snapshot.name):
             if not report.dry_run:
                 tables.registry.remove_snapshot(snapshot.uid)
             report.expired.append(snapshot.name)
+
+
+def _is_idle(tables: Tables, subscription: Subscription, now: datetime) -> bool:
+    active_time = tables.ack_states.read(subscription.uid).active_time
+    return retention.is_idle(subscription, active_time, now)
 
 
 @dataclass(frozen=True)

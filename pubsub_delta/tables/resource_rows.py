@@ -19,7 +19,6 @@ from pubsub_delta.tables.state_rows import utc
 
 Row = Mapping[str, Any]
 
-_SECOND = timedelta(seconds=1)
 _MICROSECOND = timedelta(microseconds=1)
 _NOT_STORED = ("topic_message_retention_duration",)
 """Fields of a subscription that follow from its topic."""
@@ -36,15 +35,15 @@ def columns_of_fields(fields: Row) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for name, value in fields.items():
         if name == "message_retention_duration":
-            row["message_retention_seconds"] = _in(_SECOND, value)
+            row["message_retention_micros"] = _micros(value)
         elif name == "expiration_policy":
-            row["expiration_ttl_seconds"] = _in(_SECOND, value.ttl)
+            row["expiration_ttl_micros"] = _micros(value.ttl)
         elif name == "dead_letter_policy":
             row["dead_letter_topic"] = value and value.dead_letter_topic
             row["max_delivery_attempts"] = value and value.max_delivery_attempts
         elif name == "retry_policy":
             for bound in ("minimum_backoff", "maximum_backoff"):
-                row[f"{bound}_micros"] = value and _in(_MICROSECOND, getattr(value, bound))
+                row[f"{bound}_micros"] = value and _micros(getattr(value, bound))
         else:
             row[name] = value
     return row
@@ -54,7 +53,7 @@ def topic_of(row: Row) -> Topic:
     """Read a topic."""
     return Topic(
         name=row["name"],
-        message_retention_duration=_duration(row["message_retention_seconds"], _SECOND),
+        message_retention_duration=_duration(row["message_retention_micros"]),
         retained_from=utc(row["retained_from"]),
         labels=dict(row["labels"]),
         create_time=utc(row["create_time"]),
@@ -76,9 +75,9 @@ def subscription_of(row: Row) -> Subscription:
         name=row["name"],
         topic=row["topic"],
         ack_deadline_seconds=row["ack_deadline_seconds"],
-        message_retention_duration=row["message_retention_seconds"] * _SECOND,
+        message_retention_duration=row["message_retention_micros"] * _MICROSECOND,
         retain_acked_messages=row["retain_acked_messages"],
-        expiration_policy=ExpirationPolicy(_duration(row["expiration_ttl_seconds"], _SECOND)),
+        expiration_policy=ExpirationPolicy(_duration(row["expiration_ttl_micros"])),
         filter=row["filter"],
         enable_message_ordering=row["enable_message_ordering"],
         enable_exactly_once_delivery=row["enable_exactly_once_delivery"],
@@ -105,9 +104,9 @@ def snapshot_of(row: Row) -> Snapshot:
     )
 
 
-def _in(unit: timedelta, duration: timedelta | None) -> int | None:
-    return None if duration is None else duration // unit
+def _micros(duration: timedelta | None) -> int | None:
+    return None if duration is None else duration // _MICROSECOND
 
 
-def _duration(count: int | None, unit: timedelta) -> timedelta | None:
-    return None if count is None else count * unit
+def _duration(micros: int | None) -> timedelta | None:
+    return None if micros is None else micros * _MICROSECOND

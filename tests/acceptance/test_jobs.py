@@ -15,7 +15,12 @@ from tests.acceptance.processes import spark_submit
 from tests.conftest import REPOSITORY
 
 
-def test_a_csv_goes_in_and_a_delta_table_comes_out(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_csv_goes_in_and_a_delta_table_comes_out(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     flights = tmp_path / "flights.csv"
     rows = [f"{1 + n % 2},UA,N{n},{n}" for n in range(100)]
     flights.write_text("\n".join(["month,carrier,tailnum,delay", *rows, "2,,,7"]))
@@ -24,14 +29,14 @@ def test_a_csv_goes_in_and_a_delta_table_comes_out(spark: SparkSession, tmp_path
     store.create_topic("flights")
     store.create_subscription("delays", "flights", ack_deadline_seconds=600)
 
-    publish = (
-        *("publish.py", "--root", root, "--topic", "flights", "--input", str(flights)),
+    publish = [
+        *("--root", root, "--topic", "flights", "--input", str(flights)),
         *("--attribute", "carrier", "--ordering-key", "tailnum", "--batch-by", "month"),
         *("--idempotency-id", "flights", "--summary", str(summary)),
-    )
-    done = spark_submit(*publish)
-    assert done.returncode == 0, done.stderr
-    assert "publish: 101 messages in 2 batches" in done.stdout
+    ]
+    code, told, _ = run_here("publish.py", publish, monkeypatch, capfd)
+    assert code == 0
+    assert "publish: 101 messages in 2 batches" in told
     assert json.loads(summary.read_text())["messages"] == 101
     assert store.metrics("projects/local/topics/flights")["message_count"] == 101
     last = store.read_topic("flights").where("ordering_key = ''").collect()

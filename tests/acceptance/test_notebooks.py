@@ -10,6 +10,8 @@ from pyspark.sql import SparkSession
 
 from tests.conftest import REPOSITORY
 
+pytestmark = pytest.mark.trial
+
 NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.py"))
 
 

@@ -6,10 +6,13 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from pubsub_delta import PubSub
 from tests.acceptance.processes import python
+
+pytestmark = pytest.mark.trial
 
 CONSUMER = """
 import sys

@@ -64,6 +64,19 @@ def test_messages_that_nobody_can_get_any_more_are_deleted_by_days(bench: Bench)
     assert bench.store.maintain().discarded == {f"{name} (deleted)": 5}  # nobody is left
 
 
+def test_a_slow_publishers_commit_is_not_deleted_unseen(bench: Bench) -> None:
+    # "a slow publisher commits an old stamp late, and that message would be lost"
+    topic = bench.topic()
+    messages = bench.store._tables.messages(bench.store.get_topic(topic).uid)
+    bench.store.publish(topic, ["early"])
+    seen, later = messages.version(), bench.clock.now() + timedelta(days=2)
+    bench.store.publish(topic, ["late"])
+    assert not messages.discard_before(later, seen, exact=True)
+    assert stored(bench, topic) == ["early", "late"]
+    assert messages.discard_before(later, messages.version(), exact=False)
+    assert stored(bench, topic) == []
+
+
 def test_idle_subscriptions_and_old_snapshots_expire(bench: Bench) -> None:
     topic = bench.topic()
     policy = ExpirationPolicy("1d1s")
@@ -90,6 +103,7 @@ def test_idle_subscriptions_and_old_snapshots_expire(bench: Bench) -> None:
     assert bench.store.get_subscription(forever).name.endswith(forever)
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize("seed", SEEDS)
 def test_retention_never_takes_what_somebody_can_still_get(
     bench: Bench, seed: int, vacuums_at_once: None

@@ -250,7 +250,6 @@ def test_a_captured_purge_gives_a_later_subscription_nothing_from_before_it() ->
     assert seeker.unacked(now=6) == []
 
 
-@pytest.mark.xfail(strict=True, reason="suspected bug: a captured purge retains what was acked")
 def test_a_captured_purge_retains_no_message_twice() -> None:
     reader = reading(coarse=True, **RETAINING)
     reader.seek(9, now=1)
