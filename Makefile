@@ -16,7 +16,7 @@ demo: .venv/ready java ## publish a year of real flights and drain it twice (3 t
 test: .venv/ready java ## run the tests (needs Java; 10 to 15 minutes)
 	$(BIN)/pytest
 
-trial: .venv/ready java ## run the long trials: killed processes, notebooks, random sequences
+trial: .venv/ready java ## run the long trials: killed processes, jobs, notebooks, docs, random sequences
 	SEEDS=3 $(BIN)/pytest -m trial tests
 
 unit: .venv/ready ## run the tests that need no Java (seconds)

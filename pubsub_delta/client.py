@@ -113,14 +113,15 @@ class PubSub(Administration):
         self,
         subscription: str,
         *,
-        time: datetime | None = None,
+        time: datetime | str | None = None,
         snapshot: str | None = None,
     ) -> None:
         """Acknowledge and un-acknowledge messages in bulk: one small commit, at once.
 
         ``time``: what was published before it becomes acknowledged, and what was published at
         that time or later becomes available again, as far as it is retained. A time in the future
-        also acknowledges what is published until then. ``snapshot``: of the same topic; exactly
+        also acknowledges what is published until then. It is an aware datetime, or RFC 3339 text
+        (``"2026-01-01T00:00:00Z"``). ``snapshot``: of the same topic; exactly
         what it holds becomes available, as far as it passes the subscription's filter.
 
         Leases, delivery attempts and backoffs from before the seek are void.
@@ -135,7 +136,7 @@ class PubSub(Administration):
 
     # Looking in
 
-    def read_topic(self, topic: str, *, as_of: int | datetime | None = None) -> DataFrame:
+    def read_topic(self, topic: str, *, as_of: int | datetime | str | None = None) -> DataFrame:
         """Return the stored messages of a topic: message_id and the message's columns.
 
         ``as_of``: as they were stored then. An int is a version of the Delta table. A time is one

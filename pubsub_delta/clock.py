@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta, timezone
 from typing import Protocol
 
@@ -10,6 +11,10 @@ from pubsub_delta.errors import InvalidArgument
 UTC = timezone.utc
 """Every time in the library is aware and in UTC."""
 
+_RFC_3339 = re.compile(
+    r"(?P<date>\d{4}-\d\d-\d\d)[Tt ](?P<time>\d\d:\d\d:\d\d)(\.(?P<fraction>\d{1,9}))?"
+    r"(?P<zone>[Zz]|[+-]\d\d:\d\d)"
+)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -57,6 +62,29 @@ def as_utc(time: datetime, field: str) -> datetime:
             "such as datetime(2026, 1, 1, tzinfo=timezone.utc)"
         )
     return time.astimezone(UTC)
+
+
+def read_time(value: datetime | str, field: str) -> datetime:
+    """Return a time given as an aware datetime or as RFC 3339 text, in UTC; else InvalidArgument.
+
+    >>> read_time("2026-01-01T01:00:00+01:00", "time").isoformat()
+    '2026-01-01T00:00:00+00:00'
+    """
+    if isinstance(value, datetime):
+        return as_utc(value, field)
+    match = _RFC_3339.fullmatch(value) if isinstance(value, str) else None
+    try:
+        if match is not None:
+            fraction = (match["fraction"] or "")[:6].ljust(6, "0")
+            zone = "+00:00" if match["zone"] in "Zz" else match["zone"]
+            text = f"{match['date']}T{match['time']}.{fraction}{zone}"
+            return datetime.fromisoformat(text).astimezone(UTC)
+    except (OverflowError, ValueError):
+        pass
+    raise InvalidArgument(
+        f"{field}: {value!r} is not a time; an aware datetime or RFC 3339 text, "
+        'such as "2026-01-01T00:00:00Z", is accepted'
+    )
 
 
 def to_micros(time: datetime) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pubsub_delta.clock import as_utc
+from pubsub_delta.clock import read_time
 from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.names import ResourceName, snapshot_name, subscription_name, topic_name
 from pubsub_delta.policy import retention
@@ -141,19 +141,19 @@ def backlog(tables: Tables, name: ResourceName, now: datetime) -> DataFrame:
     )
 
 
-def read_topic(tables: Tables, name: ResourceName, as_of: int | datetime | None) -> DataFrame:
+def read_topic(tables: Tables, name: ResourceName, as_of: int | datetime | str | None) -> DataFrame:
     """Return the messages of a topic that are stored now, or were at a version or a time."""
     messages = tables.messages(tables.topic(name).uid)
     if as_of is None:
         return messages.everything()
-    if isinstance(as_of, datetime):
-        time = as_utc(as_of, "as_of")
+    if isinstance(as_of, (datetime, str)):
+        time = read_time(as_of, "as_of")
         stored = messages.as_of(messages.version_at(time))
         return stored.where(F.col("publish_time") <= instant(time))
     newest = messages.version()
     whole = isinstance(as_of, int) and not isinstance(as_of, bool)
     if not whole or not 0 <= as_of <= newest:
         raise InvalidArgument(
-            f"as_of: {as_of!r} is neither an aware datetime nor a version from 0 to {newest}"
+            f"as_of: {as_of!r} is neither a time nor a version from 0 to {newest}"
         )
     return messages.as_of(as_of)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from functools import partial
 
-from pubsub_delta.clock import as_utc
+from pubsub_delta.clock import read_time
 from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import replay
@@ -18,7 +18,7 @@ def seek(
     tables: Tables,
     name: ResourceName,
     now: datetime,
-    time: datetime | None,
+    time: datetime | str | None,
     snapshot: ResourceName | None,
 ) -> None:
     """Acknowledge and un-acknowledge messages in bulk: one small commit, whatever the backlog.
@@ -28,9 +28,7 @@ def seek(
     if (time is None) == (snapshot is None):
         given = "neither of them" if time is None else "both"
         raise InvalidArgument(f"seek: a time or a snapshot is accepted, not {given}")
-    if time is not None and not isinstance(time, datetime):
-        raise InvalidArgument(f"time: {time!r} is not a time; an aware datetime is accepted")
-    target = None if time is None else as_utc(time, "time")
+    target = None if time is None else read_time(time, "time")
     source = tables.source(name)
     captured = None if snapshot is None else _captured(tables, source, snapshot, now)
     note = partial(_note, source, target, captured, now)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from pubsub_delta.clock import as_utc
+from pubsub_delta.clock import read_time
 from pubsub_delta.durations import Duration, format_duration, parse_duration_within
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import topic_name
@@ -255,9 +255,7 @@ def check_snapshot_update(
     latest = snapshot.create_time + MAX_SNAPSHOT_LIFETIME
 
     def check_expire_time(value: Any) -> datetime:
-        if not isinstance(value, datetime):
-            raise InvalidArgument(f"expire_time: {value!r} is not a time; an aware datetime is")
-        time = as_utc(value, "expire_time")
+        time = read_time(value, "expire_time")
         if not now < time <= latest:
             raise InvalidArgument(
                 f"expire_time: {time.isoformat()} is out of range; a time after "

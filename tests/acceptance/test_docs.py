@@ -15,6 +15,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OUTPUT = re.compile(r"^print\(.*\)(?:  |\n)# (.+)$", re.MULTILINE)
 
 
+@pytest.mark.trial
 def test_the_walk_throughs_of_replay_run_as_they_stand(
     spark: SparkSession,
     tmp_path: Path,

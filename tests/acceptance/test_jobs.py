@@ -15,6 +15,7 @@ from tests.acceptance.processes import spark_submit
 from tests.conftest import REPOSITORY
 
 
+@pytest.mark.trial
 def test_a_csv_goes_in_and_a_delta_table_comes_out(
     spark: SparkSession,
     tmp_path: Path,

@@ -37,13 +37,13 @@ def test_a_late_ack_is_expired_and_still_prevents_redelivery(bench: Bench) -> No
     assert again.ack().counts == {"success": 1, "expired": 0, "invalid": 0}
 
 
-@pytest.mark.parametrize("ids", [[], ["nonsense"], ["", "x.1.2.3"]])
-def test_a_call_without_any_well_formed_id_is_refused(bench: Bench, ids: list[str]) -> None:
+def test_a_call_without_any_well_formed_id_is_refused(bench: Bench) -> None:
     _, subscription = bench.pair()
-    with pytest.raises(InvalidArgument, match="ack_ids"):
-        bench.store.acknowledge(subscription, ids)
-    with pytest.raises(InvalidArgument, match="ack_ids"):
-        bench.store.modify_ack_deadline(subscription, ids, 10)
+    for ids in ([], ["nonsense"], ["", "x.1.2.3"]):
+        with pytest.raises(InvalidArgument, match="ack_ids"):
+            bench.store.acknowledge(subscription, ids)
+        with pytest.raises(InvalidArgument, match="ack_ids"):
+            bench.store.modify_ack_deadline(subscription, ids, 10)
 
 
 def test_a_dataframe_of_ack_ids_counts_like_a_list(bench: Bench) -> None:

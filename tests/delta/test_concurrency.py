@@ -96,17 +96,17 @@ def test_deltas_conflicts_are_recognised_as_such(bench: Bench) -> None:
     assert len(landed) < 4
 
 
-@pytest.mark.parametrize("positions", ["X'00'", "X'0000000000000000'"])
-def test_a_damaged_bitmap_is_data_loss_and_not_fewer_messages(bench: Bench, positions: str) -> None:
+def test_a_damaged_bitmap_is_data_loss_and_not_fewer_messages(bench: Bench) -> None:
     topic, subscription = bench.pair()
     bench.store.publish(topic, ["a", "b"])
     bench.store.pull(subscription, 1)
     table = bench.ack_state_table(subscription)
-    bench.spark.sql(
-        f"UPDATE {table} SET spans = transform(spans, s -> struct(s.state, s.failures, "
-        "s.delivery_attempt, s.lease_id, s.until, s.forward_to, s.message_count, "
-        f"s.publish_time_min, s.publish_time_max, {positions} AS positions)), "
-        "revision = revision + 1"
-    )
-    with pytest.raises(DataLoss, match="bitmap"):
-        bench.another().pull(subscription)
+    for positions in ("X'00'", "X'0000000000000000'"):  # cut off, and empty
+        bench.spark.sql(
+            f"UPDATE {table} SET spans = transform(spans, s -> struct(s.state, s.failures, "
+            "s.delivery_attempt, s.lease_id, s.until, s.forward_to, s.message_count, "
+            f"s.publish_time_min, s.publish_time_max, {positions} AS positions)), "
+            "revision = revision + 1"
+        )
+        with pytest.raises(DataLoss, match="bitmap"):
+            bench.another().pull(subscription)

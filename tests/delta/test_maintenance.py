@@ -36,7 +36,7 @@ def stored(bench: Bench, topic: str) -> list[str]:
 def test_messages_that_nobody_can_get_any_more_are_deleted_by_days(bench: Bench) -> None:
     topic, subscription = bench.pair()
     other = bench.subscription(topic)
-    for day in range(4):
+    for day in range(3):
         bench.store.publish(topic, [f"{day} early"])
         bench.clock.advance(DAY / 2)
         bench.store.publish(topic, [f"{day} late"])
@@ -47,21 +47,21 @@ def test_messages_that_nobody_can_get_any_more_are_deleted_by_days(bench: Bench)
     told = bench.store.maintain(dry_run=True, dead_letters=False, expiration=False)
     # "1 late" is the oldest that somebody has not acknowledged: day 0 can go, day 1 cannot
     assert told.discarded[name] == 2
-    assert len(stored(bench, topic)) == 8
+    assert len(stored(bench, topic)) == 6
     told = bench.store.maintain(dead_letters=False, expiration=False, optimize=True)
     assert (told.discarded[name], told.problems) == (2, {})
-    assert stored(bench, topic) == sorted(f"{d} {t}" for d in (1, 2, 3) for t in ("early", "late"))
+    assert stored(bench, topic) == ["1 early", "1 late", "2 early", "2 late"]
     # "rows inside a day with --exact"
     assert bench.store.maintain(exact=True).discarded[name] == 1
     assert stored(bench, topic)[0] == "1 late"
     # "running it late, twice, … is harmless"
     assert bench.store.maintain(exact=True, vacuum=True).discarded == {}
-    assert bench.store.pull(other).message_count == 5
+    assert bench.store.pull(other).message_count == 3
     bench.store.delete_topic(topic)
     bench.store.delete_subscription(subscription)
     assert bench.store.maintain().discarded == {}  # "subscriptions survive … keep their backlog"
     bench.store.delete_subscription(other)
-    assert bench.store.maintain().discarded == {f"{name} (deleted)": 5}  # nobody is left
+    assert bench.store.maintain().discarded == {f"{name} (deleted)": 3}  # nobody is left
 
 
 def test_a_slow_publishers_commit_is_not_deleted_unseen(bench: Bench) -> None:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pubsub_delta.clock import UTC, Clock, ManualClock, SystemClock, as_utc, from_micros, to_micros
+from pubsub_delta.clock import (
+    UTC,
+    Clock,
+    ManualClock,
+    SystemClock,
+    as_utc,
+    from_micros,
+    read_time,
+    to_micros,
+)
 from pubsub_delta.errors import InvalidArgument
 from tests.unit.builders import START, at
 
@@ -69,3 +79,28 @@ def test_microseconds_are_exact_both_ways(time: datetime) -> None:
 )
 def test_micros_count_from_1970_in_utc(time: datetime, micros: int) -> None:
     assert to_micros(time) == micros
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # "times as aware datetime, RFC 3339"
+        ("2026-01-01T00:00:00Z", datetime(2026, 1, 1, tzinfo=UTC)),
+        ("2026-01-01t00:00:00.5z", datetime(2026, 1, 1, 0, 0, 0, 500_000, UTC)),
+        ("2025-12-31T19:00:00-05:00", datetime(2026, 1, 1, tzinfo=UTC)),
+        ("2026-01-01 00:00:00.123456789+00:00", datetime(2026, 1, 1, 0, 0, 0, 123_456, UTC)),
+    ],
+)
+def test_a_time_may_be_rfc_3339_text(text: str, expected: datetime) -> None:
+    assert read_time(text, "time") == expected
+    assert read_time(expected.astimezone(NEW_YORK), "time") == expected
+
+
+@pytest.mark.parametrize(
+    "wrong", ["2026-01-01", "2026-01-01T00:00:00", "2026-13-01T00:00:00Z", "now", "", 0, None]
+)
+def test_what_is_no_time_is_refused_by_name_and_value(wrong: object) -> None:
+    with pytest.raises(InvalidArgument, match=rf"as_of: {re.escape(repr(wrong))} is not a time"):
+        read_time(wrong, "as_of")  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="has no time zone"):
+        read_time(datetime(2026, 1, 1), "as_of")

@@ -174,7 +174,7 @@ def test_an_expire_time_is_an_aware_time() -> None:
     assert change_snapshot(expire_time=elsewhere)["expire_time"].utcoffset() == timedelta(0)
 
 
-@pytest.mark.parametrize("value", [None, "1d", 86_400, "2026-01-02T00:00:00Z", timedelta(days=1)])
+@pytest.mark.parametrize("value", [None, "1d", 86_400, "2026-01-02", timedelta(days=1)])
 def test_an_expire_time_is_a_time(value: Any) -> None:
     with pytest.raises(InvalidArgument, match=r"expire_time: .* is not a time"):
         change_snapshot(expire_time=value)
