@@ -154,7 +154,7 @@ def update_topic(
     if changes:
         changed = _commit(name, lambda: tables.registry.change_topic(topic.uid, changes))
         _must_be_there(changed, name)
-    return tables.topic(name)
+    return replace(topic, **changes)
 
 
 def update_subscription(

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 
 from pubsub_delta.policy import redelivery, retention
 from pubsub_delta.policy.ack_state import AckState, State
 from pubsub_delta.resources import Subscription, Topic
 from pubsub_delta.tables import dead_letters
+from pubsub_delta.tables.commits import repeat_on_conflict
 from pubsub_delta.tables.messages import Messages
 from pubsub_delta.tables.store import Source, Tables
 
@@ -27,13 +29,13 @@ class Duties:
     ``exact``: retention deletes to the message, and not only whole days of publishing.
     """
 
-    dead_letters: bool = True
-    expiration: bool = True
-    retention: bool = True
-    exact: bool = False
-    optimize: bool = False
-    vacuum: bool = False
-    dry_run: bool = False
+    dead_letters: bool
+    expiration: bool
+    retention: bool
+    exact: bool
+    optimize: bool
+    vacuum: bool
+    dry_run: bool
 
 
 @dataclass(frozen=True)
@@ -114,20 +116,23 @@ def _forward(tables: Tables, source: Source, now: datetime) -> dead_letters.Forw
 
 def _expire(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
     """Delete the subscriptions that nobody used for longer than their ttl, and old snapshots."""
-    for subscription, topic_uid in tables.registry.sources():
-        with _telling(report, subscription.name):
+    registry = tables.registry
+    for subscription, topic_uid in registry.sources():
+        name, uid = subscription.name, subscription.uid
+        with _telling(report, name):
             if not _is_idle(tables, subscription, now):
                 continue
             if not report.dry_run:
-                tables.registry.remove_subscription(subscription.uid)
+                repeat_on_conflict(partial(registry.remove_subscription, uid), name)
                 if not _is_idle(tables, subscription, now):  # somebody used it at that moment
-                    tables.registry.add_subscription(subscription, topic_uid)
+                    put_back = partial(registry.add_subscription, subscription, topic_uid)
+                    repeat_on_conflict(put_back, name)
                     continue
-            report.expired.append(subscription.name)
-    for snapshot in tables.registry.expired_snapshots(now):
+            report.expired.append(name)
+    for snapshot in registry.expired_snapshots(now):
         with _telling(report, snapshot.name):
             if not report.dry_run:
-                tables.registry.remove_snapshot(snapshot.uid)
+                repeat_on_conflict(partial(registry.remove_snapshot, snapshot.uid), snapshot.name)
             report.expired.append(snapshot.name)
 
 
@@ -193,7 +198,7 @@ def _discard(
     exact = duties.exact or abandoned
     bound = min(needed or now, now) if not abandoned else now + _FOR_EVER
     report.kept_from[kept.name] = needed
-    found = sum(messages.stored_before(bound, exact=exact).values())
+    found = messages.count_before(bound, exact=exact)
     if found and not report.dry_run and not messages.discard_before(bound, seen, exact=exact):
         report.problems[kept.name] = (
             f"a slow publisher committed messages from before {bound.isoformat()} just now; "
@@ -234,8 +239,8 @@ def _needed_from(
 def _attached(tables: Tables, topic_uid: str) -> Sequence[Source]:
     return [
         tables.source_of(subscription, uid)
-        for subscription, uid in tables.registry.sources()
-        if uid == topic_uid and not subscription.detached
+        for subscription, uid in tables.registry.sources(topic_uid)
+        if not subscription.detached
     ]
 
 

@@ -66,8 +66,8 @@ def snapshot_metrics(
     """
     messages = tables.messages(topic_uid)
     commits, known = messages.commits_after(captured.after_version)
-    since = captured.floor
-    following = messages.absorb(captured.after_version, commits, known, earliest=since)
+    after, floor = captured.after_version, captured.floor
+    following = messages.absorb(after, commits, known, earliest=floor)
     times = [span.publish_time_min for span in captured.spans]
     times += [part.publish_time_min for part in following]
     held = sum(map(len, captured.spans)) + sum(len(part.positions) for part in following)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound
@@ -53,8 +55,8 @@ def create_snapshot(
         create_time=now,
         uid=tables.new_id(),
     )
-    added = _commit(name, lambda: tables.registry.add_snapshot(snapshot, topic.uid, captured))
-    if not added:
+    add = partial(tables.registry.add_snapshot, snapshot, topic.uid, captured)
+    if not repeat_on_conflict(add, str(name)):
         raise _taken(name)
     return snapshot
 
@@ -96,15 +98,16 @@ def update_snapshot(
     changes = rules.check_snapshot_update(fields, snapshot, now)
     if not changes:
         return snapshot
-    if not _commit(name, lambda: tables.registry.change_snapshot(snapshot.uid, changes)):
+    change = partial(tables.registry.change_snapshot, snapshot.uid, changes)
+    if not repeat_on_conflict(change, str(name)):
         raise NotFound(f"{name} was deleted just now")
-    return get_snapshot(tables, name, now)
+    return replace(snapshot, **changes)
 
 
 def delete_snapshot(tables: Tables, name: ResourceName, now: datetime) -> None:
     """Delete a snapshot, and with it what only it held."""
     uid = get_snapshot(tables, name, now).uid
-    if not _commit(name, lambda: tables.registry.remove_snapshot(uid)):
+    if not repeat_on_conflict(partial(tables.registry.remove_snapshot, uid), str(name)):
         raise NotFound(f"{name} was deleted just now")
 
 
@@ -117,10 +120,6 @@ def _oldest(source: Source, captured: Captured) -> datetime | None:
         return first.publish_time_min
     reaching = [s for s in captured.spans if s.publish_time_min <= first.publish_time_max]
     return source.messages.earliest(reaching) or first.publish_time_min
-
-
-def _commit(name: ResourceName, change: Callable[[], bool]) -> bool:
-    return repeat_on_conflict(change, str(name))
 
 
 def _taken(name: ResourceName) -> AlreadyExists:

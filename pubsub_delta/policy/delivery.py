@@ -49,10 +49,15 @@ class Outcomes:
     invalid: dict[int, Positions] = field(default_factory=dict)
 
 
-def absorb(state: AckState, absorbed: Iterable[Absorbed], version: int) -> AckState:
-    """Make what was committed up to a version of the topic available, and move the tail there."""
+def absorb(
+    state: AckState, absorbed: Iterable[Absorbed], version: int, into: State = State.AVAILABLE
+) -> AckState:
+    """Take in what was committed up to a version of the topic, and move the tail there.
+
+    It becomes available, or retained where a seek has acknowledged it before it came.
+    """
     found = [
-        Span(State.AVAILABLE, part.positions, part.publish_time_min, part.publish_time_max)
+        Span(into, part.positions, part.publish_time_min, part.publish_time_max)
         for part in absorbed
     ]
     leaving = state.positions(State.FORWARDING)  # after a seek they may be found once more

@@ -154,18 +154,7 @@ def _absorb(state: AckState, log: Log, up_to: int | None, *, retain: bool) -> Ac
     if state.floor is not None and retain:
         purged, _ = log.added(state.after_version, version, before=state.floor)
     state = delivery.absorb(state, new, version)
-    return _retaining(state, purged)
-
-
-def _retaining(state: AckState, purged: Sequence[Absorbed]) -> AckState:
-    if not purged:
-        return state
-    below = max([state.absorbed_below, *(part.positions.max + 1 for part in purged)])
-    spans = [
-        Span(State.RETAINED, part.positions, part.publish_time_min, part.publish_time_max)
-        for part in purged
-    ]
-    return holding(replace(state, absorbed_below=below), [*state.spans, *spans])
+    return delivery.absorb(state, purged, version, State.RETAINED) if purged else state
 
 
 def _carry_out(state: AckState, seek: Seek, terms: Terms, log: Log) -> AckState:

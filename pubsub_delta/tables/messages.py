@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -255,11 +255,9 @@ class Messages:
         parts = self.absorb(commit.version - 1, [commit], known=True)
         return Positions.union(part.positions for part in parts)
 
-    def stored_before(self, time: datetime, *, exact: bool) -> dict[date, int]:
-        """Return how many messages ``discard_before`` would delete, by the day of publishing."""
-        rows = self._spark.table(self._table).where(_too_old(time, exact=exact))
-        counted = rows.groupBy("publish_date").count().collect()
-        return {row["publish_date"]: row["count"] for row in counted}
+    def count_before(self, time: datetime, *, exact: bool) -> int:
+        """Return how many messages ``discard_before`` would delete."""
+        return self._spark.table(self._table).where(_too_old(time, exact=exact)).count()
 
     def discard_before(self, time: datetime, after_version: int, *, exact: bool) -> bool:
         """Delete the messages published on days before a time; with ``exact``, before that time.

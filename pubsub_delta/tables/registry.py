@@ -105,17 +105,17 @@ class Registry:
 
     def subscriptions_of(self, topic: Topic) -> list[Subscription]:
         """Return the subscriptions of a topic."""
-        found = self._rows(self._layout.subscriptions, F.col("topic_uid") == topic.uid)
-        return [subscription_of(row) for row in found]
+        return [subscription for subscription, _ in self.sources(topic.uid)]
 
     def dead_lettering_to(self, topic: Topic) -> list[Subscription]:
         """Return the subscriptions whose dead-letter topic a topic is."""
         found = self._rows(self._layout.subscriptions, F.col("dead_letter_topic") == topic.name)
         return [subscription_of(row) for row in found]
 
-    def sources(self) -> list[tuple[Subscription, str]]:
-        """Return every subscription with the uid of its topic."""
-        found = self._rows(self._layout.subscriptions, F.lit(True))
+    def sources(self, topic_uid: str | None = None) -> list[tuple[Subscription, str]]:
+        """Return every subscription, or those of a topic, with the uid of its topic."""
+        wanted = F.lit(True) if topic_uid is None else F.col("topic_uid") == topic_uid
+        found = self._rows(self._layout.subscriptions, wanted)
         return [(subscription_of(row), row["topic_uid"]) for row in found]
 
     def add_subscription(self, subscription: Subscription, topic_uid: str) -> bool:

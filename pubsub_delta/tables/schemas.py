@@ -105,17 +105,19 @@ SPAN = _struct(
     positions=BinaryType(),
 )
 
+CAPTURED = _struct(
+    spans=ArrayType(SPAN),
+    after_version=LongType(),
+    floor=TimestampType(),
+    filter=StringType(),
+)
+
 SEEK = _struct(
     at=TimestampType(),
     at_version=LongType(),
     time=TimestampType(),
     covered_from=TimestampType(),
-    captured=_struct(
-        spans=ArrayType(SPAN),
-        after_version=LongType(),
-        floor=TimestampType(),
-        filter=StringType(),
-    ),
+    captured=CAPTURED,
 )
 
 COUNTERS = _struct(
@@ -193,7 +195,7 @@ SNAPSHOTS = TableSchema(
         topic=StringType(),
         topic_uid=StringType(),
         labels=LABELS,
-        captured=SEEK["captured"].dataType,
+        captured=CAPTURED,
     ),
     properties={"delta.dataSkippingStatsColumns": "name,topic_uid", **_SMALL_AND_HOT},
 )

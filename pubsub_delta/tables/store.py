@@ -36,14 +36,14 @@ class Tables:
     def __init__(self, spark: SparkSession, root: str, new_id: Callable[[], str] = new_uid) -> None:
         self.spark = spark
         self.new_id = new_id
-        self.layout = layout_of(root)
-        self.commits = Commits(spark, self.layout)
-        self.registry = Registry(spark, self.layout, self.commits)
-        self.ack_states = AckStates(spark, self.layout.ack_state, self.commits, new_id)
+        self._layout = layout_of(root)
+        self._commits = Commits(spark, self._layout)
+        self.registry = Registry(spark, self._layout, self._commits)
+        self.ack_states = AckStates(spark, self._layout.ack_state, self._commits, new_id)
 
     def messages(self, topic_uid: str) -> Messages:
         """Return the messages of a topic."""
-        return Messages(self.spark, self.layout.messages(topic_uid), self.commits)
+        return Messages(self.spark, self._layout.messages(topic_uid), self._commits)
 
     def topic(self, name: ResourceName) -> Topic:
         """Return a topic, or raise NotFound naming it."""
