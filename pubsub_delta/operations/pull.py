@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Generic, TypeVar
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pubsub_delta.errors import DeadLetterWarning
 from pubsub_delta.names import ResourceName
-from pubsub_delta.policy import delivery, replay
+from pubsub_delta.policy import delivery, replay, streams
 from pubsub_delta.policy.ack_state import AckState, Span, State, union
+from pubsub_delta.policy.delivery import Terms
 from pubsub_delta.policy.fields import check_max_messages
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.turns import Answer, Turn, hear
 from pubsub_delta.tables import dead_letters
 from pubsub_delta.tables.columns import ack_id, value_of_span
 from pubsub_delta.tables.ordering import in_key_order
 from pubsub_delta.tables.store import Source, Tables
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -33,11 +38,11 @@ class Lease:
 
 
 @dataclass(frozen=True)
-class _Taken:
-    leased: Sequence[Span]
-    version: int
-    forwarding: bool
-    problem: str | None
+class Given:
+    """What came of one commit of a consumer: a lease, perhaps, and the ack state that is left."""
+
+    lease: Lease | None
+    state: AckState
 
 
 def pull(
@@ -49,25 +54,99 @@ def pull(
     last delivery attempt are forwarded to the dead-letter topic on the way.
     """
     check_max_messages(max_messages)
+
+    def take(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
+        return delivery.lease(state, max_messages, terms, now)
+
+    return _commit(tables, name, now, take)[0].lease
+
+
+def pull_micro_batch(
+    tables: Tables,
+    name: ResourceName,
+    query_id: str,
+    batch_id: int,
+    max_messages: int | None,
+    now: datetime,
+) -> Given:
+    """Lease messages to a micro-batch, and acknowledge the one before it, in one commit.
+
+    A micro-batch that is run again is given the messages it had, as far as nobody spoke for them.
+    ``max_messages``: 0 for acknowledging only.
+    """
+
+    def say(state: AckState, terms: Terms) -> tuple[AckState, None]:
+        return streams.finish_before(state, query_id, batch_id, terms, now), None
+
+    def take(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
+        return streams.begin(state, query_id, batch_id, max_messages, terms, now)
+
+    return _commit(tables, name, now, take, say)[0]
+
+
+def exchange(
+    tables: Tables, name: ResourceName, turn: Turn, max_messages: int, now: datetime
+) -> tuple[Lease | None, Answer]:
+    """Say what became of messages and lease up to ``max_messages`` more (0: none), in one commit.
+
+    Pub/Sub: a request of StreamingPull, and the response to it.
+    """
+
+    def say(state: AckState, terms: Terms) -> tuple[AckState, Answer]:
+        return hear(state, turn, terms, now)
+
+    def take(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
+        return delivery.lease(state, max_messages, terms, now)
+
+    given, answer = _commit(tables, name, now, take, say)
+    return given.lease, answer or Answer()
+
+
+_Take = Callable[[AckState, Terms], "tuple[AckState, list[Span]]"]
+_Say = Callable[[AckState, Terms], "tuple[AckState, T | None]"]
+
+
+def _nothing(state: AckState, _: Terms) -> tuple[AckState, None]:
+    return state, None
+
+
+def _commit(
+    tables: Tables, name: ResourceName, now: datetime, take: _Take, say: _Say[T] = _nothing
+) -> tuple[Given, T | None]:
+    """Say what became of messages, see to the dead letters, and take others: one MERGE."""
     source = tables.source(name)
 
-    def decide(state: AckState) -> tuple[AckState, _Taken]:
-        current = source.catch_up(state, now)
-        current, problem = dead_letters.decide_forwarding(tables, source, current)
-        following, leased = delivery.lease(current, max_messages, source.terms, now)
+    def decide(state: AckState) -> tuple[AckState, _Taken[T]]:
+        found = source.catch_up(state, now)
+        heard, said = say(found, source.terms)
+        current, problem = dead_letters.decide_forwarding(tables, source, heard)
+        following, leased = take(current, source.terms)
         forwarding = bool(following.in_state(State.FORWARDING))
-        taken = _Taken(leased, source.messages.newest_version(), forwarding, problem)
-        keep = leased or forwarding or _was_dear(source, state, following)
+        changed = heard != found or following != current
+        keep = changed or forwarding or _was_dear(source, state, following)
         following = following if keep else state
-        return replay.used(state, following, source.subscription, now), taken
+        version = source.messages.newest_version()
+        following = replay.used(state, following, source.subscription, now)
+        return following, _Taken(leased, version, forwarding, problem, said, following)
 
     taken = tables.ack_states.change(source.uid, decide)
     problem = taken.problem
     if taken.forwarding:
         problem = dead_letters.forward(tables, source, now).problem or problem
     if problem:
-        warnings.warn(problem, DeadLetterWarning, stacklevel=3)
-    return _lease(source, taken) if taken.leased else None
+        warnings.warn(problem, DeadLetterWarning, stacklevel=4)
+    lease = _lease(source, taken.leased, taken.version) if taken.leased else None
+    return Given(lease, taken.state), taken.said
+
+
+@dataclass(frozen=True)
+class _Taken(Generic[T]):
+    leased: Sequence[Span]
+    version: int
+    forwarding: bool
+    problem: str | None
+    said: T | None
+    state: AckState
 
 
 def _was_dear(source: Source, before: AckState, after: AckState) -> bool:
@@ -78,12 +157,12 @@ def _was_dear(source: Source, before: AckState, after: AckState) -> bool:
     return source.subscription.enable_message_ordering and after.spans != before.spans
 
 
-def _lease(source: Source, taken: _Taken) -> Lease:
-    lease_id, until = taken.leased[0].lease_id, taken.leased[0].until
+def _lease(source: Source, leased: Sequence[Span], version: int) -> Lease:
+    lease_id, until = leased[0].lease_id, leased[0].until
     assert lease_id is not None
     assert until is not None
-    frame = _delivered(source, taken.leased, taken.version, lease_id)
-    return Lease(lease_id, union(taken.leased), until, frame)
+    frame = _delivered(source, leased, version, lease_id)
+    return Lease(lease_id, union(leased), until, frame)
 
 
 def _delivered(source: Source, leased: Sequence[Span], version: int, lease_id: int) -> DataFrame:

@@ -136,6 +136,24 @@ class Seek:
 
 
 @dataclass(frozen=True)
+class Stream:
+    """The micro-batch that a streaming query started last, under the lease that it was given.
+
+    ``positions``: its messages that nobody has spoken for since, neither the query, by an
+    acknowledgement or a nack, nor another consumer to whom they went when the lease was over.
+    """
+
+    query_id: str
+    batch_id: int
+    lease_id: int
+    positions: Positions
+
+    def without(self, positions: Positions) -> Stream:
+        """Return the micro-batch with fewer messages."""
+        return replace(self, positions=self.positions - positions)
+
+
+@dataclass(frozen=True)
 class AckState:
     """The acknowledgement state of one subscription.
 
@@ -144,6 +162,7 @@ class AckState:
     ``absorbed_below``: no position from here on was ever in a span. ``next_lease_id``: the number
     that the next delivery or forwarding gets. ``first_lease_id``: lower ones are from before a
     seek. ``seeks``: asked for, and not carried out yet. ``active_time``: of the last request.
+    ``streams``: the last micro-batch of each streaming query.
     """
 
     after_version: int
@@ -155,6 +174,7 @@ class AckState:
     first_lease_id: int = 1
     seeks: tuple[Seek, ...] = ()
     active_time: datetime | None = None
+    streams: tuple[Stream, ...] = ()
 
     def in_state(self, *states: State) -> list[Span]:
         """Return the spans in any of some delivery states."""

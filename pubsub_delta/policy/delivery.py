@@ -6,7 +6,7 @@ backoff that ends at ``until`` is over at that instant.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -100,7 +100,8 @@ def lease(
         if part
     ]
     kept = [s.without(chosen) if s.state is State.AVAILABLE else s for s in state.spans]
-    following = replace(state, next_lease_id=state.next_lease_id + 1)
+    streams = tuple(stream.without(chosen) for stream in state.streams)
+    following = replace(state, next_lease_id=state.next_lease_id + 1, streams=streams)
     following = holding(following, [*kept, *leased])
     return following, _under(following, state.next_lease_id, State.LEASED)
 
@@ -122,7 +123,7 @@ def acknowledge(
 
     ``malformed``: how many more ids named nothing; they are counted only.
     """
-    state = settle(state, terms, now)
+    state = before = settle(state, terms, now)
     outcomes = Outcomes()
     for lease_id, known, live in _sort(state, named, outcomes, terms):
         if lease_id < state.first_lease_id:
@@ -134,7 +135,7 @@ def acknowledge(
         outcomes.expired[lease_id] = unacked
         elsewhere = state.positions(State.LEASED, State.FORWARDING)
         state = _acked(state, lease_id, live, unacked - elsewhere, terms)
-    return _counted(state, outcomes, malformed), outcomes
+    return _spoken_for(before, _counted(state, outcomes, malformed)), outcomes
 
 
 def modify_ack_deadline(
@@ -148,7 +149,7 @@ def modify_ack_deadline(
 
     A lease that is over → expired, without effect. A lease or position that never was → invalid.
     """
-    state = settle(state, terms, now)
+    state = before = settle(state, terms, now)
     outcomes = Outcomes()
     nacked: dict[int, Positions] = {}
     for lease_id, known, live in _sort(state, named, outcomes, terms):
@@ -157,7 +158,25 @@ def modify_ack_deadline(
         nacked[lease_id] = live
     if deadline:
         return _extended(state, nacked, now + deadline), outcomes
-    return _fail(state, nacked, terms, now), outcomes
+    return _spoken_for(before, _fail(state, nacked, terms, now)), outcomes
+
+
+def give_back(
+    state: AckState, named: Mapping[int, Positions], terms: Terms, now: datetime
+) -> AckState:
+    """Make messages of live leases available that were never looked at: no delivery failed."""
+    before = settle(state, terms, now)
+    return _spoken_for(before, _end(before, named, terms, Span.released))
+
+
+def _spoken_for(before: AckState, after: AckState) -> AckState:
+    """Take from the micro-batches of streaming queries what somebody ended the lease of."""
+    streams = []
+    for stream in after.streams:
+        held = union(_under(before, stream.lease_id, State.LEASED))
+        holds = union(_under(after, stream.lease_id, State.LEASED))
+        streams.append(stream.without(held - holds))
+    return replace(after, streams=tuple(streams))
 
 
 def _sort(
@@ -256,7 +275,16 @@ def _failed_at_its_end(span: Span, terms: Terms) -> Span:
 
 
 def _fail(state: AckState, named: Mapping[int, Positions], terms: Terms, at: datetime) -> AckState:
-    """Fail deliveries, named by lease; with ordering, what follows them in their leases returns.
+    return _end(state, named, terms, lambda span: failed(span, terms.subscription, at))
+
+
+def _end(
+    state: AckState,
+    named: Mapping[int, Positions],
+    terms: Terms,
+    ended: Callable[[Span], Span],
+) -> AckState:
+    """End deliveries, named by lease; with ordering, what follows them in their leases returns.
 
     Pub/Sub: a failed message is redelivered together with every later message of its key in its
     batch, even acknowledged ones. Those do not count a failed attempt, and they need no backoff
@@ -273,7 +301,7 @@ def _fail(state: AckState, named: Mapping[int, Positions], terms: Terms, at: dat
                 spans.append(span)
                 continue
             if span.state is State.LEASED:
-                spans.append(failed(span.only(positions), terms.subscription, at))
+                spans.append(ended(span.only(positions)))
                 span = span.without(positions)
             spans += [span.only(following).released(), span.without(following)]
         state = holding(state, spans)

@@ -94,7 +94,12 @@ def note_seek(state: AckState, seek: Seek, terms: Terms) -> AckState:
             spans.append(span)
         elif span.state is not State.ACKED:
             spans.append(replace(span.released(), failures=0, delivery_attempt=1))
-    noted = replace(state, first_lease_id=state.next_lease_id, seeks=(*state.seeks, seek))
+    noted = replace(
+        state,
+        first_lease_id=state.next_lease_id,
+        seeks=(*state.seeks, seek),
+        streams=tuple(stream.without(stream.positions) for stream in state.streams),
+    )
     return holding(noted, spans)
 
 

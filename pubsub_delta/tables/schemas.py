@@ -120,6 +120,14 @@ SEEK = _struct(
     captured=CAPTURED,
 )
 
+STREAM = _struct(
+    query_id=StringType(),
+    batch_id=LongType(),
+    lease_id=LongType(),
+    message_count=LongType(),
+    positions=BinaryType(),
+)
+
 COUNTERS = _struct(
     success=LongType(), expired=LongType(), invalid=LongType(), dead_letters=LongType()
 )
@@ -143,6 +151,7 @@ ACK_STATE = TableSchema(
         active_time=TimestampType(),
         seeks=ArrayType(SEEK),
         spans=ArrayType(SPAN),
+        streams=ArrayType(STREAM),
         counters=COUNTERS,
     ),
     properties={"delta.dataSkippingStatsColumns": "revision", **_SMALL_AND_HOT},

@@ -9,7 +9,7 @@ from typing import Any
 
 from pubsub_delta.clock import UTC
 from pubsub_delta.errors import DataLoss
-from pubsub_delta.policy.ack_state import AckState, Captured, Counters, Seek, Span, State
+from pubsub_delta.policy.ack_state import AckState, Captured, Counters, Seek, Span, State, Stream
 from pubsub_delta.policy.positions import Positions
 
 
@@ -24,6 +24,7 @@ def row_of_state(state: AckState) -> dict[str, Any]:
         "active_time": state.active_time,
         "seeks": [_row_of_seek(seek) for seek in state.seeks],
         "spans": _rows_of_spans(state.spans),
+        "streams": [_row_of_stream(stream) for stream in state.streams],
         "counters": asdict(state.counters),
     }
 
@@ -39,6 +40,7 @@ def state_of_row(row: Mapping[str, Any], table: str) -> AckState:
         active_time=utc(row["active_time"]),
         seeks=tuple(_seek(seek, table) for seek in row["seeks"]),
         spans=_spans(row["spans"], table),
+        streams=tuple(_stream(stream, table) for stream in row["streams"]),
         counters=Counters(**row["counters"]),
     )
 
@@ -87,6 +89,20 @@ def _seek(row: Mapping[str, Any], table: str) -> Seek:
         covered_from=utc(row["covered_from"]),
         captured=None if row["captured"] is None else captured_of_row(row["captured"], table),
     )
+
+
+def _row_of_stream(stream: Stream) -> dict[str, Any]:
+    return {
+        "query_id": stream.query_id,
+        "batch_id": stream.batch_id,
+        "lease_id": stream.lease_id,
+        "message_count": len(stream.positions),
+        "positions": stream.positions.to_bytes(),
+    }
+
+
+def _stream(row: Mapping[str, Any], table: str) -> Stream:
+    return Stream(row["query_id"], row["batch_id"], row["lease_id"], _positions(row, table))
 
 
 def _rows_of_spans(spans: Iterable[Span]) -> list[dict[str, Any]]:
