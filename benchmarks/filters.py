@@ -44,7 +44,7 @@ def main() -> None:
         for turn in range(args.rounds + 1):
             for what in seconds:
                 start = time.perf_counter()
-                commits, known = messages.commits_after(after)
+                commits, known = messages.history.commits_after(after)
                 if what == "by rows":
                     found = messages.absorb(after, commits, known=False)
                 else:

@@ -80,7 +80,7 @@ class Backlog:
         batch = self.timed("its first pull", lambda: store.pull(late, 1))
         assert batch.message_count == 1
         assert store.metrics(late)["num_undelivered_messages"] == self.count
-        commits, known = self.messages.commits_after(-1)
+        commits, known = self.messages.history.commits_after(-1)
         self.timed("absorb of all", lambda: self.messages.absorb(-1, commits, known))
         store.delete_subscription(late)
         store.delete_snapshot(name)

@@ -7,17 +7,15 @@ spark-submit --properties-file conf/spark-defaults.conf jobs/publish.py \
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
 import click
+import inputs
 import terminal
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pubsub_delta import AlreadyExists, InvalidArgument, PubSub, local_session
-
-FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+from pubsub_delta import InvalidArgument, PubSub, local_session
 
 
 @click.command()
@@ -59,16 +57,16 @@ def publish(
         spark = local_session(app_name=f"publish to {topic}")
         store = PubSub(spark, root, project=project)
         rows = read_input(spark, path, format_)
-        require(rows, [data, ordering_key, batch_by, *attributes])
+        inputs.require(rows, [data, ordering_key, batch_by, *attributes])
         if create_topic:
-            create_unless_there(store, topic)
+            inputs.create_unless_there(store, topic)
         told = terminal.Summary("publish")
         batches = split(rows, batch_by)
         with terminal.progress(f"publish to {topic}", total=rows.count()) as step:
             for number, batch in enumerate(batches, start=1):
                 result = store.publish(
                     topic,
-                    as_messages(batch, data, attributes, ordering_key),
+                    inputs.as_messages(batch, data, attributes, ordering_key),
                     idempotency_id=(idempotency_id, number) if idempotency_id else None,
                 )
                 told.add(result.message_count)
@@ -81,10 +79,7 @@ def publish(
 
 def read_input(spark: SparkSession, path: str, format_: str | None) -> DataFrame:
     """Read the input, by its format or by what its name ends in."""
-    suffix = Path(path.rstrip("/")).suffix
-    chosen = format_ or FORMATS.get(suffix)
-    if chosen is None:
-        chosen = "delta" if (Path(path) / "_delta_log").is_dir() else "parquet"
+    chosen = format_ or inputs.format_of(path)
     reader = spark.read.format(chosen)
     if chosen == "csv":
         reader = reader.option("header", True).option("inferSchema", True)
@@ -96,45 +91,12 @@ def read_input(spark: SparkSession, path: str, format_: str | None) -> DataFrame
         ) from None
 
 
-def require(rows: DataFrame, columns: list[str | None]) -> None:
-    """Refuse columns that the input does not have."""
-    for column in columns:
-        if column is not None and column not in rows.columns:
-            raise InvalidArgument(
-                f"column {column!r} is not in the input; it has {', '.join(rows.columns)}"
-            )
-
-
-def create_unless_there(store: PubSub, topic: str) -> None:
-    """Create a topic, or take the one that is there."""
-    with suppress(AlreadyExists):
-        store.create_topic(topic)
-
-
 def split(rows: DataFrame, column: str | None) -> list[DataFrame]:
     """Return the batches in which to publish."""
     if column is None:
         return [rows]
     values = [row[0] for row in rows.select(column).distinct().orderBy(column).collect()]
     return [rows.where(F.col(f"`{column}`").eqNullSafe(F.lit(value))) for value in values]
-
-
-def as_messages(
-    rows: DataFrame, data: str | None, attributes: tuple[str, ...], ordering_key: str | None
-) -> DataFrame:
-    """Make messages of rows; an attribute or key without value is left out."""
-    payload = F.col(f"`{data}`") if data else F.to_json(F.struct("*"))
-    columns = [payload.cast("binary").alias("data")]
-    if attributes:
-        pairs: list[Column] = []
-        for name in attributes:
-            pairs += [F.lit(name), F.col(f"`{name}`").cast("string")]
-        present = F.map_filter(F.create_map(*pairs), lambda _, value: value.isNotNull())
-        columns.append(present.alias("attributes"))
-    if ordering_key:
-        key = F.coalesce(F.col(f"`{ordering_key}`").cast("string"), F.lit(""))
-        columns.append(key.alias("ordering_key"))
-    return rows.select(*columns)
 
 
 if __name__ == "__main__":

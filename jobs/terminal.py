@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from pyspark.sql.streaming.query import StreamingQuery
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -44,6 +46,52 @@ def store_options(command: F) -> F:
     ):
         command = option(command)
     return command
+
+
+def stream_options(command: F) -> F:
+    """Add the options that every streaming job has."""
+    for option in (
+        click.option("--available-now", is_flag=True, help="End when what is there is processed."),
+        click.option(
+            "--interval", default="1 second", show_default=True, help="From batch to batch."
+        ),
+        click.option("--checkpoint", required=True, help="A directory or URL of this query's own."),
+    ):
+        command = option(command)
+    return command
+
+
+def trigger(interval: str, *, available_now: bool) -> dict[str, Any]:
+    """Return the trigger that the options of a streaming job mean."""
+    return {"availableNow": True} if available_now else {"processingTime": interval}
+
+
+def follow(query: StreamingQuery, told: Summary, count: Callable[[Any], int]) -> None:
+    """Print how far a query has come until it ends; an interrupt (Ctrl+C, SIGTERM) stops it.
+
+    ``count``: how many messages a progress report tells of.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    seen = -1
+    try:
+        while query.isActive:
+            query.awaitTermination(1)
+            seen = _report(query, told, count, seen)
+    except KeyboardInterrupt:
+        query.stop()
+    _report(query, told, count, seen)
+
+
+def _report(query: StreamingQuery, told: Summary, count: Callable[[Any], int], seen: int) -> int:
+    for progress in query.recentProgress:
+        if progress["batchId"] <= seen:
+            continue
+        seen = progress["batchId"]
+        messages = count(progress)
+        if messages:
+            told.add(messages)
+            console.print(f"{told.job}: {told.messages:,} messages, micro-batch {seen}")
+    return seen
 
 
 @dataclass

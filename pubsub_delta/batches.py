@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 
 from pubsub_delta.clock import from_micros
 from pubsub_delta.operations.acknowledge import Named
-from pubsub_delta.operations.pull import Lease
 from pubsub_delta.resources import AckResult, ReceivedMessage
+from pubsub_delta.tables.leases import Lease
 
 AckIds = DataFrame | Iterable[str]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pubsub_delta.administration import Administration
 from pubsub_delta.batches import PulledBatch
 from pubsub_delta.clock import Clock, SystemClock
+from pubsub_delta.long_running import LongRunning
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import acknowledge, maintain, measure, publish, pull, seek
 from pubsub_delta.operations.acknowledge import Named
@@ -20,7 +20,7 @@ from pubsub_delta.tables.schemas import EMPTY_BATCH
 from pubsub_delta.tables.store import Tables
 
 
-class PubSub(Administration):
+class PubSub(LongRunning):
     """A message store under one root, with Google Cloud Pub/Sub's semantics.
 
     Args:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TypeVar, overload
 
 from pubsub_delta.durations import Duration, parse_duration
+from pubsub_delta.errors import InvalidArgument
 
 T = TypeVar("T")
 
@@ -154,6 +155,56 @@ class Snapshot:
     labels: Mapping[str, str]
     create_time: datetime
     uid: str
+
+
+@dataclass(frozen=True)
+class FlowControl:
+    """How much an asynchronous subscriber holds at a time, and for how long.
+
+    ``max_messages`` and ``max_bytes`` (of data, attributes and ordering keys) that callbacks have
+    not answered for yet; a single larger message still comes. ``max_lease_duration``: how long the
+    lease of a message is extended while its callback runs or it waits for one; after that it is
+    delivered again.
+    """
+
+    max_messages: int = 10_000
+    max_bytes: int = 100 * 1024 * 1024
+    max_lease_duration: Duration = "1h"
+
+    def __post_init__(self) -> None:
+        _must_be_positive("flow_control.max_messages", self.max_messages)
+        _must_be_positive("flow_control.max_bytes", self.max_bytes)
+        _keep_duration(self, "flow_control", "max_lease_duration")
+
+
+@dataclass(frozen=True)
+class BatchSettings:
+    """When a publisher commits the messages that it was given one by one.
+
+    As soon as there are ``max_messages`` or ``max_bytes`` of them, or the first one has waited for
+    ``max_latency``. While a commit is under way the next batch gathers.
+    """
+
+    max_messages: int = 1_000
+    max_bytes: int = 10_000_000
+    max_latency: Duration = 0.05
+
+    def __post_init__(self) -> None:
+        _must_be_positive("batch_settings.max_messages", self.max_messages)
+        _must_be_positive("batch_settings.max_bytes", self.max_bytes)
+        _keep_duration(self, "batch_settings", "max_latency")
+
+
+def _must_be_positive(field: str, value: object) -> None:
+    if type(value) is not int or value < 1:
+        raise InvalidArgument(f"{field}: {value!r}; a whole number from 1 is accepted")
+
+
+def _keep_duration(settings: object, owner: str, name: str) -> None:
+    duration = parse_duration(getattr(settings, name), f"{owner}.{name}")
+    if duration < timedelta(0):
+        raise InvalidArgument(f"{owner}.{name}: {duration} is negative; from 0 is accepted")
+    object.__setattr__(settings, name, duration)
 
 
 class Page(list[T]):

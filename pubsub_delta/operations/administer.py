@@ -109,7 +109,7 @@ def create_subscription(
     _check_dead_letter_topic(tables, subscription.dead_letter_policy)
     free = tables.registry.subscription(subscription.name) is None
     _must_be_free(free, "subscription", name)
-    tail = tables.messages(topic.uid).version()
+    tail = tables.messages(topic.uid).history.version()
     tables.ack_states.create(subscription.uid, AckState(after_version=tail))
     added = _commit(name, lambda: tables.registry.add_subscription(subscription, topic.uid))
     _must_be_free(added, "subscription", name)

@@ -192,7 +192,7 @@ def _discard(
     Whatever anybody does meanwhile can only lower the number of those who may get a message that
     was committed before: seeks and new snapshots reach no further than what is counted here.
     """
-    seen = messages.version()
+    seen = messages.history.version()
     needed, holders = _needed_from(tables, kept, messages, now)
     abandoned = kept.deleted is not None and not holders
     exact = duties.exact or abandoned
@@ -220,7 +220,7 @@ def _needed_from(
         times = [] if kept.deleted else [retention.covered_from(topic, now)]
         captured = tables.registry.captured_of(topic.uid, now)
         for each in captured:
-            following, known = messages.first_publish_after(each.after_version)
+            following, known = messages.history.first_publish_after(each.after_version)
             if not known:
                 raise RuntimeError(
                     f"the history of {topic.name} does not tell what came after a snapshot"

@@ -16,6 +16,7 @@ from pubsub_delta.policy import retention
 from pubsub_delta.policy.ack_state import Captured, State
 from pubsub_delta.resources import Snapshot, Topic
 from pubsub_delta.tables.columns import instant, value_of_span
+from pubsub_delta.tables.messages import Messages
 from pubsub_delta.tables.schemas import EMPTY_BACKLOG, MESSAGE_COLUMNS
 from pubsub_delta.tables.store import Source, Tables
 
@@ -65,7 +66,7 @@ def snapshot_metrics(
     ``oldest_message_age``: in seconds, 0 without any. ``expire_time``.
     """
     messages = tables.messages(topic_uid)
-    commits, known = messages.commits_after(captured.after_version)
+    commits, known = messages.history.commits_after(captured.after_version)
     after, floor = captured.after_version, captured.floor
     following = messages.absorb(after, commits, known, earliest=floor)
     times = [span.publish_time_min for span in captured.spans]
@@ -129,7 +130,7 @@ def backlog(tables: Tables, name: ResourceName, now: datetime) -> DataFrame:
     spans = state.unacked()
     if not spans:
         return tables.spark.createDataFrame([], EMPTY_BACKLOG)
-    rows = source.messages.read(spans, source.messages.newest_version())
+    rows = source.messages.read(spans, source.messages.history.newest_version())
     attempt = F.lit(None).cast("int")
     if source.subscription.dead_letter_policy is not None:
         attempt = value_of_span([span.delivery_attempt for span in spans])
@@ -148,12 +149,25 @@ def read_topic(tables: Tables, name: ResourceName, as_of: int | datetime | str |
         return messages.everything()
     if isinstance(as_of, (datetime, str)):
         time = read_time(as_of, "as_of")
-        stored = messages.as_of(messages.version_at(time))
+        stored = messages.as_of(messages.history.version_at(time))
         return stored.where(F.col("publish_time") <= instant(time))
-    newest = messages.version()
-    whole = isinstance(as_of, int) and not isinstance(as_of, bool)
-    if not whole or not 0 <= as_of <= newest:
-        raise InvalidArgument(
-            f"as_of: {as_of!r} is neither a time nor a version from 0 to {newest}"
-        )
-    return messages.as_of(as_of)
+    return messages.as_of(_version(messages, as_of, "as_of"))
+
+
+def read_topic_stream(
+    tables: Tables, name: ResourceName, start: int | datetime | str | None
+) -> DataFrame:
+    """Return the messages of a topic as a streaming DataFrame, from a version or a time on."""
+    messages = tables.messages(tables.topic(name).uid)
+    if start is None:
+        return messages.stream()
+    if isinstance(start, (datetime, str)):
+        return messages.stream_since(read_time(start, "start"))
+    return messages.stream(_version(messages, start, "start"))
+
+
+def _version(messages: Messages, given: object, field: str) -> int:
+    newest = messages.history.version()
+    if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= newest:
+        return given
+    raise InvalidArgument(f"{field}: {given!r} is neither a time nor a version from 0 to {newest}")

@@ -16,7 +16,8 @@ from pubsub_delta.policy.messages import FIELD_OF_RULE, as_message
 from pubsub_delta.resources import Ids
 from pubsub_delta.tables.columns import surely_valid, violations
 from pubsub_delta.tables.commits import repeat_on_conflict
-from pubsub_delta.tables.messages import Commit, Messages
+from pubsub_delta.tables.history import Commit
+from pubsub_delta.tables.messages import Messages
 from pubsub_delta.tables.ordering import in_key_order
 from pubsub_delta.tables.store import Tables
 
@@ -51,7 +52,7 @@ class PublishResult:
 
     @cached_property
     def _commit(self) -> Commit:
-        commit = self._messages.published_as(self._publish_id)
+        commit = self._messages.history.published_as(self._publish_id)
         if commit is None:
             raise NotFound(
                 f"publish {self._publish_id} is no longer in the topic's history, "
@@ -129,10 +130,38 @@ def _rows_of(spark: SparkSession, what: Iterable[object]) -> DataFrame:
     return spark.createDataFrame(rows).coalesce(1)
 
 
+def check_stream(frame: DataFrame, order_by: str | None = None) -> None:
+    """Refuse what is no streaming DataFrame, or has other columns than messages have."""
+    if not getattr(frame, "isStreaming", False):
+        raise InvalidArgument(
+            f"streaming_df: a {type(frame).__name__} that does not stream; "
+            "a streaming DataFrame (spark.readStream) is accepted"
+        )
+    _check_columns(frame, order_by)
+
+
 def _conformed(frame: DataFrame, order_by: str | None) -> DataFrame:
     """Return a DataFrame's data, attributes and ordering_key, in order, or refuse its columns."""
     if frame.isStreaming:
-        raise InvalidArgument("messages: a streaming DataFrame; a batch DataFrame is accepted")
+        raise InvalidArgument(
+            "messages: a streaming DataFrame; a batch DataFrame is accepted, "
+            "and publish_stream publishes a streaming one"
+        )
+    given = _check_columns(frame, order_by)
+    absent = {"data": F.lit(None), "attributes": F.create_map(), "ordering_key": F.lit("")}
+    columns = []
+    for name, accepted in _ACCEPTED.items():
+        column = F.col(name) if name in given else absent[name]
+        if given.get(name) != accepted[0]:
+            column = column.cast(accepted[0])
+        columns.append(column.alias(name))
+    if order_by is None:
+        return frame.select(*columns)
+    ordered = frame.select(*columns, F.col(f"`{order_by.replace('`', '``')}`").alias(_ORDER))
+    return in_key_order(ordered, F.col(_ORDER)).drop(_ORDER)
+
+
+def _check_columns(frame: DataFrame, order_by: str | None) -> dict[str, DataType]:
     given = {column.name: column.dataType for column in frame.schema}
     if order_by is not None and order_by not in given:
         raise InvalidArgument(
@@ -155,17 +184,7 @@ def _conformed(frame: DataFrame, order_by: str | None) -> DataFrame:
         raise InvalidArgument(
             f"columns {sorted(given)}: neither 'data' nor 'attributes'; at least one is needed"
         )
-    absent = {"data": F.lit(None), "attributes": F.create_map(), "ordering_key": F.lit("")}
-    columns = []
-    for name, accepted in _ACCEPTED.items():
-        column = F.col(name) if name in given else absent[name]
-        if given.get(name) != accepted[0]:
-            column = column.cast(accepted[0])
-        columns.append(column.alias(name))
-    if order_by is None:
-        return frame.select(*columns)
-    ordered = frame.select(*columns, F.col(f"`{order_by.replace('`', '``')}`").alias(_ORDER))
-    return in_key_order(ordered, F.col(_ORDER)).drop(_ORDER)
+    return given
 
 
 _ORDER = "_order"
@@ -269,7 +288,7 @@ def _publish_time(messages: Messages, publish_id: str, idempotency_id: tuple[str
     Delta skips a version that is not above the application's last one without a word. If that was
     not this very publish, the messages are nowhere, and the caller must know.
     """
-    commit = messages.published_as(publish_id)
+    commit = messages.history.published_as(publish_id)
     if commit is None or commit.publish_time is None:
         application, version = idempotency_id
         raise FailedPrecondition(

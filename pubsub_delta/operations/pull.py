@@ -8,33 +8,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
 from pubsub_delta.errors import DeadLetterWarning
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import delivery, replay, streams
-from pubsub_delta.policy.ack_state import AckState, Span, State, union
+from pubsub_delta.policy.ack_state import AckState, Span, State
 from pubsub_delta.policy.delivery import Terms
 from pubsub_delta.policy.fields import check_max_messages
-from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.turns import Answer, Turn, hear
 from pubsub_delta.tables import dead_letters
-from pubsub_delta.tables.columns import ack_id, value_of_span
-from pubsub_delta.tables.ordering import in_key_order
+from pubsub_delta.tables.leases import Lease
 from pubsub_delta.tables.store import Source, Tables
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Lease:
-    """What one pull was given: which messages, until when, and under which number."""
-
-    lease_id: int
-    positions: Positions
-    until: datetime
-    df: DataFrame
 
 
 @dataclass(frozen=True)
@@ -84,6 +69,49 @@ def pull_micro_batch(
     return _commit(tables, name, now, take, say)[0]
 
 
+def finish_micro_batch(
+    tables: Tables, name: ResourceName, query_id: str, batch_id: int, now: datetime
+) -> None:
+    """Acknowledge a micro-batch that is processed, before the next one comes."""
+
+    def decide(source: Source, state: AckState) -> AckState:
+        return streams.finish_before(state, query_id, batch_id + 1, source.terms, now)
+
+    _change(tables, name, now, decide)
+
+
+def give_back_micro_batch(
+    tables: Tables,
+    name: ResourceName,
+    query_id: str,
+    batch_id: int,
+    now: datetime,
+    *,
+    failed: bool,
+) -> None:
+    """Give back the messages of a micro-batch that was not processed."""
+
+    def decide(source: Source, state: AckState) -> AckState:
+        return streams.give_back(state, query_id, batch_id, source.terms, now, failed=failed)
+
+    _change(tables, name, now, decide)
+
+
+def _change(
+    tables: Tables,
+    name: ResourceName,
+    now: datetime,
+    decide: Callable[[Source, AckState], AckState],
+) -> None:
+    source = tables.source(name)
+
+    def change(state: AckState) -> tuple[AckState, None]:
+        following = decide(source, state)
+        return replay.used(state, following, source.subscription, now), None
+
+    tables.ack_states.change(source.uid, change)
+
+
 def exchange(
     tables: Tables, name: ResourceName, turn: Turn, max_messages: int, now: datetime
 ) -> tuple[Lease | None, Answer]:
@@ -125,7 +153,7 @@ def _commit(
         changed = heard != found or following != current
         keep = changed or forwarding or _was_dear(source, state, following)
         following = following if keep else state
-        version = source.messages.newest_version()
+        version = source.messages.history.newest_version()
         following = replay.used(state, following, source.subscription, now)
         return following, _Taken(leased, version, forwarding, problem, said, following)
 
@@ -135,7 +163,7 @@ def _commit(
         problem = dead_letters.forward(tables, source, now).problem or problem
     if problem:
         warnings.warn(problem, DeadLetterWarning, stacklevel=4)
-    lease = _lease(source, taken.leased, taken.version) if taken.leased else None
+    lease = Lease(source, taken.leased, taken.version) if taken.leased else None
     return Given(lease, taken.state), taken.said
 
 
@@ -155,31 +183,3 @@ def _was_dear(source: Source, before: AckState, after: AckState) -> bool:
     if before.seeks or (scans and after.after_version != before.after_version):
         return True
     return source.subscription.enable_message_ordering and after.spans != before.spans
-
-
-def _lease(source: Source, leased: Sequence[Span], version: int) -> Lease:
-    lease_id, until = leased[0].lease_id, leased[0].until
-    assert lease_id is not None
-    assert until is not None
-    frame = _delivered(source, leased, version, lease_id)
-    return Lease(lease_id, union(leased), until, frame)
-
-
-def _delivered(source: Source, leased: Sequence[Span], version: int, lease_id: int) -> DataFrame:
-    """Return the lazy DataFrame of a lease: ids are computed only where they are selected."""
-    rows = source.messages.read(leased, version)
-    position = F.col("position")
-    attempt = F.lit(None).cast("int")
-    if source.subscription.dead_letter_policy is not None:
-        attempt = value_of_span([span.delivery_attempt for span in leased])
-    if source.subscription.enable_message_ordering:
-        rows = in_key_order(rows, position)
-    return rows.select(
-        ack_id(source.uid, lease_id, position).alias("ack_id"),
-        position.cast("string").alias("message_id"),
-        "publish_time",
-        "data",
-        "attributes",
-        "ordering_key",
-        attempt.alias("delivery_attempt"),
-    )

@@ -50,7 +50,7 @@ def _note(
         return state, False
     asked = Seek(
         at=now,
-        at_version=source.messages.version(),
+        at_version=source.messages.history.version(),
         time=time,
         covered_from=None if time is None else source.covered_from(now),
         captured=captured,

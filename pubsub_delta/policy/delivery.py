@@ -135,7 +135,7 @@ def acknowledge(
         outcomes.expired[lease_id] = unacked
         elsewhere = state.positions(State.LEASED, State.FORWARDING)
         state = _acked(state, lease_id, live, unacked - elsewhere, terms)
-    return _spoken_for(before, _counted(state, outcomes, malformed)), outcomes
+    return _spoken_for({}, before, _counted(state, outcomes, malformed)), outcomes
 
 
 def modify_ack_deadline(
@@ -158,7 +158,7 @@ def modify_ack_deadline(
         nacked[lease_id] = live
     if deadline:
         return _extended(state, nacked, now + deadline), outcomes
-    return _spoken_for(before, _fail(state, nacked, terms, now)), outcomes
+    return _spoken_for(named, before, _fail(state, nacked, terms, now)), outcomes
 
 
 def give_back(
@@ -166,16 +166,19 @@ def give_back(
 ) -> AckState:
     """Make messages of live leases available that were never looked at: no delivery failed."""
     before = settle(state, terms, now)
-    return _spoken_for(before, _end(before, named, terms, Span.released))
+    return _spoken_for(named, before, _end(before, named, terms, Span.released))
 
 
-def _spoken_for(before: AckState, after: AckState) -> AckState:
-    """Take from the micro-batches of streaming queries what somebody ended the lease of."""
+def _spoken_for(given_back: Mapping[int, Positions], before: AckState, after: AckState) -> AckState:
+    """Take out of the micro-batches of streaming queries what somebody spoke for.
+
+    That is what was given back, even too late, and all of which the lease was ended.
+    """
     streams = []
     for stream in after.streams:
         held = union(_under(before, stream.lease_id, State.LEASED))
         holds = union(_under(after, stream.lease_id, State.LEASED))
-        streams.append(stream.without(held - holds))
+        streams.append(stream.without((held - holds) | given_back.get(stream.lease_id, NOTHING)))
     return replace(after, streams=tuple(streams))
 
 

@@ -20,7 +20,8 @@ from pubsub_delta.policy.spans import holding
 
 MAX_STREAMS = 256
 """Queries whose last micro-batch is remembered; beyond it those that took messages least lately
-are forgotten."""
+are forgotten. A forgotten query that runs a micro-batch again gets other messages: one must not be
+down, with a micro-batch begun and not ended, while so many others come and go."""
 
 _UNHELD = (State.AVAILABLE, State.BACKING_OFF)
 
@@ -38,7 +39,9 @@ def finish_before(
         return state
     unheld = [span.only(last.positions) for span in state.in_state(*_UNHELD)]
     state = _held_by(state, last, union(unheld), now + timedelta(minutes=1))
-    return delivery.acknowledge(state, {last.lease_id: last.positions}, terms, now)[0]
+    held = {last.lease_id: union(_leased(state, last))}
+    state, _ = delivery.acknowledge(state, held, terms, now)
+    return _remembering(state, last.without(last.positions))
 
 
 def begin(
@@ -69,8 +72,10 @@ def begin(
     return (_remembering(state, again) if again != last else state), leased
 
 
-def fail(state: AckState, query_id: str, batch_id: int, terms: Terms, now: datetime) -> AckState:
-    """Give back a micro-batch that could not be processed, as a nack of all its messages.
+def give_back(
+    state: AckState, query_id: str, batch_id: int, terms: Terms, now: datetime, *, failed: bool
+) -> AckState:
+    """Give back a micro-batch that was not processed: as a nack of its messages if it failed.
 
     It stays known as the query's: run again, it gets them again unless somebody else has.
     """
@@ -78,7 +83,10 @@ def fail(state: AckState, query_id: str, batch_id: int, terms: Terms, now: datet
     if last is None or last.batch_id != batch_id:
         return state
     named = {last.lease_id: last.positions}
-    state, _ = delivery.modify_ack_deadline(state, named, terms, now, timedelta(0))
+    if failed:
+        state, _ = delivery.modify_ack_deadline(state, named, terms, now, timedelta(0))
+    else:
+        state = delivery.give_back(state, named, terms, now)
     return _remembering(state, last)
 
 
@@ -120,7 +128,8 @@ def _free(state: AckState, stream: Stream, terms: Terms) -> Positions:
     mine = [
         part
         for span in state.in_state(*_UNHELD)
-        if not is_exhausted(span, terms.subscription) and (part := span.only(stream.positions))
+        if not is_exhausted(span.released(), terms.subscription)
+        and (part := span.only(stream.positions))
     ]
     free = union(mine)
     if not free or not terms.subscription.enable_message_ordering:

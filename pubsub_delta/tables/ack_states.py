@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StructField, StructType
 
@@ -31,6 +32,24 @@ _REPLACE = "ON old.revision = new.expected_revision WHEN MATCHED THEN UPDATE SET
     f"old.{name} = new.{name}" for name in ACK_STATE.columns.names
 )
 _NEW_ROW = StructType([*ACK_STATE.columns, StructField("expected_revision", LongType())])
+
+
+def _count_where(condition: str) -> str:
+    return f"aggregate(filter(spans, s -> {condition}), 0L, (n, s) -> n + s.message_count)"
+
+
+_UNACKED = "s.state NOT IN ('acked', 'retained')"
+_FIGURES = {
+    "num_undelivered_messages": _count_where(_UNACKED),
+    "num_outstanding_messages": _count_where("s.state = 'leased'"),
+    "oldest_unacked_publish_time": "array_min(transform(filter(spans, s -> "
+    + _UNACKED
+    + "), s -> s.publish_time_min))",
+    "ack_message_count_success": "counters.success",
+    "ack_message_count_expired": "counters.expired",
+    "ack_message_count_invalid": "counters.invalid",
+    "dead_letter_message_count": "counters.dead_letters",
+}
 
 
 @dataclass(frozen=True)
@@ -75,6 +94,13 @@ class AckStates:
     def read(self, uid: str) -> AckState:
         """Return a subscription's ack state as it is now."""
         return self._read(uid).state
+
+    def figures(self, uid: str) -> DataFrame:
+        """Return one row with the metrics that a subscription's ack state tells by itself."""
+        counted = {name: F.expr(text) for name, text in _FIGURES.items()}
+        return self._spark.table(self._table_of(uid)).select(
+            *(column.alias(name) for name, column in counted.items())
+        )
 
     def change(self, uid: str, decide: Decide[T]) -> T:
         """Replace an ack state by what ``decide`` makes of it, and return decide's second value.

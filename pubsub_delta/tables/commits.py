@@ -31,7 +31,7 @@ from tenacity import (
 )
 
 from pubsub_delta.errors import Aborted
-from pubsub_delta.tables.layout import Layout, layout_of
+from pubsub_delta.tables.layout import Layout, layout_of, path_of
 from pubsub_delta.tables.schemas import TableSchema
 
 T = TypeVar("T")
@@ -109,10 +109,11 @@ class Commits:
             application, version = transaction
             writer = writer.option("txnAppId", application).option("txnVersion", version)
         with self.locked(table), _telling_conflicts():
-            if self._layout.in_catalog:
+            path = path_of(table)
+            if path is None:
                 writer.saveAsTable(table)
             else:
-                writer.save(table.removeprefix("delta.`").removesuffix("`").replace("``", "`"))
+                writer.save(path)
 
     def merge(self, table: str, rows: pa.Table, clauses: str) -> int:
         """MERGE INTO a table (as ``old``) the rows (as ``new``); return how many rows changed."""

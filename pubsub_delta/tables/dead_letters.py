@@ -88,7 +88,7 @@ def _append(
     tables: Tables, source: Source, target: str, number: int, spans: Sequence[Span], now: datetime
 ) -> None:
     uid = source.uid
-    rows = source.messages.read(spans, source.messages.version())
+    rows = source.messages.read(spans, source.messages.history.version())
     letters = _letters(in_key_order(rows, F.col("position")), source.subscription, spans)
     repeat_on_conflict(
         lambda: tables.messages(target).append(letters, now, f"{uid}:{number}", (uid, number)),

@@ -90,6 +90,17 @@ def layout_of(root: str) -> Layout:
     raise InvalidArgument(f"root: {root!r} is not a root; {_ACCEPTED}")
 
 
+def path_of(table: str) -> str | None:
+    """Return the path of a table, for those who do not take identifiers; None in a catalog.
+
+    >>> path_of("delta.`/data/pubsub/topics`")
+    '/data/pubsub/topics'
+    """
+    path = _PATH.fullmatch(table)
+    return path[1].replace("``", "`") if path else None
+
+
+_PATH = re.compile(r"delta\.`(.*)`", re.DOTALL)
 _ACCEPTED = (
     "a directory (/data/pubsub, ./pubsub), a URL (s3a://bucket/pubsub, file:/data/pubsub) "
     "or a catalog schema (pubsub, main.pubsub) is accepted"

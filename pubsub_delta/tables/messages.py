@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pubsub_delta.clock import UTC, from_micros, to_micros
@@ -18,36 +15,12 @@ from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.bitmaps import fold, fold_by_key, fold_by_time, holding, labelled
 from pubsub_delta.tables.columns import instant, matching, published_between
 from pubsub_delta.tables.commits import Commits, expected_errors, is_missing
+from pubsub_delta.tables.history import Commit, History
+from pubsub_delta.tables.layout import path_of
 from pubsub_delta.tables.schemas import MESSAGE_COLUMNS, MESSAGES
 
 _FEW_COMMITS = 64
 """Commits of which each may send bitmaps of its own."""
-
-_FIRST_LOOK = 20
-"""Commits asked for when looking for what is new; most consumers are not further behind."""
-
-
-@dataclass(frozen=True)
-class Commit:
-    """A commit of a topic, as the table's history tells it.
-
-    ``publish_time`` and ``publish_id`` are None where the commit is not a publish. A commit
-    ``moves_messages`` if it may have rewritten files, so that rows no longer stand where they did.
-    """
-
-    version: int
-    publish_time: datetime | None
-    publish_id: str | None
-    message_count: int
-    adds_messages: bool
-    moves_messages: bool
-
-    def may_be(self, earliest: datetime | None, before: datetime | None) -> bool:
-        """Tell whether it may hold messages published in [earliest, before)."""
-        time = self.publish_time
-        return time is None or not (
-            (earliest is not None and time < earliest) or (before is not None and time >= before)
-        )
 
 
 class Messages:
@@ -57,7 +30,7 @@ class Messages:
         self._spark = spark
         self._table = table
         self._commits = commits
-        self._newest: int | None = None
+        self.history = History(spark, table)
 
     def create(self) -> None:
         """Create the empty table."""
@@ -84,36 +57,12 @@ class Messages:
         """Tell whether the table is there."""
         try:
             with expected_errors():
-                self.version()
+                self.history.version()
         except Exception as error:
             if is_missing(error):
                 return False
             raise
         return True
-
-    def version(self) -> int:
-        """Return the version of the last commit."""
-        return self._history(1)[0].version
-
-    def newest_version(self) -> int:
-        """Return the version of the last commit as of the last look at the history."""
-        return self.version() if self._newest is None else self._newest
-
-    def commits_after(self, version: int) -> tuple[list[Commit], bool]:
-        """Return the commits after a version, the newest first, and whether they are all known.
-
-        The history of a table is forgotten after 8 days; a subscription may have slept for longer.
-        """
-        seen = self._history(_FIRST_LOOK)
-        behind = seen[0].version - version
-        if behind > len(seen):
-            seen = self._history(behind)
-        new = [commit for commit in seen if commit.version > version]
-        return new, len(new) == max(behind, 0)
-
-    def published_as(self, publish_id: str) -> Commit | None:
-        """Return the commit that carries a publish id, or None."""
-        return next((c for c in self._history() if c.publish_id == publish_id), None)
 
     def absorb(
         self,
@@ -266,18 +215,11 @@ class Messages:
         after the given version added messages that old: a slow publisher's, nobody has seen them.
         """
         with self._commits.locked(self._table):
-            late, known = self.commits_after(after_version)
+            late, known = self.history.commits_after(after_version)
             if not known or any(each.adds_messages and each.may_be(None, time) for each in late):
                 return False
             self._commits.delete_where(self._table, _too_old(time, exact=exact))
         return True
-
-    def first_publish_after(self, version: int) -> tuple[datetime | None, bool]:
-        """Return the earliest stamp of the commits after a version, and whether all are known."""
-        commits, known = self.commits_after(version)
-        adding = [commit.publish_time for commit in commits if commit.adds_messages]
-        stamps = [stamp for stamp in adding if stamp is not None]
-        return min(stamps, default=None), known and len(stamps) == len(adding)
 
     def optimize(self) -> int:
         """Write many small files as few large ones; return how many were replaced."""
@@ -287,18 +229,36 @@ class Messages:
         """Remove the files that no version of the last 8 days needs."""
         self._commits.vacuum(self._table)
 
-    def version_at(self, time: datetime) -> int:
-        """Return the last version before the first publish that was stamped after a time."""
-        history = self._history()
-        later = [c.version for c in history if c.publish_time is not None and c.publish_time > time]
-        return min(later) - 1 if later else history[0].version
-
     def as_of(self, version: int) -> DataFrame:
         """Return all messages that were stored at a version: message_id and their columns."""
         rows = self._spark.sql(
             f"SELECT *, _metadata.row_id AS position FROM {self._table} VERSION AS OF {version:d}"
         )
         return rows.select(F.col("position").cast("string").alias("message_id"), *MESSAGE_COLUMNS)
+
+    def stream(self, from_version: int | None = None) -> DataFrame:
+        """Return all messages, or those from a version on, as a streaming DataFrame.
+
+        The columns of a message only: a stream of a Delta table has no row ids.
+        """
+        return self._stream(from_version).select(*MESSAGE_COLUMNS)
+
+    def stream_since(self, time: datetime) -> DataFrame:
+        """Return the messages published at a time or later as a streaming DataFrame."""
+        wanted = published_between(time, None)
+        return (
+            self._stream(self.history.first_version_since(time))
+            .where(wanted)
+            .select(*MESSAGE_COLUMNS)
+        )
+
+    def _stream(self, from_version: int | None) -> DataFrame:
+        # The retention job's DELETE adds no message, so its commits are passed over.
+        reader = self._spark.readStream.format("delta").option("skipChangeCommits", "true")
+        if from_version is not None:
+            reader = reader.option("startingVersion", from_version)
+        path = path_of(self._table)
+        return reader.table(self._table) if path is None else reader.load(path)
 
     def count(self) -> int:
         """Return how many messages are stored."""
@@ -319,14 +279,6 @@ class Messages:
             F.col("_metadata.row_commit_version").alias("version"),
         )
 
-    def _history(self, limit: int | None = None) -> list[Commit]:
-        bound = f" LIMIT {limit:d}" if limit else ""
-        frame = self._spark.sql(f"DESCRIBE HISTORY {self._table}{bound}")
-        chosen = frame.select("version", "operation", "operationMetrics", "userMetadata")
-        commits = [_commit(row) for row in chosen.collect()]
-        self._newest = commits[0].version
-        return commits
-
 
 def _too_old(time: datetime, *, exact: bool) -> str:
     """Return in SQL what was published before a time, or on days before it."""
@@ -340,31 +292,3 @@ def _published_within(spans: Sequence[Span]) -> Column:
     return published_between(
         min(span.publish_time_min for span in spans), max(span.publish_time_max for span in spans)
     )
-
-
-_PUBLISH = "WRITE"
-_LEAVES_ROWS = frozenset({"CREATE TABLE", "VACUUM START", "VACUUM END"})
-_ADDS_NONE = frozenset({*_LEAVES_ROWS, "OPTIMIZE", "DELETE"})
-"""Delta's names of operations that add no message; an unknown one is taken to add some."""
-
-
-def _commit(row: Row) -> Commit:
-    mark = _mark(row["userMetadata"])
-    metrics: dict[str, str] = row["operationMetrics"] or {}
-    stamp = mark.get("publish_time")
-    return Commit(
-        version=row["version"],
-        publish_time=from_micros(stamp) if isinstance(stamp, int) else None,
-        publish_id=mark.get("publish_id"),
-        message_count=int(metrics.get("numOutputRows", 0)),
-        adds_messages=row["operation"] not in _ADDS_NONE,
-        moves_messages=row["operation"] not in {_PUBLISH, *_LEAVES_ROWS},
-    )
-
-
-def _mark(user_metadata: str | None) -> dict[str, Any]:
-    try:
-        mark = json.loads(user_metadata or "{}")
-    except ValueError:
-        return {}
-    return mark if isinstance(mark, dict) else {}

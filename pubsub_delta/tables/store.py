@@ -19,8 +19,9 @@ from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import Subscription, Topic
 from pubsub_delta.tables.ack_states import AckStates
 from pubsub_delta.tables.commits import Commits
+from pubsub_delta.tables.history import Commit
 from pubsub_delta.tables.layout import layout_of
-from pubsub_delta.tables.messages import Commit, Messages
+from pubsub_delta.tables.messages import Messages
 from pubsub_delta.tables.ordering import OrderingKeys
 from pubsub_delta.tables.registry import Registry
 
@@ -137,7 +138,7 @@ class Look:
 
     @cached_property
     def _commits(self) -> list[Commit]:
-        return self._messages.commits_after(self._after_version)[0]
+        return self._messages.history.commits_after(self._after_version)[0]
 
     def added(
         self,

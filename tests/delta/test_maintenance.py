@@ -69,11 +69,11 @@ def test_a_slow_publishers_commit_is_not_deleted_unseen(bench: Bench) -> None:
     topic = bench.topic()
     messages = bench.store._tables.messages(bench.store.get_topic(topic).uid)
     bench.store.publish(topic, ["early"])
-    seen, later = messages.version(), bench.clock.now() + timedelta(days=2)
+    seen, later = messages.history.version(), bench.clock.now() + timedelta(days=2)
     bench.store.publish(topic, ["late"])
     assert not messages.discard_before(later, seen, exact=True)
     assert stored(bench, topic) == ["early", "late"]
-    assert messages.discard_before(later, messages.version(), exact=False)
+    assert messages.discard_before(later, messages.history.version(), exact=False)
     assert stored(bench, topic) == []
 
 
@@ -164,7 +164,7 @@ def within_reach(bench: Bench, names: list[str], snapshots: list[str]) -> dict[s
     for name in names:
         source = tables.source(bench.store._subscription(name))
         state = tables.ack_states.read(source.uid)
-        version = source.messages.version()
+        version = source.messages.history.version()
         begin = now - timedelta(days=40)
         seeks = {"": None, "begin": Seek(now, version, begin, source.covered_from(now))}
         for each in snapshots:
@@ -174,7 +174,7 @@ def within_reach(bench: Bench, names: list[str], snapshots: list[str]) -> dict[s
         for to, asked in seeks.items():
             after = replay.note_seek(state, asked, source.terms) if asked else state
             spans = source.catch_up(after, now).unacked()
-            rows = source.messages.read(spans, source.messages.version()) if spans else None
+            rows = source.messages.read(spans, source.messages.history.version()) if spans else None
             ids = [row["position"] for row in rows.select("position").collect()] if rows else []
             found[f"{name} {to}"] = sorted(ids)
             assert len(ids) == sum(map(len, spans)), "a message that can be had is not stored"

@@ -1,0 +1,172 @@
+"""Streaming: micro-batches against plain Structured Streaming, callbacks, and single publishes.
+
+Micro-batch overhead is everything that is neither reading messages nor ``process``: the time from
+the end of one ``process`` to the start of the next, against two MERGEs on a ten-row table that are
+timed in between. The drains copy the topic to a Delta table in micro-batches of a tenth, in turn
+by ``subscribe_stream`` and by a plain stream over the topic's table with the same sink.
+
+    python benchmarks/streaming.py [--messages 5000000] [--rounds 3] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from drain import COLUMNS, Floor, Stopwatch, make_payloads, report
+from pyspark.sql import DataFrame, SparkSession
+
+from pubsub_delta import FlowControl, PubSub, PulledMessage, local_session
+
+BATCHES = 10
+SMALL_BATCHES, WARM_UPS = 24, 6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--messages", type=int, default=5_000_000, help="default: 5,000,000")
+    parser.add_argument("--rounds", type=int, default=3, help="counted drains, default: 3")
+    parser.add_argument("--json", type=Path, help="write the figures here too")
+    args = parser.parse_args()
+    spark = local_session(driver_memory="4g", master="local[2]")
+    spark.sparkContext.setLogLevel("ERROR")
+    root = tempfile.mkdtemp(prefix="pubsub_delta-streaming-")
+    watch = Stopwatch()
+    try:
+        overhead(spark, f"{root}/overhead", watch)
+        drains(spark, f"{root}/drains", args.messages, args.rounds, watch)
+        rate, most = callbacks(spark, f"{root}/callbacks")
+        commits, seconds = singles(spark, f"{root}/singles")
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+    ratios = {
+        "micro-batch overhead: × two ten-row MERGEs (≤ 1)": watch.median("micro-batch overhead")
+        / watch.median("two ten-row MERGEs"),
+        "drain: rate of plain Structured Streaming (≥ 0.5)": watch.median("plain stream")
+        / watch.median("subscribe_stream"),
+    }
+    report(watch, ratios, args.messages, args.rounds)
+    print(f"\ncallbacks: {rate:,.0f} messages a second, each acknowledged by itself (≥ 5,000);")
+    print(f"at most {most:,} held at a time, of 10,000 permitted")
+    print(f"1,000 single publishes from 8 threads: {commits} commits (≤ 20), {seconds:.1f} s")
+    if args.json:
+        told = {"callbacks a second": rate, "most held": most, "commits": commits}
+        figures = {"seconds": watch.seconds, "ratios": ratios, "told": told}
+        args.json.write_text(json.dumps(figures, indent=2, ensure_ascii=False))
+
+
+def overhead(spark: SparkSession, place: str, watch: Stopwatch) -> None:
+    """Time what is between the end of ``process`` and the next one, and MERGEs in between."""
+    floor, store = Floor(spark, place), PubSub(spark, f"{place}/store")
+    store.create_topic("small")
+    store.create_subscription("small", "small", ack_deadline_seconds=600)
+    for _ in range(3):
+        store.publish("small", [f"{n}" for n in range(SMALL_BATCHES * 10 // 3)])
+    ended: list[float] = []
+
+    def process(_: DataFrame, batch_id: int) -> None:
+        began = time.perf_counter()
+        if ended and batch_id > WARM_UPS:
+            watch.seconds.setdefault("micro-batch overhead", []).append(began - ended[-1])
+        watch.time("two ten-row MERGEs", floor.merge_twice, keep=batch_id > WARM_UPS)
+        ended.append(time.perf_counter())
+
+    finish(store.subscribe_stream, "small", process, f"{place}/checkpoint", max_messages=10)
+
+
+def finish(subscribe: Callable[..., Any], name: str, process: Any, at: str, **more: Any) -> None:
+    trigger = {"availableNow": True}
+    query = subscribe(name, process, checkpoint_location=at, trigger=trigger, **more)
+    query.awaitTermination()
+
+
+def drains(spark: SparkSession, root: str, count: int, rounds: int, watch: Stopwatch) -> None:
+    """Copy the topic to a Delta table, in turn by a subscription and by a plain stream."""
+    store = PubSub(spark, f"{root}/store")
+    topic = store.create_topic("bulk")
+    for turn in range(rounds + 1):
+        store.create_subscription(f"drain-{turn}", "bulk", ack_deadline_seconds=600)
+    payloads = make_payloads(spark, f"{root}/payloads", count // BATCHES)
+    for _ in range(BATCHES):
+        store.publish("bulk", payloads)
+    table = f"{root}/store/messages/{topic.uid}"
+    files = len(spark.read.format("delta").load(table).inputFiles())
+
+    def ours(turn: int) -> None:
+        at = f"{root}/ours-{turn}"
+        process = partial(write, f"{at}/out")
+        most = count // BATCHES
+        finish(store.subscribe_stream, f"drain-{turn}", process, f"{at}/c", max_messages=most)
+        assert spark.read.format("delta").load(f"{at}/out").count() == count
+
+    def plain(turn: int) -> None:
+        at = f"{root}/plain-{turn}"
+        stream = spark.readStream.format("delta").option("maxFilesPerTrigger", files // BATCHES)
+        writer = stream.load(table).writeStream.foreachBatch(partial(write, f"{at}/out"))
+        started = writer.option("checkpointLocation", f"{at}/c").trigger(availableNow=True)
+        started.start().awaitTermination()
+        assert spark.read.format("delta").load(f"{at}/out").count() == count
+
+    for turn in range(rounds + 1):
+        watch.time("plain stream", partial(plain, turn), keep=turn > 0)
+        watch.time("subscribe_stream", partial(ours, turn), keep=turn > 0)
+
+
+def write(path: str, rows: DataFrame, batch_id: int) -> None:
+    writer = rows.select(*COLUMNS).write.format("delta").mode("append")
+    writer.option("txnAppId", "benchmark").option("txnVersion", batch_id).save(path)
+
+
+def callbacks(spark: SparkSession, root: str, count: int = 100_000) -> tuple[float, int]:
+    """Return how many messages a second callbacks handle, and how many are held at most."""
+    store = PubSub(spark, f"{root}/store")
+    store.create_topic("calls")
+    store.create_subscription("calls", "calls", ack_deadline_seconds=60)
+    store.publish("calls", make_payloads(spark, f"{root}/payloads", count))
+    done, lock = threading.Event(), threading.Lock()
+    handled, started, most = 0, 0.0, 0
+
+    def callback(message: PulledMessage) -> None:
+        nonlocal handled, started
+        message.ack()
+        with lock:
+            handled += 1
+            if handled == count // 5:  # the first ones warm the session up
+                started = time.perf_counter()
+            if handled == count:
+                done.set()
+
+    with store.subscribe("calls", callback, flow_control=FlowControl(max_messages=10_000)):
+        while not done.wait(0.2):
+            most = max(most, store.metrics("calls")["num_outstanding_messages"])
+        seconds = time.perf_counter() - started
+    assert store.metrics("calls")["num_undelivered_messages"] == 0
+    return (count - count // 5) / seconds, most
+
+
+def singles(spark: SparkSession, root: str) -> tuple[int, float]:
+    """Publish 1,000 messages one by one from 8 threads; return the commits and the seconds."""
+    store = PubSub(spark, f"{root}/store")
+    topic = store.create_topic("singles")
+    store.publish("singles", ["to warm up"])
+    start = time.perf_counter()
+    with store.publisher("singles") as publisher, ThreadPoolExecutor(8) as threads:
+        futures = list(threads.map(lambda n: publisher.publish(f"{n}"), range(1000)))
+        ids = {future.result() for future in futures}
+    seconds = time.perf_counter() - start
+    assert len(ids) == 1000
+    history = spark.sql(f"DESCRIBE HISTORY delta.`{root}/store/messages/{topic.uid}`")
+    return history.count() - 2, seconds
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+r"""Follow a subscription into a Delta table by a streaming query: the job for spark-submit.
+
+    spark-submit --properties-file conf/spark-defaults.conf jobs/stream_consume.py \
+        --root /data/pubsub --subscription archive --output /data/archive \
+        --checkpoint /data/archive_checkpoint
+
+Every message stands in the table once, however often the job is killed and started again: each
+micro-batch is written under the query's id and its own number, which Delta skips if it has seen it.
+Start it again with the same checkpoint; a new checkpoint is a new query.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import click
+import terminal
+from pyspark.sql import DataFrame
+
+from pubsub_delta import InvalidArgument, PubSub, local_session
+
+
+@click.command()
+@terminal.store_options
+@click.option("--subscription", required=True, help="The subscription's id or full name.")
+@click.option("--output", required=True, help="The Delta table to append to: a path or a name.")
+@terminal.stream_options
+@click.option(
+    "--query",
+    help="SQL over {messages}, run for each batch; by default the messages as they are.",
+)
+@click.option("--batch-size", default=500_000, show_default=True, type=click.IntRange(min=1))
+def stream_consume(
+    root: str,
+    project: str,
+    summary: Path | None,
+    subscription: str,
+    output: str,
+    checkpoint: str,
+    interval: str,
+    available_now: bool,
+    query: str | None,
+    batch_size: int,
+) -> None:
+    """Follow a subscription into a Delta table, each message exactly once."""
+
+    def job() -> int:
+        if query and "{messages}" not in query:
+            raise InvalidArgument(f"--query: {query!r} does not read from {{messages}}")
+        spark = local_session(app_name=f"stream {subscription}")
+        store = PubSub(spark, root, project=project)
+        told = terminal.Summary("stream_consume")
+        query_id: Future[str] = Future()
+
+        def write(messages: DataFrame, batch_id: int) -> None:
+            rows = messages.drop("ack_id", "delivery_attempt")
+            if query is not None:
+                rows = messages.sparkSession.sql(query, messages=messages)
+            writer = rows.write.format("delta").mode("append")
+            writer = writer.option("txnAppId", query_id.result()).option("txnVersion", batch_id)
+            if "/" in output:
+                writer.save(output)
+            else:
+                writer.saveAsTable(output)
+
+        started = store.subscribe_stream(
+            subscription,
+            write,
+            checkpoint_location=checkpoint,
+            trigger=terminal.trigger(interval, available_now=available_now),
+            max_messages=batch_size,
+        )
+        query_id.set_result(started.id)
+        terminal.follow(started, told, Acked())
+        told.finish(summary)
+        return 0
+
+    terminal.run(job)
+
+
+class Acked:
+    """How many messages were acknowledged between one progress report and the next."""
+
+    def __init__(self) -> None:
+        self._before: int | None = None
+
+    def __call__(self, progress: Any) -> int:
+        acked: int = progress["observedMetrics"]["pubsub_delta"]["ack_message_count_success"]
+        more = acked - (self._before if self._before is not None else acked)
+        self._before = acked
+        return more
+
+
+if __name__ == "__main__":
+    stream_consume()

@@ -1,0 +1,116 @@
+"""The lease of a micro-batch: extended while it is processed, acknowledged if nothing follows."""
+
+from __future__ import annotations
+
+import logging
+from enum import Enum
+from functools import partial
+from threading import Condition, Thread
+
+from pubsub_delta.clock import Clock
+from pubsub_delta.names import ResourceName
+from pubsub_delta.operations import acknowledge, pull
+from pubsub_delta.operations.acknowledge import Named
+from pubsub_delta.tables.leases import Lease
+from pubsub_delta.tables.store import Tables
+
+IDLE_SECONDS = 1.0
+"""After so long without a next micro-batch, which would acknowledge this one in its own commit, it
+is acknowledged by itself."""
+
+_log = logging.getLogger("pubsub_delta")
+
+
+class _Phase(Enum):
+    PROCESSING = "the lease is extended, long before it is over"
+    PROCESSED = "the messages are acknowledged, unless a next micro-batch comes first"
+    FAILED = "the messages are given back, as failed deliveries"
+    STOPPED = "the messages are given back, as if never delivered"
+    LEFT = "there is nothing more to do"
+
+
+class LeaseKeeper:
+    """Looks after the lease of one micro-batch, in a thread of its own.
+
+    Also because Spark interrupts the thread of a query that it stops: no commit would go through.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        name: ResourceName,
+        lease: Lease,
+        query_id: str,
+        batch_id: int,
+        clock: Clock,
+    ) -> None:
+        self._tables = tables
+        self._name = name
+        self._messages = Named({lease.lease_id: lease.positions})
+        self._deadline: int = lease.source.subscription.ack_deadline_seconds
+        self._query_id = query_id
+        self._batch_id = batch_id
+        self._clock = clock
+        self._changed = Condition()
+        self._phase = _Phase.PROCESSING
+        self._thread = Thread(target=self._run, name=f"{name}, batch {batch_id}", daemon=True)
+        self._thread.start()
+
+    def processed(self) -> None:
+        """Take note that the messages are processed."""
+        self._enter(_Phase.PROCESSED)
+
+    def leave(self) -> None:
+        """Do nothing more: the next micro-batch acknowledges this one with its own commit."""
+        self._enter(_Phase.LEFT)
+        self._thread.join()
+
+    def fail(self, *, stopped: bool) -> None:
+        """Give the messages back; it counts as a failed delivery unless the query was stopped."""
+        self._enter(_Phase.STOPPED if stopped else _Phase.FAILED)
+        self._thread.join()
+
+    def _enter(self, phase: _Phase) -> None:
+        with self._changed:
+            self._phase = phase
+            self._changed.notify_all()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                phase = self._phase
+                if self._changed.wait_for(partial(self._is_past, phase), self._pause(phase)):
+                    continue
+            try:
+                self._do(phase)
+            except Exception:
+                _log.exception("%s: micro-batch %d: %s", self._name, self._batch_id, phase.value)
+            if phase is not _Phase.PROCESSING:
+                return
+
+    def _is_past(self, phase: _Phase) -> bool:
+        return self._phase is not phase
+
+    def _pause(self, phase: _Phase) -> float:
+        if phase is _Phase.PROCESSING:
+            return self._deadline / 3
+        return IDLE_SECONDS if phase is _Phase.PROCESSED else 0
+
+    def _do(self, phase: _Phase) -> None:
+        tables, name, now = self._tables, self._name, self._clock.now()
+        if phase is _Phase.PROCESSING:
+            found = acknowledge.modify_ack_deadline(
+                tables, name, self._messages, self._deadline, now
+            )
+            if not found.success:
+                _log.warning(
+                    "%s: the lease of micro-batch %d is over; others may be given its messages",
+                    *(name, self._batch_id),
+                )
+        elif phase is _Phase.PROCESSED:
+            pull.finish_micro_batch(tables, name, self._query_id, self._batch_id, now)
+        elif phase is not _Phase.LEFT:
+            pull.give_back_micro_batch(
+                *(tables, name, self._query_id, self._batch_id, now),
+                failed=phase is _Phase.FAILED,
+            )

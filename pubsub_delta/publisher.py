@@ -1,0 +1,247 @@
+"""Publisher: messages given one by one, committed in batches by a thread of its own."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import TracebackType
+from typing import TypeVar
+
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, Unknown
+from pubsub_delta.policy.messages import as_message
+from pubsub_delta.resources import BatchSettings, Message
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class _Queued:
+    """A message that waits for its batch; they are numbered in the order in which they came."""
+
+    number: int
+    message: Message
+    size: int
+    future: Future[str] = field(default_factory=Future)
+
+
+class Publisher:
+    """Publishes messages that come one at a time, many of them in one commit.
+
+    Args:
+        commit: publishes a batch in one commit, or nothing of it, and returns the message ids in
+            request order.
+        batch_settings: when a batch is committed.
+
+    Batches are committed one after the other, in the order in which the messages were given, by a
+    daemon thread; while a commit is under way the next batch gathers, and ``max_latency`` counts
+    from the end of that commit. Stop a publisher that is no longer needed, or use it as a context
+    manager. One that was not stopped commits what it holds when the interpreter exits.
+
+    Pub/Sub: when a batch fails, its ordering keys are paused until ``resume_publish``, so that no
+    message overtakes an earlier one of its key.
+
+    Every method may be called from any thread. Callbacks of the futures run in the thread that
+    commits, or in the one that cancels; there ``flush`` and ``stop`` do not wait.
+    """
+
+    def __init__(
+        self, commit: Callable[[Sequence[Message]], Sequence[str]], batch_settings: BatchSettings
+    ) -> None:
+        latency = batch_settings.max_latency
+        assert isinstance(latency, timedelta)
+        self._commit = commit
+        self._settings = batch_settings
+        self._max_latency = min(latency.total_seconds(), threading.TIMEOUT_MAX)
+        self._queue: deque[_Queued] = deque()
+        self._queued_bytes = 0
+        self._paused: set[str] = set()
+        self._stopped = False
+        # Numbers of messages: all below are given, to be committed without waiting, and settled.
+        self._given = 0
+        self._flushed = 0
+        self._settled = 0
+        lock = threading.Lock()
+        self._work = threading.Condition(lock)
+        self._progress = threading.Condition(lock)
+        self._thread = threading.Thread(target=self._run, name="pubsub-publisher", daemon=True)
+        self._thread.start()
+        atexit.register(_stop, weakref.ref(self))
+
+    def publish(
+        self, data: bytes | str | Message = b"", ordering_key: str = "", **attributes: str
+    ) -> Future[str]:
+        """Queue a message and return the future of its message id at once.
+
+        Text is published as UTF-8. A Message comes alone, with its own attributes and ordering
+        key. A message that breaks a rule is refused here (InvalidArgument), and so is any after
+        ``stop`` (FailedPrecondition). The future of a paused ordering key fails with
+        FailedPrecondition. A future that is cancelled before its batch begins publishes nothing.
+        """
+        message = _message(data, ordering_key, attributes)
+        with self._work:
+            if self._stopped:
+                raise FailedPrecondition("this publisher was stopped; publish with a new one")
+            if message.ordering_key not in self._paused:
+                queued = _Queued(self._given, message, _size(message))
+                self._given += 1
+                self._queue.append(queued)
+                self._queued_bytes += queued.size
+                if len(self._queue) == 1 or self._is_due():
+                    self._work.notify()
+                return queued.future
+        refused: Future[str] = Future()
+        refused.set_exception(_overtaking(message.ordering_key))
+        return refused
+
+    def resume_publish(self, ordering_key: str) -> None:
+        """Let messages of a paused ordering key be published again; nothing if it is not paused."""
+        with self._work:
+            self._paused.discard(ordering_key)
+
+    def flush(self) -> None:
+        """Wait until all that was published before this call is committed or has failed."""
+        with self._work:
+            given = self._flushed = self._given
+            self._work.notify()
+            if threading.current_thread() is not self._thread:
+                self._progress.wait_for(lambda: self._settled >= given)
+
+    def stop(self) -> None:
+        """Refuse what is published from now on, commit what was before, and end the thread."""
+        with self._work:
+            self._stopped = True
+            self._work.notify()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def __enter__(self) -> Publisher:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        state = ", stopped" if self._stopped else ""
+        return f"Publisher({self._settings}, {len(self._queue)} queued{state})"
+
+    # The thread
+
+    def _run(self) -> None:
+        while self._commit_next():
+            pass
+
+    def _commit_next(self) -> bool:
+        """Wait for a batch that is due and commit it; False when there will be none any more."""
+        with self._work:
+            self._work.wait_for(lambda: self._queue or self._stopped)
+            self._work.wait_for(self._is_due, self._max_latency)
+            batch = self._take()
+        if batch:
+            try:
+                ids = list(self._commit([queued.message for queued in batch]))
+                if len(ids) != len(batch):
+                    raise Unknown(f"a commit of {len(batch)} messages gave {len(ids)} message ids")
+            except BaseException as error:
+                self._fail(batch, error)
+            else:
+                for queued, message_id in zip(batch, ids, strict=True):
+                    _tell(queued.future.set_result, message_id)
+        with self._work:
+            self._settled = self._queue[0].number if self._queue else self._given
+            self._progress.notify_all()
+            return bool(self._queue) or not self._stopped
+
+    def _is_due(self) -> bool:
+        """Tell whether the next batch is to be committed before ``max_latency`` is over."""
+        return (
+            len(self._queue) >= self._settings.max_messages
+            or self._queued_bytes >= self._settings.max_bytes
+            or self._stopped
+            or (bool(self._queue) and self._queue[0].number < self._flushed)
+        )
+
+    def _take(self) -> list[_Queued]:
+        """Take the next batch off the queue, without what was cancelled."""
+        batch: list[_Queued] = []
+        room = self._settings.max_bytes
+        while self._queue and len(batch) < self._settings.max_messages:
+            if batch and self._queue[0].size > room:
+                break
+            queued = self._queue.popleft()
+            self._queued_bytes -= queued.size
+            if queued.future.set_running_or_notify_cancel():
+                batch.append(queued)
+                room -= queued.size
+        return batch
+
+    def _fail(self, batch: list[_Queued], error: BaseException) -> None:
+        """Fail a batch, and what is queued for its ordering keys, which are paused.
+
+        They are paused and off the queue before any future tells of it: a callback may resume a
+        key and publish again.
+        """
+        keys = {queued.message.ordering_key for queued in batch} - {""}
+        with self._work:
+            self._paused |= keys
+            overtaking = [each for each in self._queue if each.message.ordering_key in keys]
+            if overtaking:
+                self._queue = deque(q for q in self._queue if q.message.ordering_key not in keys)
+                self._queued_bytes -= sum(queued.size for queued in overtaking)
+        for queued in batch:
+            _tell(queued.future.set_exception, error)
+        for queued in overtaking:
+            if queued.future.set_running_or_notify_cancel():
+                refusal = _overtaking(queued.message.ordering_key)
+                _tell(queued.future.set_exception, refusal)
+
+
+def _message(data: bytes | str | Message, ordering_key: str, attributes: dict[str, str]) -> Message:
+    """Make and check a message that no one else can change until it is committed."""
+    if not isinstance(data, Message):
+        empty = isinstance(data, (str, bytes, bytearray, memoryview)) and not data
+        body = b"" if empty else as_message(data, 0).data
+        return as_message(Message(body, attributes, ordering_key), 0)
+    if ordering_key or attributes:
+        raise InvalidArgument(
+            f"ordering_key {ordering_key!r} and attributes {sorted(attributes)} beside a Message; "
+            "a Message alone is accepted, with its own ordering_key and attributes"
+        )
+    checked = as_message(data, 0)
+    return Message(bytes(checked.data), dict(checked.attributes), checked.ordering_key)
+
+
+def _size(message: Message) -> int:
+    texts = [message.ordering_key, *message.attributes.keys(), *message.attributes.values()]
+    return len(message.data) + sum(len(text.encode()) for text in texts)
+
+
+def _overtaking(ordering_key: str) -> FailedPrecondition:
+    return FailedPrecondition(
+        f"ordering_key: {ordering_key!r} is paused, as publishing an earlier message of it failed; "
+        f"call resume_publish({ordering_key!r}) to publish messages of it again"
+    )
+
+
+def _tell(tell: Callable[[T], object], what: T) -> None:
+    """Settle a future; whatever its callbacks raise, the thread goes on."""
+    with suppress(BaseException):
+        tell(what)
+
+
+def _stop(publisher: weakref.ref[Publisher]) -> None:
+    """Stop a publisher that is still there when the interpreter exits."""
+    found = publisher()
+    if found is not None:
+        found.stop()

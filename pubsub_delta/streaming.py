@@ -1,0 +1,273 @@
+"""Structured Streaming: queries that consume a subscription, or publish to a topic.
+
+A query's micro-batch is a lease, named by the id of the query and that of the batch. Run again
+after a crash it sees the same messages, so that a sink which is idempotent by batch id, as Delta
+is with ``txnAppId`` and ``txnVersion``, holds every message once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from threading import Event, Thread
+from typing import Any, TypeAlias
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from pubsub_delta.clock import Clock
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.lease_keeper import LeaseKeeper
+from pubsub_delta.names import ResourceName
+from pubsub_delta.operations import publish, pull
+from pubsub_delta.policy.ack_state import State, union
+from pubsub_delta.policy.fields import check_max_messages
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.streams import started_last
+from pubsub_delta.tables.store import Tables
+
+Process: TypeAlias = Callable[[DataFrame, int], object]
+Trigger: TypeAlias = Mapping[str, Any]
+
+OBSERVED = "pubsub_delta"
+"""The name under which a query's progress carries the subscription's metrics."""
+
+_DEFAULT_TRIGGER = {"processingTime": "1 second"}
+_POLL_SECONDS = 0.05
+
+
+def subscribe_stream(
+    tables: Tables,
+    name: ResourceName,
+    process: Process,
+    checkpoint_location: str,
+    trigger: Trigger | None,
+    max_messages: int | None,
+    clock: Clock,
+) -> StreamingQuery:
+    """Start a query that calls ``process`` with a DataFrame of messages, batch after batch."""
+    check_max_messages(max_messages)
+    if not callable(process):
+        raise InvalidArgument(f"process: {process!r} is not callable; a function is accepted")
+    chosen = _checked(trigger or _DEFAULT_TRIGGER)
+    drain = "availableNow" in chosen
+    location = _location(checkpoint_location)
+    consumer = _Consumer(tables, name, process, location, max_messages, clock, drain=drain)
+    uid = tables.source(name).uid
+    writer = _ticks(tables, uid).writeStream.foreachBatch(consumer)
+    # Spark ends a query over a ticker after one micro-batch of availableNow; it is ended here.
+    timing = {"processingTime": "0 seconds"} if drain else chosen
+    query = writer.option("checkpointLocation", location).trigger(**timing).start()
+    consumer.is_active = lambda: query.isActive
+    if drain:
+        Thread(target=_stop_when_drained, args=(query, consumer), daemon=True).start()
+    return query
+
+
+def publish_stream(
+    tables: Tables,
+    name: ResourceName,
+    messages: DataFrame,
+    checkpoint_location: str,
+    trigger: Trigger | None,
+    order_by: str | None,
+    clock: Clock,
+) -> StreamingQuery:
+    """Start a query that publishes every micro-batch of a streaming DataFrame exactly once."""
+    publish.check_stream(messages, order_by)
+    tables.topic(name)
+    location = _location(checkpoint_location)
+    writer = messages.writeStream.foreachBatch(_Publishing(tables, name, location, order_by, clock))
+    if trigger:
+        writer = writer.trigger(**_checked(trigger))
+    return writer.option("checkpointLocation", location).start()
+
+
+class _Publishing:
+    """What Spark calls for each micro-batch of a publishing query."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        name: ResourceName,
+        checkpoint_location: str,
+        order_by: str | None,
+        clock: Clock,
+    ) -> None:
+        self._tables = tables
+        self._name = name
+        self._checkpoint_location = checkpoint_location
+        self._order_by = order_by
+        self._clock = clock
+
+    def __call__(self, batch: DataFrame, batch_id: int) -> None:
+        topic = self._tables.messages(self._tables.topic(self._name).uid)
+        idempotency_id = (self._query_id, batch_id)
+        publish.publish(
+            self._tables, topic, batch, self._clock.now(), idempotency_id, self._order_by
+        )
+
+    @cached_property
+    def _query_id(self) -> str:
+        return _query_id(self._tables.spark, self._checkpoint_location)
+
+
+class _Consumer:
+    """What Spark calls for each micro-batch of a consuming query."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        name: ResourceName,
+        process: Process,
+        checkpoint_location: str,
+        max_messages: int | None,
+        clock: Clock,
+        *,
+        drain: bool,
+    ) -> None:
+        self.drained_at: int | None = None
+        self.is_active: Callable[[], bool] = lambda: True
+        self._tables = tables
+        self._name = name
+        self._process = process
+        self._checkpoint_location = checkpoint_location
+        self._max_messages = max_messages
+        self._clock = clock
+        self._keeper: LeaseKeeper | None = None
+        self._drain = _Drain() if drain else None
+
+    def __call__(self, tick: DataFrame, batch_id: int) -> None:
+        try:
+            self._run(tick, batch_id)
+        except Exception:
+            if self.is_active():
+                raise
+            raise QueryStopped from None
+
+    def _run(self, tick: DataFrame, batch_id: int) -> None:
+        tick.write.format("noop").mode("append").save()  # so that Spark sees the metrics
+        if self._drain is not None and self._drain.is_over:
+            self.drained_at = self.drained_at or batch_id
+            return
+        if self._keeper is not None:
+            self._keeper.leave()
+            self._keeper = None
+        most = 0 if self._drain is not None and self._drain.is_finishing else self._max_messages
+        given = pull.pull_micro_batch(
+            self._tables, self._name, self._query_id, batch_id, most, self._clock.now()
+        )
+        if self._drain is not None:
+            last = started_last(given.state, self._query_id)
+            again = last is not None and last.batch_id >= batch_id
+            self._drain.note(given, again=again)
+        if given.lease is None:
+            return
+        self._keeper = LeaseKeeper(
+            self._tables, self._name, given.lease, self._query_id, batch_id, self._clock
+        )
+        try:
+            self._process(given.lease.df, batch_id)
+        except BaseException:
+            self._keeper.fail(stopped=not self.is_active())
+            self._keeper = None
+            raise
+        self._keeper.processed()
+
+    @cached_property
+    def _query_id(self) -> str:
+        return _query_id(self._tables.spark, self._checkpoint_location)
+
+
+class QueryStopped(Exception):
+    """What a micro-batch ends with when its query is stopped meanwhile, which is no failure.
+
+    Spark looks for an interruption in the text of the error, by an expression that overflows the
+    stack on the page of text that it really was.
+    """
+
+    def __str__(self) -> str:
+        return (
+            "py4j.protocol.Py4JJavaError: An error occurred while calling a query that was "
+            "stopped: java.lang.InterruptedException"
+        )
+
+
+class _Drain:
+    """How far a query has come with what was available when it began.
+
+    It is over when each such message was offered, and the last micro-batch is acknowledged.
+    Messages that come later, or are held by others or waiting, are left for the next time.
+    """
+
+    def __init__(self) -> None:
+        self.is_finishing = False
+        self.is_over = False
+        self._end: int | None = None
+        self._offered = Positions()
+
+    def note(self, given: pull.Given, *, again: bool) -> None:
+        """Take note of what a micro-batch was given, perhaps not for the first time."""
+        if self._end is None:
+            self._end = given.state.absorbed_below
+        if given.lease is None:
+            self.is_over = not again  # of that one nothing may be left while others wait
+            return
+        new = given.lease.positions - self._offered
+        self._offered |= given.lease.positions
+        left = union(given.state.in_state(State.AVAILABLE)) - self._offered
+        self.is_finishing = not new or not left or left.min >= self._end
+
+
+def _stop_when_drained(query: StreamingQuery, consumer: _Consumer) -> None:
+    """Stop a query when it has reported the micro-batch after the last one."""
+    wait = Event()
+    while query.isActive:
+        progress = query.lastProgress if consumer.drained_at is not None else None
+        if progress is not None and progress["batchId"] >= (consumer.drained_at or 0):
+            query.stop()
+            return
+        wait.wait(_POLL_SECONDS)
+
+
+def _ticks(tables: Tables, uid: str) -> DataFrame:
+    """Return a stream of one row a micro-batch, whether there are messages or not.
+
+    Redeliveries must come also when nothing is published. The row carries the metrics of the
+    subscription as the micro-batch before left them, for Spark to observe.
+    """
+    ticker = tables.spark.readStream.format("rate-micro-batch")
+    tick = ticker.option("rowsPerBatch", 1).option("numPartitions", 1).load().select("value")
+    figures = tables.ack_states.figures(uid)
+    observed = [F.max(name).alias(name) for name in figures.columns]
+    return tick.crossJoin(F.broadcast(figures)).observe(OBSERVED, *observed)
+
+
+def _query_id(spark: SparkSession, checkpoint_location: str) -> str:
+    """Return the id that a query keeps from start to start, as its checkpoint tells."""
+    written = spark.read.text(f"{checkpoint_location}/metadata").collect()
+    return str(json.loads("".join(row["value"] for row in written))["id"])
+
+
+def _location(checkpoint_location: object) -> str:
+    if not isinstance(checkpoint_location, str) or not checkpoint_location.strip():
+        raise InvalidArgument(
+            f"checkpoint_location: {checkpoint_location!r}; a directory or URL of the query's own "
+            "is accepted"
+        )
+    return checkpoint_location.rstrip("/")
+
+
+def _checked(trigger: object) -> dict[str, Any]:
+    """Return a trigger as DataStreamWriter.trigger takes it, or InvalidArgument."""
+    accepted = '{"processingTime": "10 seconds"} or {"availableNow": True} is accepted'
+    if not isinstance(trigger, Mapping) or len(trigger) != 1:
+        raise InvalidArgument(f"trigger: {trigger!r}; {accepted}")
+    ((kind, value),) = trigger.items()
+    if (kind == "availableNow" and value is True) or (
+        kind == "processingTime" and isinstance(value, str) and value.strip()
+    ):
+        return {kind: value}
+    raise InvalidArgument(f"trigger: {trigger!r}; {accepted}")

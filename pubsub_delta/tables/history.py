@@ -1,0 +1,137 @@
+"""The commits of a topic, as its table's history tells them: what is new, and since when."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import Row, SparkSession
+
+from pubsub_delta.clock import from_micros
+
+_FIRST_LOOK = 20
+"""Commits asked for when looking for what is new; most consumers are not further behind."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit of a topic, as the table's history tells it.
+
+    ``publish_time`` and ``publish_id`` are None where the commit is not a publish. A commit
+    ``moves_messages`` if it may have rewritten files, so that rows no longer stand where they did.
+    """
+
+    version: int
+    publish_time: datetime | None
+    publish_id: str | None
+    message_count: int
+    adds_messages: bool
+    moves_messages: bool
+
+    def may_be(self, earliest: datetime | None, before: datetime | None) -> bool:
+        """Tell whether it may hold messages published in [earliest, before)."""
+        time = self.publish_time
+        return time is None or not (
+            (earliest is not None and time < earliest) or (before is not None and time >= before)
+        )
+
+
+class History:
+    """The commits of one topic, of the last 8 days at least."""
+
+    def __init__(self, spark: SparkSession, table: str) -> None:
+        self._spark = spark
+        self._table = table
+        self._newest: int | None = None
+
+    def version(self) -> int:
+        """Return the version of the last commit."""
+        return self._read(1)[0].version
+
+    def newest_version(self) -> int:
+        """Return the version of the last commit as of the last look at the history."""
+        return self.version() if self._newest is None else self._newest
+
+    def commits_after(self, version: int) -> tuple[list[Commit], bool]:
+        """Return the commits after a version, the newest first, and whether they are all known.
+
+        The history of a table is forgotten after 8 days; a subscription may have slept for longer.
+        """
+        seen = self._read(_FIRST_LOOK)
+        behind = seen[0].version - version
+        if behind > len(seen):
+            seen = self._read(behind)
+        new = [commit for commit in seen if commit.version > version]
+        return new, len(new) == max(behind, 0)
+
+    def published_as(self, publish_id: str) -> Commit | None:
+        """Return the commit that carries a publish id, or None."""
+        for limit in (_FIRST_LOOK, None):
+            history = self._read(limit)
+            found = next((c for c in history if c.publish_id == publish_id), None)
+            if found is not None or len(history) < _FIRST_LOOK:
+                return found
+        return None
+
+    def first_publish_after(self, version: int) -> tuple[datetime | None, bool]:
+        """Return the earliest stamp of the commits after a version, and whether all are known."""
+        commits, known = self.commits_after(version)
+        adding = [commit.publish_time for commit in commits if commit.adds_messages]
+        stamps = [stamp for stamp in adding if stamp is not None]
+        return min(stamps, default=None), known and len(stamps) == len(adding)
+
+    def version_at(self, time: datetime) -> int:
+        """Return the last version before the first publish that was stamped after a time."""
+        history = self._read()
+        later = [c.version for c in history if c.publish_time is not None and c.publish_time > time]
+        return min(later) - 1 if later else history[0].version
+
+    def first_version_since(self, time: datetime) -> int | None:
+        """Return a version before which nothing was committed that was published since a time.
+
+        None where the history does not reach back far enough to tell.
+        """
+        history = self._read()
+        if history[-1].version > 0:
+            return None
+        adding = [commit for commit in history if commit.adds_messages]
+        later = [c.version for c in adding if c.publish_time is None or c.publish_time >= time]
+        return min(later, default=history[0].version)
+
+    def _read(self, limit: int | None = None) -> list[Commit]:
+        bound = f" LIMIT {limit:d}" if limit else ""
+        frame = self._spark.sql(f"DESCRIBE HISTORY {self._table}{bound}")
+        chosen = frame.select("version", "operation", "operationMetrics", "userMetadata")
+        commits = [_commit(row) for row in chosen.collect()]
+        self._newest = commits[0].version
+        return commits
+
+
+_PUBLISH = "WRITE"
+_LEAVES_ROWS = frozenset({"CREATE TABLE", "VACUUM START", "VACUUM END"})
+_ADDS_NONE = frozenset({*_LEAVES_ROWS, "OPTIMIZE", "DELETE"})
+"""Delta's names of operations that add no message; an unknown one is taken to add some."""
+
+
+def _commit(row: Row) -> Commit:
+    mark = _mark(row["userMetadata"])
+    metrics: dict[str, str] = row["operationMetrics"] or {}
+    stamp = mark.get("publish_time")
+    return Commit(
+        version=row["version"],
+        publish_time=from_micros(stamp) if isinstance(stamp, int) else None,
+        publish_id=mark.get("publish_id"),
+        message_count=int(metrics.get("numOutputRows", 0)),
+        adds_messages=row["operation"] not in _ADDS_NONE,
+        moves_messages=row["operation"] not in {_PUBLISH, *_LEAVES_ROWS},
+    )
+
+
+def _mark(user_metadata: str | None) -> dict[str, Any]:
+    try:
+        mark = json.loads(user_metadata or "{}")
+    except ValueError:
+        return {}
+    return mark if isinstance(mark, dict) else {}

@@ -1,0 +1,110 @@
+"""Leases: which messages a consumer was given, and how it reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from pubsub_delta.clock import from_micros
+from pubsub_delta.policy.ack_ids import AckId
+from pubsub_delta.policy.ack_state import Span, union
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.resources import ReceivedMessage
+from pubsub_delta.tables.columns import ack_id, value_of_span
+from pubsub_delta.tables.ordering import in_key_order
+from pubsub_delta.tables.store import Source
+
+
+@dataclass(frozen=True)
+class Lease:
+    """Messages under one lease, as they stand at a version of their topic."""
+
+    source: Source
+    spans: Sequence[Span]
+    version: int
+
+    @property
+    def lease_id(self) -> int:
+        """The number of the lease."""
+        lease_id = self.spans[0].lease_id
+        assert lease_id is not None
+        return lease_id
+
+    @property
+    def until(self) -> datetime:
+        """When it is over, unless it is extended."""
+        until = self.spans[0].until
+        assert until is not None
+        return until
+
+    @cached_property
+    def positions(self) -> Positions:
+        """The messages."""
+        return union(self.spans)
+
+    @cached_property
+    def df(self) -> DataFrame:
+        """The messages as a lazy DataFrame: ids are computed only where they are selected."""
+        rows = self._read(self.spans)
+        if self.source.subscription.enable_message_ordering:
+            rows = in_key_order(rows, F.col("position"))
+        return rows.select(
+            ack_id(self.source.uid, self.lease_id, F.col("position")).alias("ack_id"),
+            F.col("position").cast("string").alias("message_id"),
+            "publish_time",
+            "data",
+            "attributes",
+            "ordering_key",
+            "delivery_attempt",
+        )
+
+    def receive(self, wanted: Positions, max_bytes: int) -> list[ReceivedMessage]:
+        """Read the first of some messages, in order: as many as fit into so many bytes.
+
+        The first one comes whatever its size.
+        """
+        running = F.sum("size").over(Window.orderBy("position"))
+        chosen = [part for span in self.spans if (part := span.only(wanted))]
+        sized = self._read(chosen).withColumn("size", _size()).withColumn("running", running)
+        fitting = sized.where((F.col("running") <= max_bytes) | (F.col("running") == F.col("size")))
+        return list(self._received(fitting))
+
+    def _received(self, rows: DataFrame) -> Iterator[ReceivedMessage]:
+        told = rows.orderBy("position").withColumn("publish_time", F.unix_micros("publish_time"))
+        uid, lease_id = self.source.uid, self.lease_id
+        for row in told.drop("size", "running", "span").toArrow().to_pylist():
+            yield ReceivedMessage(
+                ack_id=str(AckId(uid, lease_id, row["position"])),
+                message_id=str(row["position"]),
+                publish_time=from_micros(row["publish_time"]),
+                data=row["data"] or b"",
+                attributes=dict(row["attributes"] or {}),
+                ordering_key=row["ordering_key"] or "",
+                delivery_attempt=row["delivery_attempt"],
+            )
+
+    def _read(self, spans: Sequence[Span]) -> DataFrame:
+        attempt = F.lit(None).cast("int")
+        if self.source.subscription.dead_letter_policy is not None:
+            attempt = value_of_span([span.delivery_attempt for span in spans])
+        rows = self.source.messages.read(spans, self.version)
+        return rows.withColumn("delivery_attempt", attempt)
+
+
+def _size() -> Column:
+    """Return how many bytes of a message count."""
+    told = F.transform(
+        F.map_entries("attributes"),
+        lambda entry: F.octet_length(entry["key"]) + F.octet_length(entry["value"]),
+    )
+    attributes = F.aggregate(told, F.lit(0), lambda sum_, each: sum_ + each)
+    sizes = (F.octet_length("data"), attributes, F.octet_length("ordering_key"))
+    total = F.lit(1)  # so that an empty message counts too
+    for size in sizes:
+        total += F.coalesce(size, F.lit(0))
+    return total
