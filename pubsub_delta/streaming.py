@@ -8,12 +8,13 @@ is with ``txnAppId`` and ``txnVersion``, holds every message once.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from threading import Event, Thread
 from typing import Any, TypeAlias
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -26,6 +27,7 @@ from pubsub_delta.policy.ack_state import State, union
 from pubsub_delta.policy.fields import check_max_messages
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.streams import started_last
+from pubsub_delta.tables.leases import Lease
 from pubsub_delta.tables.store import Tables
 
 Process: TypeAlias = Callable[[DataFrame, int], object]
@@ -51,18 +53,16 @@ def subscribe_stream(
     check_max_messages(max_messages)
     if not callable(process):
         raise InvalidArgument(f"process: {process!r} is not callable; a function is accepted")
-    chosen = _checked(trigger or _DEFAULT_TRIGGER)
-    drain = "availableNow" in chosen
+    chosen = _DEFAULT_TRIGGER if trigger is None else _checked(trigger)
     location = _location(checkpoint_location)
-    consumer = _Consumer(tables, name, process, location, max_messages, clock, drain=drain)
-    uid = tables.source(name).uid
-    writer = _ticks(tables, uid).writeStream.foreachBatch(consumer)
-    # Spark ends a query over a ticker after one micro-batch of availableNow; it is ended here.
-    timing = {"processingTime": "0 seconds"} if drain else chosen
-    query = writer.option("checkpointLocation", location).trigger(**timing).start()
-    consumer.is_active = lambda: query.isActive
-    if drain:
-        Thread(target=_stop_when_drained, args=(query, consumer), daemon=True).start()
+    ticks = _ticks(tables, tables.source(name).uid)
+    drain = _Drain() if "availableNow" in chosen else None
+    consuming = _Consuming(tables, name, location, clock, process, max_messages, drain)
+    if drain is None:
+        return consuming.start(ticks, chosen)
+    # Spark would end a query over a ticker after one micro-batch; it is ended here.
+    query = consuming.start(ticks, {"processingTime": "0 seconds"})
+    Thread(target=_stop_when_drained, args=(query, consuming), daemon=True).start()
     return query
 
 
@@ -78,107 +78,50 @@ def publish_stream(
     """Start a query that publishes every micro-batch of a streaming DataFrame exactly once."""
     publish.check_stream(messages, order_by)
     tables.topic(name)
-    location = _location(checkpoint_location)
-    writer = messages.writeStream.foreachBatch(_Publishing(tables, name, location, order_by, clock))
-    if trigger:
-        writer = writer.trigger(**_checked(trigger))
-    return writer.option("checkpointLocation", location).start()
+    timing = {} if trigger is None else _checked(trigger)
+    publishing = _Publishing(tables, name, _location(checkpoint_location), clock)
+    publishing.order_by = order_by
+    return publishing.start(messages, timing)
 
 
-class _Publishing:
-    """What Spark calls for each micro-batch of a publishing query."""
-
-    def __init__(
-        self,
-        tables: Tables,
-        name: ResourceName,
-        checkpoint_location: str,
-        order_by: str | None,
-        clock: Clock,
-    ) -> None:
-        self._tables = tables
-        self._name = name
-        self._checkpoint_location = checkpoint_location
-        self._order_by = order_by
-        self._clock = clock
-
-    def __call__(self, batch: DataFrame, batch_id: int) -> None:
-        topic = self._tables.messages(self._tables.topic(self._name).uid)
-        idempotency_id = (self._query_id, batch_id)
-        publish.publish(
-            self._tables, topic, batch, self._clock.now(), idempotency_id, self._order_by
-        )
-
-    @cached_property
-    def _query_id(self) -> str:
-        return _query_id(self._tables.spark, self._checkpoint_location)
-
-
-class _Consumer:
-    """What Spark calls for each micro-batch of a consuming query."""
+class _MicroBatches(ABC):
+    """What Spark calls for each micro-batch of a query."""
 
     def __init__(
-        self,
-        tables: Tables,
-        name: ResourceName,
-        process: Process,
-        checkpoint_location: str,
-        max_messages: int | None,
-        clock: Clock,
-        *,
-        drain: bool,
+        self, tables: Tables, name: ResourceName, checkpoint_location: str, clock: Clock
     ) -> None:
-        self.drained_at: int | None = None
         self.is_active: Callable[[], bool] = lambda: True
         self._tables = tables
         self._name = name
-        self._process = process
         self._checkpoint_location = checkpoint_location
-        self._max_messages = max_messages
         self._clock = clock
-        self._keeper: LeaseKeeper | None = None
-        self._drain = _Drain() if drain else None
 
-    def __call__(self, tick: DataFrame, batch_id: int) -> None:
+    def start(self, rows: DataFrame, timing: Mapping[str, Any]) -> StreamingQuery:
+        """Start the query over a streaming DataFrame."""
+        writer = rows.writeStream.foreachBatch(self)
+        if timing:
+            writer = writer.trigger(**timing)
+        query = writer.option("checkpointLocation", self._checkpoint_location).start()
+        self.is_active = lambda: query.isActive
+        return query
+
+    def __call__(self, batch: DataFrame, batch_id: int) -> None:
         try:
-            self._run(tick, batch_id)
+            self.run(batch, batch_id)
         except Exception:
             if self.is_active():
                 raise
             raise QueryStopped from None
 
-    def _run(self, tick: DataFrame, batch_id: int) -> None:
-        tick.write.format("noop").mode("append").save()  # so that Spark sees the metrics
-        if self._drain is not None and self._drain.is_over:
-            self.drained_at = self.drained_at or batch_id
-            return
-        if self._keeper is not None:
-            self._keeper.leave()
-            self._keeper = None
-        most = 0 if self._drain is not None and self._drain.is_finishing else self._max_messages
-        given = pull.pull_micro_batch(
-            self._tables, self._name, self._query_id, batch_id, most, self._clock.now()
-        )
-        if self._drain is not None:
-            last = started_last(given.state, self._query_id)
-            again = last is not None and last.batch_id >= batch_id
-            self._drain.note(given, again=again)
-        if given.lease is None:
-            return
-        self._keeper = LeaseKeeper(
-            self._tables, self._name, given.lease, self._query_id, batch_id, self._clock
-        )
-        try:
-            self._process(given.lease.df, batch_id)
-        except BaseException:
-            self._keeper.fail(stopped=not self.is_active())
-            self._keeper = None
-            raise
-        self._keeper.processed()
+    @abstractmethod
+    def run(self, batch: DataFrame, batch_id: int) -> None:
+        """Do the work of one micro-batch."""
 
     @cached_property
-    def _query_id(self) -> str:
-        return _query_id(self._tables.spark, self._checkpoint_location)
+    def query_id(self) -> str:
+        """The id that the query keeps from start to start, as its checkpoint tells."""
+        written = self._tables.spark.read.text(f"{self._checkpoint_location}/metadata").collect()
+        return str(json.loads("".join(row["value"] for row in written))["id"])
 
 
 class QueryStopped(Exception):
@@ -193,6 +136,68 @@ class QueryStopped(Exception):
             "py4j.protocol.Py4JJavaError: An error occurred while calling a query that was "
             "stopped: java.lang.InterruptedException"
         )
+
+
+class _Publishing(_MicroBatches):
+    """Publishes each micro-batch under the id of the query and its own."""
+
+    order_by: str | None = None
+
+    def run(self, batch: DataFrame, batch_id: int) -> None:
+        topic = self._tables.messages(self._tables.topic(self._name).uid)
+        now, idempotency_id = self._clock.now(), (self.query_id, batch_id)
+        publish.publish(self._tables, topic, batch, now, idempotency_id, self.order_by)
+
+
+class _Consuming(_MicroBatches):
+    """Leases messages to each micro-batch and processes them."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        name: ResourceName,
+        checkpoint_location: str,
+        clock: Clock,
+        process: Process,
+        max_messages: int | None,
+        drain: _Drain | None,
+    ) -> None:
+        super().__init__(tables, name, checkpoint_location, clock)
+        self.drained_at: int | None = None
+        self._process = process
+        self._max_messages = max_messages
+        self._drain = drain
+        self._keeper: LeaseKeeper | None = None
+
+    def run(self, batch: DataFrame, batch_id: int) -> None:
+        batch.write.format("noop").mode("append").save()  # so that Spark sees the metrics
+        if self._drain is not None and self._drain.is_over:
+            self.drained_at = self.drained_at or batch_id
+            return
+        if self._keeper is not None:
+            self._keeper.leave()
+            self._keeper = None
+        lease = self._lease(batch_id)
+        if lease is None:
+            return
+        keeper = LeaseKeeper(self._tables, self._name, lease, self.query_id, batch_id, self._clock)
+        try:
+            self._process(lease.df, batch_id)
+        except BaseException:
+            keeper.fail(stopped=not self.is_active())
+            raise
+        keeper.processed()
+        self._keeper = keeper
+
+    def _lease(self, batch_id: int) -> Lease | None:
+        most = 0 if self._drain is not None and self._drain.is_finishing else self._max_messages
+        given = pull.pull_micro_batch(
+            self._tables, self._name, self.query_id, batch_id, most, self._clock.now()
+        )
+        if self._drain is not None:
+            last = started_last(given.state, self.query_id)
+            self._drain.note(given, again=last is not None and last.batch_id >= batch_id)
+        return given.lease
 
 
 class _Drain:
@@ -221,12 +226,12 @@ class _Drain:
         self.is_finishing = not new or not left or left.min >= self._end
 
 
-def _stop_when_drained(query: StreamingQuery, consumer: _Consumer) -> None:
+def _stop_when_drained(query: StreamingQuery, consuming: _Consuming) -> None:
     """Stop a query when it has reported the micro-batch after the last one."""
     wait = Event()
     while query.isActive:
-        progress = query.lastProgress if consumer.drained_at is not None else None
-        if progress is not None and progress["batchId"] >= (consumer.drained_at or 0):
+        progress = query.lastProgress if consuming.drained_at is not None else None
+        if progress is not None and progress["batchId"] >= (consuming.drained_at or 0):
             query.stop()
             return
         wait.wait(_POLL_SECONDS)
@@ -243,12 +248,6 @@ def _ticks(tables: Tables, uid: str) -> DataFrame:
     figures = tables.ack_states.figures(uid)
     observed = [F.max(name).alias(name) for name in figures.columns]
     return tick.crossJoin(F.broadcast(figures)).observe(OBSERVED, *observed)
-
-
-def _query_id(spark: SparkSession, checkpoint_location: str) -> str:
-    """Return the id that a query keeps from start to start, as its checkpoint tells."""
-    written = spark.read.text(f"{checkpoint_location}/metadata").collect()
-    return str(json.loads("".join(row["value"] for row in written))["id"])
 
 
 def _location(checkpoint_location: object) -> str:

@@ -1,4 +1,4 @@
-"""The walk-throughs of docs/replay.md, run as they stand there, one after the other."""
+"""The walk-throughs of the documentation, run as they stand there, one after the other."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ OUTPUT = re.compile(r"^print\(.*\)(?:  |\n)# (.+)$", re.MULTILINE)
 
 
 @pytest.mark.trial
-def test_the_walk_throughs_of_replay_run_as_they_stand(
+@pytest.mark.parametrize("page", ["replay", "streaming"])
+def test_the_walk_throughs_of_a_page_run_as_they_stand(
+    page: str,
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    blocks = BLOCK.findall((REPOSITORY / "docs/replay.md").read_text())
+    blocks = BLOCK.findall((REPOSITORY / f"docs/{page}.md").read_text())
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for number, block in enumerate(blocks, start=1):
-        exec(compile(block, f"docs/replay.md, block {number}", "exec"), names)
+        exec(compile(block, f"docs/{page}.md, block {number}", "exec"), names)
     assert names["spark"] is spark
     assert isinstance(names["clock"], ManualClock)
     promised = [output for block in blocks for output in OUTPUT.findall(block)]

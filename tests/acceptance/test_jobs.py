@@ -60,6 +60,48 @@ def test_a_csv_goes_in_and_a_delta_table_comes_out(
     assert store.metrics("delays")["num_undelivered_messages"] == 0
 
 
+@pytest.mark.trial
+def test_streaming_jobs_bring_each_row_once_from_files_into_a_table(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    root, arriving, output = str(tmp_path / "store"), tmp_path / "arriving", str(tmp_path / "out")
+    arriving.mkdir()
+    publish = [
+        *("--root", root, "--topic", "flights", "--create-topic", "--input", str(arriving)),
+        *("--format", "json", "--schema", "carrier STRING, delay INT", "--attribute", "carrier"),
+        *("--checkpoint", str(tmp_path / "publishing"), "--available-now"),
+    ]
+    consume = [
+        *("--root", root, "--subscription", "delays", "--output", output, "--batch-size", "2"),
+        *("--checkpoint", str(tmp_path / "consuming"), "--available-now"),
+    ]
+
+    def arrive(*delays: int) -> str:
+        rows = [json.dumps({"carrier": "UA", "delay": delay}) for delay in delays]
+        (arriving / f"{delays[0]}.json").write_text("\n".join(rows))
+        code, told, _ = run_here("stream_publish.py", publish, monkeypatch, capfd)
+        assert code == 0
+        return told
+
+    assert "stream_publish: 1 messages in 1 batch" in arrive(1)
+    store = PubSub(spark, root)
+    store.create_subscription("delays", "flights")
+    assert "stream_publish: 3 messages in 1 batch" in arrive(2, 3, 4)
+    for more in (3, 0):
+        code, told, _ = run_here("stream_consume.py", consume, monkeypatch, capfd)
+        assert code == 0
+        assert f"stream_consume: {more} messages" in told
+    rows = spark.read.format("delta").load(output).selectExpr("string(data)", "attributes.carrier")
+    assert sorted(map(tuple, rows.collect())) == [
+        (f'{{"carrier":"UA","delay":{n}}}', "UA") for n in (2, 3, 4)
+    ]
+    code, _, errors = run_here("stream_publish.py", [*publish, "--data", "x"], monkeypatch, capfd)
+    assert (code, "column 'x' is not in the input" in errors) == (3, True)
+
+
 def run_here(
     job: str, args: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> tuple[object, str, str]:

@@ -7,7 +7,7 @@ import random
 import signal
 import subprocess
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -19,70 +19,70 @@ from tests.acceptance.processes import python
 pytestmark = [pytest.mark.trial, pytest.mark.timeout(1800)]
 
 KILLS = int(os.environ.get("KILLS", "20"))
-FILES, ROWS_PER_FILE = 60, 25
+FILES, ROWS_PER_FILE = 40, 25
 
-COMMON = """
+PROGRAM = """
 import sys
 from concurrent.futures import Future
 from pubsub_delta import PubSub, local_session
-spark = local_session(driver_memory="1g", master="local[2]")
-base, mode = sys.argv[1], sys.argv[2]
+
+base, mode, roles = sys.argv[1], sys.argv[2], sys.argv[3:]
+settings = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+spark = local_session(driver_memory="1g", master="local[2]", settings=settings)
 store = PubSub(spark, base + "/store")
 trigger = {"availableNow": True} if mode == "drain" else {"processingTime": "0 seconds"}
-def follow(query):
-    print("ready", flush=True)
-    seen = -1
-    while query.isActive:
+
+def consume(name):
+    started = Future()
+    def write(messages, batch_id):
+        rows = messages.selectExpr("cast(data AS string) AS n", "message_id")
+        writer = rows.coalesce(1).write.format("delta").mode("append")
+        writer = writer.option("txnAppId", started.result().id).option("txnVersion", batch_id)
+        writer.save(base + "/out-" + name)
+    query = store.subscribe_stream("sub", write, checkpoint_location=base + "/" + name,
+                                   trigger=trigger, max_messages=40)
+    started.set_result(query)
+    return query
+
+def publish(name):
+    rows = spark.readStream.format("delta").option("maxFilesPerTrigger", 1).load(base + "/in")
+    return store.publish_stream("topic", rows, checkpoint_location=base + "/" + name,
+                                trigger=trigger)
+
+running = {role: publish(role) if role == "publisher" else consume(role) for role in roles}
+print("ready", flush=True)
+seen = {role: -1 for role in roles}
+while any(query.isActive for query in running.values()):
+    for role, query in running.items():
         query.awaitTermination(0.1)
         done = query.lastProgress["batchId"] if query.lastProgress else -1
-        if done > seen:
-            print("ended", done, flush=True)
-        seen = done
+        if done > seen[role]:
+            seen[role] = done
+            print("ended", role, done, flush=True)
 """
 
-CONSUMER = (
-    COMMON
-    + """
-name = sys.argv[3]
-started = Future()
-def write(messages, batch_id):
-    rows = messages.selectExpr("cast(data AS string) AS n", "message_id", f"{batch_id} AS batch")
-    writer = rows.coalesce(1).write.format("delta").mode("append").option("txnVersion", batch_id)
-    writer.option("txnAppId", started.result().id).save(base + "/out-" + name)
-query = store.subscribe_stream("sub", write, checkpoint_location=base + "/consumer-" + name,
-                               trigger=trigger, max_messages=40)
-started.set_result(query)
-follow(query)
-"""
-)
 
-PUBLISHER = (
-    COMMON
-    + """
-rows = spark.readStream.format("delta").option("maxFilesPerTrigger", 1).load(base + "/in")
-query = store.publish_stream("topic", rows, checkpoint_location=base + "/publisher",
-                             trigger=trigger)
-follow(query)
-"""
-)
-
-
-def start(script: str, base: Path, mode: str, *args: str) -> subprocess.Popen[str]:
-    process = python(script, str(base), mode, *args, cwd=base)
+def start(base: Path, mode: str, *roles: str) -> subprocess.Popen[str]:
+    process = python(PROGRAM, str(base), mode, *roles, cwd=base)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process
 
 
-def kill_again_and_again(script: str, base: Path, seed: int, *args: str) -> int:
-    """Start a query, kill it at a random moment, and again; return how many batches it told of."""
-    chance, told = random.Random(seed), 0
+def kill_again_and_again(base: Path, chance: random.Random, *roles: str) -> Counter[str]:
+    """Start queries, kill them at a random moment, and again; return the batches they told of."""
+    told: Counter[str] = Counter()
     for _ in range(KILLS):
-        process = start(script, base, "follow", *args)
+        process = start(base, "follow", *roles)
         assert process.stdout is not None
-        for _ in range(chance.randrange(3)):  # the first batches of a process take long
-            assert process.stdout.readline().startswith("ended"), "it ended by itself"
-            told += 1
+        for _ in range(chance.randrange(4)):
+            line = process.stdout.readline()
+            assert line.startswith("ended"), "it ended by itself"
+            told[line.split()[1]] += 1
         time.sleep(chance.uniform(0, 3))
         assert process.poll() is None, "it ended by itself"
         process.send_signal(signal.SIGKILL)
@@ -90,8 +90,8 @@ def kill_again_and_again(script: str, base: Path, seed: int, *args: str) -> int:
     return told
 
 
-def finish(script: str, base: Path, *args: str) -> None:
-    process = start(script, base, "drain", *args)
+def finish(base: Path, *roles: str) -> None:
+    process = start(base, "drain", *roles)
     process.communicate(timeout=600)
     assert process.returncode == 0
 
@@ -107,19 +107,16 @@ def test_killed_queries_publish_and_process_every_message_exactly_once(
     total = FILES * ROWS_PER_FILE
     numbers = spark.range(0, total, 1, FILES).selectExpr("cast(id AS string) AS data")
     numbers.write.format("delta").save(str(tmp_path / "in"))
-    with ThreadPoolExecutor(2) as both:
-        publishing = both.submit(kill_again_and_again, PUBLISHER, tmp_path, 1)
-        consuming = both.submit(kill_again_and_again, CONSUMER, tmp_path, 2, "one")
-        publishing.result()
-        ended = consuming.result()
-    finish(PUBLISHER, tmp_path)
+    told = kill_again_and_again(tmp_path, random.Random(int(time.time())), "publisher", "one")
+    finish(tmp_path, "publisher")
     published = store.read_topic("topic").selectExpr("cast(data AS string) AS n")
     assert (published.count(), published.distinct().count()) == (total, total)
-    finish(CONSUMER, tmp_path, "one")
+    finish(tmp_path, "one")
     result = spark.read.format("delta").load(str(tmp_path / "out-one"))
     assert (result.count(), result.select("n").distinct().count()) == (total, total)
     assert store.metrics("sub")["num_undelivered_messages"] == 0
-    assert ended, "no consumer lived long enough to be killed at work"
+    assert told["publisher"] > 0, "no publisher was killed at work"
+    assert told["one"] > 0, "no consumer was killed at work"
 
 
 def test_two_streaming_consumers_share_the_work(spark: SparkSession, tmp_path: Path) -> None:
@@ -127,7 +124,7 @@ def test_two_streaming_consumers_share_the_work(spark: SparkSession, tmp_path: P
     store = PubSub(spark, str(tmp_path / "store"))
     store.create_topic("topic")
     store.create_subscription("sub", "topic", ack_deadline_seconds=600)
-    ready = [start(CONSUMER, tmp_path, "follow", name) for name in ("one", "two")]
+    ready = [start(tmp_path, "follow", name) for name in ("one", "two")]
     for part in range(20):
         store.publish("topic", [f"{part}-{n}" for n in range(30)])
     deadline = time.monotonic() + 240
