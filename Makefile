@@ -13,7 +13,7 @@ help: ## list the targets
 demo: .venv/ready java ## publish a year of real flights and drain it twice (3 to 4 minutes)
 	@$(BIN)/python jobs/demo.py
 
-test: .venv/ready java ## run the tests (needs Java; 10 to 15 minutes)
+test: .venv/ready java ## run the tests (needs Java; about 10 minutes)
 	$(BIN)/pytest
 
 trial: .venv/ready java ## run the long trials: killed processes, jobs, notebooks, docs, random sequences
@@ -32,8 +32,8 @@ format: .venv/ready ## lay the code out anew
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: .venv/ready java ## measure against the floor: drain, partial acks, filters, spans, replay (30 minutes)
-	@for name in drain delivery filters spans replay; do \
+bench: .venv/ready java ## measure against the floor: drain, partial acks, filters, spans, replay, streaming (40 minutes)
+	@for name in drain delivery filters spans replay streaming; do \
 		echo; echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 lock: .venv/ready ## write the exact versions of the whole tree into constraints.txt

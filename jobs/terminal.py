@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import signal
 import sys
 import time
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -160,9 +162,23 @@ def run(command: Callable[[], int]) -> None:
     try:
         code = command()
     except PubSubError as error:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(
-            f"[bold red]{error.code}[/]: ", end=""
-        )
-        print(error, file=sys.stderr)
+        tell(error.code, str(error))
         code = TRY_AGAIN if isinstance(error, (Aborted, Unknown)) else REFUSED
+    except StreamingQueryException as error:
+        name, why = cause_of(error)
+        ours = {each.__name__: each for each in PubSubError.__subclasses__()}.get(name)
+        tell(getattr(ours, "code", name), why)
+        code = 1 if ours is None else TRY_AGAIN if ours in (Aborted, Unknown) else REFUSED
     sys.exit(code)
+
+
+def tell(code: str, why: str) -> None:
+    """Print an error as one line."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]{code}[/]: ", end="")
+    print(why, file=sys.stderr)
+
+
+def cause_of(error: StreamingQueryException) -> tuple[str, str]:
+    """Return the name and the message of the Python error that ended a query."""
+    causes = re.findall(r"^(?:[\w.]+\.)?(\w+): (.+)$", str(error), flags=re.MULTILINE)
+    return causes[-1] if causes else ("StreamingQueryException", str(error).splitlines()[0])

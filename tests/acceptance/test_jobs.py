@@ -100,6 +100,12 @@ def test_streaming_jobs_bring_each_row_once_from_files_into_a_table(
     ]
     code, _, errors = run_here("stream_publish.py", [*publish, "--data", "x"], monkeypatch, capfd)
     assert (code, "column 'x' is not in the input" in errors) == (3, True)
+    bad = [*publish, "--data", "carrier"]
+    (arriving / "bad.json").write_text('{"carrier": "", "delay": 5}')
+    bad[bad.index("--attribute") : bad.index("--attribute") + 2] = []
+    code, _, errors = run_here("stream_publish.py", bad, monkeypatch, capfd)
+    assert code == 3
+    assert "INVALID_ARGUMENT: column 'data': data or at least one attribute is required" in errors
 
 
 def run_here(
@@ -129,6 +135,7 @@ def test_a_refusal_is_one_line_and_exit_code_3(
     assert "nobody" in told[0]
 
 
+@pytest.mark.trial
 def test_the_maintenance_job_tells_what_it_would_do_and_does_it(
     spark: SparkSession,
     tmp_path: Path,

@@ -132,7 +132,7 @@ def test_a_commit_without_a_mark_only_means_a_wider_scan(bench: Bench) -> None:
 def test_commits_beyond_the_first_look_are_all_absorbed(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pubsub_delta.tables.messages._FIRST_LOOK", 2)
+    monkeypatch.setattr("pubsub_delta.tables.history._FIRST_LOOK", 2)
     topic, subscription = bench.pair()
     for n in range(5):
         bench.store.publish(topic, [f"{n}"])

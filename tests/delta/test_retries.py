@@ -85,6 +85,7 @@ def test_a_dead_letter_topic_exists_and_stays_while_it_is_needed(bench: Bench) -
     bench.store.delete_topic(dead)
 
 
+@pytest.mark.trial
 def test_attempts_count_only_while_there_is_a_policy(bench: Bench) -> None:
     # "counted and shown only while a dead-letter policy is set"; "Clearing the policy forgets"
     topic, dead = bench.topic(), bench.topic()
@@ -129,6 +130,7 @@ def test_exactly_once_refuses_every_id_but_that_of_a_live_lease(bench: Bench) ->
     }
 
 
+@pytest.mark.trial
 def test_with_exactly_once_consumers_in_threads_ack_every_message_once(bench: Bench) -> None:
     # "no redelivery while leased, none after a successful ack, shown with concurrent consumers"
     topic, subscription = bench.pair(enable_exactly_once_delivery=True, ack_deadline_seconds=600)
@@ -150,6 +152,7 @@ def test_with_exactly_once_consumers_in_threads_ack_every_message_once(bench: Be
     assert bench.store.metrics(subscription)["ack_message_count"]["success"] == 30
 
 
+@pytest.mark.trial
 def test_a_dataframe_of_ids_nacks_and_moves_deadlines_too(bench: Bench) -> None:
     # "acks, nacks and deadline changes given as a DataFrame are folded on the executors"
     topic, subscription = bench.pair(retry_policy=RetryPolicy("10s", "10s"))

@@ -121,6 +121,7 @@ def test_an_error_in_process_gives_the_batch_back_and_fails_the_query(
     assert undelivered(bench, subscription) == 0
 
 
+@pytest.mark.trial
 def test_what_another_consumer_took_over_is_not_seen_again(bench: Bench, tmp_path: Path) -> None:
     topic, subscription = bench.pair()
     bench.store.publish(topic, ["a", "b", "c"])
@@ -141,6 +142,7 @@ def test_what_another_consumer_took_over_is_not_seen_again(bench: Bench, tmp_pat
     assert [batch for _, batch in seen.batches] == [["a"], ["d"]]
 
 
+@pytest.mark.trial
 def test_process_may_answer_for_single_messages(bench: Bench, tmp_path: Path) -> None:
     topic, subscription = bench.pair(retry_policy=None)
     bench.store.publish(topic, ["a", "b", "c"])
@@ -159,6 +161,7 @@ def test_process_may_answer_for_single_messages(bench: Bench, tmp_path: Path) ->
     assert undelivered(bench, subscription) == 0
 
 
+@pytest.mark.trial
 def test_a_lease_is_extended_while_process_runs(bench: Bench, tmp_path: Path) -> None:
     topic, subscription = bench.pair(ack_deadline_seconds=10)
     bench.store.publish(topic, ["a"])
@@ -191,6 +194,7 @@ def start(bench: Bench, subscription: str, process: Any, at: Path) -> StreamingQ
     )
 
 
+@pytest.mark.trial
 def test_stopping_a_query_is_no_failed_delivery(bench: Bench, tmp_path: Path) -> None:
     topic, dead = bench.topic(), bench.topic()
     subscription = bench.subscription(topic, dead_letter_policy=DeadLetterPolicy(dead))
@@ -283,6 +287,7 @@ def test_a_bad_message_ends_a_publishing_query_and_nothing_is_published(
         bench.store.publish_stream("absent", stream, checkpoint_location=str(tmp_path / "e"))
 
 
+@pytest.mark.trial
 def test_a_stream_reads_along_from_a_version_or_a_time(bench: Bench, tmp_path: Path) -> None:
     topic = bench.topic()
     bench.store.publish(topic, ["old"])

@@ -41,6 +41,7 @@ def test_callbacks_get_every_message_and_their_acks_are_few_commits(bench: Bench
     assert bench.commits(table) - commits <= 3  # a lease, its acks, and perhaps some between
 
 
+@pytest.mark.trial
 def test_nacks_come_again_and_what_was_not_processed_goes_back(bench: Bench) -> None:
     topic, subscription = bench.pair(ack_deadline_seconds=600)
     bench.store.publish(topic, ["bad", *(f"{n}" for n in range(9))])
@@ -73,6 +74,7 @@ def test_nacks_come_again_and_what_was_not_processed_goes_back(bench: Bench) -> 
     assert returned <= 3
 
 
+@pytest.mark.trial
 def test_memory_is_bounded_by_bytes(bench: Bench) -> None:
     # "maximum outstanding messages and bytes"
     topic, subscription = bench.pair(ack_deadline_seconds=600)
@@ -98,6 +100,7 @@ def test_memory_is_bounded_by_bytes(bench: Bench) -> None:
     assert max(loaded) == 5 * 1002
 
 
+@pytest.mark.trial
 def test_ordered_messages_are_called_in_order(bench: Bench) -> None:
     topic, subscription = bench.pair(enable_message_ordering=True, ack_deadline_seconds=600)
     bench.store.publish(topic, [Message(b"%d" % n, ordering_key=f"key{n % 3}") for n in range(60)])
