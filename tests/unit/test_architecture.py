@@ -24,7 +24,15 @@ def modules(*folders: str) -> list[str]:
 
 LIBRARY = modules("pubsub_delta")
 USERS = modules("jobs", "notebooks")
-ASKING = ("administration", "client", "lease_keeper", "long_running", "streaming", "subscriber")
+ASKING = (
+    "administration",
+    "cli/application",
+    "client",
+    "lease_keeper",
+    "long_running",
+    "streaming",
+    "subscriber",
+)
 CLIENT = tuple(f"pubsub_delta/{name}.py" for name in ASKING)
 """PubSub, and what runs on its behalf in the background."""
 UNIT_TESTS = modules("tests/unit")

@@ -1,0 +1,1 @@
+"""The command line: ``pubsub-delta`` says what ``gcloud pubsub`` says, to a store in Delta."""

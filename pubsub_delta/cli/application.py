@@ -1,0 +1,193 @@
+"""What commands share: the settings, the store behind them, and how results are shown."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cached_property
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+
+from pubsub_delta import names
+from pubsub_delta.cli.formats import Format, parse_format, with_fields_of
+from pubsub_delta.cli.printing import printable, render
+from pubsub_delta.cli.session import open_store
+from pubsub_delta.cli.settings import CONFIG, Settings, read_settings
+from pubsub_delta.cli.times import parse_time
+from pubsub_delta.client import PubSub
+from pubsub_delta.clock import Clock, SystemClock
+from pubsub_delta.errors import InvalidArgument, PubSubError
+
+T = TypeVar("T")
+
+PATIENCE_SECONDS = 2
+"""Whatever takes longer shows that it is going on."""
+
+
+class App:
+    """One run of the command line.
+
+    Args:
+        opener: opens the store that the settings name, when it is first asked for.
+        clock: what ``-p1d`` is relative to.
+        environment: variables; those of the process by default.
+    """
+
+    def __init__(
+        self,
+        opener: Callable[[Settings], PubSub] = open_store,
+        clock: Clock | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.given: dict[str, Any] = {}
+        self._opener = opener
+        self._clock = clock if clock is not None else SystemClock()
+        self._environment = os.environ if environment is None else environment
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What global options, the environment and the file say; a wrong file is a usage error."""
+        try:
+            return read_settings(self.given, self._environment)
+        except InvalidArgument as error:
+            raise click.UsageError(str(error)) from None
+
+    @cached_property
+    def store(self) -> PubSub:
+        """The store; opening it may take seconds."""
+        if self.settings.root is None:
+            raise click.UsageError(
+                "no store is named; --root, the environment variable PUBSUB_DELTA_ROOT, or root in "
+                f"~/.config/pubsub_delta/config.toml (or where {CONFIG} says) is accepted: "
+                "a directory, a URL or a catalog schema"
+            )
+        with _waiting("Starting Spark", 0):
+            return self._opener(self.settings)
+
+    def call(self, ask: Callable[[PubSub], T]) -> T:
+        """Ask the store, and show on a terminal that it is going on."""
+        store = self.store
+        with _waiting("Working", PATIENCE_SECONDS):
+            return ask(store)
+
+    def read_time(self, text: str) -> datetime:
+        """Return the time that a text means now."""
+        return parse_time(text, self._clock.now(), "time")
+
+    def topic(self, name: str, project: str | None = None) -> str:
+        """Return the full name of a topic; a short one means the given project, or the usual."""
+        return str(names.topic_name(name, project or self.settings.project))
+
+    def subscription(self, name: str, project: str | None = None) -> str:
+        """Return the full name of a subscription."""
+        return str(names.subscription_name(name, project or self.settings.project))
+
+    def snapshot(self, name: str, project: str | None = None) -> str:
+        """Return the full name of a snapshot."""
+        return str(names.snapshot_name(name, project or self.settings.project))
+
+    def show(self, record: Any, default: str = "yaml") -> None:
+        """Print one record."""
+        click.echo(render([record], self._format(default), single=True), nl=False)
+
+    def show_all(self, records: Sequence[Any], default: str = "yaml") -> None:
+        """Print a listing."""
+        click.echo(render(records, self._format(default)), nl=False)
+        if not records:
+            self.tell("Listed 0 items.")
+
+    def show_changed(self, records: Sequence[Any]) -> None:
+        """Print what was created or updated, if the command line says how."""
+        if records and self.given.get("format"):
+            self.show_all(records)
+
+    def tell(self, text: str) -> None:
+        """Print a line on standard error."""
+        click.echo(text, err=True)
+
+    def warn(self, message: Warning | str, *_: Any) -> None:
+        """Print a warning as one line; in place of ``warnings.showwarning``."""
+        self.tell(f"WARNING: {one_line(message)}")
+
+    def fail(self, error: object) -> None:
+        """Print an error as one line, with the command and the canonical code."""
+        code = getattr(error, "code", "INTERNAL")
+        self.tell(f"ERROR: ({command_of(click.get_current_context())}) {code}: {one_line(error)}")
+
+    def each(self, names: Iterable[str], act: Callable[[str], Any]) -> None:
+        """Do something for each of several names; one that fails does not stop the others.
+
+        The exit code is 1 if any failed. What is returned is printed, if the command line says how.
+        """
+        done, failed = [], False
+        for name in names:
+            try:
+                result = act(name)
+            except PubSubError as error:
+                self.fail(error)
+                failed = True
+            else:
+                done += [result] if result is not None else []
+        self.show_changed(done)
+        if failed:
+            raise click.exceptions.Exit(1)
+
+    def confirm_deletion(self, names: Sequence[str]) -> None:
+        """Ask before something is deleted, unless ``--quiet`` is given."""
+        if self.settings.quiet:
+            return
+        told = "\n".join(f" - [{name}]" for name in names)
+        self.tell(f"The following will be deleted:\n{told}")
+        try:
+            agreed = click.confirm("Do you want to continue", default=False, err=True)
+        except click.Abort:  # there is nobody to ask
+            agreed = False
+        if not agreed:
+            command = command_of(click.get_current_context())
+            self.tell(f"ERROR: ({command}) Nothing was deleted; --quiet deletes without asking.")
+            raise click.exceptions.Exit(1)
+
+    def _format(self, default: str) -> Format:
+        usual = parse_format(default)
+        if self.settings.format is None:
+            return usual
+        try:
+            return with_fields_of(parse_format(self.settings.format), usual)
+        except InvalidArgument as error:  # one from the file; an option was checked before
+            raise click.UsageError(str(error)) from None
+
+
+def one_line(message: object) -> str:
+    """Write a message on one line."""
+    return printable(" ".join(str(message).split()))
+
+
+def command_of(ctx: click.Context | None) -> str:
+    """Return the name of a command as errors tell it: ``pubsub-delta.topics.create``."""
+    return "pubsub-delta" if ctx is None else ctx.command_path.replace(" ", ".")
+
+
+@contextmanager
+def _waiting(what: str, patience: float) -> Iterator[None]:
+    """Show on a terminal that something is going on, once it has taken a while."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    # Its own descriptor: the usual one is turned away while a JVM starts.
+    with os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8") as own:
+        status = Console(file=own, force_terminal=True).status(f"{what} …")
+        timer = threading.Timer(patience, status.start)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
+            status.stop()

@@ -1,0 +1,206 @@
+"""What options take, as gcloud writes it: lists, pairs, switches, times, durations, formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from pubsub_delta.cli.application import App
+from pubsub_delta.cli.formats import parse_format
+from pubsub_delta.cli.times import parse_duration
+from pubsub_delta.errors import InvalidArgument
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:
+    ParamType = click.ParamType  # not generic before click 8.2
+
+
+def split_list(text: str) -> list[str]:
+    """Split a list at its commas, or at what stands between two ``^`` at its beginning.
+
+    >>> split_list("a,b"), split_list("^;^a,b;c")
+    (['a', 'b'], ['a,b', 'c'])
+    """
+    separator = ","
+    if text.startswith("^") and text.find("^", 1) > 1:
+        separator, text = text[1:].split("^", 1)
+    return [part for part in text.split(separator) if part]
+
+
+def split_pairs(text: str) -> dict[str, str]:
+    """Split ``k=v,k2=v2``; a value may have more equals signs. Else ValueError.
+
+    >>> split_pairs("lang=en,query=a=b")
+    {'lang': 'en', 'query': 'a=b'}
+    """
+    pairs = {}
+    for part in split_list(text):
+        key, equals, value = part.partition("=")
+        if not equals or not key:
+            raise ValueError(part)
+        pairs[key] = value
+    return pairs
+
+
+def changed_labels(
+    now: Mapping[str, str],
+    update: Mapping[str, str],
+    remove: Iterable[str],
+    *,
+    clear: bool,
+) -> dict[str, str]:
+    """Return labels after a change: what is removed goes first, then what is updated comes.
+
+    >>> changed_labels({"a": "1", "b": "2"}, {"c": "3"}, ["b"], clear=False)
+    {'a': '1', 'c': '3'}
+    """
+    gone = set(now) if clear else set(remove)
+    return {**{key: value for key, value in now.items() if key not in gone}, **update}
+
+
+class ListType(ParamType):
+    """Texts, separated by commas."""
+
+    name = "item,…"
+
+    def convert(
+        self, value: Any, _param: click.Parameter | None, _ctx: click.Context | None
+    ) -> list[str]:
+        return split_list(value) if isinstance(value, str) else value
+
+
+class PairsType(ParamType):
+    """Pairs of key and value, separated by commas."""
+
+    name = "key=value,…"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[str, str]:
+        try:
+            return split_pairs(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(f"{str(error)!r} is no pair; key=value,key2=value2 is accepted", param, ctx)
+
+
+class DurationType(ParamType):
+    """A duration; with words that stand for something else."""
+
+    name = "duration"
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value in self.words or not isinstance(value, str):
+            return value
+        return _checked(self, lambda: parse_duration(value, "duration"), param, ctx)
+
+
+class TimeType(ParamType):
+    """A time, perhaps relative to now."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str) or ctx is None:
+            return value
+        return _checked(self, lambda: ctx.ensure_object(App).read_time(value), param, ctx)
+
+
+class FormatType(ParamType):
+    """How the result is shown."""
+
+    name = "format"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        _checked(self, lambda: parse_format(value), param, ctx)
+        return value
+
+
+class Switch(click.Option):
+    """A boolean option: ``--flag``, ``--flag=true|false`` or ``--no-flag``; None if not given."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        more.update(type=click.BOOL, default=None)
+        super().__init__(*args, **more)
+
+    def get_help_record(self, _ctx: click.Context) -> tuple[str, str]:
+        return f"--[no-]{self.opts[0].removeprefix('--')}", self.help or ""
+
+
+def spelled_out(args: Sequence[str], switches: set[str]) -> Iterator[str]:
+    """Write switches with their values, which click's own flags cannot have beside ``--flag``.
+
+    >>> list(spelled_out(["--keep", "--no-keep", "--keep=false", "--", "--keep"], {"--keep"}))
+    ['--keep=true', '--keep=false', '--keep=false', '--', '--keep']
+    """
+    negative = {name.replace("--", "--no-", 1): name for name in switches}
+    options_end = False
+    for arg in args:
+        options_end = options_end or arg == "--"
+        if not options_end and arg in switches:
+            yield f"{arg}=true"
+        elif not options_end and arg in negative:
+            yield f"{negative[arg]}=false"
+        else:
+            yield arg
+
+
+def merge(_: click.Context, __: click.Parameter, given: Sequence[Mapping[str, str]]) -> Any:
+    """Make one mapping of those of an option that is given several times."""
+    return {key: value for pairs in given for key, value in pairs.items()}
+
+
+def chain(_: click.Context, __: click.Parameter, given: Sequence[Sequence[str]]) -> list[str]:
+    """Make one list of those of an option that is given several times."""
+    return [each for items in given for each in items]
+
+
+def pairs_option(*names: str, help: str) -> Callable[[F], F]:
+    """Add an option of pairs, which may be given several times."""
+    return click.option(*names, type=PairsType(), multiple=True, callback=merge, help=help)
+
+
+def list_option(*names: str, help: str, required: bool = False) -> Callable[[F], F]:
+    """Add an option of texts, which may be given several times."""
+    return click.option(
+        *names, type=ListType(), multiple=True, callback=chain, help=help, required=required
+    )
+
+
+def label_changes(command: F) -> F:
+    """Add the options that change labels."""
+    for option in (
+        list_option("--remove-labels", help="Keys of labels to remove."),
+        click.option("--clear-labels", is_flag=True, help="Remove all labels."),
+        pairs_option("--update-labels", help="Labels to set."),
+    ):
+        command = option(command)
+    return command
+
+
+def exclude(**given: object) -> None:
+    """Refuse options that mean opposite things, named as parameters; nothing is not given."""
+    named = [name for name, value in given.items() if value not in (None, False, [], {}, ())]
+    if len(named) > 1:
+        told = " and ".join(f"--{name.replace('_', '-')}" for name in named)
+        raise click.UsageError(f"{told} exclude each other; one of them is accepted")
+
+
+def _checked(
+    type_: ParamType,
+    read: Callable[[], T],
+    param: click.Parameter | None,
+    ctx: click.Context | None,
+) -> T:
+    try:
+        return read()
+    except InvalidArgument as error:
+        type_.fail(str(error).partition(": ")[2], param, ctx)

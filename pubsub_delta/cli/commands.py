@@ -1,0 +1,161 @@
+"""Commands and groups that take the global options anywhere and tell errors in one line."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from pubsub_delta.cli.application import App, command_of, one_line
+from pubsub_delta.cli.arguments import FormatType, Switch, spelled_out
+from pubsub_delta.cli.session import LOG_LEVELS
+from pubsub_delta.errors import PubSubError
+
+_ASKS_FOR_HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
+
+
+class GlobalOption(click.Option):
+    """An option that every command takes, and that may also stand before the command."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, expose_value=False, callback=_keep, **more)
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    app = ctx.ensure_object(App)
+    if value not in (None, False) and param.name is not None:
+        app.given[param.name] = value
+
+
+def global_options() -> list[click.Parameter]:
+    """Return the options that every command takes."""
+    return [
+        GlobalOption(["--root"], help="The store: a directory, URL or catalog schema."),
+        GlobalOption(["--project"], help="What short names mean: local, if nobody says."),
+        GlobalOption(
+            ["--format"],
+            type=FormatType(),
+            help="table, json, yaml, csv or value; perhaps with fields: value(name,topic).",
+        ),
+        GlobalOption(["-q", "--quiet"], is_flag=True, help="Do not ask before deleting."),
+        GlobalOption(
+            ["--log-level"], type=click.Choice(LOG_LEVELS), help="What Spark's log shows: error."
+        ),
+        GlobalOption(["--remote"], metavar="sc://…", help="A Spark Connect server. Not yet there."),
+    ]
+
+
+class Verb(click.Command):
+    """A command: its errors are one line each, and the exit code is 1."""
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.params += global_options()
+        self.examples = examples
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        switches = {name for each in self.params if isinstance(each, Switch) for name in each.opts}
+        return super().parse_args(ctx, list(spelled_out(args, switches)))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        app = ctx.ensure_object(App)
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = _shown_by(app)
+                return super().invoke(ctx)
+        except PubSubError as error:
+            app.fail(error)
+        except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+            raise
+        except Exception as error:
+            if app.settings.log_level == "debug":
+                traceback.print_exc()
+            first = next(iter(str(error).splitlines()), "")
+            app.fail(
+                f"{type(error).__name__}: {first} "
+                "(unexpected; --log-level debug shows where it comes from)"
+            )
+        raise click.exceptions.Exit(1)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_options(self, ctx, formatter)
+
+    def format_epilog(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self.examples:
+            with formatter.section("Examples"):
+                for example in self.examples:
+                    formatter.write(f"  pubsub-delta {example}\n")
+
+
+class Group(click.Group):
+    """A group of commands."""
+
+    command_class = Verb
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.params += global_options()
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_options(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+class Root(Group):
+    """The whole command line: the exit code is 2 where it is wrong, and that is one line too."""
+
+    group_class = Group
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        try:
+            result = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        except _ASKS_FOR_HELP as error:
+            error.show()
+            sys.exit(2)
+        except click.ClickException as error:
+            ctx = getattr(error, "ctx", None)
+            path = f"{ctx.command_path} " if ctx is not None else "pubsub-delta "
+            message = one_line(error.format_message()).removesuffix(".")
+            click.echo(f"ERROR: ({command_of(ctx)}) {message}. See: {path}--help", err=True)
+            sys.exit(error.exit_code)
+        except click.Abort:
+            click.echo("ERROR: (pubsub-delta) Interrupted.", err=True)
+            sys.exit(1)
+        if not standalone_mode:
+            return result
+        sys.exit(result if isinstance(result, int) else 0)
+
+
+def write_options(
+    command: click.Command, ctx: click.Context, formatter: click.HelpFormatter
+) -> None:
+    """Write a command's own options first, and those that every command has apart from them."""
+    for title, wanted in (("Options", False), ("Global options", True)):
+        options = [each for each in command.get_params(ctx) if isinstance(each, click.Option)]
+        params = [each for each in options if isinstance(each, GlobalOption) == wanted]
+        records = [record for p in params if (record := p.get_help_record(ctx)) is not None]
+        if records:
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+def _shown_by(app: App) -> Any:
+    """Return what shows warnings: the store's own always, others only where a log is asked for."""
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        ours = category.__module__.startswith("pubsub_delta")
+        if ours or app.settings.log_level != "error":
+            app.warn(message)
+
+    return show

@@ -1,0 +1,188 @@
+"""``pubsub-delta subscriptions``: pull, answer, look ahead and seek."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import click
+
+from pubsub_delta.cli.application import App
+from pubsub_delta.cli.arguments import Switch, TimeType, list_option
+from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.rest import Record, message_record, received_record, time_text
+from pubsub_delta.client import PubSub
+from pubsub_delta.clock import from_micros
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.resources import AckResult, Message
+
+pass_app = click.make_pass_decorator(App)
+
+_MESSAGE = (
+    "message.data.decode(base64),message.messageId,message.orderingKey,"
+    "message.attributes.list(separator='\\n'),deliveryAttempt"
+)
+PULLED = f"table[box]({_MESSAGE},ackId)"
+ACKED = f"table[box]({_MESSAGE},ackStatus)"
+BACKLOG = f"table[box]({_MESSAGE},state)"
+
+
+@click.command(
+    "pull",
+    cls=Verb,
+    examples=[
+        "subscriptions pull delays --limit=10",
+        "subscriptions pull delays --auto-ack --format='value(message.data.decode(base64))'",
+    ],
+)
+@click.argument("subscription")
+@click.option("--auto-ack", cls=Switch, help="Acknowledge what is pulled before it is shown.")
+@click.option("--limit", type=int, default=1, show_default=True, help="At most so many messages.")
+@pass_app
+def pull(app: App, subscription: str, auto_ack: bool | None, limit: int) -> None:
+    """Lease messages and print them; those that are not acknowledged come again."""
+    name = app.subscription(subscription)
+
+    def ask(store: PubSub) -> tuple[list[Record], AckResult | None]:
+        batch = store.pull(name, limit)
+        records = [received_record(each) for each in batch]
+        return records, batch.ack() if auto_ack and records else None
+
+    records, acked = app.call(ask)
+    if acked is not None:
+        failed = {*acked.expired, *acked.invalid}
+        for each in records:
+            each["ackStatus"] = "FAILURE" if each["ackId"] in failed else "SUCCESS"
+    app.show_all(records, ACKED if auto_ack else PULLED)
+
+
+_ack_ids = list_option("--ack-ids", help="Ack ids, as pull prints them.", required=True)
+
+
+@click.command("ack", cls=Verb, examples=["subscriptions ack delays --ack-ids=ID1,ID2"])
+@click.argument("subscription")
+@_ack_ids
+@pass_app
+def ack(app: App, subscription: str, ack_ids: list[str]) -> None:
+    """Acknowledge deliveries, so that their messages do not come again."""
+    name = app.subscription(subscription)
+    result = app.call(lambda store: store.acknowledge(name, ack_ids))
+    if result.success:
+        told = ",".join(result.success)
+        app.tell(f"Acked the messages with the following ackIds: [{told}]")
+    if result.expired:
+        app.warn(
+            f"The lease of these ackIds was over: [{','.join(result.expired)}]; "
+            "their messages are acked unless they were leased again"
+        )
+    _fail_if("ack", result.invalid)
+
+
+@click.command(
+    "modify-message-ack-deadline",
+    cls=Verb,
+    examples=["subscriptions modify-message-ack-deadline delays --ack-ids=ID1 --ack-deadline=60"],
+)
+@click.argument("subscription")
+@_ack_ids
+@click.option(
+    "--ack-deadline", type=int, required=True, help="Seconds from now: 1 to 600; 0 is a nack."
+)
+@pass_app
+def modify_message_ack_deadline(
+    app: App, subscription: str, ack_ids: list[str], ack_deadline: int
+) -> None:
+    """Move the deadline of deliveries, or give their messages back with 0."""
+    name = app.subscription(subscription)
+    result = app.call(lambda store: store.modify_ack_deadline(name, ack_ids, ack_deadline))
+    if result.success:
+        told = ",".join(result.success)
+        app.tell(f"Set ackDeadlineSeconds to [{ack_deadline}] for messages with ackId [{told}].")
+    _fail_if("modify", [*result.expired, *result.invalid])
+
+
+@click.command(
+    "seek",
+    cls=Verb,
+    examples=[
+        "subscriptions seek delays --time=-p1d",
+        "subscriptions seek delays --time=2026-11-20T10:00:00Z",
+        "subscriptions seek delays --snapshot=before-deploy",
+    ],
+)
+@click.argument("subscription")
+@click.option(
+    "--time",
+    type=TimeType(),
+    help="What was published before it is acknowledged, the rest is not: RFC 3339, a date, -p1d.",
+)
+@click.option("--snapshot", help="What it holds becomes unacknowledged.")
+@click.option("--snapshot-project", help="The project of the snapshot.")
+@pass_app
+def seek(
+    app: App,
+    subscription: str,
+    time: datetime | None,
+    snapshot: str | None,
+    snapshot_project: str | None,
+) -> None:
+    """Acknowledge and un-acknowledge messages in bulk, to a time or a snapshot."""
+    if (time is None) == (snapshot is None):
+        raise click.UsageError("exactly one of --time and --snapshot is accepted")
+    name = app.subscription(subscription)
+    sought: dict[str, Any] = {"subscriptionId": name}
+    if snapshot is not None:
+        sought["snapshotId"] = app.snapshot(snapshot, snapshot_project)
+        app.call(lambda store: store.seek(name, snapshot=sought["snapshotId"]))
+    elif time is not None:
+        sought["time"] = time_text(time)
+        app.call(lambda store: store.seek(name, time=time))
+    app.show(sought)
+
+
+@click.command("backlog", cls=Verb, examples=["subscriptions backlog delays --limit=20"])
+@click.argument("subscription")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many."
+)
+@pass_app
+def backlog(app: App, subscription: str, limit: int) -> None:
+    """Show unacknowledged messages, oldest first, without leasing them."""
+    name = app.subscription(subscription)
+    app.show_all(app.call(lambda store: _oldest(store, name, limit)), BACKLOG)
+
+
+def _oldest(store: PubSub, name: str, limit: int) -> list[Record]:
+    rows = (
+        store.backlog(name)
+        .selectExpr("*", "bigint(message_id) AS position", "unix_micros(publish_time) AS micros")
+        .orderBy("position")
+        .limit(limit)
+        .collect()
+    )
+    records = []
+    for row in rows:
+        message = Message(
+            bytes(row["data"] or b""), dict(row["attributes"] or {}), row["ordering_key"] or ""
+        )
+        record: Record = {
+            "message": message_record(message, row["message_id"], from_micros(row["micros"])),
+            "state": row["state"],
+        }
+        if row["delivery_attempt"] is not None:
+            record["deliveryAttempt"] = row["delivery_attempt"]
+        records.append(record)
+    return records
+
+
+message_commands = (pull, ack, modify_message_ack_deadline, seek, backlog)
+
+
+def _fail_if(what: str, ack_ids: Sequence[str]) -> None:
+    """End with exit code 1 if some ack ids had no effect, and name them."""
+    if ack_ids:
+        raise InvalidArgument(
+            f"ack_ids: failed to {what} the messages with the following ackIds: "
+            f"[{','.join(ack_ids)}]; ack ids of live leases of this subscription are accepted"
+        )

@@ -1,0 +1,53 @@
+"""``add-iam-policy-binding``: what Google needs for forwarding, and a store does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from pubsub_delta.cli.application import App
+from pubsub_delta.cli.commands import Verb
+from pubsub_delta.client import PubSub
+from pubsub_delta.errors import Unimplemented
+
+
+def binding_command(
+    kind: str,
+    forwarding: str,
+    full_name: Callable[[App, str], str],
+    get: Callable[[PubSub, str], Any],
+) -> click.Command:
+    """Return the command for a kind of resource; ``forwarding`` is the role that it accepts.
+
+    A store has no access control of its own: storage or catalog decide who may read and write. So
+    the role that forwarding needs is granted to all from the beginning, and any other is refused.
+    """
+
+    @click.pass_obj
+    def add(app: App, name: str, member: str, role: str) -> None:
+        found = full_name(app, name)
+        if role != forwarding:
+            raise Unimplemented(
+                f"role: {role!r}: a store has no access control of its own, storage or catalog "
+                f"decide who may read and write; only {forwarding}, which forwarding to a "
+                "dead-letter topic needs at Google, is accepted, and nothing needs to be done"
+            )
+        app.call(lambda store: get(store, found))
+        app.tell(
+            f"Nothing needs to be done for {kind} [{found}]: a store has no access control of its "
+            f"own, and whoever may write its tables may forward messages. No permission was "
+            f"changed for [{member}]."
+        )
+
+    return Verb(
+        "add-iam-policy-binding",
+        callback=add,
+        help="Tell that forwarding needs no grant; change nothing.",
+        params=[
+            click.Argument(["name"], metavar=kind.upper()),
+            click.Option(["--member"], required=True, help="Whom Google would grant it to."),
+            click.Option(["--role"], required=True, help=f"{forwarding} is accepted."),
+        ],
+    )

@@ -1,0 +1,149 @@
+"""Resources and messages as Google's REST interface writes them: camelCase, empty fields absent."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from pubsub_delta.clock import UTC
+from pubsub_delta.resources import (
+    ExpirationPolicy,
+    Message,
+    ReceivedMessage,
+    Snapshot,
+    Subscription,
+    Topic,
+)
+
+Record = dict[str, Any]
+"""What is shown: texts, numbers, truth values, and mappings and lists of them."""
+
+
+def topic_record(topic: Topic) -> Record:
+    """Return a topic as REST writes it."""
+    return _filled(
+        {
+            "name": topic.name,
+            "labels": dict(topic.labels),
+            "messageRetentionDuration": duration_text(topic.message_retention_duration),
+            "createTime": time_text(topic.create_time),
+        }
+    )
+
+
+def subscription_record(subscription: Subscription) -> Record:
+    """Return a subscription as REST writes it; one that never expires has an empty policy."""
+    dead, retry = subscription.dead_letter_policy, subscription.retry_policy
+    record = _filled(
+        {
+            "name": subscription.name,
+            "topic": subscription.topic,
+            "ackDeadlineSeconds": subscription.ack_deadline_seconds,
+            "messageRetentionDuration": duration_text(subscription.message_retention_duration),
+            "retainAckedMessages": subscription.retain_acked_messages,
+            "filter": subscription.filter,
+            "enableMessageOrdering": subscription.enable_message_ordering,
+            "enableExactlyOnceDelivery": subscription.enable_exactly_once_delivery,
+            "deadLetterPolicy": dead
+            and {
+                "deadLetterTopic": dead.dead_letter_topic,
+                "maxDeliveryAttempts": dead.max_delivery_attempts,
+            },
+            "retryPolicy": retry
+            and {
+                "minimumBackoff": duration_text(retry.minimum_backoff),
+                "maximumBackoff": duration_text(retry.maximum_backoff),
+            },
+            "labels": dict(subscription.labels),
+            "detached": subscription.detached,
+            "topicMessageRetentionDuration": duration_text(
+                subscription.topic_message_retention_duration
+            ),
+            "createTime": time_text(subscription.create_time),
+            "updateTime": time_text(subscription.update_time),
+        }
+    )
+    return {**record, "expirationPolicy": _expiration(subscription.expiration_policy)}
+
+
+def snapshot_record(snapshot: Snapshot) -> Record:
+    """Return a snapshot as REST writes it."""
+    return _filled(
+        {
+            "name": snapshot.name,
+            "topic": snapshot.topic,
+            "expireTime": time_text(snapshot.expire_time),
+            "labels": dict(snapshot.labels),
+            "createTime": time_text(snapshot.create_time),
+        }
+    )
+
+
+def received_record(received: ReceivedMessage) -> Record:
+    """Return a delivery as REST writes it: a message within, its data in base64."""
+    return _filled(
+        {
+            "ackId": received.ack_id,
+            "deliveryAttempt": received.delivery_attempt,
+            "message": message_record(received.message, received.message_id, received.publish_time),
+        }
+    )
+
+
+def message_record(message: Message, message_id: str, publish_time: datetime) -> Record:
+    """Return a stored message as REST writes it."""
+    return _filled(
+        {
+            "data": base64.b64encode(message.data).decode("ascii"),
+            "attributes": dict(message.attributes),
+            "messageId": message_id,
+            "publishTime": time_text(publish_time),
+            "orderingKey": message.ordering_key,
+        }
+    )
+
+
+def plain(value: Any) -> Any:
+    """Return a value with its times and durations as REST writes them, however deep they are."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if isinstance(value, datetime):
+        return time_text(value)
+    return duration_text(value) if isinstance(value, timedelta) else value
+
+
+def duration_text(duration: object) -> str | None:
+    """Write a duration in seconds; None stays None.
+
+    >>> duration_text(timedelta(days=7)), duration_text(timedelta(milliseconds=500))
+    ('604800s', '0.5s')
+    """
+    if not isinstance(duration, timedelta):
+        return None
+    seconds, rest = divmod(duration, timedelta(seconds=1))
+    fraction = f"{rest // timedelta(microseconds=1):06}".rstrip("0")
+    return f"{seconds}.{fraction}s" if fraction else f"{seconds}s"
+
+
+def time_text(time: datetime) -> str:
+    """Write a time in UTC, with 0, 3 or 6 digits of the second.
+
+    >>> time_text(datetime(2026, 11, 20, 10, 0, 0, 250_000, tzinfo=UTC))
+    '2026-11-20T10:00:00.250Z'
+    """
+    timespec = "microseconds" if time.microsecond % 1000 else "milliseconds"
+    if not time.microsecond:
+        timespec = "seconds"
+    return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec=timespec) + "Z"
+
+
+def _expiration(policy: ExpirationPolicy) -> Record:
+    return _filled({"ttl": duration_text(policy.ttl)})
+
+
+def _filled(record: Record) -> Record:
+    return {key: value for key, value in record.items() if value not in (None, "", {}, False)}

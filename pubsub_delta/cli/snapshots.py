@@ -1,0 +1,120 @@
+"""``pubsub-delta snapshots``: what was unacknowledged at a moment."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import click
+
+from pubsub_delta.cli.application import App
+from pubsub_delta.cli.arguments import (
+    TimeType,
+    changed_labels,
+    exclude,
+    label_changes,
+    pairs_option,
+)
+from pubsub_delta.cli.commands import Group
+from pubsub_delta.cli.listing import limit_option, listed
+from pubsub_delta.cli.rest import plain, snapshot_record
+
+pass_app = click.make_pass_decorator(App)
+
+snapshots = Group("snapshots", help="Create, look at and delete snapshots of subscriptions.")
+
+
+@snapshots.command("create", examples=["snapshots create before-deploy --subscription=delays"])
+@click.argument("snapshot", nargs=-1, required=True)
+@click.option("--subscription", required=True, help="Whose acknowledgements to capture.")
+@click.option("--subscription-project", help="The project of the subscription.")
+@pairs_option("--labels", help="Labels of the new snapshot.")
+@pass_app
+def create(
+    app: App,
+    snapshot: tuple[str, ...],
+    subscription: str,
+    subscription_project: str | None,
+    labels: dict[str, str],
+) -> None:
+    """Capture what is unacknowledged on a subscription."""
+    source = app.subscription(subscription, subscription_project)
+
+    def one(given: str) -> Any:
+        name = app.snapshot(given)
+        made = app.call(lambda store: store.create_snapshot(name, source, labels=labels))
+        app.tell(f"Created snapshot [{made.name}].")
+        return snapshot_record(made)
+
+    app.each(snapshot, one)
+
+
+@snapshots.command("update", examples=["snapshots update before-deploy --expire-time=+p2d"])
+@click.argument("snapshot")
+@click.option("--expire-time", type=TimeType(), help="When it is to be no more.")
+@label_changes
+@pass_app
+def update(
+    app: App,
+    snapshot: str,
+    expire_time: datetime | None,
+    update_labels: dict[str, str],
+    clear_labels: bool,
+    remove_labels: list[str],
+) -> None:
+    """Change a snapshot's labels or when it expires."""
+    exclude(clear_labels=clear_labels, remove_labels=remove_labels)
+    name = app.snapshot(snapshot)
+    fields: dict[str, Any] = {}
+    if expire_time is not None:
+        fields["expire_time"] = expire_time
+    if update_labels or clear_labels or remove_labels:
+        before = app.call(lambda store: store.get_snapshot(name)).labels
+        fields["labels"] = changed_labels(before, update_labels, remove_labels, clear=clear_labels)
+    if not fields:
+        raise click.UsageError("nothing to update; at least one option is needed")
+    changed = app.call(lambda store: store.update_snapshot(name, **fields))
+    app.tell(f"Updated snapshot [{name}].")
+    app.show_changed([snapshot_record(changed)])
+
+
+@snapshots.command("describe", examples=["snapshots describe before-deploy"])
+@click.argument("snapshot")
+@pass_app
+def describe(app: App, snapshot: str) -> None:
+    """Show a snapshot."""
+    name = app.snapshot(snapshot)
+    app.show(snapshot_record(app.call(lambda store: store.get_snapshot(name))))
+
+
+@snapshots.command("list", examples=["snapshots list --format='table(name,expireTime)'"])
+@limit_option
+@pass_app
+def list_(app: App, limit: int | None) -> None:
+    """List the snapshots of the project."""
+    found = listed(app, lambda store, token: store.list_snapshots(page_token=token), limit)
+    app.show_all([snapshot_record(each) for each in found])
+
+
+@snapshots.command("delete", examples=["snapshots delete before-deploy --quiet"])
+@click.argument("snapshot", nargs=-1, required=True)
+@pass_app
+def delete(app: App, snapshot: tuple[str, ...]) -> None:
+    """Delete snapshots, and what only they held."""
+    app.confirm_deletion([app.snapshot(given) for given in snapshot])
+
+    def one(given: str) -> None:
+        name = app.snapshot(given)
+        app.call(lambda store: store.delete_snapshot(name))
+        app.tell(f"Deleted snapshot [{name}].")
+
+    app.each(snapshot, one)
+
+
+@snapshots.command("metrics", examples=["snapshots metrics before-deploy"])
+@click.argument("snapshot")
+@pass_app
+def metrics(app: App, snapshot: str) -> None:
+    """Show a snapshot's metrics, under Google's names."""
+    name = app.snapshot(snapshot)
+    app.show(plain(app.call(lambda store: store.metrics(name))))

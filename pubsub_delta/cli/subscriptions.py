@@ -1,0 +1,275 @@
+"""``pubsub-delta subscriptions``: create, look at, change and delete them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import click
+
+from pubsub_delta.cli.application import App
+from pubsub_delta.cli.arguments import (
+    DurationType,
+    Switch,
+    changed_labels,
+    exclude,
+    label_changes,
+    pairs_option,
+)
+from pubsub_delta.cli.commands import Group
+from pubsub_delta.cli.listing import limit_option, listed
+from pubsub_delta.cli.permissions import binding_command
+from pubsub_delta.cli.rest import plain, subscription_record
+from pubsub_delta.resources import DeadLetterPolicy, ExpirationPolicy, RetryPolicy, Subscription
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+pass_app = click.make_pass_decorator(App)
+
+subscriptions = Group(
+    "subscriptions", help="Create, look at, pull from, seek and delete subscriptions."
+)
+
+ALIKE = ("ack_deadline", "retain_acked_messages", "enable_exactly_once_delivery")
+"""Options that are fields as they are, but for the name of the first."""
+
+
+def terms(command: F) -> F:
+    """Add the options that ``create`` and ``update`` have in common."""
+    for option in (
+        click.option("--max-retry-delay", type=DurationType(), help="The longest wait: 600s."),
+        click.option(
+            "--min-retry-delay",
+            type=DurationType(),
+            help="How long a message waits after its first failure: 10s; doubled each time.",
+        ),
+        click.option(
+            "--max-delivery-attempts", type=int, help="How often a message may fail: 5 to 100."
+        ),
+        click.option("--dead-letter-topic-project", help="The project of that topic."),
+        click.option("--dead-letter-topic", help="Where messages go that failed too often."),
+        click.option(
+            "--enable-exactly-once-delivery", cls=Switch, help="An ack that succeeded is final."
+        ),
+        click.option(
+            "--expiration-period",
+            type=DurationType("never"),
+            help="After how long without use it is deleted: 31d; or never.",
+        ),
+        click.option(
+            "--retain-acked-messages", cls=Switch, help="Keep acknowledged messages to seek back."
+        ),
+        click.option(
+            "--message-retention-duration",
+            type=DurationType("default"),
+            help="How long a message is kept: 10m to 7d (the default).",
+        ),
+        click.option("--ack-deadline", type=int, help="Seconds that a lease lasts: 10 to 600."),
+    ):
+        command = option(command)
+    return command
+
+
+@subscriptions.command(
+    "create",
+    examples=[
+        "subscriptions create delays --topic=flights --ack-deadline=60",
+        "subscriptions create late --topic=flights --message-filter='attributes.delay = \"7\"'",
+        "subscriptions create audit --topic=flights --dead-letter-topic=failed "
+        "--max-delivery-attempts=10",
+    ],
+)
+@click.argument("subscription", nargs=-1, required=True)
+@click.option("--topic", help="The topic; it may be left out where the project has only one.")
+@click.option("--topic-project", help="The project of the topic.")
+@terms
+@click.option("--message-filter", default="", help="Which messages, by their attributes.")
+@click.option("--enable-message-ordering", cls=Switch, help="Deliver a key's messages in order.")
+@pairs_option("--labels", help="Labels of the new subscription.")
+@pass_app
+def create(
+    app: App,
+    /,
+    subscription: tuple[str, ...],
+    topic: str | None,
+    topic_project: str | None,
+    message_filter: str,
+    enable_message_ordering: bool | None,
+    labels: dict[str, str],
+    **given: Any,
+) -> None:
+    """Create subscriptions to what is published from now on."""
+    if _attempts_without_topic(given):
+        raise click.UsageError("--max-delivery-attempts needs --dead-letter-topic")
+    fields = _terms(app, given)
+    source = app.topic(topic, topic_project) if topic else _only_topic(app, topic_project)
+
+    def one(short: str) -> Any:
+        name = app.subscription(short)
+        made = app.call(
+            lambda store: store.create_subscription(
+                name,
+                source,
+                filter=message_filter,
+                enable_message_ordering=bool(enable_message_ordering),
+                labels=labels,
+                **fields,
+            )
+        )
+        app.tell(f"Created subscription [{made.name}].")
+        return subscription_record(made)
+
+    app.each(subscription, one)
+
+
+@subscriptions.command(
+    "update",
+    examples=[
+        "subscriptions update delays --no-retain-acked-messages --expiration-period=never",
+        "subscriptions update delays --clear-dead-letter-policy --update-labels=env=test",
+    ],
+)
+@click.argument("subscription")
+@terms
+@click.option("--clear-dead-letter-policy", is_flag=True, help="Forward nothing, count nothing.")
+@click.option("--clear-retry-policy", is_flag=True, help="Redeliver at once.")
+@label_changes
+@pass_app
+def update(
+    app: App,
+    /,
+    subscription: str,
+    clear_dead_letter_policy: bool,
+    clear_retry_policy: bool,
+    update_labels: dict[str, str],
+    clear_labels: bool,
+    remove_labels: list[str],
+    **given: Any,
+) -> None:
+    """Change a subscription; what is not named stays as it is."""
+    for name in ("dead_letter_topic", "max_delivery_attempts"):
+        exclude(**{name: given[name]}, clear_dead_letter_policy=clear_dead_letter_policy)
+    for name in ("min_retry_delay", "max_retry_delay"):
+        exclude(**{name: given[name]}, clear_retry_policy=clear_retry_policy)
+    exclude(clear_labels=clear_labels, remove_labels=remove_labels)
+    full = app.subscription(subscription)
+    new_labels = bool(update_labels or clear_labels or remove_labels)
+    before: Subscription | None = None
+    if new_labels or _attempts_without_topic(given):
+        before = app.call(lambda store: store.get_subscription(full))
+    if before is not None and _attempts_without_topic(given):
+        if before.dead_letter_policy is None:
+            raise click.UsageError("--max-delivery-attempts needs --dead-letter-topic")
+        given["dead_letter_topic"] = before.dead_letter_policy.dead_letter_topic
+    fields = _terms(app, given)
+    if clear_dead_letter_policy:
+        fields["dead_letter_policy"] = None
+    if clear_retry_policy:
+        fields["retry_policy"] = None
+    if before is not None and new_labels:
+        fields["labels"] = changed_labels(
+            before.labels, update_labels, remove_labels, clear=clear_labels
+        )
+    if not fields:
+        raise click.UsageError("nothing to update; at least one option is needed")
+    changed = app.call(lambda store: store.update_subscription(full, **fields))
+    app.tell(f"Updated subscription [{full}].")
+    app.show_changed([subscription_record(changed)])
+
+
+@subscriptions.command("describe", examples=["subscriptions describe delays"])
+@click.argument("subscription")
+@pass_app
+def describe(app: App, subscription: str) -> None:
+    """Show a subscription."""
+    name = app.subscription(subscription)
+    app.show(subscription_record(app.call(lambda store: store.get_subscription(name))))
+
+
+@subscriptions.command("list", examples=["subscriptions list --format='table(name,topic)'"])
+@limit_option
+@pass_app
+def list_(app: App, limit: int | None) -> None:
+    """List the subscriptions of the project."""
+    found = listed(app, lambda store, token: store.list_subscriptions(page_token=token), limit)
+    app.show_all([subscription_record(each) for each in found])
+
+
+@subscriptions.command("delete", examples=["subscriptions delete delays --quiet"])
+@click.argument("subscription", nargs=-1, required=True)
+@pass_app
+def delete(app: App, subscription: tuple[str, ...]) -> None:
+    """Delete subscriptions and their backlogs."""
+    app.confirm_deletion([app.subscription(given) for given in subscription])
+
+    def one(given: str) -> None:
+        name = app.subscription(given)
+        app.call(lambda store: store.delete_subscription(name))
+        app.tell(f"Deleted subscription [{name}].")
+
+    app.each(subscription, one)
+
+
+@subscriptions.command("metrics", examples=["subscriptions metrics delays --format=json"])
+@click.argument("subscription")
+@pass_app
+def metrics(app: App, subscription: str) -> None:
+    """Show a subscription's metrics, under Google's names."""
+    name = app.subscription(subscription)
+    app.show(plain(app.call(lambda store: store.metrics(name))))
+
+
+subscriptions.add_command(
+    binding_command(
+        "subscription",
+        "roles/pubsub.subscriber",
+        App.subscription,
+        lambda store, name: store.get_subscription(name),
+    )
+)
+
+
+def _terms(app: App, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that options of ``terms`` name; as at Google, a policy is set whole."""
+    fields = {name: given[name] for name in ALIKE if given[name] is not None}
+    if "ack_deadline" in fields:
+        fields["ack_deadline_seconds"] = fields.pop("ack_deadline")
+    kept: timedelta | str | None = given["message_retention_duration"]
+    if kept is not None:
+        fields["message_retention_duration"] = "7d" if kept == "default" else kept
+    ttl = given["expiration_period"]
+    if ttl is not None:
+        fields["expiration_policy"] = ExpirationPolicy(ttl=None if ttl == "never" else ttl)
+    if given["dead_letter_topic"] is not None:
+        target = app.topic(given["dead_letter_topic"], given["dead_letter_topic_project"])
+        attempts = given["max_delivery_attempts"]
+        fields["dead_letter_policy"] = DeadLetterPolicy(target, 5 if attempts is None else attempts)
+    elif given["dead_letter_topic_project"] is not None:
+        raise click.UsageError("--dead-letter-topic-project needs --dead-letter-topic")
+    backoff = {
+        "minimum_backoff": given["min_retry_delay"],
+        "maximum_backoff": given["max_retry_delay"],
+    }
+    if any(value is not None for value in backoff.values()):
+        named = {name: value for name, value in backoff.items() if value is not None}
+        fields["retry_policy"] = RetryPolicy(**named)
+    return fields
+
+
+def _attempts_without_topic(given: dict[str, Any]) -> bool:
+    return given["max_delivery_attempts"] is not None and given["dead_letter_topic"] is None
+
+
+def _only_topic(app: App, project: str | None) -> str:
+    """Return the topic of a project that has one; Google's own examples leave it out at times."""
+    project = project or app.settings.project
+    found = listed(app, lambda store, token: store.list_topics(project=project, page_token=token))
+    if len(found) != 1:
+        told = ", ".join(each.name for each in found[:5]) or "there is none yet"
+        raise click.UsageError(
+            f"Missing option '--topic'; it may be left out only where project {project!r} has "
+            f"exactly one topic ({told})."
+        )
+    app.tell(f"Topic [{found[0].name}], the only one of project [{project}].")
+    return found[0].name

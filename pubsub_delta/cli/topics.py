@@ -1,0 +1,210 @@
+"""``pubsub-delta topics``: the logs that messages are published to."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import click
+
+from pubsub_delta.cli.application import App
+from pubsub_delta.cli.arguments import (
+    DurationType,
+    changed_labels,
+    exclude,
+    label_changes,
+    pairs_option,
+)
+from pubsub_delta.cli.commands import Group
+from pubsub_delta.cli.listing import limit_option, listed
+from pubsub_delta.cli.permissions import binding_command
+from pubsub_delta.cli.rest import plain, topic_record
+from pubsub_delta.resources import Message
+
+pass_app = click.make_pass_decorator(App)
+
+topics = Group("topics", help="Create, look at, publish to and delete topics.")
+
+_retention = click.option(
+    "--message-retention-duration",
+    type=DurationType(),
+    help="How long the topic itself keeps every message, to seek back to: 10m to 31d.",
+)
+
+
+@topics.command("create", examples=["topics create flights --message-retention-duration=7d"])
+@click.argument("topic", nargs=-1, required=True)
+@_retention
+@pairs_option("--labels", help="Labels of the new topic.")
+@pass_app
+def create(
+    app: App,
+    topic: tuple[str, ...],
+    message_retention_duration: timedelta | None,
+    labels: dict[str, str],
+) -> None:
+    """Create one topic or several."""
+
+    def one(given: str) -> Any:
+        name = app.topic(given)
+        made = app.call(
+            lambda store: store.create_topic(
+                name, message_retention_duration=message_retention_duration, labels=labels
+            )
+        )
+        app.tell(f"Created topic [{made.name}].")
+        return topic_record(made)
+
+    app.each(topic, one)
+
+
+@topics.command(
+    "update",
+    examples=[
+        "topics update flights --message-retention-duration=1d",
+        "topics update flights --clear-message-retention-duration --update-labels=env=test",
+    ],
+)
+@click.argument("topic")
+@_retention
+@click.option("--clear-message-retention-duration", is_flag=True, help="The topic keeps nothing.")
+@label_changes
+@pass_app
+def update(
+    app: App,
+    topic: str,
+    message_retention_duration: timedelta | None,
+    clear_message_retention_duration: bool,
+    update_labels: dict[str, str],
+    clear_labels: bool,
+    remove_labels: list[str],
+) -> None:
+    """Change a topic's retention or labels."""
+    exclude(
+        message_retention_duration=message_retention_duration,
+        clear_message_retention_duration=clear_message_retention_duration,
+    )
+    exclude(clear_labels=clear_labels, remove_labels=remove_labels)
+    name = app.topic(topic)
+    fields: dict[str, Any] = {}
+    if message_retention_duration is not None or clear_message_retention_duration:
+        fields["message_retention_duration"] = message_retention_duration
+    if update_labels or clear_labels or remove_labels:
+        before = app.call(lambda store: store.get_topic(name)).labels
+        fields["labels"] = changed_labels(before, update_labels, remove_labels, clear=clear_labels)
+    if not fields:
+        raise click.UsageError("nothing to update; at least one option is needed")
+    changed = app.call(lambda store: store.update_topic(name, **fields))
+    app.tell(f"Updated topic [{name}].")
+    app.show_changed([topic_record(changed)])
+
+
+@topics.command("describe", examples=["topics describe flights --format=json"])
+@click.argument("topic")
+@pass_app
+def describe(app: App, topic: str) -> None:
+    """Show a topic."""
+    name = app.topic(topic)
+    app.show(topic_record(app.call(lambda store: store.get_topic(name))))
+
+
+@topics.command("list", examples=["topics list --format='value(name)'"])
+@limit_option
+@pass_app
+def list_(app: App, limit: int | None) -> None:
+    """List the topics of the project."""
+    found = listed(app, lambda store, token: store.list_topics(page_token=token), limit)
+    app.show_all([topic_record(each) for each in found])
+
+
+@topics.command("delete", examples=["topics delete flights delays --quiet"])
+@click.argument("topic", nargs=-1, required=True)
+@pass_app
+def delete(app: App, topic: tuple[str, ...]) -> None:
+    """Delete topics; their subscriptions keep their backlog."""
+    app.confirm_deletion([app.topic(given) for given in topic])
+
+    def one(given: str) -> None:
+        name = app.topic(given)
+        app.call(lambda store: store.delete_topic(name))
+        app.tell(f"Deleted topic [{name}].")
+
+    app.each(topic, one)
+
+
+@topics.command(
+    "publish",
+    examples=[
+        "topics publish flights --message=late --attribute=carrier=UA,delay=7",
+        "topics publish flights --message=late --ordering-key=N14228",
+    ],
+)
+@click.argument("topic")
+@click.option("--message", default="", help="The data of the message.")
+@pairs_option("--attribute", help="The attributes of the message.")
+@click.option("--ordering-key", default="", help="Messages of one key are delivered in order.")
+@pass_app
+def publish(
+    app: App, topic: str, message: str, attribute: dict[str, str], ordering_key: str
+) -> None:
+    """Publish a message, and print its id."""
+    name = app.topic(topic)
+    given = Message(message.encode("utf-8", "surrogateescape"), attribute, ordering_key)
+    ids = app.call(lambda store: list(store.publish(name, [given]).message_ids))
+    app.show({"messageIds": ids})
+
+
+@topics.command("list-subscriptions", examples=["topics list-subscriptions flights"])
+@click.argument("topic")
+@limit_option
+@pass_app
+def list_subscriptions(app: App, topic: str, limit: int | None) -> None:
+    """List the subscriptions attached to a topic."""
+    name = app.topic(topic)
+    app.show_all(
+        listed(
+            app,
+            lambda store, token: store.list_topic_subscriptions(name, page_token=token),
+            limit,
+        )
+    )
+
+
+@topics.command("list-snapshots", examples=["topics list-snapshots flights"])
+@click.argument("topic")
+@limit_option
+@pass_app
+def list_snapshots(app: App, topic: str, limit: int | None) -> None:
+    """List the snapshots of a topic."""
+    name = app.topic(topic)
+    app.show_all(
+        listed(app, lambda store, token: store.list_topic_snapshots(name, page_token=token), limit)
+    )
+
+
+@topics.command("detach-subscription", examples=["topics detach-subscription delays"])
+@click.argument("subscription", nargs=-1, required=True)
+@pass_app
+def detach_subscription(app: App, subscription: tuple[str, ...]) -> None:
+    """Detach subscriptions for good; their backlogs are dropped."""
+
+    def one(given: str) -> None:
+        name = app.subscription(given)
+        app.call(lambda store: store.detach_subscription(name))
+        app.tell(f"Detached subscription [{name}].")
+
+    app.each(subscription, one)
+
+
+@topics.command("metrics", examples=["topics metrics flights --format=json"])
+@click.argument("topic")
+@pass_app
+def metrics(app: App, topic: str) -> None:
+    """Show a topic's metrics, under Google's names."""
+    name = app.topic(topic)
+    app.show(plain(app.call(lambda store: store.metrics(name))))
+
+
+topics.add_command(
+    binding_command("topic", "roles/pubsub.publisher", App.topic, lambda s, n: s.get_topic(n))
+)

@@ -1,0 +1,237 @@
+"""What ``--format`` says and prints, as gcloud does (spec section 10)."""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from pubsub_delta.cli import rest
+from pubsub_delta.cli.formats import parse_format, with_fields_of
+from pubsub_delta.cli.printing import render, table_text, yaml_text
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.resources import (
+    DeadLetterPolicy,
+    ExpirationPolicy,
+    ReceivedMessage,
+    RetryPolicy,
+    Subscription,
+    Topic,
+)
+
+TIME = datetime(2026, 11, 20, 10, tzinfo=timezone.utc)
+TOPIC = {"name": "projects/p/topics/t", "messageRetentionDuration": "604800s"}
+PULLED = {
+    "ackId": "A1",
+    "message": {
+        "data": base64.b64encode("späť".encode()).decode(),
+        "attributes": {"lang": "en", "size": "7"},
+        "messageId": "12",
+    },
+}
+
+
+def subscription(**fields: Any) -> Subscription:
+    given: dict[str, Any] = {
+        "name": "projects/p/subscriptions/s",
+        "topic": "projects/p/topics/t",
+        "ack_deadline_seconds": 10,
+        "message_retention_duration": timedelta(days=7),
+        "retain_acked_messages": False,
+        "expiration_policy": ExpirationPolicy(),
+        "filter": "",
+        "enable_message_ordering": False,
+        "enable_exactly_once_delivery": False,
+        "dead_letter_policy": None,
+        "retry_policy": None,
+        "labels": {},
+        "detached": False,
+        "topic_message_retention_duration": None,
+        "create_time": TIME,
+        "update_time": TIME,
+        "uid": "u",
+    }
+    return Subscription(**{**given, **fields})
+
+
+def show(text: str, *records: Any, single: bool = False) -> str:
+    return render(records, parse_format(text), single=single)
+
+
+def test_describe_is_yaml_by_field_without_a_separator() -> None:
+    assert show("yaml", TOPIC, single=True) == (
+        "messageRetentionDuration: 604800s\nname: projects/p/topics/t\n"
+    )
+
+
+def test_a_listing_is_yaml_in_blocks() -> None:
+    assert show("yaml", {"name": "a"}, {"name": "b"}) == "---\nname: a\n---\nname: b\n"
+    assert show("yaml", "projects/p/subscriptions/s") == "---\nprojects/p/subscriptions/s\n"
+
+
+def test_json_is_an_object_or_an_array() -> None:
+    assert json.loads(show("json", TOPIC, single=True)) == TOPIC
+    assert json.loads(show("json", TOPIC)) == [TOPIC]
+    assert json.loads(show("json")) == []
+    assert json.loads(show("json(message.messageId)", PULLED)) == [{"message": {"messageId": "12"}}]
+
+
+def test_value_is_fields_with_tabs_and_no_heading() -> None:
+    fields = "value(ackId, message.messageId, message.attributes.lang, message.none)"
+    assert show(fields, PULLED) == "A1\t12\ten\t\n"
+    assert show("value[separator=';'](ackId,message.messageId)", PULLED) == "A1;12\n"
+    assert show("value(message.attributes)", PULLED) == "lang=en;size=7\n"
+    assert show("value(message.data.decode(base64))", PULLED) == "späť\n"
+    assert show("value(name.basename())", TOPIC) == "t\n"
+    assert show("value(.)", "x") + show("value(name)", "x") + show("value", "x") == "x\n" * 3
+
+
+def test_csv_has_a_heading_and_quotes() -> None:
+    awkward = {"name": 'a,"b"', "ackDeadlineSeconds": 10}
+    assert show("csv(name,ackDeadlineSeconds)", awkward) == (
+        'name,ack_deadline_seconds\n"a,""b""",10\n'
+    )
+    assert show("csv[no-heading](name)", TOPIC) == "projects/p/topics/t\n"
+    assert show("csv", TOPIC).startswith("name,message_retention_duration\n")
+
+
+def test_a_table_has_upper_case_headings() -> None:
+    assert show("table(name.basename():label=TOPIC,messageRetentionDuration)", TOPIC) == (
+        "TOPIC  MESSAGE_RETENTION_DURATION\nt      604800s\n"
+    )
+
+
+def test_a_boxed_table_is_as_wide_as_its_cells() -> None:
+    drawn = show(
+        "table[box](message.data.decode(base64),message.attributes.list(separator='\\n'))", PULLED
+    )
+    assert drawn.splitlines() == [
+        "┌──────┬────────────┐",
+        "│ DATA │ ATTRIBUTES │",
+        "├──────┼────────────┤",
+        "│ späť │ lang=en    │",
+        "│      │ size=7     │",
+        "└──────┴────────────┘",
+    ]
+    assert "x" * 500 in show("table[box](ackId)", {"ackId": "x" * 500})
+
+
+def test_data_cannot_steer_a_terminal() -> None:
+    drawn = table_text(["DATA"], [["a\x1b[2J\rb"]])
+    assert "\x1b" not in drawn
+    assert "\r" not in drawn
+    assert "a\\x1b[2J\\rb" in drawn
+
+
+def test_data_that_is_no_text_is_shown_escaped() -> None:
+    record = {"data": base64.b64encode(b"\xffok").decode()}
+    assert show("value(data.decode(base64))", record) == "\\xffok\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("plain text", "plain text"),
+        ("604800s", "604800s"),
+        ("12", "'12'"),
+        ("1e3", "'1e3'"),
+        ("true", "'true'"),
+        ("", "''"),
+        ("it's - #1: x", "'it''s - #1: x'"),
+        ("2026-11-20T10:00:00Z", "'2026-11-20T10:00:00Z'"),
+        ('a\n"b"\\', '"a\\n\\"b\\"\\\\"'),
+        (True, "true"),
+        (None, "null"),
+        (0.5, "0.5"),
+        ({}, "{}"),
+        ([], "[]"),
+        ({"a": [{"b": 1, "c": ["x"]}]}, "a:\n- b: 1\n  c:\n  - x"),
+        ({"a": {"b": {"c": "d"}}}, "a:\n  b:\n    c: d"),
+    ],
+)
+def test_yaml_quotes_what_would_be_something_else(value: object, written: str) -> None:
+    assert yaml_text(value) == written + "\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "xml",
+        "JSON",
+        "value(name",
+        "value name",
+        "table[all-box](name)",
+        "value(name.upper())",
+        "value(a b)",
+        "value(name:sort=1)",
+        "value('name)",
+    ],
+)
+def test_what_is_no_format_is_refused(text: str) -> None:
+    with pytest.raises(InvalidArgument, match="format: "):
+        parse_format(text)
+
+
+def test_a_format_without_fields_takes_those_of_the_command() -> None:
+    usual = parse_format("table[box](ackId)")
+    assert with_fields_of(parse_format("value"), usual).fields == usual.fields
+    assert with_fields_of(parse_format("table"), usual) == usual
+    assert with_fields_of(parse_format("json"), usual).fields == ()
+    assert with_fields_of(parse_format("csv(x)"), usual) == parse_format("csv(x)")
+
+
+def test_a_topic_is_written_as_rest_does() -> None:
+    topic = Topic("projects/p/topics/t", timedelta(days=7), TIME, {"env": "x"}, TIME, "u")
+    assert rest.topic_record(topic) == {
+        "name": "projects/p/topics/t",
+        "labels": {"env": "x"},
+        "messageRetentionDuration": "604800s",
+        "createTime": "2026-11-20T10:00:00Z",
+    }
+
+
+def test_a_subscription_is_written_without_its_empty_fields() -> None:
+    assert rest.subscription_record(subscription()) == {
+        "name": "projects/p/subscriptions/s",
+        "topic": "projects/p/topics/t",
+        "ackDeadlineSeconds": 10,
+        "messageRetentionDuration": "604800s",
+        "expirationPolicy": {"ttl": "2678400s"},
+        "createTime": "2026-11-20T10:00:00Z",
+        "updateTime": "2026-11-20T10:00:00Z",
+    }
+
+
+def test_policies_of_a_subscription_are_nested() -> None:
+    record = rest.subscription_record(
+        subscription(
+            retain_acked_messages=True,
+            expiration_policy=ExpirationPolicy(ttl=None),
+            dead_letter_policy=DeadLetterPolicy("projects/p/topics/dead", 7),
+            retry_policy=RetryPolicy("0s", "0.5s"),
+        )
+    )
+    assert record["retainAckedMessages"] is True
+    assert record["expirationPolicy"] == {}  # never
+    assert record["deadLetterPolicy"] == {
+        "deadLetterTopic": "projects/p/topics/dead",
+        "maxDeliveryAttempts": 7,
+    }
+    assert record["retryPolicy"] == {"minimumBackoff": "0s", "maximumBackoff": "0.5s"}
+
+
+def test_a_delivery_has_its_message_within_and_data_in_base64() -> None:
+    received = ReceivedMessage("A1", "12", TIME, b"\x00\xff", {"k": "v"}, "", None)
+    assert rest.received_record(received) == {
+        "ackId": "A1",
+        "message": {
+            "data": "AP8=",
+            "attributes": {"k": "v"},
+            "messageId": "12",
+            "publishTime": "2026-11-20T10:00:00Z",
+        },
+    }
