@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, TypeVar
 
-from pyspark.sql import Column, DataFrame
+import click
+from pyspark.sql import Column, DataFrame, DataFrameReader
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from pubsub_delta import AlreadyExists, InvalidArgument, PubSub
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+
 FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+
+
+def message_options(command: Command) -> Command:
+    """Add the options that say where messages go and which columns they are made of."""
+    for option in (
+        click.option("--ordering-key", help="The column that is the ordering key."),
+        click.option(
+            "--attribute", "attributes", multiple=True, help="A column to add as attribute."
+        ),
+        click.option("--data", help="The column that is the message. Default: all, as JSON."),
+        click.option("--create-topic", is_flag=True, help="Create the topic if it is not there."),
+        click.option("--topic", required=True, help="The topic's id or full name."),
+    ):
+        command = option(command)
+    return command
+
+
+def load(reader: DataFrameReader | DataStreamReader, path: str) -> DataFrame:
+    """Read an input; one that cannot be read is refused in one line."""
+    try:
+        return reader.load(path)
+    except Exception as error:
+        raise InvalidArgument(
+            f"--input: {path!r} cannot be read: {str(error).splitlines()[0]}"
+        ) from None
 
 
 def format_of(path: str) -> str:

@@ -15,13 +15,11 @@ import terminal
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pubsub_delta import InvalidArgument, PubSub, local_session
+from pubsub_delta import PubSub, local_session
 
 
 @click.command()
 @terminal.store_options
-@click.option("--topic", required=True, help="The topic's id or full name.")
-@click.option("--create-topic", is_flag=True, help="Create the topic if it does not exist.")
 @click.option("--input", "path", required=True, help="A file, directory or URL to read.")
 @click.option(
     "--format",
@@ -29,9 +27,7 @@ from pubsub_delta import InvalidArgument, PubSub, local_session
     type=click.Choice(["csv", "json", "parquet", "delta"]),
     help="By default what the name ends in, else Delta or Parquet.",
 )
-@click.option("--data", help="The column that is the message. Default: all of them, as JSON.")
-@click.option("--attribute", "attributes", multiple=True, help="A column to add as attribute.")
-@click.option("--ordering-key", help="The column that is the ordering key.")
+@inputs.message_options
 @click.option("--batch-by", help="Publish one batch per value of this column, in its order.")
 @click.option(
     "--idempotency-id",
@@ -83,12 +79,7 @@ def read_input(spark: SparkSession, path: str, format_: str | None) -> DataFrame
     reader = spark.read.format(chosen)
     if chosen == "csv":
         reader = reader.option("header", True).option("inferSchema", True)
-    try:
-        return reader.load(path)
-    except Exception as error:
-        raise InvalidArgument(
-            f"--input: {path!r} cannot be read as {chosen}: {str(error).splitlines()[0]}"
-        ) from None
+    return inputs.load(reader, path)
 
 
 def split(rows: DataFrame, column: str | None) -> list[DataFrame]:

@@ -23,8 +23,6 @@ from pubsub_delta import InvalidArgument, PubSub, local_session
 
 @click.command()
 @terminal.store_options
-@click.option("--topic", required=True, help="The topic's id or full name.")
-@click.option("--create-topic", is_flag=True, help="Create the topic if it does not exist.")
 @click.option("--input", "path", required=True, help="A directory of files, or a Delta table.")
 @click.option(
     "--format",
@@ -34,9 +32,7 @@ from pubsub_delta import InvalidArgument, PubSub, local_session
 )
 @click.option("--schema", help="The columns of CSV, JSON or Parquet files, as in SQL.")
 @terminal.stream_options
-@click.option("--data", help="The column that is the message. Default: all of them, as JSON.")
-@click.option("--attribute", "attributes", multiple=True, help="A column to add as attribute.")
-@click.option("--ordering-key", help="The column that is the ordering key.")
+@inputs.message_options
 def stream_publish(
     root: str,
     project: str,
@@ -85,12 +81,7 @@ def read_stream(spark: SparkSession, path: str, format_: str, schema: str | None
         reader = reader.schema(schema)
     if format_ == "csv":
         reader = reader.option("header", True)
-    try:
-        return reader.load(path)
-    except Exception as error:
-        raise InvalidArgument(
-            f"--input: {path!r} cannot be read as {format_}: {str(error).splitlines()[0]}"
-        ) from None
+    return inputs.load(reader, path)
 
 
 if __name__ == "__main__":

@@ -79,8 +79,7 @@ def publish_stream(
     publish.check_stream(messages, order_by)
     tables.topic(name)
     timing = {} if trigger is None else _checked(trigger)
-    publishing = _Publishing(tables, name, _location(checkpoint_location), clock)
-    publishing.order_by = order_by
+    publishing = _Publishing(tables, name, _location(checkpoint_location), clock, order_by)
     return publishing.start(messages, timing)
 
 
@@ -141,12 +140,21 @@ class QueryStopped(Exception):
 class _Publishing(_MicroBatches):
     """Publishes each micro-batch under the id of the query and its own."""
 
-    order_by: str | None = None
+    def __init__(
+        self,
+        tables: Tables,
+        name: ResourceName,
+        checkpoint_location: str,
+        clock: Clock,
+        order_by: str | None,
+    ) -> None:
+        super().__init__(tables, name, checkpoint_location, clock)
+        self._order_by = order_by
 
     def run(self, batch: DataFrame, batch_id: int) -> None:
         topic = self._tables.messages(self._tables.topic(self._name).uid)
         now, idempotency_id = self._clock.now(), (self.query_id, batch_id)
-        publish.publish(self._tables, topic, batch, now, idempotency_id, self.order_by)
+        publish.publish(self._tables, topic, batch, now, idempotency_id, self._order_by)
 
 
 class _Consuming(_MicroBatches):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import islice
 from typing import TypeVar
 
 import click
@@ -21,12 +20,13 @@ def listed(
     app: App, fetch: Callable[[PubSub, str | None], Page[T]], limit: int | None = None
 ) -> list[T]:
     """Return a whole listing, or its beginning, whatever the size of its pages."""
-    found: list[T] = []
-    token: str | None = None
-    while limit is None or len(found) < limit:
-        page = app.call(lambda store, token=token: fetch(store, token))  # type: ignore[misc]
-        found += page
-        token = page.next_page_token
-        if not token:
-            break
-    return list(islice(found, limit))
+
+    def ask(store: PubSub) -> list[T]:
+        page = fetch(store, None)
+        found = list(page)
+        while page.next_page_token and (limit is None or len(found) < limit):
+            page = fetch(store, page.next_page_token)
+            found += page
+        return found[:limit]
+
+    return app.call(ask)

@@ -97,14 +97,13 @@ class Lease:
 
 
 def _size() -> Column:
-    """Return how many bytes of a message count."""
+    """Return how many bytes of a message count; there is no message without any."""
     told = F.transform(
         F.map_entries("attributes"),
         lambda entry: F.octet_length(entry["key"]) + F.octet_length(entry["value"]),
     )
     attributes = F.aggregate(told, F.lit(0), lambda sum_, each: sum_ + each)
-    sizes = (F.octet_length("data"), attributes, F.octet_length("ordering_key"))
-    total = F.lit(1)  # so that an empty message counts too
-    for size in sizes:
+    total = F.lit(0)
+    for size in (F.octet_length("data"), attributes, F.octet_length("ordering_key")):
         total += F.coalesce(size, F.lit(0))
     return total
