@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
+from importlib.util import find_spec
 
 from delta import configure_spark_with_delta_pip
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from pubsub_delta.errors import FailedPrecondition
@@ -45,6 +47,10 @@ LOCAL_SETTINGS = {
 }
 
 
+_CONNECT_MODULES = ("grpc", "grpc_status", "pandas", "zstandard")
+"""What pyspark's client of Spark Connect imports, and plain pyspark does not need."""
+
+
 class SlowSettings(UserWarning):
     """The session lacks settings that make small commits or bulk publishes much faster."""
 
@@ -64,6 +70,8 @@ def local_session(
     running = SparkSession.getActiveSession()
     if running is not None:
         return running
+    if remote := os.environ.get("SPARK_REMOTE"):  # as spark-submit --remote sets it
+        return remote_session(remote)
     builder = SparkSession.builder.appName(app_name).config("spark.driver.memory", driver_memory)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # spark-submit has no JVM up already
         builder = configure_spark_with_delta_pip(builder.master(master))
@@ -73,6 +81,30 @@ def local_session(
     for key, value in wanted.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def remote_session(url: str) -> SparkSession:
+    """Return a session of the Spark Connect server at a URL (``sc://host:15002``).
+
+    Delta and the settings that suit a store are the server's. Where a remote session runs already,
+    that one is returned. FailedPrecondition where the client is not installed, or this process
+    runs a Spark of its own. A server that does not answer is tried for minutes, as Spark does.
+    """
+    absent = [name for name in _CONNECT_MODULES if find_spec(name) is None]
+    if absent:  # pyspark would end the process without a word
+        raise FailedPrecondition(
+            f"{url}: the client of Spark Connect lacks {', '.join(absent)}; "
+            "pip install 'pubsub-delta[connect]' installs it"
+        )
+    try:
+        return SparkSession.builder.remote(url).getOrCreate()
+    except PySparkRuntimeError as error:
+        raise FailedPrecondition(f"{url}: {str(error).splitlines()[0]}") from error
+
+
+def is_remote(spark: SparkSession) -> bool:
+    """Tell whether a session is one of a Spark Connect server."""
+    return type(spark).__module__.startswith("pyspark.sql.connect.")
 
 
 def check_session(spark: SparkSession) -> None:

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pubsub_delta.clock import Clock
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.lease_keeper import LeaseKeeper
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import publish, pull
@@ -27,6 +27,7 @@ from pubsub_delta.policy.ack_state import State, union
 from pubsub_delta.policy.fields import check_max_messages
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.streams import started_last
+from pubsub_delta.session import is_remote
 from pubsub_delta.tables.leases import Lease
 from pubsub_delta.tables.store import Tables
 
@@ -50,6 +51,7 @@ def subscribe_stream(
     clock: Clock,
 ) -> StreamingQuery:
     """Start a query that calls ``process`` with a DataFrame of messages, batch after batch."""
+    _refuse_remote(tables, "subscribe_stream")
     check_max_messages(max_messages)
     if not callable(process):
         raise InvalidArgument(f"process: {process!r} is not callable; a function is accepted")
@@ -76,6 +78,7 @@ def publish_stream(
     clock: Clock,
 ) -> StreamingQuery:
     """Start a query that publishes every micro-batch of a streaming DataFrame exactly once."""
+    _refuse_remote(tables, "publish_stream")
     publish.check_stream(messages, order_by)
     tables.topic(name)
     timing = {} if trigger is None else _checked(trigger)
@@ -253,9 +256,19 @@ def _ticks(tables: Tables, uid: str) -> DataFrame:
     """
     ticker = tables.spark.readStream.format("rate-micro-batch")
     tick = ticker.option("rowsPerBatch", 1).option("numPartitions", 1).load().select("value")
-    figures = tables.ack_states.figures(uid)
+    figures = tables.ack_state_tables.figures(uid)
     observed = [F.max(name).alias(name) for name in figures.columns]
     return tick.crossJoin(F.broadcast(figures)).observe(OBSERVED, *observed)
+
+
+def _refuse_remote(tables: Tables, verb: str) -> None:
+    if is_remote(tables.spark):
+        raise FailedPrecondition(
+            f"{verb}: this session is one of a Spark Connect server, which would process "
+            "micro-batches in a Python process of its own, without this store and its clock; "
+            "a session that runs in the same process as the query is accepted, as under "
+            "spark-submit or of local_session()"
+        )
 
 
 def _location(checkpoint_location: object) -> str:

@@ -175,7 +175,7 @@ def _look_after_topics(
     if duties.vacuum and not duties.dry_run:
         for uid in (subscription.uid for subscription, _ in tables.registry.sources()):
             with _telling(report, f"ack state {uid}"):
-                tables.ack_states.vacuum(uid)
+                tables.ack_state_tables.vacuum(uid)
         tables.registry.vacuum()
 
 

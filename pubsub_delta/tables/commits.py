@@ -25,6 +25,7 @@ from pyspark.sql.types import StructField
 from tenacity import (
     RetryError,
     Retrying,
+    nap,
     retry_if_exception_type,
     stop_after_attempt,
     wait_random_exponential,
@@ -197,12 +198,15 @@ def is_missing(error: BaseException) -> bool:
     return bool(_MISSING.search(error.getCondition() or ""))
 
 
-def repeat_on_conflict(attempt: Callable[[], T], what: str) -> T:
+def repeat_on_conflict(
+    attempt: Callable[[], T], what: str, sleep: Callable[[float], None] = nap.sleep
+) -> T:
     """Call a function until no concurrent writer is faster; Aborted after too many tries."""
     retrying = Retrying(
         retry=retry_if_exception_type(Conflict),
         wait=wait_random_exponential(multiplier=0.05, max=2),
         stop=stop_after_attempt(ATTEMPTS),
+        sleep=sleep,
     )
     try:
         return retrying(attempt)

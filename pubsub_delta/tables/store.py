@@ -17,6 +17,7 @@ from pubsub_delta.policy.ack_state import Absorbed, AckState, Span, union
 from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import Subscription, Topic
+from pubsub_delta.tables.ack_state_tables import AckStateTables
 from pubsub_delta.tables.ack_states import AckStates
 from pubsub_delta.tables.commits import Commits
 from pubsub_delta.tables.history import Commit
@@ -40,7 +41,8 @@ class Tables:
         self._layout = layout_of(root)
         self._commits = Commits(spark, self._layout)
         self.registry = Registry(spark, self._layout, self._commits)
-        self.ack_states = AckStates(spark, self._layout.ack_state, self._commits, new_id)
+        self.ack_state_tables = AckStateTables(spark, self._layout.ack_state, self._commits)
+        self.ack_states = AckStates(self.ack_state_tables, new_id)
 
     def messages(self, topic_uid: str) -> Messages:
         """Return the messages of a topic."""

@@ -1,0 +1,102 @@
+"""Where ack states are stored: a Delta table of one row for each subscription."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import LongType, StructField, StructType
+
+from pubsub_delta.errors import DataLoss, NotFound
+from pubsub_delta.tables.ack_states import Stored
+from pubsub_delta.tables.commits import Commits, is_missing
+from pubsub_delta.tables.schemas import ACK_STATE
+from pubsub_delta.tables.state_rows import row_of_state, state_of_row
+
+_REPLACE = "ON old.revision = new.expected_revision WHEN MATCHED THEN UPDATE SET " + ", ".join(
+    f"old.{name} = new.{name}" for name in ACK_STATE.columns.names
+)
+_NEW_ROW = StructType([*ACK_STATE.columns, StructField("expected_revision", LongType())])
+
+
+def _count_where(condition: str) -> str:
+    return f"aggregate(filter(spans, s -> {condition}), 0L, (n, s) -> n + s.message_count)"
+
+
+_UNACKED = "s.state NOT IN ('acked', 'retained')"
+_FIGURES = {
+    "num_undelivered_messages": _count_where(_UNACKED),
+    "num_outstanding_messages": _count_where("s.state = 'leased'"),
+    "oldest_unacked_publish_time": "array_min(transform(filter(spans, s -> "
+    + _UNACKED
+    + "), s -> s.publish_time_min))",
+    "ack_message_count_success": "counters.success",
+    "ack_message_count_expired": "counters.expired",
+    "ack_message_count_invalid": "counters.invalid",
+    "dead_letter_message_count": "counters.dead_letters",
+}
+
+
+class AckStateTables:
+    """The tables of a store that hold ack states."""
+
+    def __init__(
+        self, spark: SparkSession, table_of: Callable[[str], str], commits: Commits
+    ) -> None:
+        self._spark = spark
+        self._table_of = table_of
+        self._commits = commits
+
+    def create(self, uid: str, first: Stored) -> None:
+        """Create the table of a new subscription."""
+        self._commits.create_table_of(self._table_of(uid), ACK_STATE, _row(first, 0))
+
+    def read(self, uid: str) -> Stored:
+        """Return the row; NotFound without a table, DataLoss if it is not one row."""
+        table = self._table_of(uid)
+        try:
+            rows = self._spark.table(table).toArrow().to_pylist()
+        except Exception as error:
+            if is_missing(error):
+                raise NotFound(
+                    f"the ack state of subscription {uid} is gone; was it deleted just now?"
+                ) from error
+            raise
+        if len(rows) != 1:
+            raise DataLoss(f"{table} holds {len(rows)} rows where there is always one")
+        row = rows[0]
+        return Stored(state_of_row(row, table), row["revision"], tuple(row["recent_commits"]))
+
+    def replace(self, uid: str, following: Stored, expected_revision: int) -> bool:
+        """MERGE a state over the one of the expected revision; tell whether that was stored."""
+        row = _row(following, expected_revision)
+        return self._commits.merge(self._table_of(uid), row, _REPLACE) > 0
+
+    def locked(self, uid: str, *, wait: bool = True) -> AbstractContextManager[None]:
+        """Keep other writers on this machine away from a table on a local disk."""
+        return self._commits.locked(self._table_of(uid), wait=wait)
+
+    def figures(self, uid: str) -> DataFrame:
+        """Return one row with the metrics that a subscription's ack state tells by itself."""
+        counted = {name: F.expr(text) for name, text in _FIGURES.items()}
+        return self._spark.table(self._table_of(uid)).select(
+            *(column.alias(name) for name, column in counted.items())
+        )
+
+    def vacuum(self, uid: str) -> None:
+        """Remove the files of a subscription's ack state that are not needed any more."""
+        self._commits.vacuum(self._table_of(uid))
+
+
+def _row(stored: Stored, expected_revision: int) -> pa.Table:
+    row = {
+        "revision": stored.revision,
+        "recent_commits": list(stored.recent_commits),
+        **row_of_state(stored.state),
+        "expected_revision": expected_revision,
+    }
+    return pa.Table.from_pylist([row], schema=to_arrow_schema(_NEW_ROW, timezone="UTC"))
