@@ -16,6 +16,8 @@ from pubsub_delta.errors import (
     Unimplemented,
     Unknown,
 )
+from pubsub_delta.metrics import Metrics
+from pubsub_delta.operations.history import TopicCommit
 from pubsub_delta.operations.maintain import MaintenanceReport
 from pubsub_delta.operations.publish import PublishResult
 from pubsub_delta.publisher import Publisher
@@ -56,6 +58,7 @@ __all__ = [
     "MaintenanceReport",
     "ManualClock",
     "Message",
+    "Metrics",
     "NotFound",
     "Page",
     "PubSub",
@@ -72,6 +75,7 @@ __all__ = [
     "Subscription",
     "SystemClock",
     "Topic",
+    "TopicCommit",
     "Unimplemented",
     "Unknown",
     "local_session",

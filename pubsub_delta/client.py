@@ -4,20 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
 
 from pubsub_delta.batches import PulledBatch
 from pubsub_delta.clock import Clock, SystemClock
+from pubsub_delta.durations import Duration
 from pubsub_delta.long_running import LongRunning
+from pubsub_delta.metrics import MetricRow, Metrics
 from pubsub_delta.names import ResourceName
-from pubsub_delta.operations import acknowledge, maintain, measure, publish, pull, seek
+from pubsub_delta.operations import (
+    acknowledge,
+    history,
+    maintain,
+    measure,
+    metrics,
+    publish,
+    pull,
+    seek,
+)
 from pubsub_delta.operations.acknowledge import Named
 from pubsub_delta.resources import AckResult, Message
 from pubsub_delta.session import check_session
 from pubsub_delta.tables.schemas import EMPTY_BATCH
 from pubsub_delta.tables.store import Tables
+
+if TYPE_CHECKING:
+    from pubsub_delta.exporter import MetricsExporter
 
 
 class PubSub(LongRunning):
@@ -145,6 +159,13 @@ class PubSub(LongRunning):
         """
         return measure.read_topic(self._tables, self._topic(topic), as_of)
 
+    def topic_history(self, topic: str, limit: int | None = None) -> list[history.TopicCommit]:
+        """Return the last commits of a topic, newest first, with what each published or deleted.
+
+        None means all that are still known: those of the last 8 days at least.
+        """
+        return history.topic_history(self._tables, self._topic(topic), limit)
+
     def backlog(self, subscription: str) -> DataFrame:
         """Return the unacknowledged messages of a subscription; nothing is leased or written.
 
@@ -154,13 +175,57 @@ class PubSub(LongRunning):
         """
         return measure.backlog(self._tables, self._subscription(subscription), self._clock.now())
 
-    def metrics(self, name: str) -> dict[str, Any]:
+    def metrics(self, name: str, *, exact: bool = False) -> Metrics:
         """Return the metrics of a subscription, topic or snapshot, under Google's names.
 
         A short id means the subscription of that name if there is one, else the topic, else the
-        snapshot.
+        snapshot. ``estimates`` of the result names the values that are estimates. The sizes in
+        bytes are measured when they are first looked at.
+
+        ``exact``: no estimates; sizes then take a scan of the messages that they are about.
         """
-        return measure.metrics(self._tables, name, self._project, self._clock.now())
+        return metrics.metrics(self._tables, name, self._project, self._clock.now(), exact=exact)
+
+    def metrics_table(
+        self, names: Iterable[str] | None = None, *, exact: bool = False
+    ) -> DataFrame:
+        """Return the metrics of all resources of the store, or of some, a row for each figure.
+
+        Columns: ``kind`` (subscription, topic or snapshot), ``name`` (full), ``metric``,
+        ``labels MAP<STRING,STRING>``, ``value DOUBLE``, ``unit`` (1, s or By), ``is_estimate``,
+        and ``time``, which is the same in all rows. It is measured by the call, so that it can be
+        appended to a table. ``ack_message_count`` has a row for each ``response_code``; a time
+        stands in seconds since 1970.
+
+        Args:
+            names: as ``metrics`` takes them; by default everything, of every project.
+            exact: no estimates. Without it ``backlog_bytes`` is estimated from the mean size of
+                the topic's messages, so that only topics are read and not each backlog.
+        """
+        now = self._clock.now()
+        return metrics.metrics_table(self._tables, names, self._project, now, exact=exact)
+
+    def metrics_exporter(
+        self,
+        names: Iterable[str] | None = None,
+        *,
+        interval: Duration = "60s",
+        exact: bool = False,
+    ) -> MetricsExporter:
+        """Return an exporter of the figures of ``metrics_table`` for Prometheus.
+
+        ``with store.metrics_exporter() as exporter: exporter.serve(9464)`` measures every
+        ``interval`` in the background and answers scrapes. It needs the extra ``prometheus``.
+        """
+        from pubsub_delta.exporter import MetricsExporter
+
+        wanted = names if names is None or isinstance(names, str) else tuple(names)
+
+        def measure() -> list[MetricRow]:
+            now = self._clock.now()
+            return metrics.rows(self._tables, wanted, self._project, now, exact=exact)
+
+        return MetricsExporter(measure, self._clock.now, interval=interval)
 
     # Looking after it
 

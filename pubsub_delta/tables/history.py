@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
 
 from pubsub_delta.clock import from_micros
 
@@ -100,11 +101,21 @@ class History:
         later = [c.version for c in adding if c.publish_time is None or c.publish_time >= time]
         return min(later, default=history[0].version)
 
-    def _read(self, limit: int | None = None) -> list[Commit]:
+    def told(self, limit: int | None = None) -> list[Row]:
+        """Return what Delta tells of the last commits, newest first; None means of all.
+
+        Columns: version, micros (when Delta committed it, since 1970), operation,
+        operationMetrics, userMetadata.
+        """
         bound = f" LIMIT {limit:d}" if limit else ""
         frame = self._spark.sql(f"DESCRIBE HISTORY {self._table}{bound}")
-        chosen = frame.select("version", "operation", "operationMetrics", "userMetadata")
-        commits = [_commit(row) for row in chosen.collect()]
+        micros = F.unix_micros("timestamp").alias("micros")
+        return frame.select(
+            "version", micros, "operation", "operationMetrics", "userMetadata"
+        ).collect()
+
+    def _read(self, limit: int | None = None) -> list[Commit]:
+        commits = [_commit(row) for row in self.told(limit)]
         self._newest = commits[0].version
         return commits
 
@@ -116,7 +127,7 @@ _ADDS_NONE = frozenset({*_LEAVES_ROWS, "OPTIMIZE", "DELETE"})
 
 
 def _commit(row: Row) -> Commit:
-    mark = _mark(row["userMetadata"])
+    mark = mark_of(row["userMetadata"])
     metrics: dict[str, str] = row["operationMetrics"] or {}
     stamp = mark.get("publish_time")
     return Commit(
@@ -129,7 +140,8 @@ def _commit(row: Row) -> Commit:
     )
 
 
-def _mark(user_metadata: str | None) -> dict[str, Any]:
+def mark_of(user_metadata: str | None) -> dict[str, Any]:
+    """Return what a publish wrote into its commit's user metadata; nothing in any other."""
     try:
         mark = json.loads(user_metadata or "{}")
     except ValueError:

@@ -270,6 +270,11 @@ class Messages:
         counted = rows.agg(F.count("*"), F.unix_micros(F.min("publish_time"))).collect()[0]
         return counted[0], None if counted[1] is None else from_micros(counted[1])
 
+    def file_bytes(self) -> int:
+        """Return how many bytes the files of the stored messages have, compressed as they are."""
+        detail = self._spark.sql(f"DESCRIBE DETAIL {self._table}")
+        return int(detail.select("sizeInBytes").collect()[0][0])
+
     def _positioned(self, *columns: str) -> DataFrame:
         return self._spark.table(self._table).select(
             "publish_date",

@@ -1,0 +1,94 @@
+"""Serve the metrics of a store to Prometheus, until it is stopped (Ctrl+C, SIGTERM).
+
+    spark-submit --properties-file conf/spark-defaults.conf jobs/export_metrics.py \
+        --root /data/pubsub --port 9464 --interval 60s
+
+A scrape gets the figures of the last measurement and never waits for Spark. With --once they are
+measured once, printed in Prometheus' text format, and the job ends.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from contextlib import suppress
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import click
+import terminal
+
+from pubsub_delta import PubSub, local_session
+
+
+@click.command()
+@terminal.store_options
+@click.option("--port", default=9464, show_default=True, help="Where to listen; 0: a free port.")
+@click.option(
+    "--address",
+    default="127.0.0.1",
+    show_default=True,
+    help="Of which network; 0.0.0.0 lets other machines scrape.",
+)
+@click.option(
+    "--interval", default="60s", show_default=True, help="From one measurement to the next."
+)
+@click.option("--name", "names", multiple=True, help="Only this resource; may be repeated.")
+@click.option("--exact", is_flag=True, help="No estimates: sizes are found by reading messages.")
+@click.option("--once", is_flag=True, help="Measure once, print the figures, and end.")
+def export_metrics(
+    root: str,
+    project: str,
+    summary: Path | None,
+    port: int,
+    address: str,
+    interval: str,
+    names: tuple[str, ...],
+    exact: bool,
+    once: bool,
+) -> None:
+    """Serve the metrics of a store to Prometheus."""
+
+    def job() -> int:
+        spark = local_session(app_name="export-metrics")
+        store = PubSub(spark, root, project=project)
+        exporter = store.metrics_exporter(names or None, interval=interval, exact=exact)
+        if once:
+            exporter.refresh()
+            click.echo(exporter.text(), nl=False)
+        else:
+            listening = exporter.serve(port, address)
+            click.echo(f"export-metrics: http://{address}:{listening}/metrics")
+            with exporter:
+                wait_for_interrupt()
+        write_summary(summary, exporter.figures)
+        return 0
+
+    terminal.run(job)
+
+
+def wait_for_interrupt() -> None:
+    """Return when the process is told to end."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        Event().wait()
+
+
+def write_summary(path: Path | None, figures: Any) -> None:
+    """Write where it was asked for how often the store was measured."""
+    if path is None:
+        return
+    told = {
+        "job": "export-metrics",
+        "measurements": figures.measurements,
+        "failures": figures.failures,
+        "figures": len(figures.rows),
+        "seconds": figures.seconds,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(told, indent=2))
+
+
+if __name__ == "__main__":
+    export_metrics()

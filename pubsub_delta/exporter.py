@@ -1,0 +1,230 @@
+"""MetricsExporter: the metrics of a store for Prometheus. It needs the extra ``prometheus``."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pubsub_delta.clock import to_micros
+from pubsub_delta.durations import Duration, parse_duration
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError
+from pubsub_delta.metrics import METRICS, RESOURCE_LABELS, Metric, MetricRow
+
+try:
+    from prometheus_client import CollectorRegistry, generate_latest, start_http_server
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+    from prometheus_client.core import Metric as Family
+    from prometheus_client.registry import Collector
+except ModuleNotFoundError as missing:
+    raise FailedPrecondition(
+        f"the module {missing.name} is not installed; pip install 'pubsub-delta[prometheus]' "
+        "installs it"
+    ) from missing
+
+SHORTEST_INTERVAL = timedelta(seconds=1)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What was measured last that succeeded, how often it was tried, and the error if it failed."""
+
+    rows: Sequence[MetricRow] = ()
+    time: datetime | None = None
+    seconds: float = 0.0
+    measurements: int = 0
+    failures: int = 0
+    error: Exception | None = None
+
+
+class MetricsExporter(Collector):
+    """Figures of a store as Prometheus reads them, measured at an interval in the background.
+
+    A scrape never waits for Spark: it gets the figures of the last measurement, with their age.
+    If measuring fails, the figures stay, ``pubsub_delta_up`` is 0, and
+    ``pubsub_delta_last_error_info`` tells the error. ``serve`` answers scrapes at a port of its
+    own; a program that serves metrics already registers the exporter in its registry.
+
+    Args:
+        measure: returns the figures of the moment.
+        now: tells the time.
+        interval: from the end of a measurement to the next one, at least a second.
+    """
+
+    def __init__(
+        self,
+        measure: Callable[[], Sequence[MetricRow]],
+        now: Callable[[], datetime],
+        *,
+        interval: Duration = "60s",
+    ) -> None:
+        self._measure = measure
+        self._now = now
+        self._interval = parse_duration(interval, "interval")
+        if self._interval < SHORTEST_INTERVAL:
+            raise InvalidArgument(
+                f"interval: {interval!r}; a duration of at least 1 second is accepted"
+            )
+        self.figures = Figures()
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._closing: list[Callable[[], None]] = []
+
+    def refresh(self) -> None:
+        """Measure now. An error is noted down for the next scrape, and raised."""
+        before, began = self.figures, self._now()
+        count = before.measurements + 1
+        try:
+            rows = self._measure()
+        except Exception as error:
+            self.figures = Figures(
+                before.rows, before.time, before.seconds, count, before.failures + 1, error
+            )
+            raise
+        seconds = (self._now() - began).total_seconds()
+        self.figures = Figures(rows, began, seconds, count, before.failures)
+
+    def start(self) -> MetricsExporter:
+        """Measure in the background from now on."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="metrics-exporter", daemon=True)
+            self._thread.start()
+        return self
+
+    def serve(self, port: int, address: str = "127.0.0.1") -> int:
+        """Answer scrapes over HTTP; return the port, which for 0 is a free one.
+
+        FailedPrecondition where the port cannot be had.
+        """
+        if type(port) is not int or not 0 <= port <= 65535:
+            raise InvalidArgument(f"port: {port!r}; a number from 0 to 65535 is accepted")
+        try:
+            server, thread = start_http_server(port, address, self._registry())
+        except OSError as error:
+            raise FailedPrecondition(
+                f"{address}:{port} cannot be listened at ({error.strerror or error}); "
+                "a free port of an address of this machine is accepted"
+            ) from error
+
+        def close() -> None:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+        self._closing.append(close)
+        return server.server_port
+
+    def stop(self) -> None:
+        """Stop measuring and serving; a measurement that is under way is waited for."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+        while self._closing:
+            self._closing.pop()()
+
+    def __enter__(self) -> MetricsExporter:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def text(self) -> str:
+        """Return what a scrape gets, in Prometheus' text format."""
+        return generate_latest(self._registry()).decode()
+
+    def collect(self) -> Iterator[Family]:
+        """Return the figures of the last measurement, and how the measuring goes."""
+        figures = self.figures
+        yield from _families(figures.rows)
+        yield from self._own(figures)
+
+    def _registry(self) -> CollectorRegistry:
+        registry = CollectorRegistry()
+        registry.register(self)
+        return registry
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            with suppress(Exception):  # the next scrape tells it, and the next turn tries again
+                self.refresh()
+            self._stopped.wait(self._interval.total_seconds())
+
+    def _own(self, figures: Figures) -> Iterator[Family]:
+        is_up = figures.time is not None and figures.error is None
+        yield GaugeMetricFamily(
+            "pubsub_delta_up", "Whether the last measurement succeeded.", float(is_up)
+        )
+        yield CounterMetricFamily(
+            "pubsub_delta_measurements", "Number of measurements begun.", figures.measurements
+        )
+        yield CounterMetricFamily(
+            "pubsub_delta_measurement_failures",
+            "Number of measurements that failed.",
+            figures.failures,
+        )
+        if figures.time is not None:
+            yield GaugeMetricFamily(
+                "pubsub_delta_metrics_time",
+                "When the figures were measured, in seconds since 1970.",
+                to_micros(figures.time) / 1_000_000,
+            )
+            yield GaugeMetricFamily(
+                "pubsub_delta_metrics_age",
+                "Age of the figures in seconds.",
+                max(0.0, (self._now() - figures.time).total_seconds()),
+            )
+            yield GaugeMetricFamily(
+                "pubsub_delta_measurement_duration",
+                "How long the last measurement that succeeded took, in seconds.",
+                figures.seconds,
+            )
+        if figures.error is not None:
+            told = GaugeMetricFamily(
+                "pubsub_delta_last_error_info",
+                "The error of the last measurement; absent if it succeeded.",
+                labels=("code", "message"),
+            )
+            told.add_metric(_named(figures.error), 1)
+            yield told
+
+
+def _families(rows: Iterable[MetricRow]) -> Iterator[Family]:
+    """Return the families of some figures, in the order of the metrics."""
+    found: dict[tuple[str, str], list[MetricRow]] = {}
+    for row in rows:
+        found.setdefault((row.kind, row.metric), []).append(row)
+    for metric in METRICS:
+        of_metric = found.get((metric.kind, metric.name), [])
+        if of_metric:
+            yield _family(metric, of_metric)
+        if of_metric and metric.may_be_estimate:
+            yield _estimates(metric, of_metric)
+
+
+def _family(metric: Metric, rows: Sequence[MetricRow]) -> Family:
+    labels = (*RESOURCE_LABELS[metric.kind], *metric.labels)
+    make = CounterMetricFamily if metric.counter else GaugeMetricFamily
+    family = make(f"pubsub_{metric.kind}_{metric.name}", metric.help, labels=labels)
+    for row in rows:
+        family.add_metric([row.labels.get(label, "") for label in labels], row.value)
+    return family
+
+
+def _estimates(metric: Metric, rows: Sequence[MetricRow]) -> Family:
+    """Tell which values of a metric are estimates: as a label it would make another series."""
+    name = f"pubsub_{metric.kind}_{metric.name}"
+    labels = RESOURCE_LABELS[metric.kind]
+    family = GaugeMetricFamily(
+        f"{name}_is_estimate", f"Whether {name} is an estimate.", labels=labels
+    )
+    for row in rows:
+        family.add_metric([row.labels.get(label, "") for label in labels], float(row.is_estimate))
+    return family
+
+
+def _named(error: Exception) -> tuple[str, str]:
+    code = error.code if isinstance(error, PubSubError) else type(error).__name__
+    lines = str(error).splitlines()
+    return code, lines[0][:200] if lines else ""

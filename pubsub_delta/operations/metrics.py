@@ -1,0 +1,274 @@
+"""Metrics under Google's names: of one resource, or of a whole store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+
+from pyspark.sql import DataFrame
+
+from pubsub_delta.errors import InvalidArgument, NotFound
+from pubsub_delta.metrics import Measured, MetricRow, Metrics
+from pubsub_delta.names import (
+    DELETED_TOPIC,
+    snapshot_name,
+    subscription_name,
+    topic_name,
+)
+from pubsub_delta.policy import retention
+from pubsub_delta.policy.ack_state import Captured, Span, State
+from pubsub_delta.resources import Snapshot, Topic
+from pubsub_delta.tables.messages import Messages
+from pubsub_delta.tables.metric_rows import frame_of
+from pubsub_delta.tables.observed import ObservedMessages
+from pubsub_delta.tables.sizes import Sizes
+from pubsub_delta.tables.store import Source, Tables
+
+AT_A_TIME = 4
+"""Resources of a store that are measured side by side."""
+
+_EVERYTHING = "projects/"
+
+
+def metrics(tables: Tables, name: str, project: str, now: datetime, *, exact: bool) -> Metrics:
+    """Return the metrics of a subscription, topic or snapshot, by full name or short id."""
+    return _of_name(_Look(tables, project, now, exact=exact, many=False), name)
+
+
+def metrics_table(
+    tables: Tables, names: Iterable[str] | None, project: str, now: datetime, *, exact: bool
+) -> DataFrame:
+    """Return the figures of some resources, or of all of a store, as a DataFrame."""
+    return frame_of(tables.spark, rows(tables, names, project, now, exact=exact))
+
+
+def rows(
+    tables: Tables, names: Iterable[str] | None, project: str, now: datetime, *, exact: bool
+) -> list[MetricRow]:
+    """Return the figures of some resources, or of all of a store, of every project.
+
+    What is deleted while a whole store is measured is left out.
+    """
+    look = _Look(tables, project, now, exact=exact, many=True)
+    if names is None:
+        wanted = list(_everything(look))
+    else:
+        wanted = [partial(_of_name, look, name) for name in _listed(names)]
+    # Each is a few small queries, and most of what they take is waiting.
+    with ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="metrics") as pool:
+        parts = pool.map(partial(_rows_of, skip_missing=names is None), wanted)
+        return [row for part in parts for row in part]
+
+
+def _listed(names: Iterable[str]) -> list[str]:
+    given = [names] if isinstance(names, str) else list(names)
+    wrong = next((name for name in given if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise InvalidArgument(f"names: {wrong!r} is not a name; strings are accepted")
+    return list(dict.fromkeys(given))
+
+
+def _rows_of(measure: Callable[[], Metrics], *, skip_missing: bool) -> list[MetricRow]:
+    try:
+        return list(measure().rows())
+    except NotFound:
+        if skip_missing:
+            return []
+        raise
+
+
+class _Look:
+    """One look at a store. With ``many``, what several resources ask of a topic is asked once."""
+
+    def __init__(
+        self, tables: Tables, project: str, now: datetime, *, exact: bool, many: bool
+    ) -> None:
+        self.tables = tables
+        self.project = project
+        self.now = now
+        self.exact = exact
+        self.many = many
+        self._topics: dict[str, tuple[Messages, Sizes]] = {}
+
+    def messages(self, topic_uid: str) -> tuple[Messages, Sizes]:
+        """Return the messages of a topic, and their sizes."""
+        if topic_uid not in self._topics:
+            messages = self.tables.messages(topic_uid)
+            if self.many:
+                messages = ObservedMessages(messages)
+            self._topics.setdefault(topic_uid, (messages, Sizes(messages, exact=self.exact)))
+        return self._topics[topic_uid]
+
+    def label(self, topic_uid: str, project: str) -> Mapping[str, str]:
+        """Return the label that tells a topic, which may have been deleted."""
+        return _label(self.tables.registry.topic_of_uid(topic_uid), project)
+
+
+def _label(topic: Topic | None, project: str) -> dict[str, str]:
+    """Return a topic as a label: its id, or its full name where that is in another project."""
+    if topic is None:
+        return {"topic": DELETED_TOPIC}
+    name = topic_name(topic.name, project)
+    return {"topic": name.id if name.project == project else str(name)}
+
+
+def _of_name(look: _Look, name: str) -> Metrics:
+    registry, project = look.tables.registry, look.project
+    kind = name.split("/")[2] if name.count("/") == 3 else ""
+    if kind in ("", "subscriptions"):
+        full_name = subscription_name(name, project)
+        source = look.tables.find_source(full_name)
+        if source is not None:
+            label = partial(look.label, source.topic_uid, full_name.project)
+            return subscription_metrics(look, source, label)
+    if kind in ("", "topics"):
+        topic = registry.topic(str(topic_name(name, project)))
+        if topic is not None:
+            return topic_metrics(look, topic)
+    if kind in ("", "snapshots"):
+        full_name = snapshot_name(name, project)
+        captured = registry.captured(str(full_name), look.now)
+        if captured is not None:
+            label = partial(look.label, captured[1], full_name.project)
+            return snapshot_metrics(look, *captured, label)
+    if kind not in ("", "subscriptions", "topics", "snapshots"):
+        subscription_name(name, project)  # says what a full name is
+    raise NotFound(f"{name!r}: no subscription, topic or snapshot of that name exists")
+
+
+def _everything(look: _Look) -> Iterator[Callable[[], Metrics]]:
+    """Return what measures each resource of a store, ordered by kind and name."""
+    registry = look.tables.registry
+    topics = {topic.uid: topic for topic in registry.topics(_EVERYTHING)}
+    for topic in sorted(topics.values(), key=lambda each: each.name):
+        yield partial(topic_metrics, look, topic)
+    for subscription, uid in sorted(registry.sources(), key=lambda each: each[0].name):
+        source = look.tables.source_of(subscription, uid)
+        project = subscription_name(subscription.name, look.project).project
+        label = partial(_label, topics.get(uid), project)
+        yield partial(subscription_metrics, look, source, label)
+    for snapshot in sorted(registry.snapshots(_EVERYTHING, look.now), key=lambda each: each.name):
+        yield partial(_of_name, look, snapshot.name)
+
+
+def topic_metrics(look: _Look, topic: Topic) -> Metrics:
+    """Return the metrics of a topic.
+
+    ``message_count``: messages that are stored now. ``byte_cost``: their bytes of data, attribute
+    keys and values, and ordering keys, not compressed. It is exact where the topic's files are
+    small, or with ``exact``, which reads all messages; else the number of messages by the mean
+    size of some of the last publishes. ``num_retained_messages``: those that the topic's own
+    retention covers. ``oldest_retained_message_age``: in seconds, 0 without any.
+    """
+    messages, sizes = look.messages(topic.uid)
+    covered = retention.covered_from(topic, look.now)
+    retained, oldest = messages.count_since(covered) if covered is not None else (0, None)
+    values: dict[str, Measured | Callable[[], Measured]] = {
+        "message_count": Measured(sizes.count),
+        "byte_cost": lambda: sizes.stored,
+        "num_retained_messages": Measured(retained),
+        "oldest_retained_message_age": Measured(_age(oldest, look.now)),
+    }
+    return Metrics("topic", topic_name(topic.name, look.project), {}, look.now, values)
+
+
+def snapshot_metrics(
+    look: _Look,
+    snapshot: Snapshot,
+    topic_uid: str,
+    captured: Captured,
+    label: Callable[[], Mapping[str, str]],
+) -> Metrics:
+    """Return the metrics of a snapshot.
+
+    ``num_messages``: those that a seek would bring back now, the ones published since included.
+    ``oldest_message_age``: in seconds, 0 without any. ``expire_time``.
+    """
+    messages, _ = look.messages(topic_uid)
+    commits, known = messages.history.commits_after(captured.after_version)
+    after, floor = captured.after_version, captured.floor
+    following = messages.absorb(after, commits, known, earliest=floor)
+    held = sum(map(len, captured.spans)) + sum(len(part.positions) for part in following)
+    first = min((part.publish_time_min for part in following), default=None)
+    values: dict[str, Measured | Callable[[], Measured]] = {
+        "num_messages": Measured(held),
+        "oldest_message_age": _oldest(look, messages, captured.spans, first),
+        "expire_time": Measured(snapshot.expire_time),
+    }
+    name = snapshot_name(snapshot.name, look.project)
+    return Metrics("snapshot", name, label, look.now, values)
+
+
+def subscription_metrics(
+    look: _Look, source: Source, label: Callable[[], Mapping[str, str]]
+) -> Metrics:
+    """Return the metrics of a subscription at this moment; nothing is written.
+
+    ``num_undelivered_messages``: unacknowledged ones, leased or not.
+    ``num_outstanding_messages``: those whose lease is live.
+    ``oldest_unacked_message_age``: seconds since the oldest was published, 0 where there is none.
+    An estimate where publishes were joined in one span: its oldest message may be acknowledged by
+    now, and the age is then that of another, older one.
+    ``backlog_bytes``: of the unacknowledged messages, counted as ``byte_cost``. An estimate is
+    their number by the mean size of all messages of the topic.
+    ``ack_message_count``: ids that were ever acknowledged, by outcome.
+    ``dead_letter_message_count``: messages that were ever forwarded.
+    ``num_retained_acked_messages``: acknowledged ones that a seek to a time may bring back;
+    ``oldest_retained_acked_message_age``: seconds since the oldest of them was published.
+    """
+    messages, sizes = look.messages(source.topic_uid)
+    source = replace(source, messages=messages)
+    state = look.tables.ack_states.read(source.uid)
+    counters = state.counters
+    if source.subscription.detached:
+        state = replace(state, spans=())
+    else:
+        state = source.catch_up(state, look.now)
+        state = source.clip_retained(state, look.now)
+    retained, unacked = state.in_state(State.RETAINED), state.unacked()
+    version = messages.history.newest_version() if unacked else 0
+    values: dict[str, Measured | Callable[[], Measured]] = {
+        "num_undelivered_messages": Measured(state.count()),
+        "num_outstanding_messages": Measured(state.count(State.LEASED)),
+        "oldest_unacked_message_age": _oldest(look, messages, unacked),
+        "backlog_bytes": lambda: sizes.of(unacked, version, read_if_quick=not look.many),
+        "ack_message_count": Measured(
+            {
+                "success": counters.success,
+                "expired": counters.expired,
+                "invalid": counters.invalid,
+            }
+        ),
+        "dead_letter_message_count": Measured(counters.dead_letters),
+        "num_retained_acked_messages": Measured(sum(map(len, retained))),
+        "oldest_retained_acked_message_age": _oldest(look, messages, retained),
+    }
+    name = subscription_name(source.subscription.name, look.project)
+    return Metrics("subscription", name, label, look.now, values)
+
+
+def _oldest(
+    look: _Look, messages: Messages, spans: Sequence[Span], first: datetime | None = None
+) -> Measured:
+    """Return the age of the oldest message of spans, or of the first of some others.
+
+    A span of one publish time tells it. One of several is as old as its oldest message was when
+    it came, and only the topic knows which of them are left.
+    """
+    now = look.now
+    oldest = min(spans, key=lambda span: span.publish_time_min, default=None)
+    if oldest is None or (first is not None and first <= oldest.publish_time_min):
+        return Measured(_age(first, now))
+    is_sure = oldest.publish_time_min == oldest.publish_time_max
+    if look.exact and not is_sure:
+        found = messages.earliest(spans)
+        known = [time for time in (found, first) if time is not None]
+        return Measured(_age(min(known, default=None), now))
+    return Measured(_age(oldest.publish_time_min, now), is_estimate=not is_sure)
+
+
+def _age(oldest: datetime | None, now: datetime) -> float:
+    return 0.0 if oldest is None else max(0.0, (now - oldest).total_seconds())
