@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar
 
 import click
-from rich.console import Console
 
 from pubsub_delta import names
 from pubsub_delta.cli.formats import Format, parse_format, with_fields_of
 from pubsub_delta.cli.printing import printable, render
+from pubsub_delta.cli.progress import waiting
 from pubsub_delta.cli.session import open_store
 from pubsub_delta.cli.settings import CONFIG, Settings, read_settings
 from pubsub_delta.cli.times import parse_time
 from pubsub_delta.client import PubSub
 from pubsub_delta.clock import Clock, SystemClock
-from pubsub_delta.errors import InvalidArgument, PubSubError
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError
 
 T = TypeVar("T")
 
-PATIENCE_SECONDS = 2
-"""Whatever takes longer shows that it is going on."""
+Stored = Callable[[str, str], Sequence[str]]
+"""Tells the full names of a collection ("topics") in a project."""
 
 
 class App:
@@ -37,6 +35,7 @@ class App:
         opener: opens the store that the settings name, when it is first asked for.
         clock: what ``-p1d`` is relative to.
         environment: variables; those of the process by default.
+        pause: waits so many seconds.
     """
 
     def __init__(
@@ -44,17 +43,23 @@ class App:
         opener: Callable[[Settings], PubSub] = open_store,
         clock: Clock | None = None,
         environment: Mapping[str, str] | None = None,
+        pause: Callable[[float], object] | None = None,
     ) -> None:
         self.given: dict[str, Any] = {}
+        self.pause = pause if pause is not None else threading.Event().wait
+        self.unattended = False
+        self.in_shell = False
+        self._stored: Stored | None = None
+        self._stores: dict[tuple[str, str, str | None], PubSub] = {}
         self._opener = opener
         self._clock = clock if clock is not None else SystemClock()
-        self._environment = os.environ if environment is None else environment
+        self.environment = os.environ if environment is None else environment
 
     @cached_property
     def settings(self) -> Settings:
         """What global options, the environment and the file say; a wrong file is a usage error."""
         try:
-            return read_settings(self.given, self._environment)
+            return read_settings(self.given, self.environment)
         except InvalidArgument as error:
             raise click.UsageError(str(error)) from None
 
@@ -67,18 +72,51 @@ class App:
                 f"~/.config/pubsub_delta/config.toml (or where {CONFIG} says) is accepted: "
                 "a directory, a URL or a catalog schema"
             )
-        with _waiting("Starting Spark", 0):
-            return self._opener(self.settings)
+        root, project, remote = self.settings.root, self.settings.project, self.settings.remote
+        for _, _, other in self._stores:
+            if other != remote:
+                raise FailedPrecondition(
+                    f"--remote: {remote!r}: this shell's session is with {other or 'local Spark'}, "
+                    "and it can have one only; another shell, or a command of its own, is accepted"
+                )
+        if (root, project, remote) not in self._stores:
+            with waiting(f"Connecting to {remote}" if remote else "Starting Spark", 0):
+                self._stores[root, project, remote] = self._opener(self.settings)
+        return self._stores[root, project, remote]
+
+    def open(self) -> None:
+        """Open the store now, and not when it is first asked for."""
+        self.call(lambda _: None)
 
     def call(self, ask: Callable[[PubSub], T]) -> T:
         """Ask the store, and show on a terminal that it is going on."""
         store = self.store
-        with _waiting("Working", PATIENCE_SECONDS):
+        ctx = click.get_current_context(silent=True)
+        words = ["pubsub-delta"] if ctx is None else ctx.command_path.split()[1:]
+        with waiting(f"Running {' '.join(words)}"):
             return ask(store)
 
     def read_time(self, text: str) -> datetime:
         """Return the time that a text means now."""
         return parse_time(text, self._clock.now(), "time")
+
+    def stored(self, collection: str, project: str | None = None) -> Sequence[str]:
+        """Return the full names of a collection, where they can be had without starting Spark."""
+        if self._stored is None:
+            return ()
+        return self._stored(collection, project or self.settings.project)
+
+    def for_line(self, stored: Stored, *, unattended: bool) -> App:
+        """Return an App for one line of a shell, which begins as this one and shares its stores.
+
+        Args:
+            stored: tells the full names of a collection ("topics") in a project.
+            unattended: nobody is there to answer a question.
+        """
+        line = App(self._opener, self._clock, self.environment, self.pause)
+        line.given, line._stores, line._stored = dict(self.given), self._stores, stored
+        line.unattended, line.in_shell = unattended, True
+        return line
 
     def topic(self, name: str, project: str | None = None) -> str:
         """Return the full name of a topic; a short one means the given project, or the usual."""
@@ -94,11 +132,11 @@ class App:
 
     def show(self, record: Any, default: str = "yaml") -> None:
         """Print one record."""
-        click.echo(render([record], self._format(default), single=True), nl=False)
+        click.echo(render([record], self.format(default), single=True), nl=False)
 
     def show_all(self, records: Sequence[Any], default: str = "yaml") -> None:
         """Print a listing."""
-        click.echo(render(records, self._format(default)), nl=False)
+        click.echo(render(records, self.format(default)), nl=False)
         if not records:
             self.tell("Listed 0 items.")
 
@@ -145,15 +183,19 @@ class App:
         told = "\n".join(f" - [{name}]" for name in names)
         self.tell(f"The following will be deleted:\n{told}")
         try:
-            agreed = click.confirm("Do you want to continue", default=False, err=True)
-        except click.Abort:  # there is nobody to ask
+            agreed = not self.unattended and click.confirm(
+                "Do you want to continue", default=False, err=True
+            )
+        except click.Abort:  # there is nobody to ask, or not any more
+            self.tell("")
             agreed = False
         if not agreed:
             command = command_of(click.get_current_context())
             self.tell(f"ERROR: ({command}) Nothing was deleted; --quiet deletes without asking.")
             raise click.exceptions.Exit(1)
 
-    def _format(self, default: str) -> Format:
+    def format(self, default: str) -> Format:
+        """Return how a result is shown: as the settings say, or as usual."""
         usual = parse_format(default)
         if self.settings.format is None:
             return usual
@@ -171,23 +213,3 @@ def one_line(message: object) -> str:
 def command_of(ctx: click.Context | None) -> str:
     """Return the name of a command as errors tell it: ``pubsub-delta.topics.create``."""
     return "pubsub-delta" if ctx is None else ctx.command_path.replace(" ", ".")
-
-
-@contextmanager
-def _waiting(what: str, patience: float) -> Iterator[None]:
-    """Show on a terminal that something is going on, once it has taken a while."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    # Its own descriptor: the usual one is turned away while a JVM starts.
-    with os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8") as own:
-        status = Console(file=own, force_terminal=True).status(f"{what} …")
-        timer = threading.Timer(patience, status.start)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-            timer.join()
-            status.stop()

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from pubsub_delta.cli.application import App
-from pubsub_delta.cli.formats import parse_format
+from pubsub_delta.cli.formats import KINDS, parse_format
 from pubsub_delta.cli.times import parse_duration
 from pubsub_delta.errors import InvalidArgument
 
@@ -122,6 +123,35 @@ class FormatType(ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         _checked(self, lambda: parse_format(value), param, ctx)
         return value
+
+    def shell_complete(
+        self, _ctx: click.Context, _param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem[str]]:
+        return [CompletionItem(kind) for kind in KINDS if kind.startswith(incomplete)]
+
+
+class ResourceType(ParamType):
+    """The name of a topic, subscription or snapshot; a shell completes those of the store."""
+
+    name = "text"
+
+    def __init__(self, collection: str) -> None:
+        self.collection = collection
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem[str]]:
+        """Return short ids, or full names where one is begun, less those that are there already."""
+        project = ctx.params.get(f"{param.name}_project")
+        found = list(ctx.ensure_object(App).stored(self.collection, project))
+        if not incomplete.startswith("projects/"):
+            found = [name.rsplit("/", 1)[-1] for name in found]
+        given = ctx.params.get(param.name or "")
+        taken = set(given) if isinstance(given, (tuple, list)) else set()
+        return [CompletionItem(n) for n in found if n.startswith(incomplete) and n not in taken]
+
+
+TOPIC, SUBSCRIPTION, SNAPSHOT = map(ResourceType, ("topics", "subscriptions", "snapshots"))
 
 
 class Switch(click.Option):

@@ -45,7 +45,11 @@ def global_options() -> list[click.Parameter]:
         GlobalOption(
             ["--log-level"], type=click.Choice(LOG_LEVELS), help="What Spark's log shows: error."
         ),
-        GlobalOption(["--remote"], metavar="sc://…", help="A Spark Connect server. Not yet there."),
+        GlobalOption(
+            ["--remote"],
+            metavar="sc://HOST:PORT",
+            help="A Spark Connect server to run on, in place of a JVM here.",
+        ),
     ]
 
 
@@ -81,14 +85,15 @@ class Verb(click.Command):
             )
         raise click.exceptions.Exit(1)
 
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the first sentence whole; listings wrap it."""
+        return super().get_short_help_str(max(limit, 120))
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_options(self, ctx, formatter)
 
     def format_epilog(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        if self.examples:
-            with formatter.section("Examples"):
-                for example in self.examples:
-                    formatter.write(f"  pubsub-delta {example}\n")
+        write_examples(self.examples, formatter)
 
 
 class Group(click.Group):
@@ -96,13 +101,17 @@ class Group(click.Group):
 
     command_class = Verb
 
-    def __init__(self, *args: Any, **more: Any) -> None:
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
         super().__init__(*args, **more)
         self.params += global_options()
+        self.examples = examples
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_options(self, ctx, formatter)
         self.format_commands(ctx, formatter)
+
+    def format_epilog(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_examples(self.examples, formatter)
 
 
 class Root(Group):
@@ -148,6 +157,14 @@ def write_options(
         if records:
             with formatter.section(title):
                 formatter.write_dl(records)
+
+
+def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
+    """Write examples as they are typed."""
+    if examples:
+        with formatter.section("Examples"):
+            for example in examples:
+                formatter.write(f"  pubsub-delta {example}\n")
 
 
 def _shown_by(app: App) -> Any:

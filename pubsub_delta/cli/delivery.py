@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from pubsub_delta.cli.application import App
-from pubsub_delta.cli.arguments import Switch, TimeType, list_option
+from pubsub_delta.cli.arguments import SNAPSHOT, SUBSCRIPTION, Switch, TimeType, list_option
 from pubsub_delta.cli.commands import Verb
 from pubsub_delta.cli.rest import Record, message_record, received_record, time_text
 from pubsub_delta.client import PubSub
@@ -36,7 +36,7 @@ BACKLOG = f"table[box]({_MESSAGE},state)"
         "subscriptions pull delays --auto-ack --format='value(message.data.decode(base64))'",
     ],
 )
-@click.argument("subscription")
+@click.argument("subscription", type=SUBSCRIPTION)
 @click.option("--auto-ack", cls=Switch, help="Acknowledge what is pulled before it is shown.")
 @click.option("--limit", type=int, default=1, show_default=True, help="At most so many messages.")
 @pass_app
@@ -61,7 +61,7 @@ _ack_ids = list_option("--ack-ids", help="Ack ids, as pull prints them.", requir
 
 
 @click.command("ack", cls=Verb, examples=["subscriptions ack delays --ack-ids=ID1,ID2"])
-@click.argument("subscription")
+@click.argument("subscription", type=SUBSCRIPTION)
 @_ack_ids
 @pass_app
 def ack(app: App, subscription: str, ack_ids: list[str]) -> None:
@@ -84,7 +84,7 @@ def ack(app: App, subscription: str, ack_ids: list[str]) -> None:
     cls=Verb,
     examples=["subscriptions modify-message-ack-deadline delays --ack-ids=ID1 --ack-deadline=60"],
 )
-@click.argument("subscription")
+@click.argument("subscription", type=SUBSCRIPTION)
 @_ack_ids
 @click.option(
     "--ack-deadline", type=int, required=True, help="Seconds from now: 1 to 600; 0 is a nack."
@@ -111,13 +111,13 @@ def modify_message_ack_deadline(
         "subscriptions seek delays --snapshot=before-deploy",
     ],
 )
-@click.argument("subscription")
+@click.argument("subscription", type=SUBSCRIPTION)
 @click.option(
     "--time",
     type=TimeType(),
     help="What was published before it is acknowledged, the rest is not: RFC 3339, a date, -p1d.",
 )
-@click.option("--snapshot", help="What it holds becomes unacknowledged.")
+@click.option("--snapshot", type=SNAPSHOT, help="What it holds becomes unacknowledged.")
 @click.option("--snapshot-project", help="The project of the snapshot.")
 @pass_app
 def seek(
@@ -142,7 +142,7 @@ def seek(
 
 
 @click.command("backlog", cls=Verb, examples=["subscriptions backlog delays --limit=20"])
-@click.argument("subscription")
+@click.argument("subscription", type=SUBSCRIPTION)
 @click.option(
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many."
 )

@@ -6,11 +6,14 @@ import click
 
 from pubsub_delta import __version__
 from pubsub_delta.cli.commands import Root
+from pubsub_delta.cli.completion import completion
 from pubsub_delta.cli.delivery import message_commands
+from pubsub_delta.cli.shell import shell
 from pubsub_delta.cli.snapshots import snapshots
 from pubsub_delta.cli.subscriptions import subscriptions
 from pubsub_delta.cli.topics import topics
 from pubsub_delta.cli.upkeep import maintain
+from pubsub_delta.cli.watch import watch
 
 HELP = """Google Cloud Pub/Sub's command line, for a store in Delta tables.
 
@@ -18,35 +21,33 @@ What works as `gcloud pubsub …` works as `pubsub-delta …`.
 
 \b
 Where the store is, and how results are shown:
-  --root, --project        options, before or after the command
-  PUBSUB_DELTA_ROOT, PUBSUB_DELTA_PROJECT
+  --root, --project, --remote    options, before or after the command
+  PUBSUB_DELTA_ROOT, PUBSUB_DELTA_PROJECT, PUBSUB_DELTA_REMOTE
   ~/.config/pubsub_delta/config.toml, or the file in PUBSUB_DELTA_CONFIG:
       root = "/data/pubsub"
       project = "local"
       format = "json"
 
-\b
-Examples:
-  pubsub-delta topics create flights --root=/data/pubsub
-  pubsub-delta subscriptions create delays --topic=flights
-  pubsub-delta topics publish flights --message=late --attribute=carrier=UA
-  pubsub-delta subscriptions pull delays --auto-ack --limit=10
-
-\b
-Completion for bash (also zsh_source, fish_source):
-  eval "$(_PUBSUB_DELTA_COMPLETE=bash_source pubsub-delta)"
+Each command starts a JVM, which takes some seconds. `pubsub-delta shell` starts one for many
+commands; with --remote sc://HOST:PORT a Spark Connect server does the work.
 
 Exit codes: 0 done, 1 an error, 2 a wrong command line.
 """
 
-cli = Root("pubsub-delta", help=HELP)
+EXAMPLES = (
+    "topics create flights --root=/data/pubsub",
+    "subscriptions create delays --topic=flights",
+    "topics publish flights --message=late --attribute=carrier=UA",
+    "subscriptions pull delays --auto-ack --limit=10",
+    "shell --root=/data/pubsub",
+)
+
+cli = Root("pubsub-delta", help=HELP, examples=EXAMPLES)
 click.version_option(__version__, prog_name="pubsub-delta")(cli)
-for verb in message_commands:
+for verb in (*message_commands, watch):
     subscriptions.add_command(verb)
-cli.add_command(topics)
-cli.add_command(subscriptions)
-cli.add_command(snapshots)
-cli.add_command(maintain)
+for command in (topics, subscriptions, snapshots, maintain, shell, completion):
+    cli.add_command(command)
 
 
 def main() -> None:

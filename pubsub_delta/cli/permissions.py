@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from pubsub_delta.cli.application import App
+from pubsub_delta.cli.arguments import ResourceType
 from pubsub_delta.cli.commands import Verb
 from pubsub_delta.client import PubSub
 from pubsub_delta.errors import Unimplemented
@@ -44,9 +45,13 @@ def binding_command(
     return Verb(
         "add-iam-policy-binding",
         callback=add,
+        examples=[
+            f"{kind}s add-iam-policy-binding {'failed' if kind == 'topic' else 'delays'} "
+            f"--member=serviceAccount:ID --role={forwarding}"
+        ],
         help="Tell that forwarding needs no grant; change nothing.",
         params=[
-            click.Argument(["name"], metavar=kind.upper()),
+            click.Argument(["name"], metavar=kind.upper(), type=ResourceType(f"{kind}s")),
             click.Option(["--member"], required=True, help="Whom Google would grant it to."),
             click.Option(["--role"], required=True, help=f"{forwarding} is accepted."),
         ],

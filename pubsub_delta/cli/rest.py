@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from pubsub_delta.clock import UTC
+from pubsub_delta.operations.history import TopicCommit
 from pubsub_delta.resources import (
     ExpirationPolicy,
     Message,
@@ -103,6 +104,21 @@ def message_record(message: Message, message_id: str, publish_time: datetime) ->
             "orderingKey": message.ordering_key,
         }
     )
+
+
+def commit_record(commit: TopicCommit) -> Record:
+    """Return a commit of a topic as REST would write it."""
+    record: Record = {
+        "version": commit.version,
+        "time": time_text(commit.time),
+        "operation": commit.operation,
+        "messageCount": commit.message_count,
+        "publishId": commit.publish_id,
+    }
+    if commit.idempotency_id is not None:
+        application, version = commit.idempotency_id
+        record["idempotencyId"] = {"applicationId": application, "version": version}
+    return {key: value for key, value in record.items() if value is not None}
 
 
 def plain(value: Any) -> Any:

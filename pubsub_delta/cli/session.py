@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import sys
@@ -9,42 +10,89 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
+from urllib.parse import urlsplit
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pubsub_delta.cli.settings import Settings
 from pubsub_delta.client import PubSub
-from pubsub_delta.errors import FailedPrecondition, Unimplemented
-from pubsub_delta.session import local_session
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.session import local_session, remote_session
 
 _SPARK_LEVELS = {"error": "ERROR", "warning": "WARN", "info": "INFO", "debug": "DEBUG"}
 LOG_LEVELS = tuple(_SPARK_LEVELS)
+
+ANSWER_SECONDS = 5
+"""So long a Spark Connect server is waited for."""
 
 
 def open_store(settings: Settings) -> PubSub:
     """Return the store that the settings name, in the session that runs, or a new one.
 
-    FailedPrecondition if Spark does not start. Unimplemented with ``remote``.
+    FailedPrecondition if Spark does not start, or the server that ``remote`` names is not there.
     """
     assert settings.root is not None
-    if settings.remote is not None:
-        raise Unimplemented(
-            f"--remote: {settings.remote!r}: a Spark Connect server cannot be used yet, this comes "
-            "in a later version; leave --remote out (and remote in the configuration file)"
-        )
-    level = _SPARK_LEVELS[settings.log_level]
-    spark = SparkSession.getActiveSession()
-    if spark is None:
-        logging.basicConfig(format="%(levelname)s: %(name)s: %(message)s")
-        logging.getLogger("pubsub_delta").setLevel(settings.log_level.upper())
-        logging.getLogger("py4j").setLevel(logging.CRITICAL if level == "ERROR" else logging.ERROR)
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        with _jvm_told_apart(quiet=settings.log_level == "error") as log:
-            try:
-                spark = local_session(app_name="pubsub-delta", settings={"spark.log.level": level})
-            except Exception as error:
-                raise FailedPrecondition(_why(error, log)) from error
+    if settings.remote is None:
+        spark = _started(settings)
+    else:
+        spark = connected(settings.remote)
+        _log_from(settings.log_level)
     return PubSub(spark, settings.root, project=settings.project)
+
+
+def _started(settings: Settings) -> SparkSession:
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return running
+    level = _SPARK_LEVELS[settings.log_level]
+    _log_from(settings.log_level)
+    logging.getLogger("py4j").setLevel(logging.CRITICAL if level == "ERROR" else logging.ERROR)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    with _jvm_told_apart(quiet=settings.log_level == "error") as log:
+        try:
+            return local_session(app_name="pubsub-delta", settings={"spark.log.level": level})
+        except Exception as error:
+            raise FailedPrecondition(_why(error, log)) from error
+
+
+def _log_from(level: str) -> None:
+    logging.basicConfig(format="%(levelname)s: %(name)s: %(message)s")
+    logging.getLogger("pubsub_delta").setLevel(level.upper())
+
+
+def connected(remote: str) -> SparkSession:
+    """Return a session of a Spark Connect server, ``sc://host:port``.
+
+    InvalidArgument where it is no such address, FailedPrecondition where the extra ``connect`` is
+    not installed or nobody answers within ``ANSWER_SECONDS``.
+    """
+    address = urlsplit(remote)
+    if address.scheme != "sc" or not address.hostname:
+        raise InvalidArgument(
+            f"remote: {remote!r} is not the address of a Spark Connect server; "
+            "sc://host:port is accepted, such as sc://localhost:15002"
+        )
+    try:
+        grpc = importlib.import_module("grpc")
+        client = importlib.import_module("pyspark.sql.connect.client")
+    except ImportError as error:
+        raise FailedPrecondition(
+            f"remote: {remote!r} needs what is not installed ({_first_line(error)}); "
+            "pip install 'pubsub-delta[connect]' installs it"
+        ) from None
+    try:
+        channel = client.DefaultChannelBuilder(remote).toChannel()
+        grpc.channel_ready_future(channel).result(timeout=ANSWER_SECONDS)
+        channel.close()
+        return remote_session(remote)
+    except grpc.FutureTimeoutError:
+        raise FailedPrecondition(
+            f"remote: no Spark Connect server answers at {remote!r} within {ANSWER_SECONDS} "
+            "seconds; one that runs is accepted, or none, for a session on this machine"
+        ) from None
+    except PySparkException as error:
+        raise FailedPrecondition(f"remote: {remote!r}: {_first_line(error)}") from error
 
 
 @contextmanager
@@ -79,8 +127,12 @@ def _why(error: Exception, log: IO[bytes] | None) -> str:
         log.seek(0)
         lines = log.read().decode("utf-8", "replace").strip().splitlines()
         last = f"; its last words: {lines[-1].strip()}" if lines else ""
-    first = next(iter(str(error).splitlines()), type(error).__name__)
     return (
-        f"Spark did not start: {first}{last}; Java 17 or 21 is needed (JAVA_HOME), and for the "
-        "first start a network to fetch Delta's JARs; --log-level info shows Spark's log"
+        f"Spark did not start: {_first_line(error)}{last}; Java 17 or 21 is needed (JAVA_HOME), "
+        "and for the first start a network to fetch Delta's JARs; --log-level info shows Spark's "
+        "log"
     )
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -37,7 +37,7 @@ def read_settings(given: Mapping[str, Any], environment: Mapping[str, str]) -> S
     ``~/.config/pubsub_delta/config.toml``. Wrong contents are refused (InvalidArgument).
     """
     kept: dict[str, Any] = _of_file(environment)
-    for key in ("root", "project"):
+    for key in ("root", "project", "remote"):
         if text := environment.get(f"PUBSUB_DELTA_{key.upper()}"):
             kept[key] = text
     kept.update({key: value for key, value in given.items() if value is not None})

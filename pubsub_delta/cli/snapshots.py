@@ -9,6 +9,8 @@ import click
 
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import (
+    SNAPSHOT,
+    SUBSCRIPTION,
     TimeType,
     changed_labels,
     exclude,
@@ -21,12 +23,18 @@ from pubsub_delta.cli.rest import plain, snapshot_record
 
 pass_app = click.make_pass_decorator(App)
 
-snapshots = Group("snapshots", help="Create, look at and delete snapshots of subscriptions.")
+snapshots = Group(
+    "snapshots",
+    help="Create, look at and delete snapshots of subscriptions.",
+    examples=["snapshots create before-deploy --subscription=delays", "snapshots list"],
+)
 
 
 @snapshots.command("create", examples=["snapshots create before-deploy --subscription=delays"])
 @click.argument("snapshot", nargs=-1, required=True)
-@click.option("--subscription", required=True, help="Whose acknowledgements to capture.")
+@click.option(
+    "--subscription", type=SUBSCRIPTION, required=True, help="Whose acknowledgements to capture."
+)
 @click.option("--subscription-project", help="The project of the subscription.")
 @pairs_option("--labels", help="Labels of the new snapshot.")
 @pass_app
@@ -50,7 +58,7 @@ def create(
 
 
 @snapshots.command("update", examples=["snapshots update before-deploy --expire-time=+p2d"])
-@click.argument("snapshot")
+@click.argument("snapshot", type=SNAPSHOT)
 @click.option("--expire-time", type=TimeType(), help="When it is to be no more.")
 @label_changes
 @pass_app
@@ -79,7 +87,7 @@ def update(
 
 
 @snapshots.command("describe", examples=["snapshots describe before-deploy"])
-@click.argument("snapshot")
+@click.argument("snapshot", type=SNAPSHOT)
 @pass_app
 def describe(app: App, snapshot: str) -> None:
     """Show a snapshot."""
@@ -97,7 +105,7 @@ def list_(app: App, limit: int | None) -> None:
 
 
 @snapshots.command("delete", examples=["snapshots delete before-deploy --quiet"])
-@click.argument("snapshot", nargs=-1, required=True)
+@click.argument("snapshot", type=SNAPSHOT, nargs=-1, required=True)
 @pass_app
 def delete(app: App, snapshot: tuple[str, ...]) -> None:
     """Delete snapshots, and what only they held."""
@@ -112,9 +120,9 @@ def delete(app: App, snapshot: tuple[str, ...]) -> None:
 
 
 @snapshots.command("metrics", examples=["snapshots metrics before-deploy"])
-@click.argument("snapshot")
+@click.argument("snapshot", type=SNAPSHOT)
 @pass_app
 def metrics(app: App, snapshot: str) -> None:
     """Show a snapshot's metrics, under Google's names."""
     name = app.snapshot(snapshot)
-    app.show(plain(app.call(lambda store: store.metrics(name))))
+    app.show(app.call(lambda store: plain(store.metrics(name))))

@@ -10,6 +10,8 @@ import click
 
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import (
+    SUBSCRIPTION,
+    TOPIC,
     DurationType,
     Switch,
     changed_labels,
@@ -28,7 +30,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 pass_app = click.make_pass_decorator(App)
 
 subscriptions = Group(
-    "subscriptions", help="Create, look at, pull from, seek and delete subscriptions."
+    "subscriptions",
+    help="Create, look at, pull from, seek and delete subscriptions.",
+    examples=[
+        "subscriptions create delays --topic=flights",
+        "subscriptions pull delays --auto-ack --limit=10",
+        "subscriptions watch delays",
+    ],
 )
 
 ALIKE = ("ack_deadline", "retain_acked_messages", "enable_exactly_once_delivery")
@@ -48,7 +56,9 @@ def terms(command: F) -> F:
             "--max-delivery-attempts", type=int, help="How often a message may fail: 5 to 100."
         ),
         click.option("--dead-letter-topic-project", help="The project of that topic."),
-        click.option("--dead-letter-topic", help="Where messages go that failed too often."),
+        click.option(
+            "--dead-letter-topic", type=TOPIC, help="Where messages go that failed too often."
+        ),
         click.option(
             "--enable-exactly-once-delivery", cls=Switch, help="An ack that succeeded is final."
         ),
@@ -81,7 +91,9 @@ def terms(command: F) -> F:
     ],
 )
 @click.argument("subscription", nargs=-1, required=True)
-@click.option("--topic", help="The topic; it may be left out where the project has only one.")
+@click.option(
+    "--topic", type=TOPIC, help="The topic; it may be left out where the project has only one."
+)
 @click.option("--topic-project", help="The project of the topic.")
 @terms
 @click.option("--message-filter", default="", help="Which messages, by their attributes.")
@@ -130,7 +142,7 @@ def create(
         "subscriptions update delays --clear-dead-letter-policy --update-labels=env=test",
     ],
 )
-@click.argument("subscription")
+@click.argument("subscription", type=SUBSCRIPTION)
 @terms
 @click.option("--clear-dead-letter-policy", is_flag=True, help="Forward nothing, count nothing.")
 @click.option("--clear-retry-policy", is_flag=True, help="Redeliver at once.")
@@ -179,7 +191,7 @@ def update(
 
 
 @subscriptions.command("describe", examples=["subscriptions describe delays"])
-@click.argument("subscription")
+@click.argument("subscription", type=SUBSCRIPTION)
 @pass_app
 def describe(app: App, subscription: str) -> None:
     """Show a subscription."""
@@ -197,7 +209,7 @@ def list_(app: App, limit: int | None) -> None:
 
 
 @subscriptions.command("delete", examples=["subscriptions delete delays --quiet"])
-@click.argument("subscription", nargs=-1, required=True)
+@click.argument("subscription", type=SUBSCRIPTION, nargs=-1, required=True)
 @pass_app
 def delete(app: App, subscription: tuple[str, ...]) -> None:
     """Delete subscriptions and their backlogs."""
@@ -212,12 +224,12 @@ def delete(app: App, subscription: tuple[str, ...]) -> None:
 
 
 @subscriptions.command("metrics", examples=["subscriptions metrics delays --format=json"])
-@click.argument("subscription")
+@click.argument("subscription", type=SUBSCRIPTION)
 @pass_app
 def metrics(app: App, subscription: str) -> None:
     """Show a subscription's metrics, under Google's names."""
     name = app.subscription(subscription)
-    app.show(plain(app.call(lambda store: store.metrics(name))))
+    app.show(app.call(lambda store: plain(store.metrics(name))))
 
 
 subscriptions.add_command(

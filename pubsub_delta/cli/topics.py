@@ -9,6 +9,8 @@ import click
 
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import (
+    SUBSCRIPTION,
+    TOPIC,
     DurationType,
     changed_labels,
     exclude,
@@ -18,12 +20,16 @@ from pubsub_delta.cli.arguments import (
 from pubsub_delta.cli.commands import Group
 from pubsub_delta.cli.listing import limit_option, listed
 from pubsub_delta.cli.permissions import binding_command
-from pubsub_delta.cli.rest import plain, topic_record
+from pubsub_delta.cli.rest import commit_record, plain, topic_record
 from pubsub_delta.resources import Message
 
 pass_app = click.make_pass_decorator(App)
 
-topics = Group("topics", help="Create, look at, publish to and delete topics.")
+topics = Group(
+    "topics",
+    help="Create, look at, publish to and delete topics.",
+    examples=["topics create flights", "topics publish flights --message=late", "topics list"],
+)
 
 _retention = click.option(
     "--message-retention-duration",
@@ -65,7 +71,7 @@ def create(
         "topics update flights --clear-message-retention-duration --update-labels=env=test",
     ],
 )
-@click.argument("topic")
+@click.argument("topic", type=TOPIC)
 @_retention
 @click.option("--clear-message-retention-duration", is_flag=True, help="The topic keeps nothing.")
 @label_changes
@@ -100,7 +106,7 @@ def update(
 
 
 @topics.command("describe", examples=["topics describe flights --format=json"])
-@click.argument("topic")
+@click.argument("topic", type=TOPIC)
 @pass_app
 def describe(app: App, topic: str) -> None:
     """Show a topic."""
@@ -118,7 +124,7 @@ def list_(app: App, limit: int | None) -> None:
 
 
 @topics.command("delete", examples=["topics delete flights delays --quiet"])
-@click.argument("topic", nargs=-1, required=True)
+@click.argument("topic", type=TOPIC, nargs=-1, required=True)
 @pass_app
 def delete(app: App, topic: tuple[str, ...]) -> None:
     """Delete topics; their subscriptions keep their backlog."""
@@ -139,7 +145,7 @@ def delete(app: App, topic: tuple[str, ...]) -> None:
         "topics publish flights --message=late --ordering-key=N14228",
     ],
 )
-@click.argument("topic")
+@click.argument("topic", type=TOPIC)
 @click.option("--message", default="", help="The data of the message.")
 @pairs_option("--attribute", help="The attributes of the message.")
 @click.option("--ordering-key", default="", help="Messages of one key are delivered in order.")
@@ -155,7 +161,7 @@ def publish(
 
 
 @topics.command("list-subscriptions", examples=["topics list-subscriptions flights"])
-@click.argument("topic")
+@click.argument("topic", type=TOPIC)
 @limit_option
 @pass_app
 def list_subscriptions(app: App, topic: str, limit: int | None) -> None:
@@ -171,7 +177,7 @@ def list_subscriptions(app: App, topic: str, limit: int | None) -> None:
 
 
 @topics.command("list-snapshots", examples=["topics list-snapshots flights"])
-@click.argument("topic")
+@click.argument("topic", type=TOPIC)
 @limit_option
 @pass_app
 def list_snapshots(app: App, topic: str, limit: int | None) -> None:
@@ -183,7 +189,7 @@ def list_snapshots(app: App, topic: str, limit: int | None) -> None:
 
 
 @topics.command("detach-subscription", examples=["topics detach-subscription delays"])
-@click.argument("subscription", nargs=-1, required=True)
+@click.argument("subscription", type=SUBSCRIPTION, nargs=-1, required=True)
 @pass_app
 def detach_subscription(app: App, subscription: tuple[str, ...]) -> None:
     """Detach subscriptions for good; their backlogs are dropped."""
@@ -197,12 +203,34 @@ def detach_subscription(app: App, subscription: tuple[str, ...]) -> None:
 
 
 @topics.command("metrics", examples=["topics metrics flights --format=json"])
-@click.argument("topic")
+@click.argument("topic", type=TOPIC)
 @pass_app
 def metrics(app: App, topic: str) -> None:
     """Show a topic's metrics, under Google's names."""
     name = app.topic(topic)
-    app.show(plain(app.call(lambda store: store.metrics(name))))
+    app.show(app.call(lambda store: plain(store.metrics(name))))
+
+
+HISTORY = "table(version,time,operation,messageCount:label=MESSAGES,publishId)"
+
+
+@topics.command(
+    "history", examples=["topics history flights --limit=5", "topics history flights --format=csv"]
+)
+@click.argument("topic", type=TOPIC)
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many."
+)
+@pass_app
+def history(app: App, topic: str, limit: int) -> None:
+    """List a topic's commits, newest first: publishes, deletes and upkeep.
+
+    The time of a publish is its publish time; that of another commit is Delta's. The publish id
+    of a publish with an idempotency id is that id, as application:version.
+    """
+    name = app.topic(topic)
+    found = app.call(lambda store: store.topic_history(name, limit))
+    app.show_all([commit_record(each) for each in found], HISTORY)
 
 
 topics.add_command(

@@ -15,9 +15,10 @@ import pytest
 from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
 
-from pubsub_delta import DeadLetterPolicy, PubSub, RetryPolicy
+from pubsub_delta import DeadLetterPolicy, InvalidArgument, PubSub, RetryPolicy
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.main import cli
+from pubsub_delta.cli.rest import time_text
 from tests.acceptance.processes import environment
 
 pytestmark = pytest.mark.trial
@@ -259,6 +260,32 @@ def test_a_message_from_publish_to_ack(store: PubSub, run: Run) -> None:
     taken = run("subscriptions", "pull", "delays", "--auto-ack", "--format=value(ackStatus)")
     assert taken.stdout == "SUCCESS\n"
     assert store.metrics("delays")["num_undelivered_messages"] == 0
+
+
+def test_the_history_of_a_topic(store: PubSub, run: Run) -> None:
+    store.create_topic("flights")
+    published = store.publish("flights", ["a", "b"])
+    store.publish("flights", ["c"], idempotency_id=("flights-2013", 7))
+    store.publish("flights", ["c"], idempotency_id=("flights-2013", 7))  # is no commit
+    store.maintain(retention=False, optimize=True)
+    found = json.loads(run("topics", "history", "flights", "--format=json").stdout)
+    told = [(each["version"], each["operation"], each.get("messageCount")) for each in found]
+    assert told == [
+        (3, "optimize", None),
+        (2, "publish", 1),
+        (1, "publish", 2),
+        (0, "create table", None),
+    ]
+    assert found[1]["publishId"] == "flights-2013:7"
+    assert found[1]["idempotencyId"] == {"applicationId": "flights-2013", "version": 7}
+    assert found[2]["time"] == time_text(published.publish_time)
+    newest = run("topics", "history", "flights", "--limit=1", "--format=value(version)")
+    assert newest.stdout == "3\n"
+    assert [each.version for each in store.topic_history("flights")] == [3, 2, 1, 0]
+    for wrong in (0, True, "7"):
+        with pytest.raises(InvalidArgument, match="limit"):
+            store.topic_history("flights", wrong)  # type: ignore[arg-type]
+    assert "NOT_FOUND" in run("topics", "history", "absent").stderr
 
 
 def test_what_is_listed_described_and_deleted(store: PubSub, run: Run) -> None:

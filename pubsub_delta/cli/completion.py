@@ -1,0 +1,33 @@
+"""``pubsub-delta completion``: the scripts that make a shell complete commands and options."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from pubsub_delta.cli.commands import Verb
+
+VARIABLE = "_PUBSUB_DELTA_COMPLETE"
+"""Set by the scripts when they ask what a word may become."""
+
+
+@click.command(
+    "completion",
+    cls=Verb,
+    examples=[
+        "completion bash > ~/.local/share/bash-completion/completions/pubsub-delta",
+        "completion zsh > ~/.zfunc/_pubsub-delta",
+        "completion fish > ~/.config/fish/completions/pubsub-delta.fish",
+    ],
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print what makes bash, zsh or fish complete commands and options.
+
+    To try it: `eval "$(pubsub-delta completion bash)"`. Names of topics and subscriptions are
+    completed by `pubsub-delta shell`, which has a session; elsewhere it would take seconds.
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(ctx.find_root().command, {}, "pubsub-delta", VARIABLE).source())

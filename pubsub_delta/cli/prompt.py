@@ -1,0 +1,102 @@
+"""The prompt of a shell on a terminal: history, and completion of what click knows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem, ShellComplete, split_arg_string
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.output import create_output
+
+from pubsub_delta.cli.application import App
+from pubsub_delta.cli.arguments import Switch, spelled_out
+from pubsub_delta.cli.shell import LEAVING, Read, Shell, without_prefix
+
+HISTORY = "pubsub_delta/history"
+"""Where lines are kept, under XDG_STATE_HOME or ``~/.local/state``."""
+
+
+class LineCompleter(Completer):
+    """Completes commands, options, their values, and the names of resources."""
+
+    def __init__(self, shell: Shell, root: click.Command) -> None:
+        self._shell = shell
+        self._root = root
+        self._switches = set(_switches(root))
+
+    def get_completions(self, document: Document, _: CompleteEvent) -> Iterator[Completion]:
+        """Yield what may stand in place of the word before the cursor."""
+        words, word = _last_word(document.text_before_cursor)
+        if not document.text_before_cursor.endswith(word):  # quoted, which no name needs to be
+            return
+        for item in self.items(without_prefix(words), word):
+            begun = word
+            if word.startswith("-") and not item.value.startswith("-"):
+                begun = word.partition("=")[2]  # the value of --option=…
+            yield Completion(item.value, start_position=-len(begun), display_meta=item.help or "")
+
+    def items(self, words: list[str], word: str) -> list[CompletionItem[str]]:
+        """Return what click would complete a word to, after other words; options if nothing."""
+        before = list(spelled_out(words, self._switches))
+        found = self._asked(before, word)
+        if not words:
+            inside = [name for name in ("help", *LEAVING) if name.startswith(word)]
+            found += [CompletionItem(name) for name in inside]
+        return found if found or word else self._asked(before, "--")
+
+    def _asked(self, words: list[str], word: str) -> list[CompletionItem[str]]:
+        app = self._shell.app_of_line()
+        asked = ShellComplete(self._root, {"obj": app}, "pubsub-delta", "")
+        try:
+            return asked.get_completions(list(words), word)
+        except Exception:  # a line that is wrong is told when it is run
+            return []
+
+
+def prompting(shell: Shell, root: click.Command, app: App) -> Read:
+    """Return what reads lines from the terminal."""
+    session: PromptSession[str] = PromptSession(
+        history=history_in(app.environment),
+        completer=LineCompleter(shell, root),  # not in a thread: Enter waits for what Tab brings
+        complete_while_typing=False,
+        enable_history_search=True,
+        output=create_output(always_prefer_tty=True),
+    )
+    return session.prompt
+
+
+def history_in(environment: Mapping[str, str]) -> History:
+    """Return the lines of earlier shells, readable by nobody else; none where there is no home."""
+    state, home = environment.get("XDG_STATE_HOME"), environment.get("HOME")
+    if not state and not home:
+        return InMemoryHistory()
+    path = (Path(state) if state else Path(home or "", ".local/state")) / HISTORY
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600))
+    except OSError:
+        return InMemoryHistory()
+    return FileHistory(path)
+
+
+def _switches(command: click.Command) -> Iterator[str]:
+    yield from (n for each in command.params if isinstance(each, Switch) for n in each.opts)
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            yield from _switches(below)
+
+
+def _last_word(text: str) -> tuple[list[str], str]:
+    """Split what is typed into whole words and the one that is begun, which may be empty.
+
+    >>> _last_word("topics de"), _last_word("topics "), _last_word("publish --message='a ")
+    ((['topics'], 'de'), (['topics'], ''), (['publish'], '--message=a '))
+    """
+    *words, last = split_arg_string(text + "x")
+    return words, last[:-1]

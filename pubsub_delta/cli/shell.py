@@ -1,0 +1,158 @@
+"""``pubsub-delta shell``: many commands in one session."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import click
+
+from pubsub_delta.cli.application import App, one_line
+from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.stored import StoredNames
+
+LEAVING = ("exit", "quit")
+PREFIXES = (["gcloud", "pubsub"], ["pubsub-delta"])
+"""What may stand before a command, because it was copied from somewhere."""
+
+PROMPT, CONTINUED = "pubsub-delta> ", "            > "
+
+Read = Callable[[str], str]
+"""Returns the next line, given a prompt. EOFError at the end, KeyboardInterrupt for a new one."""
+
+
+class Shell:
+    """Runs the lines of a shell, each as a command line of its own.
+
+    Args:
+        root: the whole command line.
+        app: what the shell itself was told; each line begins with it.
+        attended: somebody is there to answer questions.
+    """
+
+    def __init__(self, root: click.Command, app: App, *, attended: bool) -> None:
+        self._root = root
+        self._app = app
+        self._attended = attended
+        self.names = StoredNames(lambda: app.store, lambda: app.read_time("now"))
+
+    def app_of_line(self) -> App:
+        """Return what one line is run with."""
+        return self._app.for_line(self.names, unattended=not self._attended)
+
+    def run(self, line: str) -> int:
+        """Run one line and return its exit code; nothing is raised but the wish to leave."""
+        try:
+            words = without_prefix(shlex.split(line))
+        except ValueError as error:
+            told = str(error)[:1].lower() + str(error)[1:]
+            self._app.tell(f"ERROR: (pubsub-delta.shell) {told}: {one_line(line)}")
+            return 2
+        if not words:
+            return 0
+        if words[0] in LEAVING:
+            raise EOFError
+        if words[0] == "help":
+            words = [*words[1:], "--help"]
+        try:
+            self._root.main(words, prog_name="pubsub-delta", obj=self.app_of_line())
+        except SystemExit as done:
+            return done.code if isinstance(done.code, int) else int(done.code is not None)
+        except Exception as error:
+            told = one_line(f"{type(error).__name__}: {error}")
+            self._app.tell(f"ERROR: (pubsub-delta.shell) INTERNAL: {told} (unexpected)")
+            return 1
+        finally:
+            self.names.forget()
+        return 0
+
+    def run_all(self, read: Read) -> int:
+        """Run all lines; return 1 if one failed, and 0 if none did."""
+        failed = False
+        try:
+            for line in commands(read):
+                failed = bool(self.run(line)) or failed
+        except EOFError:
+            pass
+        return int(failed)
+
+
+def without_prefix(words: Sequence[str]) -> list[str]:
+    """Return a command without what stands before it elsewhere.
+
+    >>> without_prefix(["gcloud", "pubsub", "topics", "list"])
+    ['topics', 'list']
+    """
+    for prefix in PREFIXES:
+        if list(words[: len(prefix)]) == prefix:
+            return list(words[len(prefix) :])
+    return list(words)
+
+
+def commands(read: Read) -> Iterator[str]:
+    """Yield whole commands: a line that ends with a backslash goes on in the next.
+
+    Empty lines and lines that begin with ``#`` are passed over; so is what was begun when Ctrl-C
+    comes. EOFError ends it.
+    """
+    begun: list[str] = []
+    while True:
+        try:
+            line = read(CONTINUED if begun else PROMPT).strip()
+        except KeyboardInterrupt:
+            begun = []
+            continue
+        except EOFError:
+            if begun:
+                yield " ".join(begun).strip()
+            return
+        if not begun and line.startswith("#"):
+            continue
+        begun.append(line.removesuffix("\\"))
+        if not line.endswith("\\"):
+            whole, begun = " ".join(begun).strip(), []
+            if whole:
+                yield whole
+
+
+@click.command(
+    "shell",
+    cls=Verb,
+    examples=["shell", "shell --root=/data/pubsub --project=flights", "shell < commands.txt"],
+)
+@click.pass_context
+def shell(ctx: click.Context) -> None:
+    """Run many commands in one Spark session, and complete names with Tab.
+
+    A command is typed as after `pubsub-delta`, or with `pubsub-delta` or `gcloud pubsub` before
+    it. An error does not end the shell; `exit` and Ctrl-D do. Where standard input is no terminal
+    there is no prompt, nothing is asked, and the exit code is 1 if a command failed.
+    """
+    app = ctx.ensure_object(App)
+    if app.in_shell:
+        raise click.UsageError("this is a shell already; exit leaves it")
+    attended = sys.stdin.isatty()
+    running = Shell(ctx.find_root().command, app, attended=attended)
+    if not attended:
+        raise click.exceptions.Exit(running.run_all(_lines_of(sys.stdin)))
+    from pubsub_delta.cli.prompt import prompting  # takes a while to import
+
+    app.open()
+    where = f"Store {app.settings.root}, project {app.settings.project}."
+    app.tell(f"{where} Tab completes, help lists commands, Ctrl-D leaves.")
+    running.run_all(prompting(running, ctx.find_root().command, app))
+
+
+def _lines_of(stream: Any) -> Read:
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="surrogateescape")  # as in arguments: data may be any bytes
+
+    def read(_: str) -> str:
+        line: str = stream.readline()
+        if not line:
+            raise EOFError
+        return line
+
+    return read

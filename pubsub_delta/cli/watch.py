@@ -1,0 +1,238 @@
+"""``pubsub-delta subscriptions watch``: a subscription's metrics as they change."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from pubsub_delta.cli.application import App
+from pubsub_delta.cli.arguments import SUBSCRIPTION, DurationType
+from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.formats import projected
+from pubsub_delta.cli.printing import render
+from pubsub_delta.cli.rest import Record, time_text
+
+SHORTEST = timedelta(seconds=0.1)
+WIDTH = 30
+"""Of a bar, and so many looks a line of them goes back."""
+
+_TICKS = "▁▂▃▄▅▆▇█"
+_FIELDS = (
+    "time,num_undelivered_messages,num_outstanding_messages,oldest_unacked_message_age,"
+    "acks_per_second.success:label=acks_per_second,"
+    "acks_per_second.expired:label=expired_per_second,"
+    "acks_per_second.invalid:label=invalid_per_second,"
+    "dead_letter_message_count"
+)
+
+
+@dataclass(frozen=True)
+class Look:
+    """A subscription at a moment, and what was acknowledged a second since the look before."""
+
+    time: datetime
+    undelivered: int
+    outstanding: int
+    oldest_age: float
+    acks: Mapping[str, int]
+    dead_letters: int
+    rates: Mapping[str, float]
+
+    def record(self) -> Record:
+        """Return it under the names of the metrics."""
+        return {
+            "time": time_text(self.time),
+            "num_undelivered_messages": self.undelivered,
+            "num_outstanding_messages": self.outstanding,
+            "oldest_unacked_message_age": self.oldest_age,
+            "acks_per_second": {name: round(rate, 2) for name, rate in self.rates.items()},
+            "dead_letter_message_count": self.dead_letters,
+        }
+
+
+def looked(metrics: Mapping[str, Any], time: datetime, before: Look | None) -> Look:
+    """Return a look; at the first one no rate is known, and each is 0."""
+    acks: Mapping[str, int] = metrics["ack_message_count"]
+    seconds = 0.0 if before is None else (time - before.time).total_seconds()
+    known = before.acks if before is not None and seconds > 0 else acks
+    return Look(
+        time=time,
+        undelivered=metrics["num_undelivered_messages"],
+        outstanding=metrics["num_outstanding_messages"],
+        oldest_age=metrics["oldest_unacked_message_age"],
+        acks=acks,
+        dead_letters=metrics["dead_letter_message_count"],
+        rates={name: (n - known.get(name, 0)) / (seconds or 1) for name, n in acks.items()},
+    )
+
+
+@click.command(
+    "watch",
+    cls=Verb,
+    examples=[
+        "subscriptions watch delays",
+        "subscriptions watch delays --interval=10s --count=6 --format=csv",
+    ],
+)
+@click.argument("subscription", type=SUBSCRIPTION)
+@click.option(
+    "--interval", type=DurationType(), default="2s", show_default=True, help="Between two looks."
+)
+@click.option("--count", type=click.IntRange(min=1), help="End after so many looks.")
+@click.make_pass_decorator(App)
+def watch(app: App, subscription: str, interval: timedelta, count: int | None) -> None:
+    """Show backlog, leases and acks as they change, until Ctrl-C.
+
+    Nothing is leased or written. Where standard output is no terminal, or with --format, each
+    look is one line, or one document.
+    """
+    if interval < SHORTEST:
+        raise click.UsageError(f"--interval is at least {SHORTEST.total_seconds()}s")
+    name = app.subscription(subscription)
+    try:
+        time = app.read_time("now")
+        first = looked(app.call(lambda store: store.metrics(name)), time, None)
+        console = Console()
+        live = console.is_terminal and not console.is_dumb_terminal and not app.given.get("format")
+        if live:
+            _show_live(console, name, interval, _looks(app, name, interval, count, first))
+        else:
+            for text in _written(app, _looks(app, name, interval, count, first)):
+                click.echo(text, nl=False)
+    except KeyboardInterrupt:
+        app.tell("")
+
+
+def _looks(
+    app: App, name: str, interval: timedelta, count: int | None, first: Look
+) -> Iterator[Look]:
+    last, done = first, 1
+    yield last
+    while count is None or done < count:
+        app.pause(interval.total_seconds())
+        time = app.read_time("now")
+        last = looked(app.store.metrics(name), time, last)
+        done += 1
+        yield last
+
+
+def _written(app: App, looks: Iterable[Look]) -> Iterator[str]:
+    """Write each look: as a line of words, or in the format that is asked for."""
+    if not app.given.get("format"):
+        yield from (f"{line_of(look)}\n" for look in looks)
+        return
+    form = app.format(f"value({_FIELDS})")
+    for look in looks:
+        if form.kind == "json":
+            yield json.dumps(projected(look.record(), form.fields), sort_keys=True) + "\n"
+        else:
+            yield render([look.record()], form)
+            form = replace(form, attributes={**form.attributes, "no-heading": ""})
+
+
+def line_of(look: Look) -> str:
+    """Write a look on one line."""
+    rates = "  ".join(f"{_WORDS[name]} {rate_text(rate)}" for name, rate in look.rates.items())
+    return (
+        f"{time_text(look.time.replace(microsecond=0))}  backlog {look.undelivered:,}  "
+        f"outstanding {look.outstanding:,}  oldest {age_text(look.oldest_age)}  {rates}  "
+        f"dead letters {look.dead_letters:,}"
+    )
+
+
+_WORDS = {"success": "acked", "expired": "acked late", "invalid": "invalid"}
+
+
+def _show_live(console: Console, name: str, interval: timedelta, looks: Iterable[Look]) -> None:
+    past: deque[Look] = deque(maxlen=WIDTH)
+    title = Text(name, no_wrap=True, overflow="ellipsis")
+    with Live(console=console, auto_refresh=False) as live:
+        for look in looks:
+            past.append(look)
+            live.update(view(title, list(past), interval), refresh=True)
+
+
+def view(title: Text, past: list[Look], interval: timedelta) -> Panel:
+    """Return what a terminal shows of the last looks."""
+    now = past[-1]
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold")
+    grid.add_column(justify="right", min_width=10)
+    grid.add_column(no_wrap=True)
+
+    def line(word: str, value: str, of: Callable[[Look], float] | None, style: str) -> None:
+        shown = "" if of is None else sparkline([of(look) for look in past])
+        grid.add_row(word, value, Text(shown, style=style))
+
+    line("backlog", f"{now.undelivered:,}", lambda look: look.undelivered, "cyan")
+    share = now.outstanding / now.undelivered if now.undelivered else 0.0
+    grid.add_row("outstanding", f"{now.outstanding:,}", Text(bar(share), style="yellow"))
+    line("oldest", age_text(now.oldest_age), lambda look: look.oldest_age, "magenta")
+    for outcome, rate in now.rates.items():
+        of = _rate(outcome)
+        line(_WORDS[outcome], rate_text(rate), of, "green" if outcome == "success" else "red")
+    line("dead letters", f"{now.dead_letters:,}", None, "")
+    below = f"{now.time:%H:%M:%S} UTC, every {interval.total_seconds():g} s, Ctrl-C ends"
+    return Panel(
+        grid, title=title, title_align="left", subtitle=below, subtitle_align="right", expand=False
+    )
+
+
+def _rate(outcome: str) -> Callable[[Look], float]:
+    return lambda look: look.rates[outcome]
+
+
+def sparkline(values: list[float]) -> str:
+    """Write numbers from 0 to the largest of them as a line of small bars.
+
+    >>> sparkline([0, 1, 4, 8]), sparkline([0, 0])
+    ('▁▂▅█', '▁▁')
+    """
+    top = max(values, default=0) or 1
+    return "".join(_TICKS[round(max(value, 0) / top * (len(_TICKS) - 1))] for value in values)
+
+
+def bar(share: float, width: int = WIDTH) -> str:
+    """Write a share from 0 to 1 as a bar; what is not nothing is seen.
+
+    >>> bar(0.5, 8), bar(0.001, 8), bar(0, 8)
+    ('████────', '█───────', '────────')
+    """
+    full = min(width, max(round(share * width), share > 0))
+    return "█" * full + "─" * (width - full)
+
+
+def rate_text(rate: float) -> str:
+    """Write a number a second, precise where it is small.
+
+    >>> rate_text(0), rate_text(0.25), rate_text(1234.5)
+    ('0/s', '0.2/s', '1,234/s')
+    """
+    return "0/s" if rate == 0 else f"{rate:,.1f}/s" if abs(rate) < 100 else f"{rate:,.0f}/s"
+
+
+def age_text(seconds: float) -> str:
+    """Write an age in its two largest units.
+
+    >>> age_text(4.2), age_text(64), age_text(7300), age_text(200_000)
+    ('4s', '1m 4s', '2h 1m', '2d 7h')
+    """
+    minutes, second = divmod(int(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    if days:
+        return f"{days}d {hour}h"
+    if hours:
+        return f"{hour}h {minute}m"
+    return f"{minute}m {second}s" if minutes else f"{second}s"

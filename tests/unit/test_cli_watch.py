@@ -1,0 +1,155 @@
+"""``subscriptions watch`` and ``topics history``, against a store that gives prepared answers."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from rich.console import Console
+from rich.text import Text
+
+from pubsub_delta.cli.application import App
+from pubsub_delta.cli.main import cli
+from pubsub_delta.cli.watch import Look, bar, looked, sparkline, view
+from pubsub_delta.clock import ManualClock
+from pubsub_delta.errors import NotFound
+from pubsub_delta.operations.history import TopicCommit
+from tests.unit.test_cli_arguments import NOW, TOPICS, Noting, run
+
+
+def metrics(undelivered: int, success: int, **others: Any) -> dict[str, Any]:
+    return {
+        "num_undelivered_messages": undelivered,
+        "num_outstanding_messages": 2,
+        "oldest_unacked_message_age": 64.0,
+        "ack_message_count": {"success": success, "expired": 0, "invalid": 0},
+        "dead_letter_message_count": 0,
+        **others,
+    }
+
+
+class Changing:
+    """A store whose metrics are other ones at each look; after the last one it is interrupted."""
+
+    def __init__(self, *answers: dict[str, Any] | BaseException) -> None:
+        self.answers = list(answers)
+
+    def metrics(self, _: str) -> dict[str, Any]:
+        answer = self.answers.pop(0) if self.answers else KeyboardInterrupt()
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+
+def watch(store: Changing, *options: str) -> Result:
+    """Watch under a clock that moves by as much as is waited."""
+    clock = ManualClock(NOW)
+    variables = {"PUBSUB_DELTA_ROOT": "/r", "PUBSUB_DELTA_PROJECT": "p"}
+    app = App(lambda _: store, clock, variables, pause=clock.advance)  # type: ignore[arg-type, return-value]
+    return CliRunner().invoke(cli, ["subscriptions", "watch", "sss", *options], obj=app)
+
+
+def test_without_a_terminal_each_look_is_a_line_with_the_rate_since_the_last() -> None:
+    result = watch(Changing(metrics(1200, 10), metrics(1100, 110)), "--interval=4s", "--count=2")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.splitlines() == [
+        "2026-11-21T15:30:00Z  backlog 1,200  outstanding 2  oldest 1m 4s  "
+        "acked 0/s  acked late 0/s  invalid 0/s  dead letters 0",
+        "2026-11-21T15:30:04Z  backlog 1,100  outstanding 2  oldest 1m 4s  "
+        "acked 25.0/s  acked late 0/s  invalid 0/s  dead letters 0",
+    ]
+
+
+def test_ctrl_c_ends_it_with_success() -> None:
+    result = watch(Changing(metrics(1, 0), metrics(2, 0)))
+    assert (result.exit_code, result.stdout.count("\n")) == (0, 2)
+
+
+def test_what_is_deleted_meanwhile_ends_it_with_an_error() -> None:
+    result = watch(Changing(metrics(1, 0), NotFound("subscription sss does not exist")))
+    assert (result.exit_code, result.stdout.count("\n")) == (1, 1)
+    assert "ERROR: (pubsub-delta.subscriptions.watch) NOT_FOUND: " in result.stderr
+
+
+def test_a_format_gives_a_document_for_each_look() -> None:
+    looks = (metrics(5, 1), metrics(4, 2))
+    lines = watch(Changing(*looks), "--format=json", "--count=2").stdout.splitlines()
+    assert [json.loads(line)["num_undelivered_messages"] for line in lines] == [5, 4]
+    assert [json.loads(line)["acks_per_second"]["success"] for line in lines] == [0, 0.5]
+    table = watch(Changing(*looks), "--format=csv(num_undelivered_messages)", "--count=2")
+    assert table.stdout == "num_undelivered_messages\n5\n4\n"
+
+
+@pytest.mark.parametrize("options", [["--interval=0"], ["--count=0"], ["--interval=soon"]])
+def test_a_wrong_interval_or_count_is_refused(options: list[str]) -> None:
+    result = watch(Changing(), *options)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+
+
+def test_a_clock_that_does_not_move_gives_no_rate() -> None:
+    first = looked(metrics(5, 1), NOW, None)
+    assert looked(metrics(5, 9), NOW, first).rates["success"] == 0
+
+
+def shown(past: list[Look], width: int) -> list[str]:
+    console = Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(view(Text("projects/p/subscriptions/sss"), past, timedelta(seconds=2)))
+    return capture.get().splitlines()
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_the_live_view_shows_the_last_look_and_the_way_there(width: int) -> None:
+    past: list[Look] = []
+    for n in range(4):
+        time = NOW + timedelta(seconds=2 * n)
+        past.append(looked(metrics(100 * n, 10 * n), time, past[-1] if past else None))
+    lines = shown(past, width)
+    assert "projects/p/subscriptions/sss" in lines[0]
+    assert any("backlog" in line and "300" in line and "▁▃▆█" in line for line in lines)
+    assert any("acked" in line and "5.0/s" in line and "▁███" in line for line in lines)
+    assert any("oldest" in line and "1m 4s" in line for line in lines)
+    assert "15:30:06 UTC, every 2 s, Ctrl-C ends" in lines[-1]
+    assert len({len(line) for line in lines}) == 1
+
+
+def test_bars_stay_within_their_width() -> None:
+    assert [len(bar(share)) for share in (0, 0.4, 1, 3)] == [30] * 4
+    assert sparkline([]) == ""
+    assert sparkline([-1, 2]) == "▁█"  # a count may fall, when a subscription is made anew
+
+
+def test_history_is_a_table_of_commits() -> None:
+    time = datetime(2026, 11, 20, tzinfo=timezone.utc)
+    store = Noting(
+        topic_history=[
+            TopicCommit(3, time, "optimize", None),
+            TopicCommit(2, time, "delete", 4),
+            TopicCommit(1, time, "publish", 7, "flights:1", ("flights", 1)),
+            TopicCommit(0, time, "create table", None),
+        ]
+    )
+    result = run(store, "topics", "history", "ttt", "--limit=4")
+    assert store.calls == [("topic_history", (TOPICS + "ttt", 4), {})]
+    assert [line.split() for line in result.stdout.splitlines()] == [
+        ["VERSION", "TIME", "OPERATION", "MESSAGES", "PUBLISH_ID"],
+        ["3", "2026-11-20T00:00:00Z", "optimize"],
+        ["2", "2026-11-20T00:00:00Z", "delete", "4"],
+        ["1", "2026-11-20T00:00:00Z", "publish", "7", "flights:1"],
+        ["0", "2026-11-20T00:00:00Z", "create", "table"],
+    ]
+    told = json.loads(run(store, "topics", "history", "ttt", "--format=json").stdout)
+    assert store.calls[-1][1] == (TOPICS + "ttt", 20)
+    assert told[2] == {
+        "version": 1,
+        "time": "2026-11-20T00:00:00Z",
+        "operation": "publish",
+        "messageCount": 7,
+        "publishId": "flights:1",
+        "idempotencyId": {"applicationId": "flights", "version": 1},
+    }
+    assert told[0] == {"version": 3, "time": "2026-11-20T00:00:00Z", "operation": "optimize"}
