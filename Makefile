@@ -5,10 +5,10 @@ BIN := .venv/bin
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test trial unit check format bench lock java clean
+.PHONY: help demo test trial connect-test cluster-test s3-test unit check format bench docs lock java clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: .venv/ready java ## publish a year of real flights and drain it twice (3 to 4 minutes)
 	@$(BIN)/python jobs/demo.py
@@ -18,6 +18,17 @@ test: .venv/ready java ## run the tests (needs Java; 10 to 12 minutes)
 
 trial: .venv/ready java ## run the long trials: killed processes, jobs, notebooks, docs, random sequences
 	SEEDS=3 $(BIN)/pytest -m trial tests
+
+connect-test: .venv/ready java ## run the Delta tests by a Spark Connect server
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,connect]'
+	$(BIN)/pytest tests/delta --remote --timeout 600
+
+cluster-test: .venv/ready java ## submit the wheel's jobs to a standalone cluster of two workers
+	$(BIN)/pytest -m cluster tests/cluster
+
+s3-test: .venv/ready java ## keep a store in a local S3 server (fetches 0.7 GB once)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,test-s3]'
+	$(BIN)/pytest -m s3 tests/s3
 
 unit: .venv/ready ## run the tests that need no Java (seconds)
 	$(BIN)/pytest tests/unit pubsub_delta
@@ -36,6 +47,10 @@ bench: .venv/ready java ## measure against the floor: drain, partial acks, filte
 	@for name in drain delivery filters spans replay streaming; do \
 		echo; echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
+docs: .venv/ready ## build the documentation as a site in site/
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 lock: .venv/ready ## write the exact versions of the whole tree into constraints.txt
 	$(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --all-extras \
@@ -45,7 +60,7 @@ java: ## install Java 17 where it is missing, or say how
 	@sh conf/java.sh
 
 clean: ## remove what the targets made, but not .venv
-	rm -rf demo-output spark-warehouse metastore_db derby.log .pytest_cache .mypy_cache \
+	rm -rf demo-output site spark-warehouse metastore_db derby.log .pytest_cache .mypy_cache \
 		.ruff_cache .hypothesis dist
 
 .venv/ready: pyproject.toml constraints.txt

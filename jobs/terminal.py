@@ -43,8 +43,21 @@ def store_options(command: F) -> F:
     """Add the options that every job has."""
     for option in (
         click.option("--summary", type=click.Path(path_type=Path), help="Write the figures here."),
-        click.option("--project", default="local", show_default=True, help="What short ids mean."),
-        click.option("--root", required=True, help="The store: a directory, URL or schema."),
+        click.option(
+            "--project",
+            default="local",
+            show_default=True,
+            envvar="PUBSUB_DELTA_PROJECT",
+            show_envvar=True,
+            help="What short ids mean.",
+        ),
+        click.option(
+            "--root",
+            required=True,
+            envvar="PUBSUB_DELTA_ROOT",
+            show_envvar=True,
+            help="The store: a directory, URL or schema.",
+        ),
     ):
         command = option(command)
     return command
@@ -173,9 +186,9 @@ def run(command: Callable[[], int]) -> None:
 
 
 def tell(code: str, why: str) -> None:
-    """Print an error as one line."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]{code}[/]: ", end="")
-    print(why, file=sys.stderr)
+    """Print an error as one line, as the command line does: the job, the code, and why."""
+    job = click.get_current_context().info_name
+    click.echo(f"ERROR: ({job}) {code}: {' '.join(why.split())}", err=True)
 
 
 def cause_of(error: StreamingQueryException) -> tuple[str, str]:

@@ -21,8 +21,8 @@ class PulledBatch:
 
     ``df`` is lazy and can be evaluated as often as one likes: it gives the same rows each time.
     Its columns: ack_id STRING, message_id STRING, publish_time TIMESTAMP, data BINARY,
-    attributes MAP<STRING,STRING>, ordering_key STRING, delivery_attempt INT. A column that is not
-    selected costs nothing, and the two ids cost as much as all the others. Iterating gives
+    attributes ``MAP<STRING,STRING>``, ordering_key STRING, delivery_attempt INT. A column that is
+    not selected costs nothing, and the two ids cost as much as all the others. Iterating gives
     ``ReceivedMessage`` in the order of receipt.
     """
 

@@ -148,8 +148,9 @@ class LongRunning(Administration):
     ) -> DataFrame:
         """Return a streaming DataFrame that follows a topic, for whoever only wants to read along.
 
-        Columns: publish_time TIMESTAMP, data BINARY, attributes MAP<STRING,STRING>, ordering_key
-        STRING; there is no message_id, as Delta's streams do not tell row ids. Nothing is leased.
+        Columns: publish_time TIMESTAMP, data BINARY, attributes ``MAP<STRING,STRING>``,
+        ordering_key STRING; there is no message_id, as Delta's streams do not tell row ids. Nothing
+        is leased.
 
         ``start``: a version of the topic's table, or a time (aware datetime, or RFC 3339 text):
         the messages published then or later. By default everything that is stored comes first.

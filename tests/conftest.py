@@ -12,6 +12,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pubsub_delta import ManualClock, PubSub, Subscription, Topic, local_session
+from pubsub_delta.session import (
+    DELTA_PACKAGE,
+    DELTA_SETTINGS,
+    LOCAL_SETTINGS,
+    SPEED_SETTINGS,
+    remote_session,
+)
+from tests.servers import connect_server
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 QUIET = f"-Dlog4j2.configurationFile={(REPOSITORY / 'conf/log4j2.properties').as_uri()}"
@@ -19,33 +27,90 @@ QUIET = f"-Dlog4j2.configurationFile={(REPOSITORY / 'conf/log4j2.properties').as
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    session = local_session(
-        app_name="tests",
-        master="local[2]",
-        driver_memory="3g",
-        settings={
-            "spark.driver.extraJavaOptions": f"{QUIET} -Dspark.testing=true",
-            "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-            "spark.sql.session.timeZone": "America/New_York",
-            # Plans here are tiny, and there are thousands of them.
-            "spark.sql.adaptive.enabled": "false",
-            "spark.sql.codegen.wholeStage": "false",
-            "spark.sql.shuffle.partitions": "1",
-            # Spark takes this in a JVM for testing only. Generating the code of projections is a
-            # quarter of all that such plans cost.
-            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-            # What such a JVM would check of Spark and Delta besides.
-            "spark.sql.planChangeValidation": "false",
-            "spark.sql.lightweightPlanChangeValidation": "false",
-            "spark.databricks.delta.incremental.commit.forceVerifyInTests": "false",
-            # Else each commit of a session that is not in UTC reads the table's state once more.
-            "spark.databricks.delta.allFilesInCrc.verificationMode.forceOnNonUTC.enabled": "false",
-        },
+SETTINGS = {
+    "spark.driver.extraJavaOptions": f"{QUIET} -Dspark.testing=true",
+    "spark.sql.session.timeZone": "America/New_York",
+    # Plans here are tiny, and there are thousands of them.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "1",
+    # Spark takes this in a JVM for testing only. Generating the code of projections is a quarter
+    # of all that such plans cost.
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # What such a JVM would check of Spark and Delta besides.
+    "spark.sql.planChangeValidation": "false",
+    "spark.sql.lightweightPlanChangeValidation": "false",
+    "spark.databricks.delta.incremental.commit.forceVerifyInTests": "false",
+    # Else each commit of a session that is not in UTC reads the table's state once more.
+    "spark.databricks.delta.allFilesInCrc.verificationMode.forceOnNonUTC.enabled": "false",
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--remote", action="store_true", help="Test by a Spark Connect server, started for it."
     )
-    yield session
-    session.stop()
+
+
+OF_THEIR_OWN = {
+    "cluster": "needs a standalone cluster, which it starts: make cluster-test",
+    "s3": "needs an S3 server, which it starts, and JARs of 0.7 GB: make s3-test",
+}
+"""Marks of tests that only run when `-m` asks for them."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for mark, why in OF_THEIR_OWN.items():
+        config.addinivalue_line("markers", f"{mark}: {why}")
+
+
+NOT_REMOTE = {
+    "test_streaming.py": "process and its threads are not in the server's Python process",
+    "test_a_foreign_session_works_with_one_warning": "its sessions have no newSession()",
+    "test_both_evaluators_agree_with_the_table_of_cases": "it asks for all filters in one "
+    "expression, and protobuf takes 100 levels",
+}
+"""What does not work by Spark Connect, and why: a file or a test (see docs/spark-connect.md)."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    asked = {mark for mark in OF_THEIR_OWN if mark in config.getoption("markexpr")}
+    kept = [i for i in items if {m.name for m in i.iter_markers()} & set(OF_THEIR_OWN) <= asked]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
+    remote = config.getoption("--remote")
+    for item in items:
+        why = NOT_REMOTE.get(item.path.name) or NOT_REMOTE.get(item.name.split("[")[0])
+        if remote and why:
+            item.add_marker(pytest.mark.skip(reason=f"Spark Connect: {why}"))
+
+
+@pytest.fixture(scope="session")
+def spark(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SparkSession]:
+    settings = {**SETTINGS, "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
+    if not request.config.getoption("--remote"):
+        session = local_session(
+            app_name="tests", master="local[2]", driver_memory="3g", settings=settings
+        )
+        yield session
+        session.stop()
+        return
+    of_server = {
+        "spark.master": "local[2]",
+        "spark.driver.memory": "3g",
+        "spark.jars.packages": DELTA_PACKAGE,
+        **DELTA_SETTINGS,
+        **SPEED_SETTINGS,
+        **LOCAL_SETTINGS,
+        **settings,
+    }
+    log = tmp_path_factory.mktemp("connect") / "server.log"
+    with connect_server(log, of_server) as url:
+        session = remote_session(url)
+        yield session
+        session.stop()
 
 
 class Bench:

@@ -130,8 +130,9 @@ def test_a_refusal_is_one_line_and_exit_code_3(
     args = ["--root", str(tmp_path), "--subscription", "nobody", "--output", "/tmp/x"]
     code, _, errors = run_here("consume.py", args, monkeypatch, capfd)
     assert code == 3
-    told = [line for line in errors.splitlines() if line.startswith("NOT_FOUND: ")]
+    told = [line for line in errors.splitlines() if line.startswith("ERROR: ")]
     assert len(told) == 1
+    assert told[0].startswith("ERROR: (consume.py) NOT_FOUND: ")
     assert "nobody" in told[0]
 
 

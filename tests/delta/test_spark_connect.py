@@ -1,0 +1,49 @@
+"""What is different in a session of a Spark Connect server (``make connect-test``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pubsub_delta import FailedPrecondition, local_session
+from pubsub_delta.session import is_remote
+from tests.conftest import Bench
+
+
+@pytest.fixture(autouse=True)
+def remote(request: pytest.FixtureRequest) -> None:
+    if not request.config.getoption("--remote"):
+        pytest.skip("about Spark Connect")
+
+
+def test_the_session_that_runs_is_taken(bench: Bench) -> None:
+    assert is_remote(bench.spark)
+    assert local_session() is bench.spark
+
+
+def test_queries_are_refused_in_one_line_that_says_why(bench: Bench, tmp_path: Path) -> None:
+    topic, subscription = bench.pair()
+    checkpoint = str(tmp_path / "checkpoint")
+    with pytest.raises(FailedPrecondition, match=r"subscribe_stream: .* Spark Connect server"):
+        bench.store.subscribe_stream(subscription, print, checkpoint_location=checkpoint)
+    rows = bench.spark.readStream.format("rate").load().selectExpr("string(value) AS data")
+    with pytest.raises(FailedPrecondition, match=r"publish_stream: .* Spark Connect server"):
+        bench.store.publish_stream(topic, rows, checkpoint_location=checkpoint)
+    assert not Path(checkpoint).exists()
+
+
+def test_a_topic_can_be_read_along_as_a_stream(bench: Bench, tmp_path: Path) -> None:
+    topic = bench.topic()
+    bench.store.publish(topic, ["a", "b"])
+    output = str(tmp_path / "out")
+    query = (
+        bench.store.read_topic_stream(topic)
+        .writeStream.format("delta")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start(output)
+    )
+    assert query.awaitTermination(60)
+    rows = bench.spark.read.format("delta").load(output).collect()
+    assert sorted(bytes(row["data"]) for row in rows) == [b"a", b"b"]
