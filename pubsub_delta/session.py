@@ -47,6 +47,9 @@ LOCAL_SETTINGS = {
 }
 
 
+_DATABRICKS = "DATABRICKS_RUNTIME_VERSION"
+"""Set on every Databricks cluster, whose sessions have Delta without naming its extension."""
+
 _CONNECT_MODULES = ("grpc", "grpc_status", "pandas", "zstandard")
 """What pyspark's client of Spark Connect imports, and plain pyspark does not need."""
 
@@ -110,7 +113,7 @@ def is_remote(spark: SparkSession) -> bool:
 def check_session(spark: SparkSession) -> None:
     """Refuse a session without Delta; warn once of one that is merely slower than it need be."""
     extensions = spark.conf.get("spark.sql.extensions", "") or ""
-    if "DeltaSparkSessionExtension" not in extensions:
+    if "DeltaSparkSessionExtension" not in extensions and _DATABRICKS not in os.environ:
         needed = ", ".join(f"{key}={value}" for key, value in DELTA_SETTINGS.items())
         raise FailedPrecondition(
             f"the Spark session has no Delta: spark.sql.extensions is {extensions!r}; "

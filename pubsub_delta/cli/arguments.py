@@ -165,6 +165,11 @@ class Switch(click.Option):
         return f"--[no-]{self.opts[0].removeprefix('--')}", self.help or ""
 
 
+exact_option = click.option(
+    "--exact", is_flag=True, help="Read the messages for what would be an estimate."
+)
+
+
 def spelled_out(args: Sequence[str], switches: set[str]) -> Iterator[str]:
     """Write switches with their values, which click's own flags cannot have beside ``--flag``.
 

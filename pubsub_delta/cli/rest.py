@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from pubsub_delta.clock import UTC
+from pubsub_delta.metrics import Metrics
 from pubsub_delta.operations.history import TopicCommit
 from pubsub_delta.resources import (
     ExpirationPolicy,
@@ -119,6 +120,12 @@ def commit_record(commit: TopicCommit) -> Record:
         application, version = commit.idempotency_id
         record["idempotencyId"] = {"applicationId": application, "version": version}
     return {key: value for key, value in record.items() if value is not None}
+
+
+def metrics_record(metrics: Metrics) -> Record:
+    """Return metrics with the names of those that are estimates, if any are."""
+    estimates = sorted(metrics.estimates)
+    return {**plain(metrics), **({"estimates": estimates} if estimates else {})}
 
 
 def plain(value: Any) -> Any:

@@ -13,13 +13,14 @@ from pubsub_delta.cli.arguments import (
     SUBSCRIPTION,
     TimeType,
     changed_labels,
+    exact_option,
     exclude,
     label_changes,
     pairs_option,
 )
 from pubsub_delta.cli.commands import Group
 from pubsub_delta.cli.listing import limit_option, listed
-from pubsub_delta.cli.rest import plain, snapshot_record
+from pubsub_delta.cli.rest import metrics_record, snapshot_record
 
 pass_app = click.make_pass_decorator(App)
 
@@ -121,8 +122,9 @@ def delete(app: App, snapshot: tuple[str, ...]) -> None:
 
 @snapshots.command("metrics", examples=["snapshots metrics before-deploy"])
 @click.argument("snapshot", type=SNAPSHOT)
+@exact_option
 @pass_app
-def metrics(app: App, snapshot: str) -> None:
+def metrics(app: App, snapshot: str, exact: bool) -> None:
     """Show a snapshot's metrics, under Google's names."""
     name = app.snapshot(snapshot)
-    app.show(app.call(lambda store: plain(store.metrics(name))))
+    app.show(app.call(lambda store: metrics_record(store.metrics(name, exact=exact))))

@@ -15,6 +15,7 @@ from pubsub_delta.cli.arguments import (
     DurationType,
     Switch,
     changed_labels,
+    exact_option,
     exclude,
     label_changes,
     pairs_option,
@@ -22,7 +23,7 @@ from pubsub_delta.cli.arguments import (
 from pubsub_delta.cli.commands import Group
 from pubsub_delta.cli.listing import limit_option, listed
 from pubsub_delta.cli.permissions import binding_command
-from pubsub_delta.cli.rest import plain, subscription_record
+from pubsub_delta.cli.rest import metrics_record, subscription_record
 from pubsub_delta.resources import DeadLetterPolicy, ExpirationPolicy, RetryPolicy, Subscription
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -225,11 +226,12 @@ def delete(app: App, subscription: tuple[str, ...]) -> None:
 
 @subscriptions.command("metrics", examples=["subscriptions metrics delays --format=json"])
 @click.argument("subscription", type=SUBSCRIPTION)
+@exact_option
 @pass_app
-def metrics(app: App, subscription: str) -> None:
+def metrics(app: App, subscription: str, exact: bool) -> None:
     """Show a subscription's metrics, under Google's names."""
     name = app.subscription(subscription)
-    app.show(app.call(lambda store: plain(store.metrics(name))))
+    app.show(app.call(lambda store: metrics_record(store.metrics(name, exact=exact))))
 
 
 subscriptions.add_command(

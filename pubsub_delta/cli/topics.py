@@ -13,6 +13,7 @@ from pubsub_delta.cli.arguments import (
     TOPIC,
     DurationType,
     changed_labels,
+    exact_option,
     exclude,
     label_changes,
     pairs_option,
@@ -20,7 +21,7 @@ from pubsub_delta.cli.arguments import (
 from pubsub_delta.cli.commands import Group
 from pubsub_delta.cli.listing import limit_option, listed
 from pubsub_delta.cli.permissions import binding_command
-from pubsub_delta.cli.rest import commit_record, plain, topic_record
+from pubsub_delta.cli.rest import commit_record, metrics_record, topic_record
 from pubsub_delta.resources import Message
 
 pass_app = click.make_pass_decorator(App)
@@ -204,11 +205,12 @@ def detach_subscription(app: App, subscription: tuple[str, ...]) -> None:
 
 @topics.command("metrics", examples=["topics metrics flights --format=json"])
 @click.argument("topic", type=TOPIC)
+@exact_option
 @pass_app
-def metrics(app: App, topic: str) -> None:
+def metrics(app: App, topic: str, exact: bool) -> None:
     """Show a topic's metrics, under Google's names."""
     name = app.topic(topic)
-    app.show(app.call(lambda store: plain(store.metrics(name))))
+    app.show(app.call(lambda store: metrics_record(store.metrics(name, exact=exact))))
 
 
 HISTORY = "table(version,time,operation,messageCount:label=MESSAGES,publishId)"

@@ -39,6 +39,17 @@ def published_between(earliest: datetime | None, latest: datetime | None) -> Col
     return wanted
 
 
+def message_bytes() -> Column:
+    """Return the size of each message: data, attribute keys and values, ordering key.
+
+    The same bytes as those of Pub/Sub's limit (``policy.messages``). What Google bills besides is
+    not counted: 20 bytes for the timestamp, the message id, and at least 1000 bytes a request.
+    """
+    texts = "octet_length(concat_ws('', map_keys(attributes), map_values(attributes)))"
+    parts = ("length(data)", texts, "octet_length(ordering_key)")
+    return F.expr(" + ".join(f"coalesce({part}, 0)" for part in parts)).cast("bigint")
+
+
 def ack_id(subscription_uid: str, lease_id: int, position: Column) -> Column:
     """Write the ack id of each position (the twin of ``str(AckId)``)."""
     named = F.concat(F.lit(ack_ids.prefix(subscription_uid, lease_id)), position.cast("string"))

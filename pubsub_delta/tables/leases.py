@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from pubsub_delta.clock import from_micros
@@ -15,7 +15,7 @@ from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_state import Span, union
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import ReceivedMessage
-from pubsub_delta.tables.columns import ack_id, value_of_span
+from pubsub_delta.tables.columns import ack_id, message_bytes, value_of_span
 from pubsub_delta.tables.ordering import in_key_order
 from pubsub_delta.tables.store import Source
 
@@ -70,7 +70,9 @@ class Lease:
         """
         running = F.sum("size").over(Window.orderBy("position"))
         chosen = [part for span in self.spans if (part := span.only(wanted))]
-        sized = self._read(chosen).withColumn("size", _size()).withColumn("running", running)
+        sized = (
+            self._read(chosen).withColumn("size", message_bytes()).withColumn("running", running)
+        )
         fitting = sized.where((F.col("running") <= max_bytes) | (F.col("running") == F.col("size")))
         return list(self._received(fitting))
 
@@ -94,16 +96,3 @@ class Lease:
             attempt = value_of_span([span.delivery_attempt for span in spans])
         rows = self.source.messages.read(spans, self.version)
         return rows.withColumn("delivery_attempt", attempt)
-
-
-def _size() -> Column:
-    """Return how many bytes of a message count; there is no message without any."""
-    told = F.transform(
-        F.map_entries("attributes"),
-        lambda entry: F.octet_length(entry["key"]) + F.octet_length(entry["value"]),
-    )
-    attributes = F.aggregate(told, F.lit(0), lambda sum_, each: sum_ + each)
-    total = F.lit(0)
-    for size in (F.octet_length("data"), attributes, F.octet_length("ordering_key")):
-        total += F.coalesce(size, F.lit(0))
-    return total

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pubsub_delta.metrics import Measured
 from pubsub_delta.policy.ack_state import Span
 from pubsub_delta.policy.sampling import spread
-from pubsub_delta.tables.columns import instant
+from pubsub_delta.tables.columns import instant, message_bytes
 from pubsub_delta.tables.messages import Messages
 
 QUICK_FILE_BYTES = 32 * 1024 * 1024
@@ -22,17 +22,6 @@ SAMPLED_COMMITS = 500
 SAMPLED_PUBLISHES = 5
 SAMPLED_MESSAGES = 400
 """Of each of the publishes."""
-
-
-def message_bytes() -> Column:
-    """Return the size of each message: data, attribute keys and values, ordering key.
-
-    The same bytes as those of Pub/Sub's limit (``policy.messages``). What Google bills besides is
-    not counted: 20 bytes for the timestamp, the message id, and at least 1000 bytes a request.
-    """
-    texts = "octet_length(concat_ws('', map_keys(attributes), map_values(attributes)))"
-    parts = ("length(data)", texts, "octet_length(ordering_key)")
-    return F.expr(" + ".join(f"coalesce({part}, 0)" for part in parts)).cast("bigint")
 
 
 class Sizes:

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 from pubsub_delta import Message, NotFound
 from pubsub_delta.metrics import METRICS, RESOURCE_LABELS
 from pubsub_delta.tables import sizes
+from pubsub_delta.tables.columns import message_bytes
 from tests.conftest import Bench
 
 MESSAGES = [
@@ -103,5 +104,5 @@ def test_what_is_null_has_no_size(spark: SparkSession) -> None:
         "(X'01', NULL, ''), (X'', map('k', CAST(NULL AS STRING)), NULL) "
         "AS message(data, attributes, ordering_key)"
     )
-    found = [row[0] for row in rows.select(sizes.message_bytes()).collect()]
+    found = [row[0] for row in rows.select(message_bytes()).collect()]
     assert found == [3 + 1 + 6 + 5, 1, 1, 1]

@@ -13,6 +13,8 @@ from pubsub_delta.cli import rest
 from pubsub_delta.cli.formats import parse_format, with_fields_of
 from pubsub_delta.cli.printing import render, table_text, yaml_text
 from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.metrics import Measured, Metrics
+from pubsub_delta.names import ResourceName
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
@@ -234,4 +236,15 @@ def test_a_delivery_has_its_message_within_and_data_in_base64() -> None:
             "messageId": "12",
             "publishTime": "2026-11-20T10:00:00Z",
         },
+    }
+
+
+def test_metrics_tell_which_of_them_are_estimates() -> None:
+    of = ResourceName("local", "topics", "flights")
+    sure, guess = Measured(3), Measured(750, is_estimate=True)
+    metrics = Metrics("topic", of, {}, TIME, {"message_count": sure, "byte_cost": guess})
+    told = {"message_count": 3, "byte_cost": 750, "estimates": ["byte_cost"]}
+    assert rest.metrics_record(metrics) == told
+    assert rest.metrics_record(Metrics("topic", of, {}, TIME, {"message_count": sure})) == {
+        "message_count": 3
     }
