@@ -68,7 +68,8 @@ class Lease:
 
         The first one comes whatever its size.
         """
-        running = F.sum("size").over(Window.orderBy("position"))
+        whole = Window.partitionBy(F.col("position") < 0)  # Spark warns of a window without any
+        running = F.sum("size").over(whole.orderBy("position"))
         chosen = [part for span in self.spans if (part := span.only(wanted))]
         sized = (
             self._read(chosen).withColumn("size", message_bytes()).withColumn("running", running)
