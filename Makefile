@@ -17,7 +17,7 @@ test: .venv/ready java ## run the tests (needs Java; 10 to 12 minutes)
 	$(BIN)/pytest
 
 trial: .venv/ready java ## run the long trials: killed processes, jobs, notebooks, docs, random sequences
-	SEEDS=3 $(BIN)/pytest -m trial tests
+	SEEDS=$${SEEDS:-3} $(BIN)/pytest -m trial tests
 
 connect-test: .venv/ready java ## run the Delta tests by a Spark Connect server
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,connect]'
