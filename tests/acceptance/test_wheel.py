@@ -18,7 +18,7 @@ from pubsub_delta import Message, PubSub, local_session
 assert pubsub_delta.__file__.startswith(sys.prefix), pubsub_delta.__file__
 store = PubSub(local_session(master="local[1]", driver_memory="1g"), sys.argv[1])
 store.create_topic("orders")
-store.create_subscription("billing", "orders")
+store.create_subscription("billing", "orders", ack_deadline_seconds=600)
 store.publish("orders", [Message(b"tea", {"table": "7"})])
 batch = store.pull("billing", max_messages=10)
 print([(message.data, message.attributes) for message in batch], batch.ack().counts["success"])
