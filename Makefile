@@ -5,10 +5,10 @@ BIN := .venv/bin
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test trial connect-test cluster-test s3-test unit check format bench docs lock java clean
+.PHONY: help demo test trial storage-trial model-trial mutation-check connect-test cluster-test s3-test unit check format bench bench-full docs lock java clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: .venv/ready java ## publish a year of real flights and drain it twice (3 to 4 minutes)
 	@$(BIN)/python jobs/demo.py
@@ -17,10 +17,19 @@ test: .venv/ready java ## run the tests (needs Java; 10 to 12 minutes)
 	$(BIN)/pytest
 
 trial: .venv/ready java ## run the long trials: killed processes, jobs, notebooks, docs, random sequences
-	SEEDS=$${SEEDS:-3} $(BIN)/pytest -m trial tests
+	SEEDS=$${SEEDS:-3} $(BIN)/pytest -m trial tests/acceptance tests/delta tests/unit \
+		--ignore tests/acceptance/test_server_killed.py
+
+storage-trial: .venv/ready java ## kill processes at named points, crowd a store, damage its files, fill its disk; kill a server
+	TRIALS=$${TRIALS:-200} $(BIN)/pytest -m trial tests/trials tests/acceptance/test_server_killed.py
+
+model-trial: .venv/ready java ## hold the library against a model of the whole specification, for very many steps
+	STEPS=$${STEPS:-100000} DELTA_STEPS=$${DELTA_STEPS:-500} $(BIN)/pytest -m trial tests/model
+
+mutation-check: .venv/ready java ## put seeded bugs into a copy of the library, and see the tests notice them
+	$(BIN)/python -m tests.mutations.check
 
 connect-test: .venv/ready java ## run the Delta tests by a Spark Connect server
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,connect]'
 	$(BIN)/pytest tests/delta --remote --timeout 600
 
 cluster-test: .venv/ready java ## submit the wheel's jobs to a standalone cluster of two workers
@@ -31,7 +40,7 @@ s3-test: .venv/ready java ## keep a store in a local S3 server (fetches 0.7 GB o
 	$(BIN)/pytest -m s3 tests/s3
 
 unit: .venv/ready ## run the tests that need no Java (seconds)
-	$(BIN)/pytest tests/unit pubsub_delta
+	$(BIN)/pytest tests/unit tests/model pubsub_delta
 
 check: .venv/ready ## lint, check types, and hold the structure against the plan
 	$(BIN)/ruff format --check .
@@ -43,9 +52,12 @@ format: .venv/ready ## lay the code out anew
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: .venv/ready java ## measure against the floor: drain, partial acks, filters, spans, replay, streaming (40 minutes)
-	@for name in drain delivery filters spans replay streaming; do \
-		echo; echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
+bench: .venv/ready java ## measure against plain Delta, a row per message, and Kafka (about an hour)
+	$(BIN)/python -m benchmarks --markdown benchmarks/results.md --json benchmarks/results.json
+
+bench-full: .venv/ready java ## the same with 100 M messages and 10,000 commits (hours)
+	$(BIN)/python -m benchmarks --full --markdown benchmarks/results-full.md \
+		--json benchmarks/results-full.json
 
 docs: .venv/ready ## build the documentation as a site in site/
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'

@@ -65,19 +65,24 @@ def create_unless_there(store: PubSub, topic: str) -> None:
         store.create_topic(topic)
 
 
+def column(name: str) -> Column:
+    """Return the column of a name, whatever stands in it."""
+    return F.col(f"`{name.replace('`', '``')}`")
+
+
 def as_messages(
     rows: DataFrame, data: str | None, attributes: tuple[str, ...], ordering_key: str | None
 ) -> DataFrame:
     """Make messages of rows; an attribute or key without value is left out."""
-    payload = F.col(f"`{data}`") if data else F.to_json(F.struct("*"))
+    payload = column(data) if data else F.to_json(F.struct("*"))
     columns = [payload.cast("binary").alias("data")]
     if attributes:
         pairs: list[Column] = []
         for name in attributes:
-            pairs += [F.lit(name), F.col(f"`{name}`").cast("string")]
+            pairs += [F.lit(name), column(name).cast("string")]
         present = F.map_filter(F.create_map(*pairs), lambda _, value: value.isNotNull())
         columns.append(present.alias("attributes"))
     if ordering_key:
-        key = F.coalesce(F.col(f"`{ordering_key}`").cast("string"), F.lit(""))
+        key = F.coalesce(column(ordering_key).cast("string"), F.lit(""))
         columns.append(key.alias("ordering_key"))
     return rows.select(*columns)

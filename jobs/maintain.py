@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 
 import click
@@ -67,32 +66,11 @@ def maintain(
 
 def tell(report: MaintenanceReport, duties: Iterable[str]) -> None:
     """Print a line for each thing that was done, or would be, and one for all."""
+    for line in report.lines():
+        terminal.console.print(line, markup=False, soft_wrap=True)
     would = "would be " if report.dry_run else ""
-
-    def line(duty: str, resource: str, result: str) -> None:
-        terminal.console.print(f"{duty}: {resource}: {result}", markup=False, soft_wrap=True)
-
-    for resource, count in report.dead_letters.items():
-        line("dead-letters", resource, f"{counted(count, 'message')} {would}forwarded")
-    for resource in report.expired:
-        line("expiration", resource, f"{would}deleted")
-    for resource, count in report.discarded.items():
-        deleted = f"{counted(count, 'message')} {would}deleted"
-        line("retention", resource, f"{deleted}; {kept(report.kept_from.get(resource))}")
-    for resource, count in report.optimized.items():
-        if count:
-            line("optimize", resource, f"{counted(count, 'small file')} replaced")
-    for resource in report.vacuumed:
-        line("vacuum", resource, "unneeded files removed")
-    for resource, why in report.problems.items():
-        line("not done", resource, why)
     told = ", ".join(totals(report, would)) or "nothing to do"
     terminal.console.print(f"[bold]maintain[/] ({', '.join(duties)}): {told}", soft_wrap=True)
-
-
-def kept(time: datetime | None) -> str:
-    """Say what is kept of a topic."""
-    return "nobody needs any" if time is None else f"needed from {time:%Y-%m-%d %H:%M} UTC on"
 
 
 def totals(report: MaintenanceReport, would: str) -> Iterator[str]:

@@ -86,8 +86,9 @@ def split(rows: DataFrame, column: str | None) -> list[DataFrame]:
     """Return the batches in which to publish."""
     if column is None:
         return [rows]
-    values = [row[0] for row in rows.select(column).distinct().orderBy(column).collect()]
-    return [rows.where(F.col(f"`{column}`").eqNullSafe(F.lit(value))) for value in values]
+    chosen = inputs.column(column)
+    values = [row[0] for row in rows.select(chosen).distinct().orderBy(chosen).collect()]
+    return [rows.where(chosen.eqNullSafe(F.lit(value))) for value in values]
 
 
 if __name__ == "__main__":

@@ -60,6 +60,11 @@ class PubSub(LongRunning):
         time = clock if clock is not None else SystemClock()
         super().__init__(Tables(spark, root), project, time)
 
+    @property
+    def spark(self) -> SparkSession:
+        """The session that does the work."""
+        return self._tables.spark
+
     # Messages
 
     def publish(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from datetime import datetime, timedelta, timezone
 from typing import Protocol
 
@@ -17,6 +18,11 @@ _RFC_3339 = re.compile(
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+
+
+def uptime() -> float:
+    """Return seconds that pass evenly, from a start of no meaning: for how long, not for when."""
+    return time.monotonic()
 
 
 class Clock(Protocol):
@@ -61,7 +67,13 @@ def as_utc(time: datetime, field: str) -> datetime:
             f"{field}: {time!r} has no time zone; pass an aware datetime, "
             "such as datetime(2026, 1, 1, tzinfo=timezone.utc)"
         )
-    return time.astimezone(UTC)
+    try:
+        return time.astimezone(UTC)
+    except OverflowError:
+        raise InvalidArgument(
+            f"{field}: {time.isoformat()} is not in the years 1 to 9999 in UTC; "
+            "a time that is, is accepted"
+        ) from None
 
 
 def read_time(value: datetime | str, field: str) -> datetime:

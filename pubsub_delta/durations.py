@@ -11,8 +11,8 @@ from pubsub_delta.errors import InvalidArgument
 Duration: TypeAlias = "timedelta | int | float | str"
 
 _UNITS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
-_TEXT = re.compile(r"(?:\d+(?:\.\d+)?[wdhms])+")
-_PART = re.compile(r"(\d+(?:\.\d+)?)([wdhms])")
+_TEXT = re.compile(r"(?:\d+(?:\.\d+)?[wdhms])+", re.ASCII)
+_PART = re.compile(r"(\d+(?:\.\d+)?)([wdhms])", re.ASCII)
 
 
 def parse_duration(value: Duration, field: str) -> timedelta:

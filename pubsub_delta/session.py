@@ -93,16 +93,24 @@ def remote_session(url: str) -> SparkSession:
     that one is returned. FailedPrecondition where the client is not installed, or this process
     runs a Spark of its own. A server that does not answer is tried for minutes, as Spark does.
     """
-    absent = [name for name in _CONNECT_MODULES if find_spec(name) is None]
-    if absent:  # pyspark would end the process without a word
-        raise FailedPrecondition(
-            f"{url}: the client of Spark Connect lacks {', '.join(absent)}; "
-            "pip install 'pubsub-delta[connect]' installs it"
-        )
+    check_connect_client(url)
     try:
         return SparkSession.builder.remote(url).getOrCreate()
     except PySparkRuntimeError as error:
         raise FailedPrecondition(f"{url}: {str(error).splitlines()[0]}") from error
+
+
+def check_connect_client(url: str) -> None:
+    """Refuse a URL of a server where pyspark lacks what its client needs.
+
+    FailedPrecondition, where pyspark itself would end the process without a word.
+    """
+    absent = [name for name in _CONNECT_MODULES if find_spec(name) is None]
+    if absent:
+        raise FailedPrecondition(
+            f"{url}: the client of Spark Connect lacks {', '.join(absent)}; "
+            "pip install 'pubsub-delta[connect]' installs it"
+        )
 
 
 def is_remote(spark: SparkSession) -> bool:

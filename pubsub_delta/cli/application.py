@@ -176,6 +176,23 @@ class App:
         if failed:
             raise click.exceptions.Exit(1)
 
+    def delete_each(
+        self,
+        what: str,
+        given: Sequence[str],
+        full_name: Callable[[str], str],
+        delete: Callable[[PubSub, str], None],
+    ) -> None:
+        """Delete resources of a kind, once that is agreed to."""
+        self.confirm_deletion([full_name(each) for each in given])
+
+        def one(each: str) -> None:
+            name = full_name(each)
+            self.call(lambda store: delete(store, name))
+            self.tell(f"Deleted {what} [{name}].")
+
+        self.each(given, one)
+
     def confirm_deletion(self, names: Sequence[str]) -> None:
         """Ask before something is deleted, unless ``--quiet`` is given."""
         if self.settings.quiet:

@@ -24,6 +24,7 @@ _FORMAT = re.compile(
     r"\s*(?P<kind>[a-z]+)\s*(\[(?P<attributes>.*?)\])?\s*(\((?P<fields>.*)\))?\s*", re.DOTALL
 )
 _CALL = re.compile(r"(?P<name>\w+)\((?P<arguments>.*)\)", re.DOTALL)
+_INDEX = re.compile(r"[0-9]{1,9}$")
 _QUOTES, _OPENING, _CLOSING = "'\"", "([", ")]"
 
 
@@ -49,7 +50,7 @@ class Field:
         for name in self.path:
             if isinstance(found, Mapping):
                 found = found.get(name)
-            elif isinstance(found, Sequence) and not isinstance(found, str) and name.isdigit():
+            elif isinstance(found, Sequence) and not isinstance(found, str) and _INDEX.match(name):
                 found = found[int(name)] if int(name) < len(found) else None
             else:
                 return None
@@ -145,7 +146,7 @@ def text_of(value: Any, separator: str = ";") -> str:
 
 
 def _parse_field(text: str) -> Field:
-    body, *attributes = _split(text, ":")
+    body, *attributes = list(_split(text, ":")) or [text]
     label = None
     for each in attributes:
         name, _, value = each.partition("=")
@@ -181,7 +182,13 @@ def _transformed(value: Any, name: str, argument: str) -> Any:
     if name == "list":
         return text_of(value, _unquoted(argument.partition("=")[2]) if argument else ",")
     if _unquoted(argument) == "base64":
-        return base64.b64decode(str(value)).decode("utf-8", "backslashreplace")
+        try:
+            return base64.b64decode(str(value)).decode("utf-8", "backslashreplace")
+        except ValueError:
+            raise InvalidArgument(
+                f"format: decode(base64): {str(value)!r} is not base64; "
+                "a field that is, such as message.data, is accepted"
+            ) from None
     if _unquoted(argument).lower() in ("utf8", "utf-8"):
         return value  # texts are texts already
     raise InvalidArgument(f"format: decode({argument}); base64 and utf-8 are accepted")

@@ -8,6 +8,7 @@ from pubsub_delta import __version__
 from pubsub_delta.cli.commands import Root
 from pubsub_delta.cli.completion import completion
 from pubsub_delta.cli.delivery import message_commands
+from pubsub_delta.cli.serve import serve
 from pubsub_delta.cli.shell import shell
 from pubsub_delta.cli.snapshots import snapshots
 from pubsub_delta.cli.subscriptions import subscriptions
@@ -46,7 +47,7 @@ cli = Root("pubsub-delta", help=HELP, examples=EXAMPLES)
 click.version_option(__version__, prog_name="pubsub-delta")(cli)
 for verb in (*message_commands, watch):
     subscriptions.add_command(verb)
-for command in (topics, subscriptions, snapshots, maintain, shell, completion):
+for command in (topics, subscriptions, snapshots, maintain, serve, shell, completion):
     cli.add_command(command)
 
 

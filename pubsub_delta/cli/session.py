@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from pubsub_delta.cli.settings import Settings
 from pubsub_delta.client import PubSub
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
-from pubsub_delta.session import local_session, remote_session
+from pubsub_delta.session import check_connect_client, local_session, remote_session
 
 _SPARK_LEVELS = {"error": "ERROR", "warning": "WARN", "info": "INFO", "debug": "DEBUG"}
 LOG_LEVELS = tuple(_SPARK_LEVELS)
@@ -67,20 +67,19 @@ def connected(remote: str) -> SparkSession:
     InvalidArgument where it is no such address, FailedPrecondition where the extra ``connect`` is
     not installed or nobody answers within ``ANSWER_SECONDS``.
     """
-    address = urlsplit(remote)
-    if address.scheme != "sc" or not address.hostname:
+    try:
+        address = urlsplit(remote)
+        names_a_host = address.scheme == "sc" and bool(address.hostname)
+    except ValueError:  # a bracket that is not closed
+        names_a_host = False
+    if not names_a_host:
         raise InvalidArgument(
             f"remote: {remote!r} is not the address of a Spark Connect server; "
             "sc://host:port is accepted, such as sc://localhost:15002"
         )
-    try:
-        grpc = importlib.import_module("grpc")
-        client = importlib.import_module("pyspark.sql.connect.client")
-    except ImportError as error:
-        raise FailedPrecondition(
-            f"remote: {remote!r} needs what is not installed ({_first_line(error)}); "
-            "pip install 'pubsub-delta[connect]' installs it"
-        ) from None
+    check_connect_client(remote)
+    grpc = importlib.import_module("grpc")
+    client = importlib.import_module("pyspark.sql.connect.client")
     try:
         channel = client.DefaultChannelBuilder(remote).toChannel()
         grpc.channel_ready_future(channel).result(timeout=ANSWER_SECONDS)

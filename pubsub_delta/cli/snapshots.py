@@ -110,14 +110,9 @@ def list_(app: App, limit: int | None) -> None:
 @pass_app
 def delete(app: App, snapshot: tuple[str, ...]) -> None:
     """Delete snapshots, and what only they held."""
-    app.confirm_deletion([app.snapshot(given) for given in snapshot])
-
-    def one(given: str) -> None:
-        name = app.snapshot(given)
-        app.call(lambda store: store.delete_snapshot(name))
-        app.tell(f"Deleted snapshot [{name}].")
-
-    app.each(snapshot, one)
+    app.delete_each(
+        "snapshot", snapshot, app.snapshot, lambda store, name: store.delete_snapshot(name)
+    )
 
 
 @snapshots.command("metrics", examples=["snapshots metrics before-deploy"])

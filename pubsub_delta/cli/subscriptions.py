@@ -214,14 +214,12 @@ def list_(app: App, limit: int | None) -> None:
 @pass_app
 def delete(app: App, subscription: tuple[str, ...]) -> None:
     """Delete subscriptions and their backlogs."""
-    app.confirm_deletion([app.subscription(given) for given in subscription])
-
-    def one(given: str) -> None:
-        name = app.subscription(given)
-        app.call(lambda store: store.delete_subscription(name))
-        app.tell(f"Deleted subscription [{name}].")
-
-    app.each(subscription, one)
+    app.delete_each(
+        "subscription",
+        subscription,
+        app.subscription,
+        lambda store, name: store.delete_subscription(name),
+    )
 
 
 @subscriptions.command("metrics", examples=["subscriptions metrics delays --format=json"])

@@ -9,7 +9,7 @@ from pubsub_delta import durations
 from pubsub_delta.clock import read_time
 from pubsub_delta.errors import InvalidArgument
 
-_NUMBER = r"\d+(?:\.\d+)?"
+_NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 _ISO = re.compile(
     rf"P(?:({_NUMBER})W)?(?:({_NUMBER})D)?"
     rf"(?:T(?:({_NUMBER})H)?(?:({_NUMBER})M)?(?:({_NUMBER})S)?)?",

@@ -129,14 +129,7 @@ def list_(app: App, limit: int | None) -> None:
 @pass_app
 def delete(app: App, topic: tuple[str, ...]) -> None:
     """Delete topics; their subscriptions keep their backlog."""
-    app.confirm_deletion([app.topic(given) for given in topic])
-
-    def one(given: str) -> None:
-        name = app.topic(given)
-        app.call(lambda store: store.delete_topic(name))
-        app.tell(f"Deleted topic [{name}].")
-
-    app.each(topic, one)
+    app.delete_each("topic", topic, app.topic, lambda store, name: store.delete_topic(name))
 
 
 @topics.command(

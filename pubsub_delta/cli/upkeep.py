@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
-from datetime import datetime
 from typing import Any
 
 import click
 
-from pubsub_delta.cli.application import App, one_line
+from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import Switch, split_list
 from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.printing import printable
 from pubsub_delta.cli.rest import plain
-from pubsub_delta.operations.maintain import MaintenanceReport
 
 DUTIES = ("dead-letters", "expiration", "retention", "optimize", "vacuum")
 
@@ -57,42 +55,7 @@ def maintain(app: App, duties: list[str], exact: bool | None, dry_run: bool | No
     if app.given.get("format"):
         app.show(plain(asdict(report)))
     else:
-        for line in told(report):
-            click.echo(line)
+        for line in list(report.lines()) or ["nothing to do"]:
+            click.echo(printable(line))
     if report.problems:
         raise click.exceptions.Exit(1)
-
-
-def told(report: MaintenanceReport) -> Iterator[str]:
-    """Tell each thing that was done, or would be, in one line."""
-    would = "would be " if report.dry_run else ""
-    for resource, count in report.dead_letters.items():
-        yield f"dead-letters: {resource}: {counted(count, 'message')} {would}forwarded"
-    for resource in report.expired:
-        yield f"expiration: {resource}: {would}deleted"
-    for resource, count in report.discarded.items():
-        kept = _kept(report.kept_from.get(resource))
-        yield f"retention: {resource}: {counted(count, 'message')} {would}deleted; {kept}"
-    for resource, count in report.optimized.items():
-        if count:
-            yield f"optimize: {resource}: {counted(count, 'small file')} replaced"
-    for resource in report.vacuumed:
-        yield f"vacuum: {resource}: unneeded files removed"
-    for resource, why in report.problems.items():
-        yield f"not done: {resource}: {one_line(why)}"
-    done = (report.dead_letters, report.expired, report.discarded, report.vacuumed)
-    if not any((*done, any(report.optimized.values()), report.problems)):
-        yield "nothing to do"
-
-
-def counted(count: int, what: str) -> str:
-    """Write a number of things.
-
-    >>> counted(1, "message"), counted(2000, "small file")
-    ('1 message', '2,000 small files')
-    """
-    return f"{count:,} {what}{'s' * (count != 1)}"
-
-
-def _kept(time: datetime | None) -> str:
-    return "nobody needs any" if time is None else f"needed from {time:%Y-%m-%d %H:%M} UTC on"

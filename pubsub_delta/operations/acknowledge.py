@@ -8,6 +8,7 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StringType
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import ResourceName
@@ -87,7 +88,13 @@ def _read(ack_ids: AckIds, subscription: Subscription) -> Named:
         raise InvalidArgument(f"ack_ids: {ack_ids!r} is a single text; pass a list of ack ids")
     if hasattr(ack_ids, "sparkSession") and hasattr(ack_ids, "schema"):
         return _read_frame(ack_ids, subscription)  # type: ignore[arg-type]
-    texts = list(dict.fromkeys(ack_ids))
+    try:
+        texts = list(dict.fromkeys(ack_ids))
+    except TypeError:
+        raise InvalidArgument(
+            f"ack_ids: {ack_ids!r} is no list of texts; pass a list of ack ids, or a DataFrame "
+            "with a column 'ack_id'"
+        ) from None
     parsed = {text: parse_ack_id(text) for text in texts}
     if not any(parsed.values()):
         shown = repr(texts[0]) if texts else "an empty list"
@@ -109,9 +116,13 @@ def _read(ack_ids: AckIds, subscription: Subscription) -> Named:
 
 def _read_frame(frame: DataFrame, subscription: Subscription) -> Named:
     """Fold a DataFrame's column ack_id into bitmaps on the executors."""
-    if "ack_id" not in frame.columns:
+    given = [column.dataType for column in frame.schema if column.name == "ack_id"]
+    if len(given) != 1 or not isinstance(given[0], StringType):
+        told = ", ".join(
+            f"{column.name} {column.dataType.simpleString()}" for column in frame.schema
+        )
         raise InvalidArgument(
-            f"ack_ids: a DataFrame with columns {frame.columns}; a column 'ack_id' is needed"
+            f"ack_ids: a DataFrame with columns {told}; one STRING column 'ack_id' is needed"
         )
     lease, position = named_lease(subscription.uid, F.col("ack_id"))
     read = frame.select("ack_id", lease.alias("lease"), position.alias("position"))

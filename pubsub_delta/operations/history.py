@@ -41,8 +41,10 @@ class TopicCommit:
 
 def topic_history(tables: Tables, name: ResourceName, limit: int | None) -> list[TopicCommit]:
     """Return the last commits of a topic, newest first; None means all that are still known."""
-    if limit is not None and (type(limit) is not int or limit < 1):
-        raise InvalidArgument(f"limit: {limit!r} is not one; a number from 1, or None is accepted")
+    if limit is not None and (type(limit) is not int or not 0 < limit < 2**31):
+        raise InvalidArgument(
+            f"limit: {limit!r} is not one; a number from 1 to 2,147,483,647, or None is accepted"
+        )
     history = tables.messages(tables.topic(name).uid).history
     return [_told(row) for row in history.told(limit)]
 

@@ -59,6 +59,36 @@ class MaintenanceReport:
     problems: dict[str, str] = field(default_factory=dict)
     dry_run: bool = False
 
+    def lines(self) -> Iterator[str]:
+        """Tell each thing that was done, or would be, or could not be, in a line.
+
+        >>> list(MaintenanceReport(dead_letters={"projects/p/subscriptions/s": 1}).lines())
+        ['dead-letters: projects/p/subscriptions/s: 1 message forwarded']
+        """
+        would = "would be " if self.dry_run else ""
+        for resource, count in self.dead_letters.items():
+            yield f"dead-letters: {resource}: {_counted(count, 'message')} {would}forwarded"
+        for resource in self.expired:
+            yield f"expiration: {resource}: {would}deleted"
+        for resource, count in self.discarded.items():
+            kept = _kept(self.kept_from.get(resource))
+            yield f"retention: {resource}: {_counted(count, 'message')} {would}deleted; {kept}"
+        for resource, count in self.optimized.items():
+            if count:
+                yield f"optimize: {resource}: {_counted(count, 'small file')} replaced"
+        for resource in self.vacuumed:
+            yield f"vacuum: {resource}: unneeded files removed"
+        for resource, why in self.problems.items():
+            yield f"not done: {resource}: {' '.join(why.split())}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def _kept(time: datetime | None) -> str:
+    return "nobody needs any" if time is None else f"needed from {time:%Y-%m-%d %H:%M} UTC on"
+
 
 def maintain(tables: Tables, now: datetime, duties: Duties) -> MaintenanceReport:
     """Do the duties for all subscriptions and topics; what fails is told, and stops nothing else.

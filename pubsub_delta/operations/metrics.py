@@ -35,7 +35,7 @@ _EVERYTHING = "projects/"
 
 def metrics(tables: Tables, name: str, project: str, now: datetime, *, exact: bool) -> Metrics:
     """Return the metrics of a subscription, topic or snapshot, by full name or short id."""
-    return _of_name(_Look(tables, project, now, exact=exact, many=False), name)
+    return _of_name(_Look(tables, project, now, exact=exact, many=False), _listed([name])[0])
 
 
 def metrics_table(
@@ -64,10 +64,10 @@ def rows(
 
 
 def _listed(names: Iterable[str]) -> list[str]:
-    given = [names] if isinstance(names, str) else list(names)
-    wrong = next((name for name in given if not isinstance(name, str)), None)
-    if wrong is not None:
-        raise InvalidArgument(f"names: {wrong!r} is not a name; strings are accepted")
+    given = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+    wrong = [name for name in given if not isinstance(name, str)]
+    if wrong:
+        raise InvalidArgument(f"names: {wrong[0]!r} is not a name; strings are accepted")
     return list(dict.fromkeys(given))
 
 

@@ -42,18 +42,21 @@ class PublishResult:
     @cached_property
     def message_count(self) -> int:
         """The number of messages that this publish wrote."""
-        return self._commit.message_count
+        return 0 if self._commit is None else self._commit.message_count
 
     @cached_property
     def message_ids(self) -> Ids:
         """The ids of the messages, unique in the topic."""
+        if self._commit is None:
+            return Ids.of(())
         positions = self._messages.positions_of(self._commit)
         return Ids(len(positions), lambda: map(str, positions))
 
     @cached_property
-    def _commit(self) -> Commit:
+    def _commit(self) -> Commit | None:
+        """The commit; None for a DataFrame without rows, of which Delta makes no commit."""
         commit = self._messages.history.published_as(self._publish_id)
-        if commit is None:
+        if commit is None and not self._messages.history.reaches_back_to(self.publish_time):
             raise NotFound(
                 f"publish {self._publish_id} is no longer in the topic's history, "
                 "which is kept for 8 days"
@@ -162,8 +165,12 @@ def _conformed(frame: DataFrame, order_by: str | None) -> DataFrame:
 
 
 def _check_columns(frame: DataFrame, order_by: str | None) -> dict[str, DataType]:
+    names = frame.columns
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidArgument(f"column {twice!r} stands twice in {names}; each once is accepted")
     given = {column.name: column.dataType for column in frame.schema}
-    if order_by is not None and order_by not in given:
+    if order_by is not None and (not isinstance(order_by, str) or order_by not in given):
         raise InvalidArgument(
             f"order_by: {order_by!r} is not a column; one of {', '.join(given)} is accepted"
         )
@@ -268,11 +275,19 @@ def _shortened(name: str) -> Column:
     )
 
 
+def _has_bytes(text: str, least: int, most: int) -> bool:
+    """Tell whether a text can be written as UTF-8, in so many bytes."""
+    try:
+        return least <= len(text.encode()) <= most
+    except UnicodeEncodeError:
+        return False
+
+
 def _publish_id(idempotency_id: tuple[str, int]) -> str:
     valid = isinstance(idempotency_id, tuple) and len(idempotency_id) == 2
     if valid:
         application, version = idempotency_id
-        valid = isinstance(application, str) and 0 < len(application.encode()) <= 256
+        valid = isinstance(application, str) and _has_bytes(application, 1, 256)
         valid = valid and type(version) is int and 0 <= version < 2**63
     if not valid:
         raise InvalidArgument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
 from pubsub_delta.errors import DeadLetterWarning
@@ -113,18 +113,24 @@ def _change(
 
 
 def exchange(
-    tables: Tables, name: ResourceName, turn: Turn, max_messages: int, now: datetime
+    tables: Tables,
+    name: ResourceName,
+    turn: Turn,
+    max_messages: int,
+    now: datetime,
+    deadline: timedelta | None = None,
 ) -> tuple[Lease | None, Answer]:
     """Say what became of messages and lease up to ``max_messages`` more (0: none), in one commit.
 
-    Pub/Sub: a request of StreamingPull, and the response to it.
+    Pub/Sub: a request of StreamingPull, and the response to it. ``deadline``: how long the lease
+    is, if not the subscription's ack deadline.
     """
 
     def say(state: AckState, terms: Terms) -> tuple[AckState, Answer]:
         return hear(state, turn, terms, now)
 
     def take(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
-        return delivery.lease(state, max_messages, terms, now)
+        return delivery.lease(state, max_messages, terms, now, deadline)
 
     given, answer = _commit(tables, name, now, take, say)
     return given.lease, answer or Answer()

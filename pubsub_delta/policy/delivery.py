@@ -83,17 +83,23 @@ def settle(state: AckState, terms: Terms, now: datetime) -> AckState:
 
 
 def lease(
-    state: AckState, max_messages: int | None, terms: Terms, now: datetime
+    state: AckState,
+    max_messages: int | None,
+    terms: Terms,
+    now: datetime,
+    deadline: timedelta | None = None,
 ) -> tuple[AckState, list[Span]]:
     """Lease up to ``max_messages`` available messages (None: all), the oldest positions first.
 
     Return the next state and the leased spans, one for each number of attempts; none where
-    nothing is available.
+    nothing is available. ``deadline``: for how long, if not for the subscription's ack deadline.
     """
     chosen = choose(state, terms.subscription, terms.keys, max_messages)
     if not chosen:
         return state, []
-    until = now + timedelta(seconds=terms.subscription.ack_deadline_seconds)
+    if deadline is None:
+        deadline = timedelta(seconds=terms.subscription.ack_deadline_seconds)
+    until = now + deadline
     leased = [
         replace(part, state=State.LEASED, lease_id=state.next_lease_id, until=until)
         for part in (span.only(chosen) for span in state.in_state(State.AVAILABLE))

@@ -31,6 +31,7 @@ MAX_DELIVERY_ATTEMPTS = 100
 
 MAX_TOPIC_RETENTION = timedelta(days=31)
 MIN_TTL = timedelta(days=1)
+MAX_TTL = timedelta(days=36_500)
 MAX_SNAPSHOT_LIFETIME = timedelta(days=7)
 
 IMMUTABLE_FIELDS = (
@@ -66,6 +67,13 @@ def check_labels(labels: Mapping[str, str] | None) -> dict[str, str]:
                 f"labels: the value {value!r} of {key!r} has {len(value)} characters; "
                 f"at most {MAX_LABEL_CHARACTERS} are accepted"
             )
+        try:
+            (key + value).encode()
+        except UnicodeEncodeError:
+            raise InvalidArgument(
+                f"labels: {key!r}: {value!r} cannot be written as UTF-8; "
+                "text without lone surrogates is accepted"
+            ) from None
     return dict(labels)
 
 
@@ -114,7 +122,8 @@ def check_expiration_policy(
 ) -> ExpirationPolicy:
     """Return when an idle subscription is deleted; None means the default of 31 days.
 
-    The ttl is at least 1 day, and longer than the subscription's message retention.
+    The ttl is at least 1 day, at most 100 years, and longer than the subscription's message
+    retention.
     """
     if policy is None:
         policy = ExpirationPolicy()
@@ -131,6 +140,11 @@ def check_expiration_policy(
         raise InvalidArgument(
             f"expiration_policy.ttl: {shown} is out of range; {format_duration(MIN_TTL)} or more, "
             "or None for never, is accepted"
+        )
+    if policy.ttl > MAX_TTL:
+        raise InvalidArgument(
+            f"expiration_policy.ttl: {shown} is out of range; "
+            f"up to {format_duration(MAX_TTL)}, or None for never, is accepted"
         )
     if policy.ttl <= message_retention_duration:
         raise InvalidArgument(

@@ -14,6 +14,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 from pubsub_delta.errors import DataLoss, NotFound
 from pubsub_delta.tables.ack_states import Stored
 from pubsub_delta.tables.commits import Commits, is_missing
+from pubsub_delta.tables.remembered import Remembered
 from pubsub_delta.tables.schemas import ACK_STATE
 from pubsub_delta.tables.state_rows import row_of_state, state_of_row
 
@@ -45,11 +46,16 @@ class AckStateTables:
     """The tables of a store that hold ack states."""
 
     def __init__(
-        self, spark: SparkSession, table_of: Callable[[str], str], commits: Commits
+        self,
+        spark: SparkSession,
+        table_of: Callable[[str], str],
+        commits: Commits,
+        remembered: Remembered,
     ) -> None:
         self._spark = spark
         self._table_of = table_of
         self._commits = commits
+        self._remembered = remembered
 
     def create(self, uid: str, first: Stored) -> None:
         """Create the table of a new subscription."""
@@ -58,6 +64,9 @@ class AckStateTables:
     def read(self, uid: str) -> Stored:
         """Return the row; NotFound without a table, DataLoss if it is not one row."""
         table = self._table_of(uid)
+        return self._remembered.recall(table, "state", lambda: self._read(table, uid))
+
+    def _read(self, table: str, uid: str) -> Stored:
         try:
             rows = self._spark.table(table).toArrow().to_pylist()
         except Exception as error:

@@ -2,7 +2,8 @@
 
 Three things can become of a commit. It landed; it did not (``Conflict``: a concurrent writer was
 faster, and the caller may decide again); or the answer was lost, and any other error leaves it
-open: who must know then looks for the mark that the commit carries.
+open: who must know then looks for the mark that the commit carries. Files that cannot be read or
+written are told as ``damage`` tells them, which leaves it open, too.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from tenacity import (
 )
 
 from pubsub_delta.errors import Aborted
+from pubsub_delta.tables.damage import in_our_words, telling_damage
 from pubsub_delta.tables.layout import Layout, layout_of, path_of
 from pubsub_delta.tables.schemas import TableSchema
 
@@ -80,7 +82,8 @@ class Commits:
             self._run(
                 f"CREATE TABLE IF NOT EXISTS {table} ({columns}) USING DELTA "
                 f"{partitioned if schema.partitioned_by else ''}TBLPROPERTIES "
-                f"({_properties(schema)})"
+                f"({_properties(schema)})",
+                table,
             )
 
     def create_table_of(self, table: str, schema: TableSchema, rows: pa.Table) -> None:
@@ -91,6 +94,7 @@ class Commits:
             self._run(
                 f"CREATE TABLE {table} USING DELTA TBLPROPERTIES ({_properties(schema)}) "
                 f"AS SELECT {', '.join(schema.columns.names)} FROM {{first_rows}}",
+                table,
                 first_rows=self._spark.createDataFrame(rows),
             )
 
@@ -109,7 +113,7 @@ class Commits:
         if transaction is not None:
             application, version = transaction
             writer = writer.option("txnAppId", application).option("txnVersion", version)
-        with self.locked(table), _telling_conflicts():
+        with self.locked(table), _telling(None):  # the rows may come from files of the caller's
             path = path_of(table)
             if path is None:
                 writer.saveAsTable(table)
@@ -121,7 +125,9 @@ class Commits:
         source = self._spark.createDataFrame(rows)
         with self.locked(table):
             counts = self._run(
-                f"MERGE INTO {table} AS old USING {{new_rows}} AS new {clauses}", new_rows=source
+                f"MERGE INTO {table} AS old USING {{new_rows}} AS new {clauses}",
+                table,
+                new_rows=source,
             )
         return int(counts["num_affected_rows"])
 
@@ -132,26 +138,26 @@ class Commits:
     def delete_where(self, table: str, wanted: str) -> int:
         """DELETE rows by a condition in SQL; return how many there were."""
         with self.locked(table):
-            counts = self._run(f"DELETE FROM {table} WHERE {wanted}")
+            counts = self._run(f"DELETE FROM {table} WHERE {wanted}", table)
         return int(counts["num_affected_rows"])
 
     def version(self, table: str) -> int:
         """Return the version of a table's last commit."""
-        return int(self._run(f"DESCRIBE HISTORY {table} LIMIT 1")["version"])
+        return int(self._run(f"DESCRIBE HISTORY {table} LIMIT 1", table)["version"])
 
     def optimize(self, table: str) -> int:
         """OPTIMIZE: write many small files as few large ones; return how many were replaced."""
         with self.locked(table):
-            metrics = self._run(f"OPTIMIZE {table}")["metrics"]
+            metrics = self._run(f"OPTIMIZE {table}", table)["metrics"]
         return int(metrics["numFilesRemoved"])
 
     def vacuum(self, table: str) -> None:
         """VACUUM: remove the files that no version younger than the table's retention needs."""
         with self.locked(table):  # it writes to the log that it began and ended
-            self._run(f"VACUUM {table}")
+            self._run(f"VACUUM {table}", table)
 
-    def _run(self, sql: str, **frames: Any) -> Row:
-        with _telling_conflicts():
+    def _run(self, sql: str, table: str | None = None, /, **frames: Any) -> Row:
+        with _telling(table):
             rows = self._spark.sql(sql, **frames).collect()
         return rows[0] if rows else Row()
 
@@ -168,11 +174,12 @@ class Commits:
             yield
             return
         locks = Path(self._local_directory) / "_locks"
-        locks.mkdir(parents=True, exist_ok=True)
         name = re.sub(r"[^\w\-]", "", "-".join(table.split("/")[-2:]))
-        lock = FileLock(locks / f"{name}.lock", is_singleton=False)
+        lock = FileLock(locks / f"{name[-200:]}.lock", is_singleton=False)
         try:
-            lock.acquire(blocking=wait)
+            with telling_damage(table):
+                locks.mkdir(parents=True, exist_ok=True)
+                lock.acquire(blocking=wait)
         except Timeout:
             raise Conflict(f"{table} is being written") from None
         self._held.tables.add(table)
@@ -240,14 +247,18 @@ def expected_errors() -> Iterator[None]:
 
 
 @contextmanager
-def _telling_conflicts() -> Iterator[None]:
+def _telling(table: str | None) -> Iterator[None]:
+    """Raise what Spark says as a Conflict, or as what is wrong with the files of a table."""
     try:
         with expected_errors():
             yield
     except Exception as error:
         if _CONFLICTS.search(_condition(error) or str(error)[:2000]):
             raise Conflict(str(error).splitlines()[0]) from error
-        raise
+        told = in_our_words(error, table)
+        if told is None:
+            raise
+        raise told from error
 
 
 def _condition(error: Exception) -> str | None:

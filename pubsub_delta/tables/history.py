@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import Column, Row, SparkSession
 from pyspark.sql import functions as F
 
 from pubsub_delta.clock import from_micros
+from pubsub_delta.tables.damage import telling_damage
+from pubsub_delta.tables.remembered import Remembered
 
 _FIRST_LOOK = 20
 """Commits asked for when looking for what is new; most consumers are not further behind."""
@@ -42,9 +44,10 @@ class Commit:
 class History:
     """The commits of one topic, of the last 8 days at least."""
 
-    def __init__(self, spark: SparkSession, table: str) -> None:
+    def __init__(self, spark: SparkSession, table: str, remembered: Remembered) -> None:
         self._spark = spark
         self._table = table
+        self._remembered = remembered
         self._newest: int | None = None
 
     def version(self) -> int:
@@ -75,6 +78,13 @@ class History:
             if found is not None or len(history) < _FIRST_LOOK:
                 return found
         return None
+
+    def reaches_back_to(self, time: datetime) -> bool:
+        """Tell whether a commit of that time must be known: the first one is, or an older one."""
+        history = self._read()
+        return history[-1].version == 0 or any(
+            commit.publish_time is not None and commit.publish_time < time for commit in history
+        )
 
     def first_publish_after(self, version: int) -> tuple[datetime | None, bool]:
         """Return the earliest stamp of the commits after a version, and whether all are known."""
@@ -107,17 +117,24 @@ class History:
         Columns: version, micros (when Delta committed it, since 1970), operation,
         operationMetrics, userMetadata.
         """
-        bound = f" LIMIT {limit:d}" if limit else ""
-        frame = self._spark.sql(f"DESCRIBE HISTORY {self._table}{bound}")
         micros = F.unix_micros("timestamp").alias("micros")
-        return frame.select(
-            "version", micros, "operation", "operationMetrics", "userMetadata"
-        ).collect()
+        columns = ("version", micros, "operation", "operationMetrics", "userMetadata")
+        return self._described(limit, *columns)
 
     def _read(self, limit: int | None = None) -> list[Commit]:
-        commits = [_commit(row) for row in self.told(limit)]
+        commits = self._remembered.recall(
+            self._table,
+            ("history", limit),
+            lambda: [_commit(row) for row in self._described(limit)],
+        )
         self._newest = commits[0].version
         return commits
+
+    def _described(self, limit: int | None, *columns: str | Column) -> list[Row]:
+        bound = f" LIMIT {limit:d}" if limit else ""
+        with telling_damage(self._table):
+            told = self._spark.sql(f"DESCRIBE HISTORY {self._table}{bound}")
+            return (told.select(*columns) if columns else told).collect()
 
 
 _PUBLISH = "WRITE"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from pubsub_delta.errors import InvalidArgument
 
-_SCHEMA = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?")
+_SCHEMA = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?", re.ASCII)
 _URL = re.compile(r"[a-z][a-z0-9+.\-]*:/+[^/].*")
+_FILE_URL = re.compile(r"file:(?://[^/]*)?(/.*)")
+_UNFIT = re.compile("[\0{}\ud800-\udfff]")  # what a JVM, a file system or Spark cannot take
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,10 @@ class Layout:
         """The root on the local file system, or None where it is elsewhere."""
         if self.in_catalog:
             return None
-        parts = urlsplit(self.base) if _URL.fullmatch(self.base) else None
-        if parts is None:
+        if not _URL.fullmatch(self.base):
             return self.base
-        return parts.path if parts.scheme == "file" else None
+        on_disk = _FILE_URL.fullmatch(self.base)  # as Hadoop reads it: "#", "?" and "%" are letters
+        return on_disk[1] if on_disk else None
 
     def _table(self, *parts: str) -> str:
         if self.in_catalog:
@@ -79,13 +80,13 @@ def layout_of(root: str) -> Layout:
     """
     if isinstance(root, os.PathLike):
         root = os.path.abspath(root)
-    if not isinstance(root, str) or "\0" in root or not root.strip():
+    if not isinstance(root, str) or _UNFIT.search(root) or not root.strip():
         raise InvalidArgument(f"root: {root!r} is not a root; {_ACCEPTED}")
     if _URL.fullmatch(root):
         return Layout(root.rstrip("/"), in_catalog=False)
     if _SCHEMA.fullmatch(root):
         return Layout(root, in_catalog=True)
-    if "/" in root and ":" not in root.split("/")[0]:
+    if root.strip("/") and "/" in root and ":" not in root.split("/")[0]:
         return Layout("/" + os.path.abspath(root).strip("/"), in_catalog=False)
     raise InvalidArgument(f"root: {root!r} is not a root; {_ACCEPTED}")
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from pubsub_delta.clock import UTC, from_micros, to_micros
+from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.ack_state import Absorbed, Span, union
 from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.bitmaps import fold, fold_by_key, fold_by_time, holding, labelled
 from pubsub_delta.tables.columns import instant, matching, published_between
 from pubsub_delta.tables.commits import Commits, expected_errors, is_missing
+from pubsub_delta.tables.damage import telling_damage
 from pubsub_delta.tables.history import Commit, History
 from pubsub_delta.tables.layout import path_of
+from pubsub_delta.tables.remembered import Remembered
 from pubsub_delta.tables.schemas import MESSAGE_COLUMNS, MESSAGES
 
 _FEW_COMMITS = 64
@@ -26,11 +29,14 @@ _FEW_COMMITS = 64
 class Messages:
     """The messages table of one topic."""
 
-    def __init__(self, spark: SparkSession, table: str, commits: Commits) -> None:
+    def __init__(
+        self, spark: SparkSession, table: str, commits: Commits, remembered: Remembered
+    ) -> None:
         self._spark = spark
         self._table = table
         self._commits = commits
-        self.history = History(spark, table)
+        self._remembered = remembered
+        self.history = History(spark, table, remembered)
 
     def create(self) -> None:
         """Create the empty table."""
@@ -93,6 +99,7 @@ class Messages:
                 found = self._by_files(adding, commits[0].version, within, filter_)
                 if found is not None:
                     return found
+                self._check_all_there(adding, after_version, commits[0].version)
         rows = self._positioned("attributes").where(
             within & (F.col("version") > after_version) & (F.col("version") <= commits[0].version)
         )
@@ -123,7 +130,7 @@ class Messages:
             .count()
         )
         found: dict[int, list[Positions]] = {}
-        for row in counted.collect():
+        for row in self._collected(counted):
             part = Positions.between(row["base"], row["base"] + row["count"] - 1)
             found.setdefault(row["version"], []).append(part)
         absorbed = []
@@ -133,6 +140,22 @@ class Messages:
                 return None
             absorbed.append(Absorbed(positions, commit.publish_time, commit.publish_time))
         return absorbed
+
+    def _check_all_there(self, publishes: list[Commit], after_version: int, version: int) -> None:
+        """Raise DataLoss where a version lacks messages that its publishes say they wrote.
+
+        Only what other commits have rewritten since is absent from their files by right.
+        """
+        row_version = F.col("_metadata.row_commit_version")
+        rows = self._spark.sql(f"SELECT * FROM {self._table} VERSION AS OF {version:d}")
+        stored = self._counted(rows.where((row_version > after_version) & (row_version <= version)))
+        written = sum(publish.message_count for publish in publishes)
+        if stored < written:
+            raise DataLoss(
+                f"{self._table}: {stored:,} messages of the versions {after_version + 1} to "
+                f"{version} are stored where {written:,} were published; a commit of its log is "
+                "damaged: restore it, or publish the messages again"
+            )
 
     def _matching(
         self, publishes: list[Commit], version: int, within: Column, filter_: Filter
@@ -191,7 +214,7 @@ class Messages:
     def earliest(self, spans: Sequence[Span]) -> datetime | None:
         """Return the publish time of the first message of spans, None where none is stored."""
         rows = holding(self._positioned().where(_published_within(spans)), union(spans))
-        first = rows.agg(F.unix_micros(F.min("publish_time"))).collect()[0][0]
+        first = self._collected(rows.agg(F.unix_micros(F.min("publish_time"))))[0][0]
         return None if first is None else from_micros(first)
 
     def everything(self) -> DataFrame:
@@ -206,7 +229,7 @@ class Messages:
 
     def count_before(self, time: datetime, *, exact: bool) -> int:
         """Return how many messages ``discard_before`` would delete."""
-        return self._spark.table(self._table).where(_too_old(time, exact=exact)).count()
+        return self._counted(self._spark.table(self._table).where(_too_old(time, exact=exact)))
 
     def discard_before(self, time: datetime, after_version: int, *, exact: bool) -> bool:
         """Delete the messages published on days before a time; with ``exact``, before that time.
@@ -262,18 +285,27 @@ class Messages:
 
     def count(self) -> int:
         """Return how many messages are stored."""
-        return self._spark.table(self._table).count()
+        return self._counted(self._spark.table(self._table))
 
     def count_since(self, time: datetime) -> tuple[int, datetime | None]:
         """Return how many messages were published from a time on, and when the first was."""
         rows = self._spark.table(self._table).where(published_between(time, None))
-        counted = rows.agg(F.count("*"), F.unix_micros(F.min("publish_time"))).collect()[0]
+        figures = rows.agg(F.count("*"), F.unix_micros(F.min("publish_time")))
+        counted = self._collected(figures)[0]
         return counted[0], None if counted[1] is None else from_micros(counted[1])
 
     def file_bytes(self) -> int:
         """Return how many bytes the files of the stored messages have, compressed as they are."""
         detail = self._spark.sql(f"DESCRIBE DETAIL {self._table}")
         return int(detail.select("sizeInBytes").collect()[0][0])
+
+    def _collected(self, frame: DataFrame) -> list[Row]:
+        with telling_damage(self._table):
+            return frame.collect()
+
+    def _counted(self, frame: DataFrame) -> int:
+        with telling_damage(self._table):
+            return frame.count()
 
     def _positioned(self, *columns: str) -> DataFrame:
         return self._spark.table(self._table).select(

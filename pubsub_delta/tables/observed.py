@@ -14,6 +14,7 @@ from pubsub_delta.policy.ack_state import Absorbed
 from pubsub_delta.policy.filters import Filter
 from pubsub_delta.tables.history import Commit, History
 from pubsub_delta.tables.messages import Messages
+from pubsub_delta.tables.remembered import Remembered
 
 T = TypeVar("T")
 
@@ -41,8 +42,8 @@ class _Answers:
 class ObservedHistory(History):
     """The commits of a topic, read once from the lowest version on that is asked for."""
 
-    def __init__(self, spark: SparkSession, table: str) -> None:
-        super().__init__(spark, table)
+    def __init__(self, spark: SparkSession, table: str, remembered: Remembered) -> None:
+        super().__init__(spark, table, remembered)
         self._lock = threading.Lock()
         self._lowest: int | None = None
         self._highest = 0
@@ -66,8 +67,9 @@ class ObservedMessages(Messages):
     """The messages of a topic as they are while a store is measured."""
 
     def __init__(self, messages: Messages) -> None:
-        super().__init__(messages._spark, messages._table, messages._commits)
-        self.history = ObservedHistory(messages._spark, messages._table)
+        spark, table, remembered = messages._spark, messages._table, messages._remembered
+        super().__init__(spark, table, messages._commits, remembered)
+        self.history = ObservedHistory(spark, table, remembered)
         self._answers = _Answers()
 
     def absorb(

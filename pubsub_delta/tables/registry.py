@@ -25,6 +25,7 @@ from pubsub_delta.resources import Snapshot, Subscription, Topic
 from pubsub_delta.tables.columns import instant
 from pubsub_delta.tables.commits import Commits, expected_errors, is_missing
 from pubsub_delta.tables.layout import Layout
+from pubsub_delta.tables.remembered import Remembered
 from pubsub_delta.tables.resource_rows import (
     columns_of,
     columns_of_fields,
@@ -43,20 +44,29 @@ _SNAPSHOT_FIELDS = [name for name in SNAPSHOTS.columns.names if name != "capture
 class Registry:
     """Reads and writes the rows of topics, subscriptions and snapshots."""
 
-    def __init__(self, spark: SparkSession, layout: Layout, commits: Commits) -> None:
+    def __init__(
+        self, spark: SparkSession, layout: Layout, commits: Commits, remembered: Remembered
+    ) -> None:
         self._spark = spark
         self._layout = layout
         self._commits = commits
+        self._remembered = remembered
 
     # Topics
 
     def topic(self, name: str) -> Topic | None:
         """Return the topic of that full name, or None."""
-        return next(iter(self._topics_where(F.col("name") == name)), None)
+        return self._topic("name", name)
 
     def topic_of_uid(self, uid: str) -> Topic | None:
         """Return the topic of that uid, or None if it was deleted."""
-        return next(iter(self._topics_where(F.col("uid") == uid)), None)
+        return self._topic("uid", uid)
+
+    def _topic(self, column: str, value: str) -> Topic | None:
+        def read() -> Topic | None:
+            return next(iter(self._topics_where(F.col(column) == value)), None)
+
+        return self._remembered.recall(self._layout.topics, (column, value), read)
 
     def topics(self, under: str) -> list[Topic]:
         """Return the topics whose full names begin so."""
@@ -100,8 +110,12 @@ class Registry:
 
         For the data path: a deleted topic's messages are still there for its subscriptions.
         """
-        found = self._rows(self._layout.subscriptions, F.col("name") == name)
-        return (subscription_of(found[0]), found[0]["topic_uid"]) if found else None
+
+        def read() -> tuple[Subscription, str] | None:
+            found = self._rows(self._layout.subscriptions, F.col("name") == name)
+            return (subscription_of(found[0]), found[0]["topic_uid"]) if found else None
+
+        return self._remembered.recall(self._layout.subscriptions, ("source", name), read)
 
     def subscriptions_of(self, topic: Topic) -> list[Subscription]:
         """Return the subscriptions of a topic."""

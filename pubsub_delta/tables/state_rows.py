@@ -1,7 +1,12 @@
-"""Ack states, and what snapshots hold, as rows: every bitmap is checked when it is read."""
+"""Ack states, and what snapshots hold, as rows: every bitmap is checked when it is read.
+
+A bitmap is stored with a seal behind it, its CRC-32: a flipped bit can move a position and leave
+the number of positions as it is. Who reads the portable format passes over what follows it.
+"""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime
@@ -11,6 +16,9 @@ from pubsub_delta.clock import UTC
 from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.ack_state import AckState, Captured, Counters, Seek, Span, State, Stream
 from pubsub_delta.policy.positions import Positions
+
+_SEAL = b"crc1"
+_SEAL_LENGTH = len(_SEAL) + 4
 
 
 def row_of_state(state: AckState) -> dict[str, Any]:
@@ -97,7 +105,7 @@ def _row_of_stream(stream: Stream) -> dict[str, Any]:
         "batch_id": stream.batch_id,
         "lease_id": stream.lease_id,
         "message_count": len(stream.positions),
-        "positions": stream.positions.to_bytes(),
+        "positions": sealed(stream.positions),
     }
 
 
@@ -117,7 +125,7 @@ def _rows_of_spans(spans: Iterable[Span]) -> list[dict[str, Any]]:
             "message_count": len(span),
             "publish_time_min": span.publish_time_min,
             "publish_time_max": span.publish_time_max,
-            "positions": span.positions.to_bytes(),
+            "positions": sealed(span.positions),
         }
         for span in spans
     ]
@@ -140,9 +148,36 @@ def _spans(rows: Iterable[Mapping[str, Any]], table: str) -> tuple[Span, ...]:
     )
 
 
+def sealed(positions: Positions) -> bytes:
+    """Return a bitmap with its seal."""
+    data = positions.to_bytes()
+    return data + _SEAL + zlib.crc32(data).to_bytes(4, "big")
+
+
+def unsealed(data: bytes) -> Positions:
+    """Read a bitmap; ValueError where its seal is broken.
+
+    The first versions of this library wrote none. What looks like one of theirs must need its last
+    bytes, else these are a seal that cannot be read.
+    """
+    body, seal = data[:-_SEAL_LENGTH], data[-_SEAL_LENGTH:]
+    if seal.startswith(_SEAL):
+        if seal[len(_SEAL) :] != zlib.crc32(body).to_bytes(4, "big"):
+            raise ValueError("it does not have the checksum that was written with it")
+        return Positions.from_bytes(body)
+    positions = Positions.from_bytes(data)
+    try:
+        whole_without_them = Positions.from_bytes(body) == positions
+    except ValueError:
+        return positions
+    if whole_without_them:
+        raise ValueError("its checksum cannot be read")
+    return positions
+
+
 def _positions(row: Mapping[str, Any], table: str) -> Positions:
     try:
-        positions = Positions.from_bytes(row["positions"])
+        positions = unsealed(row["positions"])
     except Exception as error:
         raise DataLoss(
             f"{table}: a bitmap of message positions cannot be read ({error})"

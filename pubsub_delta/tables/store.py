@@ -25,6 +25,7 @@ from pubsub_delta.tables.layout import layout_of
 from pubsub_delta.tables.messages import Messages
 from pubsub_delta.tables.ordering import OrderingKeys
 from pubsub_delta.tables.registry import Registry
+from pubsub_delta.tables.remembered import Remembered
 
 
 def new_uid() -> str:
@@ -40,13 +41,17 @@ class Tables:
         self.new_id = new_id
         self._layout = layout_of(root)
         self._commits = Commits(spark, self._layout)
-        self.registry = Registry(spark, self._layout, self._commits)
-        self.ack_state_tables = AckStateTables(spark, self._layout.ack_state, self._commits)
+        self.remembered = Remembered(spark)
+        self.registry = Registry(spark, self._layout, self._commits, self.remembered)
+        self.ack_state_tables = AckStateTables(
+            spark, self._layout.ack_state, self._commits, self.remembered
+        )
         self.ack_states = AckStates(self.ack_state_tables, new_id)
 
     def messages(self, topic_uid: str) -> Messages:
         """Return the messages of a topic."""
-        return Messages(self.spark, self._layout.messages(topic_uid), self._commits)
+        table = self._layout.messages(topic_uid)
+        return Messages(self.spark, table, self._commits, self.remembered)
 
     def topic(self, name: ResourceName) -> Topic:
         """Return a topic, or raise NotFound naming it."""

@@ -118,7 +118,7 @@ def test_ctrl_c_ends_a_watch_with_success(home: Path) -> None:
 
 
 def test_commands_of_a_server(tmp_path: Path) -> None:
-    pytest.importorskip("grpc", reason="needs pubsub-delta[connect]")
+    pytest.importorskip("zstandard", reason="needs pubsub-delta[connect]")
     settings = {
         "spark.master": "local[2]",
         "spark.ui.enabled": "false",

@@ -163,10 +163,11 @@ class Model:
         return outcome
 
     def discard(self, oldest: float) -> None:
-        # "an unacked message disappears when it is older than … retention"
+        # "an unacked message disappears when it is older than … retention"; an acked one of a live
+        # ordered lease may yet become unacked, and is looked at then
         for message in self.messages.values():
-            if not message.lease_id and message.published < oldest:
-                message.acked, message.acked_under = True, None
+            if not message.acked and not message.lease_id and message.published < oldest:
+                message.acked = True
 
     def forward(self) -> None:
         # "the message is forwarded at the next pull or maintenance … then it is acked"

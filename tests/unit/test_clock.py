@@ -104,3 +104,11 @@ def test_what_is_no_time_is_refused_by_name_and_value(wrong: object) -> None:
         read_time(wrong, "as_of")  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="has no time zone"):
         read_time(datetime(2026, 1, 1), "as_of")
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+def test_a_time_that_is_no_year_in_utc_is_refused(hours: int) -> None:
+    edge = datetime.min if hours > 0 else datetime.max
+    time = edge.replace(tzinfo=timezone(timedelta(hours=hours)))
+    with pytest.raises(InvalidArgument, match="not in the years 1 to 9999 in UTC"):
+        read_time(time, "time")

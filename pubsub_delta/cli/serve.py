@@ -1,0 +1,114 @@
+"""``pubsub-delta serve``: a gRPC server that speaks google.pubsub.v1."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pubsub_delta.cli.application import App
+from pubsub_delta.cli.arguments import Switch
+from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.times import parse_duration
+from pubsub_delta.clock import SystemClock
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command(
+    "serve",
+    cls=Verb,
+    examples=["serve --root=./pubsub", "serve --host-port=localhost:8085 --metrics-port=9464"],
+)
+@click.option(
+    "--host-port",
+    default="localhost:8085",
+    show_default=True,
+    help="Where to listen; port 0: a free one.",
+)
+@click.option(
+    "--group-commit",
+    default="0.1s",
+    show_default=True,
+    help="How long the first request waits for others to be committed with it.",
+)
+@click.option(
+    "--confirm-acks",
+    cls=Switch,
+    help="Answer acknowledgements when they are committed, also without exactly-once delivery.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=4,
+    show_default=True,
+    help="How many commits of topics and subscriptions run at a time.",
+)
+@click.option("--metrics-port", type=click.IntRange(0, 65535), help="Serve /metrics there.")
+@click.option("--metrics-interval", default="60s", show_default=True, help="Measure so often.")
+@click.option("--tls-certificate", type=_FILE, help="A PEM file: serve TLS.")
+@click.option("--tls-key", type=_FILE, help="A PEM file: the key of the certificate.")
+@click.option("--token-file", type=_FILE, help="Clients must send what stands in it as a token.")
+@click.option("--insecure", cls=Switch, help="Listen to a public address without TLS and token.")
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Lines for people, or one JSON object a line.",
+)
+@click.pass_obj
+def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
+    """Let programs written for Google Cloud Pub/Sub use the store, in any language.
+
+    They find it by PUBSUB_EMULATOR_HOST=host:port. It runs until it is interrupted (Ctrl+C,
+    SIGTERM): then it commits what was said, and gives back what nobody was given.
+    """
+    # Imported here: the extra is needed for this command only.
+    from pubsub_delta.server.backend import StoreBackend
+    from pubsub_delta.server.figures import Figures
+    from pubsub_delta.server.leasing import Pace
+    from pubsub_delta.server.logs import log_to
+    from pubsub_delta.server.security import Security, split_address
+    from pubsub_delta.server.serve import Server, ServerSettings, run
+
+    host, port = split_address(host_port)
+    token = options["token_file"]
+    security = Security(
+        certificate=options["tls_certificate"],
+        key=options["tls_key"],
+        token=None if token is None else token.read_text(encoding="utf-8").strip(),
+        insecure=bool(options["insecure"]),
+    )
+    security.check(host)
+    gather = parse_duration(options["group_commit"], "group-commit").total_seconds()
+    pace = Pace(gather=gather, confirm_acks=bool(options["confirm_acks"]))
+    level = app.settings.log_level
+    spark, root = app.store.spark, app.settings.root
+    assert root is not None
+    log_to(logging.StreamHandler(), log_format, "info" if level == "error" else level)
+    clock, figures = SystemClock(), Figures()
+    backend = StoreBackend(spark, root, app.settings.project, clock, options["workers"])
+
+    def started(listening: int) -> None:
+        app.tell(f"Listening on {host}:{listening}. Programs find it by")
+        app.tell(f"  export PUBSUB_EMULATOR_HOST={host}:{listening}")
+
+    def server() -> Server:
+        return Server(backend, clock.now, ServerSettings(host, port, security, pace), figures)
+
+    with ExitStack() as running:
+        running.callback(backend.close)
+        if options["metrics_port"] is not None:
+            from pubsub_delta.server.exporting import ServerExporter
+
+            every = options["metrics_interval"]
+            exporter = ServerExporter(figures, backend.figures, clock.now, every)
+            running.enter_context(exporter)
+            scraped = exporter.serve(options["metrics_port"])
+            app.tell(f"Metrics: http://127.0.0.1:{scraped}/metrics")
+        asyncio.run(run(server, started))

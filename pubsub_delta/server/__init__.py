@@ -1,0 +1,1 @@
+"""A gRPC server that speaks google.pubsub.v1 on a store. It needs the extra ``server``."""

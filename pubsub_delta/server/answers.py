@@ -1,0 +1,160 @@
+"""What consumers said that is not written yet, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.turns import Answer, Held, Turn
+
+INVALID_ACK_ID = "PERMANENT_FAILURE_INVALID_ACK_ID"
+"""Pub/Sub: with exactly-once delivery, why an ack id failed; trying again cannot help."""
+TRANSIENT = "TRANSIENT_FAILURE_NOT_WRITTEN"
+"""Nothing was written for an ack id; trying again may help."""
+
+Place = tuple[int, int]
+"""A delivery by its lease and position."""
+
+_NONE = Positions()
+
+
+class Asked:
+    """What one request asked for: which ids failed, and why, once all of it is settled."""
+
+    def __init__(self) -> None:
+        self.malformed: list[str] = []
+        self.failures: dict[str, str] = {}
+        self._pending = 0
+        self._told: list[Callable[[], object]] = []
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether everything that was asked for is written, or has failed."""
+        return not self._pending
+
+    def when_settled(self, tell: Callable[[], object]) -> None:
+        """Call a function when everything is settled, or at once if it is."""
+        if self.is_settled:
+            tell()
+        else:
+            self._told.append(tell)
+
+    def fail(self, ack_id: str, reason: str = INVALID_ACK_ID) -> None:
+        """Note down that an id failed."""
+        self.failures[ack_id] = reason
+
+    def begin(self) -> None:
+        """Note down that one more answer is awaited."""
+        self._pending += 1
+
+    def end(self) -> None:
+        """Note down that an answer has come."""
+        self._pending -= 1
+        if not self._pending:
+            told, self._told = self._told, []
+            for tell in told:
+                tell()
+
+
+@dataclass
+class _Words:
+    """Acknowledgements, new deadlines and what is given back, and who waits for the answer.
+
+    ``waiting``: the deadline that was asked for, None for an acknowledgement; where; the ack id.
+    """
+
+    acked: dict[int, list[int]] = field(default_factory=dict)
+    deadlines: dict[timedelta, dict[int, list[int]]] = field(default_factory=dict)
+    given_back: dict[int, Positions] = field(default_factory=dict)
+    waiting: list[tuple[timedelta | None, Place, str, Asked]] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.acked or self.deadlines or self.given_back)
+
+
+class Unsaid:
+    """Words that are gathered for the next turn, while those of the last one are being said."""
+
+    def __init__(self) -> None:
+        self._next = _Words()
+        self._saying: _Words | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self._next) or self._saying is not None
+
+    def acknowledge(self, place: Place, ack_id: str, asked: Asked | None) -> None:
+        """Say an acknowledgement; ``asked`` waits for what comes of it."""
+        lease_id, position = place
+        self._next.acked.setdefault(lease_id, []).append(position)
+        self._await(None, place, ack_id, asked)
+
+    def modify(self, deadline: timedelta, place: Place, ack_id: str, asked: Asked | None) -> None:
+        """Say a new deadline from now; zero is a nack."""
+        lease_id, position = place
+        named = self._next.deadlines.setdefault(deadline, {})
+        named.setdefault(lease_id, []).append(position)
+        self._await(deadline, place, ack_id, asked)
+
+    def give_back(self, lease_id: int, positions: Positions) -> None:
+        """Say that messages were never looked at."""
+        self._next.given_back[lease_id] = self._next.given_back.get(lease_id, _NONE) | positions
+
+    def turn(self, extensions: Mapping[timedelta, Held]) -> Turn:
+        """Return a turn of everything that is to be said, and of extensions of leases.
+
+        If the turn before was not written, what it said is said again.
+        """
+        words = self._next if self._saying is None else _joined(self._saying, self._next)
+        self._saying, self._next = words, _Words()
+        deadlines: dict[timedelta, Held] = dict(extensions)
+        for deadline, named in words.deadlines.items():
+            said = dict(deadlines.get(deadline, {}))
+            for lease_id, positions in named.items():
+                said[lease_id] = said.get(lease_id, _NONE) | Positions.of(positions)
+            deadlines[deadline] = said
+        acknowledged = {lease: Positions.of(found) for lease, found in words.acked.items()}
+        return Turn(acknowledged, deadlines, dict(words.given_back))
+
+    def settle(self, answer: Answer) -> list[str]:
+        """Tell those who wait what came of the turn; return the ids that were acknowledged."""
+        words, self._saying = self._saying, None
+        acknowledged = []
+        for deadline, (lease_id, position), ack_id, asked in words.waiting if words else ():
+            outcomes = answer.acknowledged if deadline is None else answer.deadlines[deadline]
+            if position not in outcomes.success.get(lease_id, _NONE):
+                asked.fail(ack_id)
+            elif deadline is None:
+                acknowledged.append(ack_id)
+            asked.end()
+        return acknowledged
+
+    def give_up(self, reason: str = TRANSIENT) -> None:
+        """Fail everything that is not written, for those who wait."""
+        for words in (self._saying, self._next):
+            for _, _, ack_id, asked in words.waiting if words else ():
+                asked.fail(ack_id, reason)
+                asked.end()
+        self._saying, self._next = None, _Words()
+
+    def _await(
+        self, deadline: timedelta | None, place: Place, ack_id: str, asked: Asked | None
+    ) -> None:
+        if asked is not None:
+            asked.begin()
+            self._next.waiting.append((deadline, place, ack_id, asked))
+
+
+def _joined(one: _Words, other: _Words) -> _Words:
+    """Return what one says and then the other."""
+    for lease_id, positions in other.acked.items():
+        one.acked.setdefault(lease_id, []).extend(positions)
+    for deadline, named in other.deadlines.items():
+        ours = one.deadlines.setdefault(deadline, {})
+        for lease_id, positions in named.items():
+            ours.setdefault(lease_id, []).extend(positions)
+    for lease_id, held in other.given_back.items():
+        one.given_back[lease_id] = one.given_back.get(lease_id, _NONE) | held
+    one.waiting.extend(other.waiting)
+    return one

@@ -1,0 +1,117 @@
+"""The store behind a server, and the threads in which Spark is waited for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from pyspark.sql import SparkSession
+
+from pubsub_delta.administration import Administration
+from pubsub_delta.clock import Clock
+from pubsub_delta.errors import NotFound
+from pubsub_delta.metrics import MetricRow
+from pubsub_delta.names import ResourceName, snapshot_name, subscription_name, topic_name
+from pubsub_delta.operations import metrics, publish, pull, seek
+from pubsub_delta.policy.turns import Turn
+from pubsub_delta.resources import Message, Subscription
+from pubsub_delta.server.leasing import Exchanged
+from pubsub_delta.server.numbered import NumberedTables
+
+T = TypeVar("T")
+
+_ADMINISTRATORS = 2
+
+
+class StoreBackend:
+    """A store for a server.
+
+    Args:
+        spark: a session with Delta.
+        root: where the tables are.
+        project: the project that short ids mean.
+        clock: what tells the time.
+        workers: how many appends and turns run at a time.
+    """
+
+    def __init__(
+        self, spark: SparkSession, root: str, project: str, clock: Clock, workers: int = 4
+    ) -> None:
+        self._now = clock.now
+        self._project = project
+        self._tables = NumberedTables(spark, root)
+        self._administration = Administration(self._tables, project, clock)
+        self._workers = ThreadPoolExecutor(workers, "pubsub-server")
+        self._administrators = ThreadPoolExecutor(_ADMINISTRATORS, "pubsub-server-admin")
+
+    @property
+    def administration(self) -> Administration:
+        """Topics, subscriptions and snapshots."""
+        return self._administration
+
+    def subscription(self, name: str) -> Subscription:
+        """Return a subscription to lease from; NotFound, or FailedPrecondition if detached."""
+        return self._tables.source(subscription_name(name, self._project)).subscription
+
+    def channel(self, subscription: Subscription) -> StoreChannel:
+        """Return the way to a subscription."""
+        name = subscription_name(subscription.name, self._project)
+        return StoreChannel(self._tables, name, subscription.uid, self._now)
+
+    def append(self, topic: str, messages: Sequence[Message]) -> Sequence[str]:
+        """Publish messages in one commit, and return their ids."""
+        found = self._tables.topic(topic_name(topic, self._project))
+        log = self._tables.messages(found.uid)
+        done = publish.publish(self._tables, log, messages, self._now(), None)
+        return list(done.message_ids)
+
+    def seek(self, name: str, *, time: datetime | None, snapshot: str | None) -> None:
+        """Seek a subscription to a time or to a snapshot."""
+        to = None if snapshot is None else snapshot_name(snapshot, self._project)
+        subscription = subscription_name(name, self._project)
+        seek.seek(self._tables, subscription, self._now(), time, to)
+
+    def figures(self) -> list[MetricRow]:
+        """Return the metrics of everything in the store."""
+        return list(metrics.rows(self._tables, None, self._project, self._now(), exact=False))
+
+    async def blocking(self, work: Callable[[], T], /) -> T:
+        """Run a turn or an append in a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._workers, work)
+
+    async def administer(self, work: Callable[[], T], /) -> T:
+        """Run anything else in a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._administrators, work)
+
+    def close(self) -> None:
+        """End the threads; what runs in them is waited for."""
+        self._workers.shutdown()
+        self._administrators.shutdown()
+
+
+class StoreChannel:
+    """The way to a subscription of a store, by its uid: not to a later one of its name."""
+
+    def __init__(
+        self,
+        tables: NumberedTables,
+        name: ResourceName,
+        uid: str,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._tables = tables
+        self._name = name
+        self._uid = uid
+        self._now = now
+
+    def exchange(self, turn: Turn, max_messages: int, deadline: timedelta) -> Exchanged:
+        """Say a turn and lease up to so many messages for so long, in one commit."""
+        now = self._now()
+        found = self._tables.source(self._name).subscription
+        if found.uid != self._uid:
+            raise NotFound(f"subscription {self._name} was deleted, and created anew")
+        holding, answer = pull.exchange(self._tables, self._name, turn, max_messages, now, deadline)
+        return Exchanged(holding, answer, found)

@@ -1,0 +1,72 @@
+"""Calls: what every method of every service does around its own work."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from pubsub_delta.server.figures import Figures
+from pubsub_delta.server.protocol import SERVICES
+from pubsub_delta.server.status import abort, code_of
+
+logger = logging.getLogger("pubsub_delta.server")
+
+Unary = Callable[[Any, Any], Awaitable[Any]]
+Streaming = Callable[[Any, Any], AsyncIterator[Any]]
+
+_WORD = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+def behaviours(service: str, of: object, figures: Figures) -> dict[str, Any]:
+    """Return the methods of a service by name: ``CreateTopic`` is ``of.create_topic``."""
+    found: dict[str, Any] = {}
+    for name, method in SERVICES[service].items():
+        work = getattr(of, _WORD.sub("_", name).lower())
+        wrap = _streaming if method.streaming else _unary
+        found[name] = wrap(name, work, figures)
+    return found
+
+
+def _unary(name: str, work: Unary, figures: Figures) -> Unary:
+    async def answer(request: Any, context: Any) -> Any:
+        try:
+            response = await work(request, context)
+        except asyncio.CancelledError:
+            figures.requests[name, "CANCELLED"] += 1
+            raise
+        except Exception as error:
+            await _refuse(name, error, context, figures)
+        else:
+            figures.requests[name, "OK"] += 1
+            return response
+
+    return answer
+
+
+def _streaming(name: str, work: Streaming, figures: Figures) -> Streaming:
+    async def answer(requests: Any, context: Any) -> AsyncIterator[Any]:
+        figures.open_streams += 1
+        try:
+            async for response in work(requests, context):
+                yield response
+        except asyncio.CancelledError:
+            figures.requests[name, "CANCELLED"] += 1
+            raise
+        except Exception as error:
+            await _refuse(name, error, context, figures)
+        else:
+            figures.requests[name, "OK"] += 1
+        finally:
+            figures.open_streams -= 1
+
+    return answer
+
+
+async def _refuse(name: str, error: Exception, context: Any, figures: Figures) -> None:
+    code = code_of(error)
+    figures.requests[name, code] += 1
+    logger.info("%s: %s: %s", name, code, error, extra={"method": name, "code": code})
+    await abort(context, error)

@@ -1,0 +1,125 @@
+"""The desk: where requests of all clients come together, by topic and by subscription."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+from pubsub_delta.administration import Administration
+from pubsub_delta.errors import NotFound
+from pubsub_delta.resources import Message, Subscription
+from pubsub_delta.server.figures import Figures
+from pubsub_delta.server.leasing import Channel, Dispatcher, Pace
+from pubsub_delta.server.publishing import Gathering
+from pubsub_delta.server.status import Unavailable
+
+T = TypeVar("T")
+
+
+class Backend(Protocol):
+    """The store behind a server. Every function of it may wait for Spark."""
+
+    @property
+    def administration(self) -> Administration: ...
+
+    def subscription(self, name: str) -> Subscription:
+        """Return a subscription to lease from; NotFound, or FailedPrecondition if detached."""
+
+    def channel(self, subscription: Subscription) -> Channel:
+        """Return the way to a subscription; nothing is read yet."""
+
+    def append(self, topic: str, messages: Sequence[Message]) -> Sequence[str]:
+        """Publish messages in one commit, and return their ids."""
+
+    def seek(self, name: str, *, time: datetime | None, snapshot: str | None) -> None: ...
+
+    async def blocking(self, work: Callable[[], T], /) -> T:
+        """Run a turn or an append in a thread."""
+
+    async def administer(self, work: Callable[[], T], /) -> T:
+        """Run anything else in a thread."""
+
+
+class Desk:
+    """All gatherings and dispatchers of a server."""
+
+    def __init__(
+        self, backend: Backend, figures: Figures, pace: Pace, now: Callable[[], datetime]
+    ) -> None:
+        self.backend = backend
+        self.figures = figures
+        self._pace = pace
+        self._now = now
+        self._gatherings: dict[str, Gathering] = {}
+        self._dispatchers: dict[str, Dispatcher] = {}
+        self._opening = asyncio.Lock()
+        self._stopping = False
+
+    async def publish(self, topic: str, messages: Sequence[Message], size: int) -> Sequence[str]:
+        """Publish checked messages of so many bytes, and return their ids."""
+        self._refuse_if_stopping()
+        gathering = self._gatherings.get(topic)
+        if gathering is None:
+            gathering = self._gatherings[topic] = Gathering(
+                lambda batch: self.backend.append(topic, batch),
+                self.backend.blocking,
+                self.figures,
+                lambda: self.published(topic),
+                self._pace.gather,
+            )
+        try:
+            return await gathering.publish(messages, size)
+        except NotFound:
+            self._gatherings.pop(topic, None)  # there may be any number of such names
+            raise
+
+    def published(self, topic: str) -> None:
+        """Let the subscriptions of a topic look for what was published."""
+        for dispatcher in self._dispatchers.values():
+            if dispatcher.subscription.topic == topic:
+                dispatcher.look()
+
+    def running(self, name: str) -> Dispatcher | None:
+        """Return the dispatcher of a subscription if it has one."""
+        found = self._dispatchers.get(name)
+        return None if found is None or found.is_over else found
+
+    async def dispatcher(self, name: str) -> Dispatcher:
+        """Return the dispatcher of a subscription; NotFound if there is no subscription."""
+        found = self.running(name)
+        if found is None:
+            async with self._opening:
+                found = self.running(name)
+                self._refuse_if_stopping()
+                if found is None:
+                    found = await self._open(name)
+        return found
+
+    async def stop(self) -> None:
+        """Finish what was asked for: publish, write what was said, give back what is held."""
+        self._stopping = True
+        error = Unavailable("the server is shutting down; another one, or a later try, will answer")
+        await asyncio.gather(
+            *(gathering.drain() for gathering in self._gatherings.values()),
+            *(each.stop(error) for each in self._dispatchers.values() if not each.is_over),
+        )
+
+    def _refuse_if_stopping(self) -> None:
+        if self._stopping:
+            raise Unavailable("the server is shutting down; nothing was done")
+
+    async def _open(self, name: str) -> Dispatcher:
+        subscription = await self.backend.blocking(lambda: self.backend.subscription(name))
+        dispatcher = Dispatcher(
+            name,
+            self.backend.channel(subscription),
+            subscription,
+            self.backend.blocking,
+            self.figures,
+            self._pace,
+            self._now,
+        )
+        self._dispatchers[name] = dispatcher
+        return dispatcher

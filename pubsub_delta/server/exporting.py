@@ -1,0 +1,58 @@
+"""The figures of a server, and of its store, for Prometheus. It needs the extra ``prometheus``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import Metric as Family
+
+from pubsub_delta.durations import Duration
+from pubsub_delta.exporter import MetricsExporter
+from pubsub_delta.metrics import MetricRow
+from pubsub_delta.server.figures import Figures
+
+_COUNTS = {
+    "published": "Number of messages published by clients of this server.",
+    "publish_commits": "Number of appends that they were published in.",
+    "delivered": "Number of messages sent to clients.",
+    "acknowledged": "Number of ack ids that clients acknowledged.",
+    "expired": "Number of deliveries whose deadline passed.",
+    "turns": "Number of exchanges with subscriptions: one commit each, or none.",
+    "failed_turns": "Number of exchanges that failed and were tried again.",
+}
+
+
+class ServerExporter(MetricsExporter):
+    """The metrics of the store, measured at an interval, and what the server counts of itself."""
+
+    def __init__(
+        self,
+        figures: Figures,
+        measure: Callable[[], Sequence[MetricRow]],
+        now: Callable[[], datetime],
+        interval: Duration,
+    ) -> None:
+        super().__init__(measure, now, interval=interval)
+        self._counted = figures
+
+    def collect(self) -> Iterator[Family]:
+        """Return the figures of the store as of the last measurement, and those of the server."""
+        yield from super().collect()
+        for name, help_text in _COUNTS.items():
+            value = getattr(self._counted, name)
+            yield CounterMetricFamily(f"pubsub_delta_server_{name}", help_text, value)
+        yield GaugeMetricFamily(
+            "pubsub_delta_server_open_streams",
+            "Number of StreamingPull calls that are open.",
+            self._counted.open_streams,
+        )
+        requests = CounterMetricFamily(
+            "pubsub_delta_server_requests",
+            "Number of calls that have ended, by method and canonical code.",
+            labels=("method", "code"),
+        )
+        for (method, code), count in sorted(self._counted.requests.items()):
+            requests.add_metric([method, code], count)
+        yield requests

@@ -1,0 +1,21 @@
+"""What a server counts of its own work."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Figures:
+    """Counts since the server was started; ``requests`` by method and canonical code."""
+
+    published: int = 0
+    publish_commits: int = 0
+    delivered: int = 0
+    acknowledged: int = 0
+    expired: int = 0
+    turns: int = 0
+    failed_turns: int = 0
+    open_streams: int = 0
+    requests: Counter[tuple[str, str]] = field(default_factory=Counter)

@@ -1,0 +1,386 @@
+"""Leasing: the loop that turns the requests of all consumers of a subscription into one commit."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Protocol, TypeVar
+
+from pubsub_delta.errors import Aborted, FailedPrecondition, NotFound, PubSubError
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.turns import Answer, Turn
+from pubsub_delta.resources import Subscription
+from pubsub_delta.server.answers import INVALID_ACK_ID, Asked
+from pubsub_delta.server.figures import Figures
+from pubsub_delta.server.ledger import LEASE, Ledger
+from pubsub_delta.server.sharing import Consumer, Delivery, prefetch
+from pubsub_delta.subscriber import Holding
+
+T = TypeVar("T")
+
+logger = logging.getLogger("pubsub_delta.server")
+
+MOST_PREFETCHED = 20_000
+READ_BYTES = 32_000_000
+"""Read from a lease at a time: what waits in memory is at most about twice that."""
+_KEPT_FOR_NOBODY = 5.0
+_KEPT_FOR_THE_BUSY = 60.0
+"""Seconds that prefetched messages are kept when nobody takes them."""
+_FAILURES = 5
+"""Turns in a row that may fail before consumers are told."""
+_TICK = 0.5
+
+
+class Blocking(Protocol):
+    """Runs a function that waits for Spark in a thread, and gives what it returns."""
+
+    async def __call__(self, work: Callable[[], T], /) -> T: ...
+
+
+@dataclass(frozen=True)
+class Exchanged:
+    """What came of an exchange: perhaps a lease, the answer, and the subscription as it is."""
+
+    holding: Holding | None
+    answer: Answer
+    subscription: Subscription
+
+
+class Channel(Protocol):
+    """The way to a subscription."""
+
+    def exchange(self, turn: Turn, max_messages: int, deadline: timedelta) -> Exchanged:
+        """Say a turn and lease up to so many messages for so long, in one commit.
+
+        Aborted: nothing was written. NotFound: the subscription is gone, or another one has its
+        name.
+        """
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How often there is a turn: seconds.
+
+    ``gather``: from the first word to its turn. ``shortest_look``, ``longest_look``: from one look
+    that found nothing to the next; it grows from the one to the other while nothing comes.
+    ``confirm_acks``: acknowledgements and new deadlines are answered when they are written, also
+    without exactly-once delivery, where Pub/Sub promises nothing by its answer.
+    """
+
+    gather: float = 0.1
+    shortest_look: float = 0.25
+    longest_look: float = 5.0
+    confirm_acks: bool = False
+
+
+@dataclass(eq=False)
+class Taker:
+    """A consumer of a dispatcher, and what it is told.
+
+    ``take``: it is given messages; none after a look at the store that was begun for it and left
+    nothing for it. ``fail``: there will be no more messages.
+    """
+
+    consumer: Consumer
+    take: Callable[[Sequence[Delivery]], object]
+    fail: Callable[[Exception], object]
+
+
+class Dispatcher:
+    """The way of all consumers of one subscription to the store.
+
+    Everything but the exchange itself happens in the event loop, so nothing is locked. A turn is
+    one commit that says all that was said since the last one, extends leases, and leases what
+    there is room for. There is none while there is nothing to say and nobody to give messages to.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        channel: Channel,
+        subscription: Subscription,
+        blocking: Blocking,
+        figures: Figures,
+        pace: Pace,
+        now: Callable[[], datetime],
+    ) -> None:
+        self.name = name
+        self.subscription = subscription
+        self.is_over = False
+        self._channel = channel
+        self._blocking = blocking
+        self._figures = figures
+        self._pace = pace
+        self._now = now
+        self.ledger = _ledger_of(subscription, pace)
+        self._takers: dict[Consumer, Taker] = {}
+        self._woken = asyncio.Event()
+        self._turns = asyncio.Lock()
+        self._look_now = True
+        self._look_pause = pace.shortest_look
+        self._next_look: datetime | None = None
+        self._sent = self._sent_before = 0
+        self._unread: list[Holding] = []
+        self._failures = 0
+        self._waits_since = self._now()
+        self._stopping = False
+        self._task = asyncio.get_running_loop().create_task(self._run(), name=f"lease {name}")
+
+    # What consumers do
+
+    def join(self, taker: Taker) -> None:
+        """Begin to give messages to a consumer."""
+        self._takers[taker.consumer] = taker
+        self._hand_out()
+        self.look()
+
+    def leave(self, consumer: Consumer) -> None:
+        """Give a consumer no more messages; those that it has stay its own until its deadlines."""
+        consumer.is_open = False
+        self._takers.pop(consumer, None)
+        self._woken.set()
+
+    def acknowledge(self, ack_ids: Sequence[str]) -> Asked:
+        """Acknowledge deliveries, in the next turn."""
+        asked = self.ledger.acknowledge(ack_ids)
+        self._figures.acknowledged += len(ack_ids)
+        self._said()
+        return asked
+
+    def modify_ack_deadline(self, ack_ids: Iterable[str], seconds: int) -> Asked:
+        """Move the deadlines of deliveries; 0 is a nack."""
+        asked = self.ledger.modify_ack_deadline(ack_ids, seconds, self._now())
+        self._said()
+        return asked
+
+    # What others do
+
+    def look(self) -> None:
+        """Look for messages without waiting: some were published, or made available."""
+        self._look_now = True
+        self._look_pause = self._pace.shortest_look
+        self._woken.set()
+
+    @asynccontextmanager
+    async def settled(self) -> AsyncIterator[None]:
+        """Keep turns away while something else is done to the subscription.
+
+        What was said before is written first.
+        """
+        async with self._turns:
+            if self.ledger.unsaid:
+                await self._exchange(0)
+            yield
+
+    def void(self) -> None:
+        """Forget what is held, as a seek has voided the leases."""
+        self.ledger.forget()
+        self._unread.clear()
+        self.look()
+
+    def learn(self, subscription: Subscription) -> None:
+        """Go by the fields that the subscription has now."""
+        self.ledger.exactly_once = subscription.enable_exactly_once_delivery
+        self.subscription = subscription
+
+    def end(self, error: Exception) -> None:
+        """Tell every consumer that there will be no more messages, and why."""
+        for taker in list(self._takers.values()):
+            self.leave(taker.consumer)
+            taker.fail(error)
+
+    def gone(self, error: PubSubError) -> None:
+        """End, as the subscription is no more: nothing that is said of it means anything."""
+        self.is_over = True
+        self._woken.set()
+        self.ledger.forget()
+        self.ledger.unsaid.give_up(INVALID_ACK_ID)
+        self._unread.clear()
+        self.end(error)
+
+    async def stop(self, error: Exception) -> None:
+        """Say what is left to be said, give back what nobody was given, and end."""
+        self._stopping = self.is_over = True
+        self.end(error)
+        self._woken.set()
+        await self._task
+
+    # The loop
+
+    async def _run(self) -> None:
+        while not self.is_over:
+            self._woken.clear()
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._woken.wait(), self._patience())
+            try:
+                await self._attend()
+            except Exception:
+                logger.exception("%s: the dispatcher goes on", self.name)
+        await self._last_turns()
+
+    def _patience(self) -> float | None:
+        """Return how long nothing is to be done if nothing happens; None: for ever."""
+        if self.ledger.is_empty and not self._takers:
+            return None
+        now = self._now()
+        if self._wanted(now):
+            return 0
+        if self._next_look is None:
+            return _TICK
+        return min(_TICK, max(0.01, (self._next_look - now).total_seconds()))
+
+    async def _attend(self) -> None:
+        now = self._now()
+        self._figures.expired += self.ledger.expire(now)
+        self._let_go_of_what_nobody_wants(now)
+        if self.ledger.unsaid and not self._stopping:
+            await asyncio.sleep(self._pace.gather)  # others may have something to say as well
+        now = self._now()
+        wanted = self._wanted(now)
+        looked_for = list(self._takers.values()) if wanted else []
+        if wanted or self.ledger.unsaid or self.ledger.extension_due(now):
+            async with self._turns:
+                written = await self._exchange(wanted)
+            looked_for = looked_for if written else []
+        await self._read()
+        self._hand_out()
+        for taker in looked_for:
+            if taker.consumer in self._takers and not taker.consumer.messages:
+                taker.take(())
+
+    def _wanted(self, now: datetime) -> int:
+        """Return how many messages are to be leased now.
+
+        Of what waits while consumers have room, nobody may have any yet: it does not count.
+        """
+        if not self._takers or self._stopping:
+            return 0
+        free = sum(taker.consumer.free for taker in self._takers.values())
+        goal = prefetch(free, max(self._sent, self._sent_before), MOST_PREFETCHED)
+        waiting = self.ledger.waiting
+        held_up = len(self.ledger.sharing.waiting) if free else 0
+        missing = min(goal - waiting + held_up, MOST_PREFETCHED - waiting)
+        due = self._look_now or self._next_look is None or now >= self._next_look
+        # A turn that is to be taken anyway looks as well.
+        return max(missing, 0) if due or self.ledger.unsaid else 0
+
+    async def _exchange(self, wanted: int) -> bool:
+        """Take a turn, which also leases so many messages; tell whether it succeeded."""
+        now = self._now()
+        turn = self.ledger.turn(now)
+        self._sent_before, self._sent = self._sent, 0
+        self._look_now = self._look_now and not wanted
+        try:
+            done = await self._blocking(lambda: self._channel.exchange(turn, wanted, LEASE))
+        except (NotFound, FailedPrecondition) as error:
+            self.gone(error)
+            return False
+        except Exception as error:
+            await self._failed(error)
+            return False
+        self._failures = 0
+        self._figures.turns += 1
+        self.ledger.heard(turn, done.answer, now)
+        self.learn(done.subscription)
+        found = 0
+        if done.holding is not None:
+            found = len(done.holding.positions)
+            self.ledger.lease(done.holding.lease_id, done.holding.positions, done.holding.until)
+            self._unread.append(done.holding)
+        if wanted:
+            self._looked(found, wanted)
+        return True
+
+    def _looked(self, found: int, wanted: int) -> None:
+        """Decide when to look again: at once where there may be more, later and later if not."""
+        self._look_now = self._look_now or found >= wanted
+        if found:
+            self._look_pause = self._pace.shortest_look
+        self._next_look = self._now() + timedelta(seconds=self._look_pause)
+        if not found:
+            self._look_pause = min(self._look_pause * 1.25, self._pace.longest_look)
+
+    async def _read(self) -> None:
+        """Read what is leased, while not too much waits."""
+        while self._unread and self._waiting_bytes() < READ_BYTES:
+            holding = self._unread[0]
+            held = self.ledger.leases.get(holding.lease_id)
+            if held is None or not held.unread:
+                self._unread.pop(0)
+                continue
+            wanted = held.unread
+            try:
+                messages = await self._blocking(partial(holding.receive, wanted, READ_BYTES))
+            except Exception as error:
+                await self._failed(error)
+                return
+            reached = wanted
+            if messages and len(messages) < len(wanted):
+                reached = wanted & Positions.between(0, int(messages[-1].message_id))
+            self.ledger.received(holding.lease_id, reached, messages)
+            self._hand_out()
+
+    def _waiting_bytes(self) -> int:
+        return sum(delivery.size for delivery in self.ledger.sharing.waiting)
+
+    def _hand_out(self) -> None:
+        sharing = self.ledger.sharing
+        while sharing.waiting and self._takers:
+            given = sharing.hand_out(self._takers)
+            if not given:
+                break
+            now = self._waits_since = self._now()
+            for consumer, deliveries in given.items():
+                self.ledger.sent(deliveries, consumer.ack_deadline_seconds, now)
+                self._sent += len(deliveries)
+                self._figures.delivered += len(deliveries)
+                self._takers[consumer].take(deliveries)
+
+    # What goes wrong, and the end
+
+    async def _failed(self, error: Exception) -> None:
+        """Try again in the next turn; after a few times consumers are told, and who waits."""
+        self._failures += 1
+        self._figures.failed_turns += 1
+        logger.warning("%s: a turn failed; it is said again: %s", self.name, error)
+        if self._failures >= _FAILURES:
+            self._failures = 0
+            if self.ledger.waits:
+                self.ledger.unsaid.give_up()
+            self.end(error)
+        await asyncio.sleep(0 if isinstance(error, Aborted) else self._failures * self._pace.gather)
+        self._woken.set()
+
+    def _let_go_of_what_nobody_wants(self, now: datetime) -> None:
+        """Give back what waits too long: others may have a use for it."""
+        if not self.ledger.sharing.waiting:
+            self._waits_since = now
+        kept_for = _KEPT_FOR_THE_BUSY if self._takers else _KEPT_FOR_NOBODY
+        if (now - self._waits_since).total_seconds() >= kept_for:
+            self.ledger.give_back_waiting()
+
+    async def _last_turns(self) -> None:
+        self._unread.clear()
+        self.ledger.hand_over(self._now())
+        for _ in range(_FAILURES):
+            if not self.ledger.unsaid:
+                return
+            await self._exchange(0)
+
+    def _said(self) -> None:
+        self._hand_out()
+        self._woken.set()
+
+
+def _ledger_of(subscription: Subscription, pace: Pace) -> Ledger:
+    return Ledger(
+        subscription.uid,
+        ordered=subscription.enable_message_ordering,
+        exactly_once=subscription.enable_exactly_once_delivery,
+        confirms=pace.confirm_acks,
+    )

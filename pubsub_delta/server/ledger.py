@@ -1,0 +1,314 @@
+"""The ledger of a subscription: what is leased, who has it until when, and what is to be said.
+
+The server leases messages for longer than consumers ask for, and extends its leases while they are
+held: so the deadlines of consumers are kept here, in memory, and moving one takes no commit. If
+the server dies, its leases end by themselves and their messages come again.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from pubsub_delta.callbacks import size_of
+from pubsub_delta.policy.ack_ids import parse_ack_id
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.turns import Answer, Turn
+from pubsub_delta.resources import ReceivedMessage
+from pubsub_delta.server.answers import Asked, Unsaid
+from pubsub_delta.server.sharing import Delivery, Sharing
+
+LEASE = timedelta(seconds=90)
+"""How long a lease is, and how long it is extended for when less than half of it is left."""
+
+REMEMBERED_ACKS = 100_000
+
+_NONE = Positions()
+_NACK = timedelta(0)
+_SECOND = timedelta(seconds=1)
+
+
+@dataclass
+class Held:
+    """What is left of a lease: messages that were read, and those that were not yet."""
+
+    until: datetime
+    unread: Positions
+    read: dict[int, Delivery] = field(default_factory=dict)
+
+    @property
+    def positions(self) -> Positions:
+        """Every message that is still held under the lease."""
+        return self.unread | Positions.of(self.read)
+
+
+class Ledger:
+    """What a server holds of a subscription, and what it has to say in its next turn.
+
+    ``uid``: the subscription's. ``ordered``: a failed message takes the later ones of its key in
+    its lease with it, as the store returns them together. ``exactly_once``: who acknowledges is
+    told what came of it, so words wait for their turn. ``confirms``: they do without it, too.
+    """
+
+    def __init__(
+        self, uid: str, *, ordered: bool, exactly_once: bool, confirms: bool = False
+    ) -> None:
+        self.uid = uid
+        self.exactly_once = exactly_once
+        self._confirms = confirms
+        self.sharing = Sharing(ordered=ordered)
+        self.leases: dict[int, Held] = {}
+        self.unsaid = Unsaid()
+        self._by_ack_id: dict[str, Delivery] = {}
+        self._deadlines: list[tuple[datetime, str]] = []  # also some that no longer count
+        self._acknowledged: dict[str, None] = {}
+        self._extending: set[int] = set()
+
+    # What comes from the store
+
+    def lease(self, lease_id: int, positions: Positions, until: datetime) -> None:
+        """Note a new lease down, of which nothing is read yet."""
+        self.leases[lease_id] = Held(until, positions)
+
+    def received(
+        self, lease_id: int, asked: Positions, messages: Iterable[ReceivedMessage]
+    ) -> None:
+        """Take messages in that were read; what was asked for and is not among them is gone."""
+        held = self.leases.get(lease_id)
+        if held is None:
+            return
+        for message in messages:
+            position = int(message.message_id)
+            if position in held.unread:
+                key = message.ordering_key if self.sharing.ordered else ""
+                delivery = Delivery(message, lease_id, position, size_of(message), key)
+                held.read[position] = delivery
+                self.sharing.waiting.append(delivery)
+        held.unread -= asked
+        self._forget_if_empty(lease_id)
+
+    # What goes to consumers
+
+    def sent(self, deliveries: Iterable[Delivery], seconds: int, now: datetime) -> None:
+        """Note down that a consumer has messages now, and how long it has for them."""
+        deadline = now + timedelta(seconds=seconds)
+        for delivery in deliveries:
+            self._by_ack_id[delivery.received.ack_id] = delivery
+            self._set_deadline(delivery, deadline)
+
+    @property
+    def waits(self) -> bool:
+        """Whether who says something is answered when it is written."""
+        return self.exactly_once or self._confirms
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is held and nothing is left to be said."""
+        return not self.leases and not self.unsaid
+
+    @property
+    def waiting(self) -> int:
+        """How many messages wait to be given away, read or not."""
+        return len(self.sharing.waiting) + sum(len(held.unread) for held in self.leases.values())
+
+    # What consumers say
+
+    def acknowledge(self, ack_ids: Iterable[str]) -> Asked:
+        """Acknowledge deliveries; what is asked for can be awaited."""
+        asked = Asked()
+        for ack_id in ack_ids:
+            if ack_id in self._acknowledged:
+                continue
+            delivery = self._by_ack_id.get(ack_id)
+            if delivery is not None:
+                self._take_off(delivery)
+                place = delivery.lease_id, delivery.position
+            else:
+                found = self._place_of(ack_id, asked)
+                if found is None:
+                    continue
+                place = found
+            self.unsaid.acknowledge(place, ack_id, asked if self.waits else None)
+        return asked
+
+    def modify_ack_deadline(self, ack_ids: Iterable[str], seconds: int, now: datetime) -> Asked:
+        """Move deadlines to so many seconds from now; 0 is a nack.
+
+        Where the lease is long enough the deadline is moved here, and nothing is to be said.
+        """
+        asked = Asked()
+        waits = asked if self.waits else None
+        deadline = timedelta(seconds=seconds)
+        for ack_id in ack_ids:
+            delivery = self._by_ack_id.get(ack_id)
+            if delivery is None:
+                place = self._place_of(ack_id, asked)
+                if place is not None:
+                    self.unsaid.modify(deadline, place, ack_id, waits)
+                continue
+            place = delivery.lease_id, delivery.position
+            if not seconds:
+                self._fail(delivery)
+                self.unsaid.modify(_NACK, place, ack_id, waits)
+                continue
+            self._set_deadline(delivery, now + deadline)
+            if self.waits and self.leases[delivery.lease_id].until < now + deadline:
+                self.unsaid.modify(max(deadline, LEASE), place, ack_id, waits)
+        return asked
+
+    # What time brings
+
+    def expire(self, now: datetime) -> int:
+        """Let deliveries fail whose deadline has passed; return how many."""
+        failed = 0
+        while self._deadlines and self._deadlines[0][0] <= now:
+            at, ack_id = heapq.heappop(self._deadlines)
+            delivery = self._by_ack_id.get(ack_id)
+            if delivery is not None and delivery.deadline == at:
+                self._fail(delivery)
+                self.unsaid.modify(_NACK, (delivery.lease_id, delivery.position), ack_id, None)
+                failed += 1
+        return failed
+
+    def extension_due(self, now: datetime) -> bool:
+        """Tell whether a lease is to be extended."""
+        return any((held.until - now) * 2 < LEASE for held in self.leases.values())
+
+    def next_deadline(self) -> datetime | None:
+        """Return when the next delivery may fail."""
+        return self._deadlines[0][0] if self._deadlines else None
+
+    def give_back_waiting(self) -> int:
+        """Give back what no consumer was given, as if it had never been leased."""
+        returned = 0
+        for lease_id, held in list(self.leases.items()):
+            waiting = [n for n, each in held.read.items() if each.consumer is None]
+            waiting = [n for n in waiting if held.read[n].deadline is None]
+            positions = held.unread | Positions.of(waiting)
+            if not positions:
+                continue
+            self.unsaid.give_back(lease_id, positions)
+            returned += len(positions)
+            held.unread = _NONE
+            for position in waiting:
+                del held.read[position]
+            self._forget_if_empty(lease_id)
+        self.sharing.waiting.clear()
+        return returned
+
+    def hand_over(self, now: datetime) -> int:
+        """Let go of everything at the end of the server; return how much was given back.
+
+        What nobody was given goes back. What consumers have stays theirs until their deadlines:
+        the leases are cut down to these.
+        """
+        returned = self.give_back_waiting()
+        for ack_id, delivery in self._by_ack_id.items():
+            assert delivery.deadline is not None
+            left = max(-((now - delivery.deadline) // _SECOND), 1)
+            place = delivery.lease_id, delivery.position
+            self.unsaid.modify(left * _SECOND, place, ack_id, None)
+        self.forget()
+        return returned
+
+    def forget(self) -> None:
+        """Forget what is held: a seek has voided it, or the subscription is gone."""
+        for delivery in self._by_ack_id.values():
+            self.sharing.let_go(delivery)
+        self.leases.clear()
+        self.sharing.forget()
+        self._by_ack_id.clear()
+        self._deadlines.clear()
+
+    # The turn
+
+    def turn(self, now: datetime) -> Turn:
+        """Return what is to be said now, with the extensions of leases that need one."""
+        due = {
+            lease_id: held.positions
+            for lease_id, held in self.leases.items()
+            if (held.until - now) * 2 < LEASE
+        }
+        self._extending = set(due)
+        return self.unsaid.turn({LEASE: due} if due else {})
+
+    def heard(self, turn: Turn, answer: Answer, now: datetime) -> None:
+        """Take in what came of a turn that was begun at ``now``."""
+        for ack_id in self.unsaid.settle(answer):
+            self._remember(ack_id)
+        for deadline, named in turn.deadlines.items():
+            if not deadline:
+                continue
+            kept = answer.deadlines[deadline].success
+            for lease_id, positions in named.items():
+                self._lose(lease_id, positions - kept.get(lease_id, _NONE))
+        for lease_id in self._extending & self.leases.keys():
+            self.leases[lease_id].until = now + LEASE
+
+    # Inside
+
+    def _place_of(self, ack_id: str, asked: Asked) -> tuple[int, int] | None:
+        """Return lease and position of a delivery that is not held here; None if it names none."""
+        parsed = parse_ack_id(ack_id)
+        if parsed is None:
+            asked.malformed.append(ack_id)
+        elif parsed.subscription_uid != self.uid:
+            asked.fail(ack_id)
+        else:
+            return parsed.lease_id, parsed.position
+        return None
+
+    def _set_deadline(self, delivery: Delivery, deadline: datetime) -> None:
+        delivery.deadline = deadline
+        heapq.heappush(self._deadlines, (deadline, delivery.received.ack_id))
+
+    def _take_off(self, delivery: Delivery) -> None:
+        self._by_ack_id.pop(delivery.received.ack_id, None)
+        self.sharing.let_go(delivery)
+        held = self.leases.get(delivery.lease_id)
+        if held is not None:
+            held.read.pop(delivery.position, None)
+            self._forget_if_empty(delivery.lease_id)
+
+    def _fail(self, delivery: Delivery) -> None:
+        """Take a failed delivery off, and with ordering what returns with it."""
+        held = self.leases.get(delivery.lease_id)
+        self._take_off(delivery)
+        if held is None or not delivery.key:
+            return
+        later = [
+            each
+            for position, each in held.read.items()
+            if each.key == delivery.key and position > delivery.position
+        ]
+        self._drop(later)
+
+    def _lose(self, lease_id: int, positions: Positions) -> None:
+        """Let go of messages that the store does not hold for this server any more."""
+        held = self.leases.get(lease_id)
+        if held is None or not positions:
+            return
+        held.unread -= positions
+        self._drop([each for position, each in held.read.items() if position in positions])
+        self._forget_if_empty(lease_id)
+
+    def _drop(self, deliveries: Iterable[Delivery]) -> None:
+        dropped = set(map(id, deliveries := list(deliveries)))
+        for delivery in deliveries:
+            self._take_off(delivery)
+        if dropped:
+            kept = [each for each in self.sharing.waiting if id(each) not in dropped]
+            self.sharing.waiting.clear()
+            self.sharing.waiting.extend(kept)
+
+    def _forget_if_empty(self, lease_id: int) -> None:
+        held = self.leases[lease_id]
+        if not held.read and not held.unread:
+            del self.leases[lease_id]
+
+    def _remember(self, ack_id: str) -> None:
+        self._acknowledged[ack_id] = None
+        while len(self._acknowledged) > REMEMBERED_ACKS:
+            del self._acknowledged[next(iter(self._acknowledged))]

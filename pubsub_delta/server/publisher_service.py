@@ -1,0 +1,117 @@
+"""google.pubsub.v1.Publisher on a store."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from google.protobuf.empty_pb2 import Empty
+
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.names import topic_name
+from pubsub_delta.policy.messages import as_message
+from pubsub_delta.server import wire
+from pubsub_delta.server.desk import Desk
+from pubsub_delta.server.protocol import message_class
+
+MOST_MESSAGES = 1000
+"""In one publish request (Pub/Sub's limit)."""
+MOST_LISTED = 1000
+
+_Published = message_class("PublishResponse")
+_Topics = message_class("ListTopicsResponse")
+_Subscriptions = message_class("ListTopicSubscriptionsResponse")
+_Snapshots = message_class("ListTopicSnapshotsResponse")
+_Detached = message_class("DetachSubscriptionResponse")
+
+
+class PublisherService:
+    """Topics, and what is published to them."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._admin = desk.backend.administration
+        self._do = desk.backend.administer
+
+    async def create_topic(self, request: Any, _: Any) -> Any:
+        """Create a topic."""
+        name, fields = wire.full_name(request.name, "topic"), wire.topic_fields(request)
+        return wire.topic_message(await self._do(partial(self._admin.create_topic, name, **fields)))
+
+    async def get_topic(self, request: Any, _: Any) -> Any:
+        """Return a topic."""
+        name = wire.full_name(request.topic, "topic")
+        return wire.topic_message(await self._do(partial(self._admin.get_topic, name)))
+
+    async def update_topic(self, request: Any, _: Any) -> Any:
+        """Change the fields of a topic that the mask names."""
+        name = wire.full_name(request.topic.name, "topic")
+        present = wire.topic_message(await self._do(partial(self._admin.get_topic, name)))
+        fields = wire.changed_fields(request.topic, request.update_mask, present, wire.TOPIC_FIELDS)
+        return wire.topic_message(await self._do(partial(self._admin.update_topic, name, **fields)))
+
+    async def delete_topic(self, request: Any, _: Any) -> Any:
+        """Delete a topic."""
+        name = wire.full_name(request.topic, "topic")
+        await self._do(partial(self._admin.delete_topic, name))
+        return Empty()
+
+    async def list_topics(self, request: Any, _: Any) -> Any:
+        """List the topics of a project."""
+        page = await self._do(
+            partial(
+                self._admin.list_topics,
+                project=wire.project_of(request.project),
+                page_size=listed(request),
+                page_token=request.page_token,
+            )
+        )
+        return _Topics(topics=map(wire.topic_message, page), next_page_token=page.next_page_token)
+
+    async def list_topic_subscriptions(self, request: Any, _: Any) -> Any:
+        """List the names of the subscriptions of a topic."""
+        list_them = self._admin.list_topic_subscriptions
+        page = await self._do(partial(list_them, *_listing(request)[0], **_listing(request)[1]))
+        return _Subscriptions(subscriptions=page, next_page_token=page.next_page_token)
+
+    async def list_topic_snapshots(self, request: Any, _: Any) -> Any:
+        """List the names of the snapshots of a topic."""
+        list_them = self._admin.list_topic_snapshots
+        page = await self._do(partial(list_them, *_listing(request)[0], **_listing(request)[1]))
+        return _Snapshots(snapshots=page, next_page_token=page.next_page_token)
+
+    async def detach_subscription(self, request: Any, _: Any) -> Any:
+        """Detach a subscription from its topic."""
+        name = wire.full_name(request.subscription, "subscription")
+        await self._do(partial(self._admin.detach_subscription, name))
+        dispatcher = self._desk.running(name)
+        if dispatcher is not None:
+            dispatcher.look()  # it finds out, and tells its consumers
+        return _Detached()
+
+    async def publish(self, request: Any, _: Any) -> Any:
+        """Publish messages; the reply comes when they are committed."""
+        count = len(request.messages)
+        if not 1 <= count <= MOST_MESSAGES:
+            raise InvalidArgument(
+                f"messages: {count} of them in a request; 1 to {MOST_MESSAGES} are accepted"
+            )
+        topic = str(topic_name(wire.full_name(request.topic, "topic"), ""))
+        messages = [
+            as_message(message, index)
+            for index, message in enumerate(wire.published_messages(request))
+        ]
+        ids = await self._desk.publish(topic, messages, request.ByteSize())
+        return _Published(message_ids=ids)
+
+
+def listed(request: Any) -> int:
+    """Return how many resources a page has: as many as asked for, but not more than 1,000."""
+    if request.page_size < 0:
+        raise InvalidArgument(f"page_size: {request.page_size}; 0 for the default, or more")
+    return min(request.page_size or MOST_LISTED, MOST_LISTED)
+
+
+def _listing(request: Any) -> tuple[tuple[str], dict[str, Any]]:
+    paging = {"page_size": listed(request), "page_token": request.page_token}
+    return (wire.full_name(request.topic, "topic"),), paging

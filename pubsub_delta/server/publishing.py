@@ -1,0 +1,114 @@
+"""Publishing: the requests of all clients of a topic, gathered into one append after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pubsub_delta.resources import Message
+from pubsub_delta.server.figures import Figures
+from pubsub_delta.server.leasing import Blocking
+
+logger = logging.getLogger("pubsub_delta.server")
+
+MOST_MESSAGES = 20_000
+MOST_BYTES = 50_000_000
+"""In one append; a larger request comes alone."""
+
+Append = Callable[[Sequence[Message]], Sequence[str]]
+"""Publishes messages in one commit, or nothing of them; returns their ids in that order."""
+
+
+@dataclass(eq=False)
+class _Request:
+    messages: Sequence[Message]
+    size: int
+    done: asyncio.Future[Sequence[str]]
+
+
+class Gathering:
+    """The publish requests of one topic.
+
+    The first request after a pause waits for ``gather`` seconds for others; while an append is
+    under way the next requests gather by themselves. A reply comes when its append has landed.
+    """
+
+    def __init__(
+        self,
+        append: Append,
+        blocking: Blocking,
+        figures: Figures,
+        published: Callable[[], object],
+        gather: float,
+    ) -> None:
+        self._append = append
+        self._blocking = blocking
+        self._figures = figures
+        self._published = published
+        self._gather = gather
+        self._requests: deque[_Request] = deque()
+        self._task: asyncio.Task[None] | None = None
+
+    async def publish(self, messages: Sequence[Message], size: int) -> Sequence[str]:
+        """Publish the messages of a request of so many bytes, and return their ids.
+
+        They were checked: a bad message here would fail other requests, too.
+        """
+        loop = asyncio.get_running_loop()
+        request = _Request(messages, size, loop.create_future())
+        self._requests.append(request)
+        if self._task is None:
+            self._task = loop.create_task(self._run())
+        # A client that goes away does not take back what may be under way.
+        return await asyncio.shield(request.done)
+
+    async def drain(self) -> None:
+        """Wait until everything that was asked for is published, or has failed."""
+        if self._task is not None:
+            await self._task
+
+    async def _run(self) -> None:
+        await asyncio.sleep(self._gather)
+        while self._requests:
+            batch = self._take()
+            messages = [message for request in batch for message in request.messages]
+            try:
+                ids = await self._blocking(lambda: self._append(messages))  # noqa: B023
+            except BaseException as error:
+                logger.warning("%d messages could not be published: %s", len(messages), error)
+                _fail(batch, error)
+                if not isinstance(error, Exception):
+                    raise
+                continue
+            self._figures.published += len(messages)
+            self._figures.publish_commits += 1
+            start = 0
+            for request in batch:
+                end = start + len(request.messages)
+                if not request.done.done():
+                    request.done.set_result(ids[start:end])
+                start = end
+            self._published()
+        self._task = None
+
+    def _take(self) -> list[_Request]:
+        """Take the requests of the next append, the oldest first."""
+        batch: list[_Request] = []
+        count = size = 0
+        while self._requests:
+            request = self._requests[0]
+            count, size = count + len(request.messages), size + request.size
+            if batch and (count > MOST_MESSAGES or size > MOST_BYTES):
+                break
+            batch.append(self._requests.popleft())
+        return batch
+
+
+def _fail(batch: Sequence[_Request], error: BaseException) -> None:
+    for request in batch:
+        if not request.done.done():
+            request.done.set_exception(error)
+            request.done.exception()  # the client may be gone, and nobody ask for it

@@ -1,0 +1,113 @@
+"""Who may connect: addresses that may be listened to, certificates, and the bearer token."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from hmac import compare_digest
+from pathlib import Path
+from typing import Any
+
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.server.protocol import grpc, health
+from pubsub_delta.server.status import Unauthenticated, abort
+
+
+@dataclass(frozen=True)
+class Security:
+    """How a server is protected.
+
+    ``certificate``, ``key``: PEM files for TLS, both or neither. ``token``: what clients send as
+    ``authorization: Bearer …``. ``insecure``: listen to a public address without these.
+    """
+
+    certificate: Path | None = None
+    key: Path | None = None
+    token: str | None = None
+    insecure: bool = False
+
+    def check(self, host: str) -> None:
+        """Refuse an address that others can reach, unless they are kept out or it is forced."""
+        if (self.certificate is None) != (self.key is None):
+            raise InvalidArgument(
+                "tls: a certificate and its key are accepted, or neither; one of them is missing"
+            )
+        if self.token is not None and (not self.token or not self.token.isprintable()):
+            raise InvalidArgument("token: it is empty or has control characters; text is accepted")
+        protected = self.certificate is not None and self.token is not None
+        if not (is_loopback(host) or protected or self.insecure):
+            raise FailedPrecondition(
+                f"host: {host!r} can be reached by others, and the server has not both TLS and a "
+                "token; --tls-certificate, --tls-key and --token-file protect it, a loopback "
+                "address is always accepted, and --insecure listens all the same"
+            )
+
+    def credentials(self) -> Any:
+        """Return what gRPC serves with; None for plaintext."""
+        if self.certificate is None or self.key is None:
+            return None
+        try:
+            pair = self.key.read_bytes(), self.certificate.read_bytes()
+        except OSError as error:
+            raise InvalidArgument(
+                f"tls: {error}; PEM files that can be read are accepted"
+            ) from None
+        return grpc.ssl_server_credentials([pair])
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine only.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("[::1]"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """Return the host and the port of ``host:port``; ``:port`` means this machine only.
+
+    >>> split_address("localhost:8085"), split_address("[::1]:0"), split_address(":8085")
+    (('localhost', 8085), ('[::1]', 0), ('localhost', 8085))
+    """
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdecimal() or not 0 <= int(port) <= 65535 or "/" in host:
+        raise InvalidArgument(f"host-port: {text!r}; host:port is accepted, as in localhost:8085")
+    return host or "localhost", int(port)
+
+
+class TokenCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc]
+    """Refuses calls without the token; health checks need none."""
+
+    def __init__(self, token: str) -> None:
+        self._expected = f"Bearer {token}".encode()
+
+    async def intercept_service(self, continuation: Any, details: Any) -> Any:
+        """Let a call through, or answer it UNAUTHENTICATED."""
+        handler = await continuation(details)
+        if handler is None or details.method.startswith(f"/{health.SERVICE_NAME}/"):
+            return handler
+        given = dict(details.invocation_metadata).get("authorization", "")
+        text = given if isinstance(given, bytes) else given.encode()
+        if compare_digest(text, self._expected):
+            return handler
+        return _refusing(handler)
+
+
+def _refusing(handler: Any) -> Any:
+    error = Unauthenticated(
+        "authorization: the bearer token is missing or not the server's; "
+        "metadata 'authorization: Bearer <token>' is accepted"
+    )
+
+    async def refuse(_request: Any, context: Any) -> None:
+        await abort(context, error)
+
+    if handler.response_streaming:
+        return grpc.stream_stream_rpc_method_handler(refuse)
+    return grpc.unary_unary_rpc_method_handler(refuse)

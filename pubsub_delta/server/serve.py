@@ -1,0 +1,135 @@
+"""The server: its services put together, its start and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.server import protocol
+from pubsub_delta.server.calls import behaviours
+from pubsub_delta.server.desk import Backend, Desk
+from pubsub_delta.server.figures import Figures
+from pubsub_delta.server.leasing import Pace
+from pubsub_delta.server.other_services import IAM, SCHEMAS
+from pubsub_delta.server.protocol import grpc, health
+from pubsub_delta.server.publisher_service import PublisherService
+from pubsub_delta.server.security import Security, TokenCheck
+from pubsub_delta.server.subscriber_service import SubscriberService
+
+logger = logging.getLogger("pubsub_delta.server")
+
+LARGEST_REQUEST = 16 * 1024 * 1024
+"""Bytes: a request of 10 MB of messages with what is written around them."""
+GRACE = 10.0
+"""Seconds that calls under way have at the end."""
+
+_OPTIONS = (
+    ("grpc.max_receive_message_length", LARGEST_REQUEST),
+    ("grpc.max_send_message_length", -1),
+    # Client libraries ping every 30 seconds or more, also while nothing is delivered.
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
+    ("grpc.http2.max_ping_strikes", 0),
+    ("grpc.so_reuseport", 0),
+)
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """Where a server listens, how it is protected, and at what pace it commits.
+
+    ``port``: 0 for a free one.
+    """
+
+    host: str = "localhost"
+    port: int = 8085
+    security: Security = field(default_factory=Security)
+    pace: Pace = field(default_factory=Pace)
+
+
+class Server:
+    """google.pubsub.v1 on a store. It lives in the event loop in which it is started."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        now: Callable[[], datetime],
+        settings: ServerSettings,
+        figures: Figures,
+    ) -> None:
+        settings.security.check(settings.host)
+        self._settings = settings
+        self._desk = Desk(backend, figures, settings.pace, now)
+        token = settings.security.token
+        interceptors = [] if token is None else [TokenCheck(token)]
+        self._server = grpc.aio.server(interceptors=interceptors, options=_OPTIONS)
+        services = {
+            protocol.PUBLISHER: PublisherService(self._desk),
+            protocol.SUBSCRIBER: SubscriberService(self._desk),
+            protocol.SCHEMA_SERVICE: SCHEMAS,
+            protocol.IAM_POLICY: IAM,
+        }
+        self._server.add_generic_rpc_handlers(
+            tuple(
+                protocol.handlers(name, behaviours(name, service, figures))
+                for name, service in services.items()
+            )
+        )
+        self._health = health.aio.HealthServicer()
+        protocol.add_health(self._health, self._server)
+        protocol.enable_reflection(self._server)
+
+    async def start(self) -> int:
+        """Begin to listen; return the port. FailedPrecondition if it cannot be had."""
+        settings = self._settings
+        address = f"{settings.host}:{settings.port}"
+        credentials = settings.security.credentials()
+        try:
+            if credentials is None:
+                port = self._server.add_insecure_port(address)
+            else:
+                port = self._server.add_secure_port(address, credentials)
+        except RuntimeError as error:
+            raise FailedPrecondition(
+                f"{address} cannot be listened at ({error}); a free port of an address of this "
+                "machine is accepted"
+            ) from None
+        await self._server.start()
+        await self._tell_health(protocol.SERVING)
+        return int(port)
+
+    async def stop(self) -> None:
+        """Finish what was asked for, give back what is held, and end."""
+        await self._health.enter_graceful_shutdown()
+        ending = asyncio.create_task(self._server.stop(GRACE))
+        await self._desk.stop()
+        await ending
+
+    async def _tell_health(self, status: Any) -> None:
+        for service in ("", protocol.PUBLISHER, protocol.SUBSCRIBER):
+            await self._health.set(service, status)
+
+
+async def run(make: Callable[[], Server], started: Callable[[int], object]) -> None:
+    """Run a server until the process is told to end (SIGINT, SIGTERM).
+
+    ``make`` makes it, in the event loop; ``started`` is told its port.
+    """
+    told_to_end = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):  # Windows has none in a loop
+            loop.add_signal_handler(each, told_to_end.set)
+    server = make()
+    started(await server.start())
+    await told_to_end.wait()
+    logger.info("the server is shutting down")
+    await server.stop()
+    logger.info("the server has ended")

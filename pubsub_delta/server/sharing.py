@@ -1,0 +1,157 @@
+"""Sharing: which consumer is given which message, within what each has room for.
+
+Pub/Sub: messages are spread over the streams of a subscription, none is sent more than its flow
+control allows, and the messages of an ordering key go to one stream at a time.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import count
+
+from pubsub_delta.resources import ReceivedMessage
+
+UNLIMITED_MESSAGES = 10_000
+"""What a stream holds at a time that asks for no limit."""
+UNLIMITED_BYTES = 100_000_000
+
+
+@dataclass(eq=False)
+class Consumer:
+    """Somebody who takes messages: a stream, or one pull.
+
+    ``max_messages``, ``max_bytes``: how much it may hold that is not answered for; 0 or less: no
+    limit of its own. ``ack_deadline_seconds``: how long it has for a message.
+    """
+
+    max_messages: int = 0
+    max_bytes: int = 0
+    ack_deadline_seconds: int = 10
+    messages: int = field(default=0, init=False)
+    bytes: int = field(default=0, init=False)
+    is_open: bool = field(default=True, init=False)
+
+    @property
+    def free(self) -> int:
+        """How many more messages it has room for, if they are small."""
+        limit = self.max_messages if self.max_messages > 0 else UNLIMITED_MESSAGES
+        if not self.is_open or (self.messages and self.bytes >= self._byte_limit):
+            return 0
+        return max(0, limit - self.messages)
+
+    def has_room(self, size: int) -> bool:
+        """Tell whether it may be given a message; a single larger one still comes."""
+        return self.free > 0 and (not self.messages or self.bytes + size <= self._byte_limit)
+
+    @property
+    def _byte_limit(self) -> int:
+        return self.max_bytes if self.max_bytes > 0 else UNLIMITED_BYTES
+
+
+@dataclass(eq=False, slots=True)
+class Delivery:
+    """A leased message: it waits to be given to a consumer, or one has it until ``deadline``."""
+
+    received: ReceivedMessage
+    lease_id: int
+    position: int
+    size: int
+    key: str = ""
+    consumer: Consumer | None = None
+    deadline: datetime | None = None
+
+
+class Sharing:
+    """Who has which message, and which message is given to whom next.
+
+    ``ordered``: whether an ordering key means anything. A key then belongs to the consumer that
+    has messages of it, even one that is gone, until all of them are answered for or expired.
+    """
+
+    def __init__(self, *, ordered: bool = False) -> None:
+        self.ordered = ordered
+        self.waiting: deque[Delivery] = deque()
+        self._holders: dict[str, tuple[Consumer, int]] = {}
+
+    def hand_out(self, consumers: Iterable[Consumer]) -> dict[Consumer, list[Delivery]]:
+        """Give waiting messages away, the oldest first, each to whoever has fewest.
+
+        A message that nobody can take now keeps its place, and so do later ones of its key.
+        """
+        turn = count()
+        free = [(each.messages, next(turn), each) for each in consumers if each.free]
+        heapq.heapify(free)
+        given: dict[Consumer, list[Delivery]] = {}
+        kept: list[Delivery] = []
+        held_up: set[str] = set()
+        while free and self.waiting:
+            delivery = self.waiting.popleft()
+            key = delivery.key if self.ordered else ""
+            taker = None if key in held_up else self._taker(delivery, key, free)
+            if taker is None:
+                kept.append(delivery)
+                if key:
+                    held_up.add(key)
+                continue
+            self._give(delivery, taker, key)
+            given.setdefault(taker, []).append(delivery)
+            heapq.heappush(free, (taker.messages, next(turn), taker))
+        self.waiting.extendleft(reversed(kept))
+        return given
+
+    def let_go(self, delivery: Delivery) -> None:
+        """Take a message off the consumer that has it: it is answered for, or expired."""
+        consumer = delivery.consumer
+        if consumer is None:
+            return
+        delivery.consumer = None
+        consumer.messages -= 1
+        consumer.bytes -= delivery.size
+        if self.ordered and delivery.key in self._holders:
+            holder, held = self._holders[delivery.key]
+            if held > 1:
+                self._holders[delivery.key] = holder, held - 1
+            else:
+                del self._holders[delivery.key]
+
+    def forget(self) -> None:
+        """Forget every message, who waits and who has it."""
+        self.waiting.clear()
+        self._holders.clear()
+
+    def _taker(
+        self, delivery: Delivery, key: str, free: list[tuple[int, int, Consumer]]
+    ) -> Consumer | None:
+        if key in self._holders:
+            holder, _ = self._holders[key]
+            return holder if holder.has_room(delivery.size) else None
+        while free:
+            messages, _, consumer = heapq.heappop(free)
+            # Another number: it was given something since, and stands in the heap once more.
+            if messages == consumer.messages and consumer.has_room(delivery.size):
+                return consumer
+        return None
+
+    def _give(self, delivery: Delivery, taker: Consumer, key: str) -> None:
+        delivery.consumer = taker
+        taker.messages += 1
+        taker.bytes += delivery.size
+        if key:
+            _, held = self._holders.get(key, (taker, 0))
+            self._holders[key] = taker, held + 1
+
+
+def prefetch(free: int, sent_last_turn: int, most: int) -> int:
+    """Return how many messages should wait to be given away.
+
+    As many as the consumers have room for, and twice as many as went out while the last turn was
+    committed, as they make room meanwhile. Nothing is taken for consumers that stand still.
+
+    >>> prefetch(1000, 0, 20_000), prefetch(1000, 3000, 20_000), prefetch(0, 0, 20_000)
+    (1000, 6000, 0)
+    """
+    return min(most, max(free, 2 * sent_last_turn))

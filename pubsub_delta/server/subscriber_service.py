@@ -1,0 +1,266 @@
+"""google.pubsub.v1.Subscriber on a store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from google.protobuf.empty_pb2 import Empty
+
+from pubsub_delta.errors import InvalidArgument, NotFound
+from pubsub_delta.policy.fields import check_max_messages, check_new_deadline
+from pubsub_delta.server import wire
+from pubsub_delta.server.answers import INVALID_ACK_ID, Asked
+from pubsub_delta.server.desk import Desk
+from pubsub_delta.server.leasing import Dispatcher, Taker
+from pubsub_delta.server.protocol import message_class
+from pubsub_delta.server.publisher_service import listed
+from pubsub_delta.server.sharing import Consumer, Delivery
+from pubsub_delta.server.status import AckIdFailure
+from pubsub_delta.server.streams import Stream
+
+LONGEST_PULL = 20.0
+"""Seconds that a pull waits for a first message, if its client waits that long."""
+PULLED_BYTES = 3_000_000
+
+_Pulled = message_class("PullResponse")
+_Subscriptions = message_class("ListSubscriptionsResponse")
+_Snapshots = message_class("ListSnapshotsResponse")
+_Sought = message_class("SeekResponse")
+
+
+class SubscriberService:
+    """Subscriptions and snapshots, and what is delivered."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._admin = desk.backend.administration
+        self._do = desk.backend.administer
+
+    # Subscriptions
+
+    async def create_subscription(self, request: Any, _: Any) -> Any:
+        """Create a subscription that is pulled from."""
+        name = _subscription(request.name)
+        topic = wire.full_name(request.topic, "topic")
+        fields = wire.subscription_fields(request)
+        create = partial(self._admin.create_subscription, name, topic, **fields)
+        return wire.subscription_message(await self._do(create))
+
+    async def get_subscription(self, request: Any, _: Any) -> Any:
+        """Return a subscription."""
+        name = _subscription(request.subscription)
+        get = partial(self._admin.get_subscription, name)
+        return wire.subscription_message(await self._do(get))
+
+    async def update_subscription(self, request: Any, _: Any) -> Any:
+        """Change the fields of a subscription that the mask names."""
+        name = _subscription(request.subscription.name)
+        found = await self._do(partial(self._admin.get_subscription, name))
+        fields = wire.changed_fields(
+            request.subscription,
+            request.update_mask,
+            wire.subscription_message(found),
+            wire.SUBSCRIPTION_FIELDS,
+        )
+        if fields.get("message_retention_duration", ...) is None:
+            fields["message_retention_duration"] = timedelta(days=7)
+        update = partial(self._admin.update_subscription, name, **fields)
+        changed = await self._settled(name, update)
+        dispatcher = self._desk.running(name)
+        if dispatcher is not None:
+            dispatcher.learn(changed)
+        return wire.subscription_message(changed)
+
+    async def list_subscriptions(self, request: Any, _: Any) -> Any:
+        """List the subscriptions of a project."""
+        page = await self._do(partial(self._admin.list_subscriptions, **_page(request)))
+        found = map(wire.subscription_message, page)
+        return _Subscriptions(subscriptions=found, next_page_token=page.next_page_token)
+
+    async def delete_subscription(self, request: Any, _: Any) -> Any:
+        """Delete a subscription; its streams end."""
+        name = _subscription(request.subscription)
+        dispatcher = self._desk.running(name)
+        await self._settled(name, partial(self._admin.delete_subscription, name))
+        if dispatcher is not None:
+            dispatcher.gone(NotFound(f"subscription {name} was deleted"))
+        return Empty()
+
+    async def modify_push_config(self, request: Any, _: Any) -> Any:
+        """Accept that a subscription is pulled from; refuse that it pushes."""
+        name = _subscription(request.subscription)
+        await self._do(partial(self._admin.get_subscription, name))
+        wire.refuse_push(request.push_config)
+        return Empty()
+
+    # Messages
+
+    async def streaming_pull(self, requests: Any, _: Any) -> AsyncIterator[Any]:
+        """Deliver messages until the client or the server ends it."""
+        async for response in Stream(self._desk).run(requests):
+            yield response
+
+    async def pull(self, request: Any, context: Any) -> Any:
+        """Return the first messages that there are, perhaps after a while."""
+        name = _subscription(request.subscription)
+        check_max_messages(request.max_messages)
+        dispatcher = await self._desk.dispatcher(name)
+        patience = LONGEST_PULL
+        remaining = context.time_remaining()
+        if remaining is not None:
+            patience = min(patience, remaining * 0.8)
+        given = await _pulled(
+            dispatcher,
+            Consumer(
+                request.max_messages, PULLED_BYTES, dispatcher.subscription.ack_deadline_seconds
+            ),
+            patience,
+            at_once=request.return_immediately,
+        )
+        return _Pulled(received_messages=[wire.received_message(d.received) for d in given])
+
+    async def acknowledge(self, request: Any, _: Any) -> Any:
+        """Acknowledge deliveries."""
+        dispatcher = await self._of(request)
+        asked = dispatcher.acknowledge(list(request.ack_ids))
+        await answered(dispatcher, asked, len(request.ack_ids))
+        return Empty()
+
+    async def modify_ack_deadline(self, request: Any, _: Any) -> Any:
+        """Move the deadlines of deliveries; 0 is a nack."""
+        check_new_deadline(request.ack_deadline_seconds)
+        dispatcher = await self._of(request)
+        seconds = request.ack_deadline_seconds
+        asked = dispatcher.modify_ack_deadline(request.ack_ids, seconds)
+        await answered(dispatcher, asked, len(request.ack_ids))
+        return Empty()
+
+    async def seek(self, request: Any, _: Any) -> Any:
+        """Seek to a time or to a snapshot; leases are void."""
+        name = _subscription(request.subscription)
+        time = wire.time_of(request.time) if request.HasField("time") else None
+        snapshot = _snapshot(request.snapshot) if request.HasField("snapshot") else None
+        seek = partial(self._desk.backend.seek, name, time=time, snapshot=snapshot)
+        await self._settled(name, seek, voids=True)
+        return _Sought()
+
+    # Snapshots
+
+    async def create_snapshot(self, request: Any, _: Any) -> Any:
+        """Capture what is unacknowledged."""
+        name = _snapshot(request.name)
+        subscription = _subscription(request.subscription)
+        create = self._admin.create_snapshot
+        labels = dict(request.labels)
+        made = await self._settled(subscription, partial(create, name, subscription, labels=labels))
+        return wire.snapshot_message(made)
+
+    async def get_snapshot(self, request: Any, _: Any) -> Any:
+        """Return a snapshot."""
+        get = partial(self._admin.get_snapshot, _snapshot(request.snapshot))
+        return wire.snapshot_message(await self._do(get))
+
+    async def update_snapshot(self, request: Any, _: Any) -> Any:
+        """Change the fields of a snapshot that the mask names."""
+        name = _snapshot(request.snapshot.name)
+        found = await self._do(partial(self._admin.get_snapshot, name))
+        fields = wire.changed_fields(
+            request.snapshot,
+            request.update_mask,
+            wire.snapshot_message(found),
+            wire.SNAPSHOT_FIELDS,
+        )
+        update = partial(self._admin.update_snapshot, name, **fields)
+        return wire.snapshot_message(await self._do(update))
+
+    async def delete_snapshot(self, request: Any, _: Any) -> Any:
+        """Delete a snapshot."""
+        delete = partial(self._admin.delete_snapshot, _snapshot(request.snapshot))
+        await self._do(delete)
+        return Empty()
+
+    async def list_snapshots(self, request: Any, _: Any) -> Any:
+        """List the snapshots of a project."""
+        page = await self._do(partial(self._admin.list_snapshots, **_page(request)))
+        found = map(wire.snapshot_message, page)
+        return _Snapshots(snapshots=found, next_page_token=page.next_page_token)
+
+    # Inside
+
+    async def _of(self, request: Any) -> Dispatcher:
+        name = _subscription(request.subscription)
+        if not request.ack_ids:
+            raise InvalidArgument("ack_ids: an empty list; at least one ack id is needed")
+        return await self._desk.dispatcher(name)
+
+    async def _settled(self, name: str, work: Callable[[], Any], *, voids: bool = False) -> Any:
+        """Do something to a subscription when what was said of it is written."""
+        dispatcher = self._desk.running(name)
+        if dispatcher is None:
+            return await self._do(work)
+        async with dispatcher.settled():
+            done = await self._do(work)
+            if voids:
+                dispatcher.void()
+        return done
+
+
+async def answered(dispatcher: Dispatcher, asked: Asked, of: int) -> None:
+    """Wait until what was asked for is written, if it waits for that; raise what failed."""
+    if not asked.is_settled:
+        settled = asyncio.Event()
+        asked.when_settled(settled.set)
+        await settled.wait()
+    if dispatcher.ledger.exactly_once:
+        failures = {**asked.failures, **dict.fromkeys(asked.malformed, INVALID_ACK_ID)}
+        if failures:
+            raise AckIdFailure(failures, of=of)
+    elif asked.malformed:
+        raise InvalidArgument(
+            f"ack_ids: {asked.malformed[0]!r} is no ack id; "
+            "the ack_id of a message that was delivered is accepted"
+        )
+
+
+async def _pulled(
+    dispatcher: Dispatcher, consumer: Consumer, patience: float, *, at_once: bool
+) -> Sequence[Delivery]:
+    """Wait for messages; none if there are none for so many seconds, or at once."""
+    given: asyncio.Future[Sequence[Delivery]] = asyncio.get_running_loop().create_future()
+
+    def take(deliveries: Sequence[Delivery]) -> None:
+        if (deliveries or at_once) and not given.done():
+            dispatcher.leave(consumer)
+            given.set_result(deliveries)
+
+    def fail(error: Exception) -> None:
+        if not given.done():
+            given.set_exception(error)
+
+    dispatcher.join(Taker(consumer, take, fail))
+    try:
+        return await asyncio.wait_for(given, patience)
+    except asyncio.TimeoutError:
+        return ()
+    finally:
+        dispatcher.leave(consumer)
+
+
+def _subscription(name: str) -> str:
+    return wire.full_name(name, "subscription")
+
+
+def _snapshot(name: str) -> str:
+    return wire.full_name(name, "snapshot")
+
+
+def _page(request: Any) -> dict[str, Any]:
+    return {
+        "project": wire.project_of(request.project),
+        "page_size": listed(request),
+        "page_token": request.page_token,
+    }

@@ -1,0 +1,305 @@
+"""Resources and messages as google.pubsub.v1 writes them, and requests as the store takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.field_mask_pb2 import FieldMask
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from pubsub_delta.clock import from_micros, to_micros
+from pubsub_delta.errors import InvalidArgument, Unimplemented
+from pubsub_delta.resources import (
+    DeadLetterPolicy,
+    ExpirationPolicy,
+    Message,
+    ReceivedMessage,
+    RetryPolicy,
+    Snapshot,
+    Subscription,
+    Topic,
+)
+from pubsub_delta.server.protocol import message_class
+
+TOPIC_FIELDS = ("labels", "message_retention_duration")
+SUBSCRIPTION_FIELDS = (
+    "ack_deadline_seconds",
+    "retain_acked_messages",
+    "message_retention_duration",
+    "labels",
+    "enable_message_ordering",
+    "expiration_policy",
+    "filter",
+    "dead_letter_policy",
+    "retry_policy",
+    "enable_exactly_once_delivery",
+)
+SNAPSHOT_FIELDS = ("labels", "expire_time")
+"""What a client may say of a resource besides its name and topic."""
+
+_OUTPUT_ONLY = {
+    "satisfies_pzs",
+    "state",
+    "detached",
+    "topic_message_retention_duration",
+    "analytics_hub_subscription_info",
+}
+_ACTIVE = 1
+"""The state ACTIVE of a topic and of a subscription."""
+
+_Topic = message_class("Topic")
+_Subscription = message_class("Subscription")
+_Snapshot = message_class("Snapshot")
+_ReceivedMessage = message_class("ReceivedMessage")
+
+Fields = dict[str, Any]
+
+
+def topic_message(topic: Topic) -> Any:
+    """Return a topic as a protobuf message."""
+    return _Topic(
+        name=topic.name,
+        labels=dict(topic.labels),
+        message_retention_duration=_duration(topic.message_retention_duration),
+        state=_ACTIVE,
+    )
+
+
+def subscription_message(subscription: Subscription) -> Any:
+    """Return a subscription as a protobuf message; it is one that is pulled from."""
+    dead, retry = subscription.dead_letter_policy, subscription.retry_policy
+    message = _Subscription(
+        name=subscription.name,
+        topic=subscription.topic,
+        ack_deadline_seconds=subscription.ack_deadline_seconds,
+        retain_acked_messages=subscription.retain_acked_messages,
+        message_retention_duration=_duration(subscription.message_retention_duration),
+        labels=dict(subscription.labels),
+        enable_message_ordering=subscription.enable_message_ordering,
+        filter=subscription.filter,
+        detached=subscription.detached,
+        enable_exactly_once_delivery=subscription.enable_exactly_once_delivery,
+        topic_message_retention_duration=_duration(subscription.topic_message_retention_duration),
+        state=_ACTIVE,
+    )
+    message.push_config.SetInParent()
+    message.expiration_policy.SetInParent()
+    ttl = _duration(subscription.expiration_policy.ttl)
+    if ttl is not None:
+        message.expiration_policy.ttl.CopyFrom(ttl)
+    if dead is not None:
+        message.dead_letter_policy.dead_letter_topic = dead.dead_letter_topic
+        message.dead_letter_policy.max_delivery_attempts = dead.max_delivery_attempts
+    if retry is not None:
+        message.retry_policy.minimum_backoff.CopyFrom(_duration(retry.minimum_backoff))
+        message.retry_policy.maximum_backoff.CopyFrom(_duration(retry.maximum_backoff))
+    return message
+
+
+def snapshot_message(snapshot: Snapshot) -> Any:
+    """Return a snapshot as a protobuf message."""
+    return _Snapshot(
+        name=snapshot.name,
+        topic=snapshot.topic,
+        expire_time=_timestamp(snapshot.expire_time),
+        labels=dict(snapshot.labels),
+    )
+
+
+def received_message(received: ReceivedMessage) -> Any:
+    """Return a delivery as a protobuf message."""
+    made = _ReceivedMessage(ack_id=received.ack_id, delivery_attempt=received.delivery_attempt or 0)
+    message = made.message
+    message.data = received.data
+    if received.attributes:
+        message.attributes.update(received.attributes)
+    message.message_id = received.message_id
+    micros = to_micros(received.publish_time)
+    message.publish_time.seconds, rest = divmod(micros, 1_000_000)
+    message.publish_time.nanos = rest * 1000
+    if received.ordering_key:
+        message.ordering_key = received.ordering_key
+    return made
+
+
+def published_messages(request: Any) -> list[Message]:
+    """Return the messages of a publish request; ids and times that it gives are ignored."""
+    return [
+        Message(message.data, dict(message.attributes), message.ordering_key)
+        for message in request.messages
+    ]
+
+
+def topic_fields(topic: Any) -> Fields:
+    """Return the fields of a topic that is to be created."""
+    _refuse_unknown(topic, {"name", *TOPIC_FIELDS})
+    return {name: _READ[name](topic) for name in TOPIC_FIELDS}
+
+
+def subscription_fields(subscription: Any) -> Fields:
+    """Return the fields of a subscription that is to be created, without those left out."""
+    _refuse_unknown(subscription, {"name", "topic", *SUBSCRIPTION_FIELDS})
+    fields = {name: _READ[name](subscription) for name in SUBSCRIPTION_FIELDS}
+    if fields["message_retention_duration"] is None:
+        del fields["message_retention_duration"]
+    return fields
+
+
+def changed_fields(resource: Any, mask: Any, present: Any, known: Iterable[str]) -> Fields:
+    """Return the new values of the fields that an update mask names.
+
+    A path may lead into a field, as in ``dead_letter_policy.max_delivery_attempts``; the rest of
+    it stays as it is at ``present``.
+    """
+    if not mask.paths:
+        raise InvalidArgument(
+            "update_mask: it names no field; the names of the fields that change are accepted"
+        )
+    named: dict[str, None] = {}
+    for path in mask.paths:
+        name = path.split(".")[0]
+        if name not in resource.DESCRIPTOR.fields_by_name:
+            raise InvalidArgument(
+                f"update_mask: {path!r} is no field of {resource.DESCRIPTOR.name}; "
+                f"{', '.join(sorted(known))} are accepted"
+            )
+        named[name] = None
+    chosen = type(resource)()
+    for name in named:
+        if name in {each.name for each, _ in resource.ListFields()}:
+            _copy(resource, chosen, name)
+    _refuse_unknown(chosen, {"name", "topic", *known})
+    merged = type(present)()
+    merged.CopyFrom(present)
+    try:
+        FieldMask(paths=mask.paths).MergeMessage(resource, merged, True, True)
+    except ValueError as error:
+        raise InvalidArgument(f"update_mask: {error}") from None
+    return {
+        name: _READ[name](merged) if name in known else None
+        for name in named
+        if name != "push_config"
+    }
+
+
+def refuse_push(push_config: Any) -> None:
+    """Refuse a configuration of push delivery, which the store has no field for."""
+    if push_config.ListFields():
+        raise Unimplemented(
+            f"push_config: {push_config.push_endpoint or 'an endpoint'!r}: subscriptions that "
+            "push are not supported; an empty push_config, for one that is pulled from, is accepted"
+        )
+
+
+def seconds_of(duration: Any) -> timedelta:
+    """Return a protobuf duration; InvalidArgument where it is beyond all bounds."""
+    try:
+        return timedelta(seconds=duration.seconds, microseconds=duration.nanos // 1000)
+    except OverflowError:
+        raise InvalidArgument(
+            f"{duration.seconds} seconds are beyond any duration; at most 31 days are accepted"
+        ) from None
+
+
+def time_of(timestamp: Any) -> datetime:
+    """Return a protobuf time; InvalidArgument where it is beyond all bounds."""
+    try:
+        return from_micros(timestamp.seconds * 1_000_000 + timestamp.nanos // 1000)
+    except OverflowError:
+        raise InvalidArgument(
+            f"{timestamp.seconds} seconds since 1970 are no time; years 1 to 9999 are accepted"
+        ) from None
+
+
+def project_of(name: str) -> str:
+    """Return the project that ``projects/{project}`` names."""
+    project = name.removeprefix("projects/")
+    if project == name or "/" in project:
+        raise InvalidArgument(f"project: {name!r}; projects/{{project}} is accepted")
+    return project
+
+
+def full_name(name: str, kind: str) -> str:
+    """Return a name that is a full one; Pub/Sub takes no other."""
+    if "/" not in name:
+        raise InvalidArgument(
+            f"{kind}: {name!r} is not a full name; projects/{{project}}/{kind}s/{{id}} is accepted"
+        )
+    return name
+
+
+def _refuse_unknown(resource: Any, known: set[str]) -> None:
+    for field, value in resource.ListFields():
+        if field.name == "push_config":
+            refuse_push(value)
+        elif field.name not in known | _OUTPUT_ONLY:
+            raise Unimplemented(
+                f"{field.name} of {resource.DESCRIPTOR.name} is not supported; leave it out"
+            )
+
+
+def _copy(source: Any, target: Any, name: str) -> None:
+    FieldMask(paths=[name]).MergeMessage(source, target, True, True)
+
+
+def _duration(value: object) -> Any:
+    if not isinstance(value, timedelta):
+        return None
+    seconds, rest = divmod(value, timedelta(seconds=1))
+    return Duration(seconds=seconds, nanos=rest // timedelta(microseconds=1) * 1000)
+
+
+def _timestamp(time: datetime) -> Any:
+    seconds, micros = divmod(to_micros(time), 1_000_000)
+    return Timestamp(seconds=seconds, nanos=micros * 1000)
+
+
+def _retention(resource: Any) -> timedelta | None:
+    if not resource.HasField("message_retention_duration"):
+        return None
+    return seconds_of(resource.message_retention_duration)
+
+
+def _expiration_policy(resource: Any) -> ExpirationPolicy | None:
+    if not resource.HasField("expiration_policy"):
+        return None
+    policy = resource.expiration_policy
+    return ExpirationPolicy(seconds_of(policy.ttl) if policy.HasField("ttl") else None)
+
+
+def _dead_letter_policy(resource: Any) -> DeadLetterPolicy | None:
+    if not resource.HasField("dead_letter_policy"):
+        return None
+    policy = resource.dead_letter_policy
+    topic = full_name(policy.dead_letter_topic, "topic")
+    return DeadLetterPolicy(topic, policy.max_delivery_attempts or 5)
+
+
+def _retry_policy(resource: Any) -> RetryPolicy | None:
+    if not resource.HasField("retry_policy"):
+        return None
+    policy = resource.retry_policy
+    given = {
+        name: seconds_of(getattr(policy, name))
+        for name in ("minimum_backoff", "maximum_backoff")
+        if policy.HasField(name)
+    }
+    return RetryPolicy(**given)
+
+
+def _plain(name: str) -> Callable[[Any], Any]:
+    return lambda resource: getattr(resource, name)
+
+
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    **{name: _plain(name) for name in SUBSCRIPTION_FIELDS},
+    "labels": lambda resource: dict(resource.labels),
+    "message_retention_duration": _retention,
+    "expiration_policy": _expiration_policy,
+    "dead_letter_policy": _dead_letter_policy,
+    "retry_policy": _retry_policy,
+    "expire_time": lambda resource: time_of(resource.expire_time),
+}

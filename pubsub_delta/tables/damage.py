@@ -1,0 +1,135 @@
+"""What Spark and Delta say of a table that cannot be read or written, in one class of errors each.
+
+They have dozens of exceptions for a file that is gone, cut off or altered, and one more for each
+way of finding out. All of them are DataLoss here, and name the table. A disk that is full, or that
+may not be written, is FailedPrecondition.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import unquote
+
+from pubsub_delta.errors import DataLoss, FailedPrecondition, PubSubError
+from pubsub_delta.tables.layout import path_of
+
+_DAMAGED = re.compile(
+    r"[\w.]*(?:FAILED_READ_FILE|FILE_NOT_EXIST|DELTA_FILE_NOT_FOUND|CANNOT_READ_FILE_FOOTER"
+    r"|DELTA_(?:DELETION_VECTOR_\w+|TXN_LOG_FAILED_INTEGRITY|STATE_RECOVER_ERROR"
+    r"|MISSING_(?:COMMIT_INFO|COMMIT_TIMESTAMP|PART_FILES)|TRUNCATED_TRANSACTION_LOG"
+    r"|VERSIONS_NOT_CONTIGUOUS|LOG_FILE_NOT_FOUND\w*|LOG_FILE_MALFORMED|CHECKPOINT_\w+)"
+    r"|FileNotFoundException|ChecksumException|Checksum error|is not a Parquet file"
+    r"|JsonParseException|JsonMappingException|JsonEOFException|MismatchedInputException"
+    r"|MALFORMED_RECORD|corrupt|integrity check"
+    r"|Can not read value at|could not read page|Unable to read file)[\w.]*",
+    re.IGNORECASE,
+)
+_FULL = re.compile(r"No space left on device|Disk quota exceeded")
+_LOCKED_UP = re.compile(r"Read-only file system|Permission denied|AccessDenied|Mkdirs failed")
+_FILE = re.compile(r"(?:[a-z][a-z0-9+.\-]*:/|/)[^\s'\"\]\[<>(),;]+")
+_TABLE_OF_UID = re.compile(r"(.*/(?:messages|ack_state)[/_][0-9a-f]{32})(?:/.*)?")
+
+_FULL_ERRORS = {errno.ENOSPC, errno.EDQUOT}
+_LOCKED_UP_ERRORS = {errno.EROFS, errno.EACCES, errno.EPERM}
+
+
+@contextmanager
+def telling_damage(table: str | None = None) -> Iterator[None]:
+    """Raise what Spark says of files that it cannot read or write as an error of this library.
+
+    Without a table only what names a file of a topic or of an ack state is translated: a
+    DataFrame of somebody else's may be damaged, too, and that is not our data.
+    """
+    try:
+        yield
+    except PubSubError:
+        raise
+    except Exception as error:
+        told = in_our_words(error, table)
+        if told is None:
+            raise
+        raise told from error
+
+
+def in_our_words(error: BaseException, table: str | None) -> PubSubError | None:
+    """Return what an error says of a table; None where it is about something else."""
+    text = "\n".join(_told(error))
+    file = _file_in(text)
+    damaged = table if file is None else _table_of(file, table)
+    if damaged is None:
+        return None
+    number = error.errno if isinstance(error, OSError) else None
+    if number in _FULL_ERRORS or _FULL.search(text):
+        return FailedPrecondition(
+            f"{damaged}: it cannot be written, as no space is left; free some, and try again"
+        )
+    refused = _LOCKED_UP.search(text)
+    if number in _LOCKED_UP_ERRORS or refused:
+        return FailedPrecondition(
+            f"{damaged}: it may not be written ({refused[0] if refused else error}); "
+            "permit it, and try again"
+        )
+    why = _DAMAGED.search(text)
+    if why is None:
+        return None
+    return DataLoss(
+        f"{damaged}: {_within(damaged, file)} is missing or damaged ({why[0]}): "
+        f"{_affected(damaged)}"
+    )
+
+
+def _told(error: BaseException | None) -> Iterator[str]:
+    """Return what an error and its causes say, the innermost last."""
+    while error is not None:
+        condition = getattr(error, "getCondition", None)
+        yield (condition() if condition is not None else None) or type(error).__name__
+        yield str(error)
+        error = getattr(error, "_cause", None) or error.__cause__
+
+
+def _file_in(text: str) -> str | None:
+    """Return the first file of a table that a text names, or None."""
+    named = (match[0].rstrip(".:") for match in _FILE.finditer(text))
+    return next((file for file in named if _looks_stored(file)), None)
+
+
+def _looks_stored(file: str) -> bool:
+    known = "_delta_log" in file or _TABLE_OF_UID.fullmatch(file) is not None
+    return known or file.endswith((".parquet", ".bin", ".crc", ".json"))
+
+
+def _table_of(file: str, table: str | None) -> str | None:
+    """Return the table that a file belongs to, if that is one of this library's."""
+    path = path_of(table) if table is not None else None
+    if path is not None and _without_scheme(file).startswith(_without_scheme(path) + "/"):
+        return table
+    found = _TABLE_OF_UID.fullmatch(file)
+    if found is not None:
+        return f"delta.`{_without_scheme(found[1]) if found[1].startswith('file:') else found[1]}`"
+    return table if path is None else None
+
+
+def _without_scheme(path: str) -> str:
+    return "/" + re.sub(r"^[a-z][a-z0-9+.\-]*:", "", unquote(path)).lstrip("/")
+
+
+def _within(table: str, file: str | None) -> str:
+    """Return how a file is called in its table."""
+    if file is None:
+        return "a file of it"
+    folder = table.strip("`").rsplit("/", 1)[-1]
+    return file.rsplit(f"{folder}/", 1)[-1]
+
+
+def _affected(table: str) -> str:
+    """Return what cannot be had any more, and what may bring it back."""
+    if re.search(r"\bmessages[/_]", table):
+        return "messages of this topic are lost to all subscriptions; restore it from a copy"
+    if re.search(r"\back_state[/_]", table):
+        lost = "nobody can tell what is acknowledged on this subscription"
+    else:
+        lost = "what the store consists of cannot be told"
+    return f"{lost}; restore it from a copy, or the table to an earlier version"

@@ -1,0 +1,73 @@
+"""What was read of tables, remembered for as long as nobody commits to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from pubsub_delta.clock import uptime
+from pubsub_delta.tables.commits import expected_errors
+from pubsub_delta.tables.damage import telling_damage
+
+T = TypeVar("T")
+Mark = tuple[Hashable, ...]
+
+SETTLED = 2.0
+"""Seconds for which a mark must have stood: some stores tell the time of a file in seconds."""
+
+
+@dataclass
+class _Known:
+    """A table's mark, since when it is known to stand, and what was read under it."""
+
+    mark: Mark
+    since: float
+    answers: dict[Hashable, Any] = field(default_factory=dict)
+
+
+class Remembered:
+    """Answers of tables that nobody has committed to since they were read.
+
+    A table's mark is when its last commit was written, and how many files it has of what size. To
+    look at it takes no Spark job. Two commits in quick succession may have the same mark in some
+    object stores. So an answer is remembered only if it was read when the mark had stood for a
+    while: whatever is committed after that has a later one.
+    """
+
+    def __init__(self, spark: SparkSession, uptime: Callable[[], float] = uptime) -> None:
+        self._spark = spark
+        self._uptime = uptime
+        self._tables: dict[str, _Known] = {}
+
+    def recall(self, table: str, question: Hashable, read: Callable[[], T]) -> T:
+        """Return what was read before, if the table stands as it did then; otherwise read it."""
+        mark = self._mark(table)
+        if mark is None:
+            return read()
+        at = self._uptime()
+        known = self._tables.get(table)
+        if known is None or known.mark != mark:
+            known = self._tables[table] = _Known(mark, at)
+        if question in known.answers:
+            answer: T = known.answers[question]
+            return answer
+        answer = read()
+        if at - known.since >= SETTLED:
+            known.answers[question] = answer
+        return answer
+
+    def _mark(self, table: str) -> Mark | None:
+        """Return the mark of a table; None where there is no such table."""
+        try:
+            with expected_errors(), telling_damage(table):
+                told = self._spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]
+        except AnalysisException:
+            return None
+        written = told["lastModified"]
+        if written is None:
+            return None
+        return told["id"], written, written.fold, told["numFiles"], told["sizeInBytes"]

@@ -1,0 +1,111 @@
+"""What was read of tables is remembered, but never for longer than it is true."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from benchmarks.jobs import jobs_of
+from pubsub_delta import FailedPrecondition, NotFound
+from pubsub_delta.session import is_remote
+from pubsub_delta.tables.remembered import SETTLED, Remembered
+from tests.conftest import Bench
+
+
+class Asked:
+    """A table that is asked for its rows, at times that the test tells."""
+
+    def __init__(self, spark: SparkSession, directory: Path) -> None:
+        self.spark, self.table = spark, f"delta.`{directory}/table`"
+        self.log = directory / "table" / "_delta_log"
+        self.seconds, self.reads = 0.0, 0
+        self.remembered = Remembered(spark, lambda: self.seconds)
+        spark.sql(f"CREATE TABLE {self.table} (n INT) USING DELTA")
+
+    def ask(self) -> int:
+        def read() -> int:
+            self.reads += 1
+            return self.spark.table(self.table).count()
+
+        return self.remembered.recall(self.table, "count", read)
+
+    def insert(self) -> None:
+        self.spark.sql(f"INSERT INTO {self.table} VALUES (1)")
+
+
+def test_an_answer_is_remembered_until_somebody_commits(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    asked = Asked(spark, tmp_path)
+    assert asked.ask() == 0
+    asked.seconds += SETTLED
+    assert [asked.ask(), asked.ask(), asked.ask()] == [0, 0, 0]
+    assert asked.reads == 2  # not at first sight, then once
+    asked.insert()
+    assert asked.ask() == 1
+    asked.seconds += SETTLED
+    assert [asked.ask(), asked.ask(), asked.reads] == [1, 1, 4]
+
+
+def test_commits_with_the_same_mark_are_told_apart(spark: SparkSession, tmp_path: Path) -> None:
+    """Object stores that tell times in seconds give two quick commits the same time."""
+    if is_remote(spark):
+        pytest.skip("the files are the server's")
+    asked = Asked(spark, tmp_path)
+    asked.insert()
+    assert asked.ask() == 1
+    first, second = (asked.log / f"{version:020}.json" for version in (1, 2))
+    files = spark.table(asked.table).inputFiles()
+    asked.spark.sql(f"INSERT OVERWRITE {asked.table} VALUES (1)")  # as many files, as many bytes
+    os.utime(second, ns=(0, first.stat().st_mtime_ns))
+    assert spark.table(asked.table).inputFiles() != files
+    asked.seconds += SETTLED / 2
+    assert (asked.ask(), asked.reads) == (1, 2)
+
+
+def test_a_table_that_is_not_there_is_asked_each_time(spark: SparkSession, tmp_path: Path) -> None:
+    remembered, asked = Remembered(spark, lambda: 0.0), []
+    for _ in range(2):
+        remembered.recall(f"delta.`{tmp_path}/none`", "?", lambda: asked.append(1))
+    assert len(asked) == 2
+
+
+def test_idling_commits_nothing_and_runs_no_spark_job(bench: Bench) -> None:
+    """Nothing available is legal, not an error; and it is cheap."""
+    if is_remote(bench.spark):
+        pytest.skip("jobs are counted in the driver")
+    topic, subscription = bench.pair()
+    bench.store.publish(topic, ["a"])
+    bench.store.pull(subscription).ack()
+    commits = bench.commits(bench.ack_state_table(subscription))
+    bench.store.pull(subscription)
+    time.sleep(SETTLED + 0.1)
+    bench.store.pull(subscription)
+    jobs, batch = jobs_of(bench.spark, lambda: bench.store.pull(subscription))
+    assert (batch.message_count, jobs) == (0, [])
+    assert bench.commits(bench.ack_state_table(subscription)) == commits
+    bench.store.publish(topic, ["b"])
+    assert bench.store.pull(subscription).message_count == 1
+
+
+def test_a_change_by_another_process_is_noticed_at_once(bench: Bench) -> None:
+    topic, subscription = bench.pair()
+    gone = bench.subscription(topic)
+    for name in (subscription, gone):
+        bench.store.pull(name)
+    time.sleep(SETTLED + 0.1)
+    for name in (subscription, gone, gone):
+        bench.store.pull(name)
+    other = bench.another()
+    other.publish(topic, ["from elsewhere"])
+    assert bench.store.pull(subscription).message_count == 1
+    other.detach_subscription(subscription)
+    other.delete_subscription(gone)
+    with pytest.raises(FailedPrecondition, match="is detached"):
+        bench.store.pull(subscription)
+    with pytest.raises(NotFound, match="does not exist"):
+        bench.store.pull(gone)

@@ -1,0 +1,195 @@
+"""A server in this process on a store in memory, which goes by the real policy."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+import grpc
+from google.cloud import pubsub_v1
+from google.pubsub_v1 import PublisherClient
+from google.pubsub_v1.services.publisher.transports import PublisherGrpcTransport
+from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcTransport
+
+from pubsub_delta.clock import SystemClock
+from pubsub_delta.errors import NotFound
+from pubsub_delta.policy import delivery
+from pubsub_delta.policy.ack_ids import AckId
+from pubsub_delta.policy.ack_state import Absorbed, AckState, State, union
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.turns import Turn, hear
+from pubsub_delta.resources import Message, ReceivedMessage, Subscription
+from pubsub_delta.server.figures import Figures
+from pubsub_delta.server.leasing import Exchanged, Pace
+from pubsub_delta.server.security import Security
+from pubsub_delta.server.serve import Server, ServerSettings
+from tests.unit.builders import PLAIN, KeysOf
+
+T = TypeVar("T")
+
+TOPIC = PLAIN.topic
+SUBSCRIPTION = PLAIN.name
+LONG = 20
+"""Seconds that a test waits for what comes soon, before it gives up."""
+QUICK = Pace(gather=0.01, shortest_look=0.02, longest_look=0.1)
+
+
+@dataclass
+class MemoryHolding:
+    store: MemoryStore
+    lease_id: int
+    positions: Positions
+    until: datetime
+
+    def receive(self, wanted: Positions, max_bytes: int) -> list[ReceivedMessage]:
+        got: list[ReceivedMessage] = []
+        size = 0
+        for n in wanted:
+            message = self.store.messages[n]
+            size += len(message.data)
+            if got and size > max_bytes:
+                break
+            ack_id = AckId(self.store.subscription_now.uid, self.lease_id, n)
+            published = self.store.times[n]
+            got.append(
+                ReceivedMessage(
+                    str(ack_id),
+                    str(n),
+                    published,
+                    message.data,
+                    message.attributes,
+                    message.ordering_key,
+                    None,
+                )
+            )
+        return got
+
+
+@dataclass
+class MemoryStore:
+    """A topic with one subscription. ``before_exchange`` is called in the worker's thread."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    before_exchange: Callable[[], object] = lambda: None
+    messages: list[Message] = field(default_factory=list)
+    times: list[datetime] = field(default_factory=list)
+    appends: list[int] = field(default_factory=list)
+    turns: list[tuple[Turn, int]] = field(default_factory=list)
+    changes: int = 0
+    gone: bool = False
+    administration: Any = None
+
+    def __post_init__(self) -> None:
+        self.now = SystemClock().now
+        self.state = AckState(after_version=0)
+        self.subscription_now: Subscription = replace(PLAIN, **self.fields)
+        self.figures = Figures()
+        self._threads = ThreadPoolExecutor(4)
+        self._lock = threading.Lock()
+
+    def subscription(self, name: str) -> Subscription:
+        if name != SUBSCRIPTION or self.gone:
+            raise NotFound(f"subscription {name} does not exist")
+        return self.subscription_now
+
+    def channel(self, subscription: Subscription) -> MemoryStore:
+        return self
+
+    def append(self, topic: str, messages: Sequence[Message]) -> Sequence[str]:
+        if topic != TOPIC:
+            raise NotFound(f"topic {topic} does not exist")
+        with self._lock:
+            now, first = self.now(), len(self.messages)
+            self.messages += messages
+            self.times += [now] * len(messages)
+            self.appends.append(len(messages))
+            new = Positions.between(first, len(self.messages) - 1)
+            self.state = delivery.absorb(self.state, [Absorbed(new, now, now)], len(self.appends))
+            return [str(n) for n in new]
+
+    def exchange(self, turn: Turn, max_messages: int, deadline: timedelta) -> Exchanged:
+        self.before_exchange()
+        with self._lock:
+            self.subscription(SUBSCRIPTION)
+            self.turns.append((turn, max_messages))
+            now = self.now()
+            keys = {n: message.ordering_key for n, message in enumerate(self.messages)}
+            terms = delivery.Terms(self.subscription_now, KeysOf(keys))
+            before = self.state
+            state, answer = hear(delivery.settle(self.state, terms, now), turn, terms, now)
+            self.state, spans = delivery.lease(state, max_messages, terms, now, deadline)
+            self.changes += self.state != before
+            holding = None
+            if spans:
+                lease_id, until = spans[0].lease_id, spans[0].until
+                assert lease_id is not None
+                assert until is not None
+                holding = MemoryHolding(self, lease_id, union(spans), until)
+            return Exchanged(holding, answer, self.subscription_now)
+
+    def seek(self, name: str, *, time: datetime | None, snapshot: str | None) -> None:
+        raise NotImplementedError
+
+    async def blocking(self, work: Callable[[], T], /) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    administer = blocking
+
+    @property
+    def unacked(self) -> list[int]:
+        return list(union(self.state.unacked()))
+
+    @property
+    def leased(self) -> list[int]:
+        return list(self.state.positions(State.LEASED))
+
+
+@contextmanager
+def serving(
+    store: MemoryStore, pace: Pace = QUICK, security: Security | None = None
+) -> Iterator[str]:
+    """Run a server in a thread of its own; give its address."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    settings = ServerSettings("127.0.0.1", 0, security or Security(), pace)
+
+    async def start() -> tuple[Server, int]:
+        server = Server(store, store.now, settings, store.figures)
+        return server, await server.start()
+
+    server, port = asyncio.run_coroutine_threadsafe(start(), loop).result(20)
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        asyncio.run_coroutine_threadsafe(server.stop(), loop).result(20)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+@contextmanager
+def clients(address: str) -> Iterator[tuple[Any, Any]]:
+    """Give an official client for publishing and one for subscribing."""
+    with grpc.insecure_channel(address) as one, grpc.insecure_channel(address) as other:
+        publisher = pubsub_v1.PublisherClient(transport=PublisherGrpcTransport(channel=one))
+        subscriber = pubsub_v1.SubscriberClient(transport=SubscriberGrpcTransport(channel=other))
+        yield publisher, subscriber
+        publisher.stop()
+
+
+def publish(publisher: Any, request: Any) -> None:
+    """Send one request as it is, without the client's own batches."""
+    PublisherClient.publish(publisher, request=request, timeout=LONG)
+
+
+def eventually(told: Callable[[], object]) -> None:
+    """Wait until something is true."""
+    pause = threading.Event()
+    assert any(told() or pause.wait(0.01) for _ in range(LONG * 100)), "it never came true"

@@ -1,0 +1,161 @@
+"""Calls of consumers, on tables in memory: what they refuse, write and pass on."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from pubsub_delta import DeadLetterPolicy
+from pubsub_delta.errors import DeadLetterWarning, InvalidArgument
+from pubsub_delta.operations import pull
+from pubsub_delta.policy.ack_ids import AckId
+from pubsub_delta.policy.turns import Turn
+from pubsub_delta.tables import dead_letters
+from tests.model.memory import append_dead_letters
+from tests.unit.builders import at
+from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
+
+DEAD = DeadLetterPolicy(LETTERS, 5)
+
+
+@pytest.fixture(autouse=True)
+def _dead_letters_need_no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dead_letters, "_append", append_dead_letters)
+
+
+def exhausted(store: InMemory) -> None:
+    """Let all available messages fail as often as is permitted."""
+    for _ in range(5):
+        ack_ids = [each.ack_id for each in store.pull()]
+        store.store.modify_ack_deadline(NAME, ack_ids, 0)
+
+
+def test_an_ack_id_of_another_subscription_is_invalid_and_changes_nothing() -> None:
+    """Malformed, or of another subscription: `invalid`."""
+    store = InMemory()
+    store.store.create_subscription("second", TOPIC)
+    store.publish("a")
+    (mine,), (other,) = store.pull(), store.pull(name="second")
+    told = store.store.acknowledge(NAME, [other.ack_id])
+    assert (list(told.success), list(told.invalid)) == ([], [other.ack_id])
+    assert store.backlog() == {"a": "leased"}
+    assert list(store.store.acknowledge(NAME, [mine.ack_id]).success) == [mine.ack_id]
+
+
+def test_a_wholly_malformed_call_is_refused_and_a_malformed_id_counted() -> None:
+    """Only an empty list or a wholly malformed call raises; counted by `response_code`."""
+    store = InMemory()
+    store.publish("a")
+    (mine,) = store.pull()
+    for ack_ids in ([], ["nothing"], [mine.ack_id[:-1], ""]):
+        with pytest.raises(InvalidArgument, match="ack_ids"):
+            store.store.acknowledge(NAME, ack_ids)
+    told = store.store.acknowledge(NAME, [mine.ack_id, "nothing", "nothing"])
+    assert list(told.invalid) == ["nothing"]
+    counted = store.store.metrics(NAME)["ack_message_count"]
+    assert counted == {"success": 1, "expired": 0, "invalid": 1}
+
+
+def test_a_pull_of_none_is_refused() -> None:
+    """`max_messages ≤ 0` → INVALID_ARGUMENT."""
+    for count in (0, -1):
+        with pytest.raises(InvalidArgument, match="max_messages"):
+            InMemory().pull(count)
+
+
+def test_a_pull_that_finds_nothing_writes_nothing() -> None:
+    store = InMemory()
+    store.publish("a")
+    store.pull()
+    written = store.revision()
+    assert store.pull() == []
+    assert store.revision() == written
+
+
+def test_a_pull_that_leases_nothing_forwards_all_the_same() -> None:
+    """Forwarding happens at pull and in the maintenance job."""
+    store = InMemory(dead_letter_policy=DEAD)
+    store.publish("a")
+    exhausted(store)
+    assert store.pull() == []
+    assert store.stored(LETTERS) == ["a"]
+    assert store.backlog() == {}
+
+
+def test_a_dead_letter_is_not_lost_where_it_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """If the dead-letter topic cannot be written, nothing is forwarded or lost."""
+    store = InMemory(dead_letter_policy=DEAD)
+    store.publish("a")
+    exhausted(store)
+
+    def full(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(dead_letters, "_append", full)
+    with pytest.warns(DeadLetterWarning, match="no space left"):
+        store.pull()
+    assert store.backlog() == {"a": "forwarding"}
+    monkeypatch.setattr(dead_letters, "_append", append_dead_letters)
+    store.pull()
+    assert store.stored(LETTERS) == ["a"]
+
+
+@pytest.mark.parametrize("retain", [False, True])
+def test_a_seek_brings_a_dead_letter_back_only_if_acked_messages_are_retained(
+    retain: bool,
+) -> None:
+    """It is acked on the source; acked ones come back if `retain_acked_messages` was on."""
+    store = InMemory(dead_letter_policy=DEAD, retain_acked_messages=retain)
+    store.publish("a")
+    exhausted(store)
+    store.pull()
+    assert store.store.metrics(NAME)["num_retained_acked_messages"] == int(retain)
+    store.store.seek(NAME, time=at(0))
+    assert list(store.backlog()) == ["a"] * retain
+
+
+def test_an_exchange_leases_for_as_long_as_it_says() -> None:
+    """StreamingPull: `stream_ack_deadline_seconds`, if not the subscription's ack deadline."""
+    store = InMemory()
+    store.publish("a")
+    name = store.store._subscription(NAME)
+    minute = timedelta(minutes=1)
+    lease, _ = pull.exchange(store.tables, name, Turn(), 1, store.now, minute)
+    assert lease is not None
+    assert lease.until == store.now + minute
+
+
+def test_a_micro_batch_that_is_processed_is_acknowledged_at_once() -> None:
+    store = InMemory()
+    store.publish("a", "b")
+    name = store.store._subscription(NAME)
+    pull.pull_micro_batch(store.tables, name, "query", 0, 1, store.now)
+    pull.finish_micro_batch(store.tables, name, "query", 0, store.now)
+    assert store.backlog() == {"b": "available"}
+
+
+def test_an_ack_id_that_was_never_given_out_is_invalid() -> None:
+    """An ack of a delivery yet to come does nothing."""
+    store = InMemory()
+    store.publish("a")
+    (first,) = store.pull()
+    next_lease = str(AckId(store.store.get_subscription(NAME).uid, 2, 0))
+    told = store.store.acknowledge(NAME, [next_lease])
+    assert list(told.invalid) == [next_lease]
+    assert store.backlog() == {"a": "leased"}
+    assert list(store.store.acknowledge(NAME, [first.ack_id]).success) == [first.ack_id]
+
+
+def test_what_a_process_remembers_is_not_believed_where_it_changes_nothing() -> None:
+    """Whoever is given ack ids by another process can extend and end those leases."""
+    store = InMemory()
+    store.publish("a", "b")
+    store.pull(1)  # what this process writes it remembers
+    (other,) = store.driver.pull(store.driver.open(), NAME, 1)
+    told = store.store.modify_ack_deadline(NAME, [other.ack_id], 60)
+    assert (list(told.success), list(told.invalid)) == ([other.ack_id], [])
+    store.driver.open().modify_ack_deadline(NAME, [other.ack_id], 0)
+    assert [each.data for each in store.pull()] == ["b"]

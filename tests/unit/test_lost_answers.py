@@ -1,0 +1,89 @@
+"""A swap whose answer was lost: it is never made twice, and never taken for another's."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+import pytest
+
+from pubsub_delta.errors import Unknown
+from pubsub_delta.policy.ack_state import AckState
+from pubsub_delta.tables.ack_states import REMEMBERED_COMMITS, AckStates, Stored
+
+
+@dataclass
+class LosesAnAnswer:
+    """One ack state. The first swap lands or not, others follow it, and then its answer is lost."""
+
+    lands: bool
+    followed_by: int
+    stored: Stored = field(default_factory=lambda: Stored(AckState(0), 1, ("first",)))
+    is_lost: bool = False
+
+    def create(self, uid: str, first: Stored) -> None:
+        self.stored = first
+
+    def read(self, uid: str) -> Stored:
+        return self.stored
+
+    def replace(self, uid: str, following: Stored, expected_revision: int) -> bool:
+        if self.is_lost:
+            landed = self.stored.revision == expected_revision
+            self.stored = following if landed else self.stored
+            return landed
+        self.is_lost = True
+        if self.lands:
+            self.stored = following
+        for number in range(self.followed_by):
+            self._follow(f"other {number}")
+        raise ConnectionError("the answer was lost")
+
+    def _follow(self, commit_id: str) -> None:
+        before = self.stored
+        recent = (commit_id, *before.recent_commits)[:REMEMBERED_COMMITS]
+        self.stored = Stored(before.state, before.revision + 1, recent)
+
+    def locked(self, uid: str, *, wait: bool = True) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+def counted_once_more(port: LosesAnAnswer) -> int:
+    """Count one lease more, and return how many there are then."""
+    ids = map("mine {}".format, count())
+    states = AckStates(port, ids.__next__, lambda _: None)
+
+    def decide(state: AckState) -> tuple[AckState, None]:
+        return replace(state, next_lease_id=state.next_lease_id + 1), None
+
+    states.change("uid", decide)
+    return port.stored.state.next_lease_id - 1
+
+
+@pytest.mark.parametrize("followed_by", [0, 1, 5, REMEMBERED_COMMITS - 1])
+def test_what_landed_is_recognised_behind_as_many_others_as_are_remembered(
+    followed_by: int,
+) -> None:
+    assert counted_once_more(LosesAnAnswer(lands=True, followed_by=followed_by)) == 1
+
+
+@pytest.mark.parametrize("more", [0, 1, 2, 30])
+def test_behind_more_others_it_is_unknown_and_not_decided_again(more: int) -> None:
+    port = LosesAnAnswer(lands=True, followed_by=REMEMBERED_COMMITS + more)
+    with pytest.raises(Unknown, match="too many others followed"):
+        counted_once_more(port)
+    assert port.stored.state.next_lease_id == 2
+
+
+@pytest.mark.parametrize("followed_by", [1, 5])
+def test_what_did_not_land_is_decided_again_once_another_has_landed(followed_by: int) -> None:
+    assert counted_once_more(LosesAnAnswer(lands=False, followed_by=followed_by)) == 1
+
+
+def test_what_did_not_land_and_nobody_followed_is_an_error() -> None:
+    """Whether it lands yet, nobody can tell."""
+    port = LosesAnAnswer(lands=False, followed_by=0)
+    with pytest.raises(ConnectionError, match="the answer was lost"):
+        counted_once_more(port)
+    assert port.stored.state.next_lease_id == 1

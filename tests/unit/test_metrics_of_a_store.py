@@ -1,0 +1,38 @@
+"""Metrics as a call, on tables in memory (Pub/Sub: leased messages are undelivered, too)."""
+
+from __future__ import annotations
+
+from tests.unit.builders import MINUTE, at
+from tests.unit.in_memory import NAME, InMemory
+
+
+def test_leased_messages_are_undelivered_and_outstanding_until_their_lease_is_over() -> None:
+    """An expired lease is no longer outstanding, even before the next pull."""
+    store = InMemory()
+    store.publish("a", "b", "c")
+    store.pull(2)
+    for seconds, outstanding in ((0, 2), (9, 2), (10, 0)):
+        store.be_at(seconds)
+        told = store.store.metrics(NAME)
+        assert told["num_undelivered_messages"] == 3
+        assert told["num_outstanding_messages"] == outstanding
+
+
+def test_only_retained_messages_that_a_seek_brings_back_are_counted() -> None:
+    store = InMemory(message_retention_duration="10m", retain_acked_messages=True)
+    store.publish("old")
+    store.be_at(5 * MINUTE)
+    store.publish("new")
+    store.ack("old", "new")
+    for seconds, retained in ((10 * MINUTE, 2), (10 * MINUTE + 1, 1), (15 * MINUTE + 1, 0)):
+        store.be_at(seconds)
+        told = store.store.metrics(NAME, exact=True)
+        assert told["num_retained_acked_messages"] == retained
+
+
+def test_a_snapshot_does_not_count_what_its_purge_acknowledges() -> None:
+    store = InMemory()
+    store.store.seek(NAME, time=at(MINUTE))
+    store.store.create_snapshot("purged", NAME)
+    store.publish("purged")
+    assert store.store.metrics("purged", exact=True)["num_messages"] == 0

@@ -1,0 +1,116 @@
+"""The job deletes what nobody can get any more, and nothing else (Pub/Sub: message retention)."""
+
+from __future__ import annotations
+
+from pubsub_delta import MaintenanceReport
+from tests.unit.builders import DAY, HOUR
+from tests.unit.in_memory import NAME, TOPIC, InMemory
+
+
+def run(store: InMemory, *, exact: bool = True, dry_run: bool = False) -> MaintenanceReport:
+    told = store.store.maintain(
+        exact=exact, dry_run=dry_run, dead_letters=False, expiration=False, optimize=False,
+        vacuum=False,
+    )  # fmt: skip
+    assert told.problems == {}
+    return told
+
+
+def acked_and_unacked() -> InMemory:
+    """Return a store that has stored a message which is acknowledged, and one which is not."""
+    store = InMemory()
+    store.publish("acked")
+    store.ack("acked")
+    store.be_at(1)
+    store.publish("unacked")
+    return store
+
+
+def test_what_everybody_has_acknowledged_is_deleted() -> None:
+    store = acked_and_unacked()
+    store.be_at(2)
+    told = run(store)
+    assert told.discarded == {f"projects/local/topics/{TOPIC}": 1}
+    assert store.stored() == ["unacked"]
+
+
+def test_a_dry_run_deletes_nothing_and_tells_what_it_would() -> None:
+    store = acked_and_unacked()
+    store.be_at(2)
+    told = run(store, dry_run=True)
+    assert told.discarded == {f"projects/local/topics/{TOPIC}": 1}
+    assert store.stored() == ["acked", "unacked"]
+
+
+def test_without_exact_only_whole_days_are_deleted() -> None:
+    store = acked_and_unacked()
+    store.be_at(HOUR)
+    assert run(store, exact=False).discarded == {}
+    assert store.stored() == ["acked", "unacked"]
+
+
+def test_what_came_since_the_last_commit_of_a_subscription_is_kept() -> None:
+    """Nothing that a live subscription may still deliver is ever deleted from the topic."""
+    store = InMemory()
+    store.publish("new")
+    store.be_at(1)
+    assert run(store).discarded == {}
+    assert list(store.backlog()) == ["new"]
+
+
+def test_a_snapshot_holds_what_it_captured_and_what_followed() -> None:
+    store = InMemory()
+    store.publish("captured")
+    store.be_at(1)
+    store.store.create_snapshot("before", NAME)
+    store.be_at(2)
+    store.publish("later")
+    store.ack("captured", "later")
+    store.be_at(3)
+    assert run(store).discarded == {}
+    store.store.seek(NAME, snapshot="before")
+    assert list(store.backlog()) == ["captured", "later"]
+    store.ack("captured", "later")
+    store.store.delete_snapshot("before")
+    run(store)
+    assert store.stored() == []
+
+
+def test_a_detached_subscription_holds_nothing() -> None:
+    """Detach: the backlog is dropped."""
+    store = acked_and_unacked()
+    store.store.detach_subscription(NAME)
+    store.be_at(2)
+    run(store)
+    assert store.stored() == []
+
+
+def test_a_deleted_topics_messages_stay_for_its_subscriptions_only() -> None:
+    """Its subscriptions keep their backlog; its own retention no longer applies."""
+    store = acked_and_unacked()
+    store.store.update_topic(TOPIC, message_retention_duration="31d")
+    uid = store.store.get_topic(TOPIC).uid
+    store.ack("unacked")
+    store.be_at(2)
+    store.publish("backlog")
+    run(store)
+    assert store.stored_under(uid) == ["unacked", "backlog"]
+    store.store.delete_topic(TOPIC)
+    run(store)
+    assert store.stored_under(uid) == ["backlog"]
+    assert list(store.backlog()) == ["backlog"]
+    store.ack("backlog")
+    store.be_at(3)
+    run(store)
+    assert store.stored_under(uid) == []
+
+
+def test_a_topic_that_nobody_holds_is_emptied_once_it_is_deleted() -> None:
+    store = acked_and_unacked()
+    uid = store.store.get_topic(TOPIC).uid
+    store.store.delete_subscription(NAME)
+    store.store.delete_topic(TOPIC)
+    run(store, exact=False)
+    assert store.stored_under(uid) == []
+    store.be_at(32 * DAY)
+    assert run(store).discarded == {}

@@ -1,0 +1,117 @@
+"""`pubsub-delta serve` where it refuses to start, its logs, and TLS."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("grpc")
+import grpc
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from google.pubsub_v1 import SubscriberClient
+from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcTransport
+
+from pubsub_delta.clock import SystemClock
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.server.logs import JsonFormatter
+from pubsub_delta.server.security import Security, split_address
+from tests.unit.serving import SUBSCRIPTION, MemoryStore, serving
+
+RUN = "import sys; sys.modules.update({absent}); from pubsub_delta.cli.main import main; main()"
+
+
+def serve(*options: str, absent: str = "{}") -> subprocess.CompletedProcess[str]:
+    """Run the command where it ends before Spark is started."""
+    return subprocess.run(
+        [sys.executable, "-c", RUN.replace("{absent}", absent), "serve", "--root=./x", *options],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_without_the_extra_the_error_says_how_to_install_it() -> None:
+    done = serve(absent="{'grpc': None}")
+    assert done.returncode == 1
+    assert "the module grpc is not installed; pip install 'pubsub-delta[server]'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_public_address_is_refused_before_anything_is_started() -> None:
+    done = serve("--host-port=0.0.0.0:8085")
+    assert done.returncode == 1
+    assert "FAILED_PRECONDITION" in done.stderr
+    assert "--insecure" in done.stderr
+
+
+@pytest.mark.parametrize("text", ["8085", "localhost", "localhost:", "localhost:99999", "a/b:1"])
+def test_an_address_is_a_host_and_a_port(text: str) -> None:
+    with pytest.raises(InvalidArgument, match="host-port"):
+        split_address(text)
+
+
+def test_a_record_is_one_line_of_json() -> None:
+    record = logging.LogRecord("pubsub_delta.server", logging.INFO, "", 0, "two\nlines", (), None)
+    record.code = "NOT_FOUND"
+    line = JsonFormatter().format(record)
+    assert "\n" not in line
+    told = json.loads(line)
+    assert (told["message"], told["severity"], told["code"]) == ("two\nlines", "INFO", "NOT_FOUND")
+
+
+def certificate(directory: Path) -> tuple[Path, Path]:
+    """Write a certificate of this machine, signed by itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = SystemClock().now()
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    paths = directory / "server.pem", directory / "server.key"
+    paths[0].write_bytes(signed.public_bytes(pem))
+    paths[1].write_bytes(
+        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    return paths
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_server_with_tls_and_a_token_answers_who_has_both(tmp_path: Path) -> None:
+    pem, key = certificate(tmp_path)
+    security = Security(certificate=pem, key=key, token="secret")
+    security.check("0.0.0.0")
+    with serving(MemoryStore(), security=security) as address:
+        credentials = grpc.composite_channel_credentials(
+            grpc.ssl_channel_credentials(pem.read_bytes()),
+            grpc.access_token_call_credentials("secret"),
+        )
+        port = address.rpartition(":")[2]
+        with grpc.secure_channel(f"localhost:{port}", credentials) as channel:
+            client = SubscriberClient(transport=SubscriberGrpcTransport(channel=channel))
+            ask = {"subscription": SUBSCRIPTION, "max_messages": 1, "return_immediately": True}
+            assert not client.pull(request=ask, timeout=20).received_messages
+
+
+def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    absent = tmp_path / "absent.pem"
+    with pytest.raises(InvalidArgument, match=r"absent\.pem"):
+        Security(certificate=absent, key=absent).credentials()
+    with pytest.raises(InvalidArgument, match="one of them is missing"):
+        Security(certificate=absent).check("localhost")

@@ -1,0 +1,259 @@
+"""The ledger: what a server holds, and what it says of it in one turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from pubsub_delta.policy import delivery
+from pubsub_delta.policy.ack_ids import AckId
+from pubsub_delta.policy.ack_state import AckState, State, union
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.turns import Answer, hear
+from pubsub_delta.resources import ReceivedMessage
+from pubsub_delta.server.answers import INVALID_ACK_ID, TRANSIENT
+from pubsub_delta.server.ledger import LEASE, Ledger
+from pubsub_delta.server.sharing import Consumer
+from tests.unit.builders import PLAIN, at, backlog, terms
+
+NACK = timedelta(0)
+
+
+@dataclass
+class Bench:
+    """A ledger on a subscription of some messages, by the real policy."""
+
+    count: int = 4
+    keys: str = ""
+    exactly_once: bool = False
+    seconds: float = 0
+    consumer: Consumer = field(default_factory=Consumer)
+
+    def __post_init__(self) -> None:
+        keys = dict(enumerate(self.keys)) if self.keys else None
+        self.on = terms(keys, enable_exactly_once_delivery=self.exactly_once)
+        self.state: AckState = backlog(self.count)
+        self.ledger = Ledger(PLAIN.uid, ordered=bool(self.keys), exactly_once=self.exactly_once)
+
+    def ack_id(self, lease_id: int, position: int) -> str:
+        return str(AckId(PLAIN.uid, lease_id, position))
+
+    def lease(self, count: int) -> int:
+        """Lease and read messages, and give them to the consumer; return the lease's number."""
+        now = at(self.seconds)
+        state = delivery.settle(self.state, self.on, now)
+        self.state, spans = delivery.lease(state, count, self.on, now, LEASE)
+        lease_id, positions = spans[0].lease_id, union(spans)
+        assert lease_id is not None
+        self.ledger.lease(lease_id, positions, now + LEASE)
+        self.ledger.received(lease_id, positions, [self.message(lease_id, n) for n in positions])
+        self.hand_out()
+        return lease_id
+
+    def hand_out(self, seconds: int = 10) -> None:
+        for given in self.ledger.sharing.hand_out([self.consumer]).values():
+            self.ledger.sent(given, seconds, at(self.seconds))
+
+    def message(self, lease_id: int, n: int) -> ReceivedMessage:
+        key = self.keys[n : n + 1]
+        return ReceivedMessage(self.ack_id(lease_id, n), str(n), at(0), b"x", {}, key, None)
+
+    def turn(self) -> Answer:
+        now = at(self.seconds)
+        turn = self.ledger.turn(now)
+        self.state, answer = hear(delivery.settle(self.state, self.on, now), turn, self.on, now)
+        self.ledger.heard(turn, answer, now)
+        return answer
+
+    def modify(self, ack_ids: list[str], seconds: int) -> Any:
+        return self.ledger.modify_ack_deadline(ack_ids, seconds, at(self.seconds))
+
+    @property
+    def unacked(self) -> list[int]:
+        return list(union(self.state.unacked()))
+
+    @property
+    def leased(self) -> list[int]:
+        return list(self.state.positions(State.LEASED))
+
+
+def test_acknowledgements_of_many_requests_are_one_turn() -> None:
+    bench = Bench()
+    lease = bench.lease(4)
+    for n in range(3):
+        bench.ledger.acknowledge([bench.ack_id(lease, n)])
+    bench.turn()
+    assert bench.unacked == [3]
+    assert not bench.ledger.unsaid
+
+
+def test_a_nack_returns_a_message_and_lets_its_consumer_have_more() -> None:
+    bench = Bench(consumer=Consumer(max_messages=1))
+    lease = bench.lease(2)
+    assert bench.consumer.messages == 1
+    bench.modify([bench.ack_id(lease, 0)], 0)
+    bench.hand_out()
+    bench.turn()
+    assert bench.leased == [1]
+    assert bench.consumer.messages == 1
+
+
+def test_moving_a_deadline_is_not_said_while_the_lease_is_long_enough() -> None:
+    bench = Bench()
+    lease = bench.lease(1)
+    asked = bench.modify([bench.ack_id(lease, 0)], 60)
+    assert asked.is_settled
+    assert not bench.ledger.unsaid
+
+
+def test_a_deadline_that_passes_is_a_failed_delivery_though_the_lease_goes_on() -> None:
+    # "Deadline passed = failed delivery"
+    bench = Bench()
+    bench.lease(2)
+    bench.seconds = 9
+    assert bench.ledger.expire(at(9)) == 0
+    bench.seconds = 10
+    assert bench.ledger.expire(at(10)) == 2
+    bench.turn()
+    assert bench.leased == []
+    assert bench.unacked == [0, 1, 2, 3]
+    assert bench.ledger.is_empty
+    assert bench.consumer.messages == 0
+
+
+def test_a_moved_deadline_counts_and_not_the_one_before() -> None:
+    bench = Bench()
+    lease = bench.lease(1)
+    bench.modify([bench.ack_id(lease, 0)], 60)
+    assert bench.ledger.expire(at(59)) == 0
+    assert bench.ledger.expire(at(60)) == 1
+
+
+def test_a_lease_is_extended_when_less_than_half_of_it_is_left() -> None:
+    bench = Bench()
+    lease = bench.lease(2)
+    bench.modify([bench.ack_id(lease, n) for n in range(2)], 600)
+    bench.seconds = 40
+    assert not bench.ledger.extension_due(at(40))
+    bench.seconds = 50
+    assert bench.ledger.extension_due(at(50))
+    bench.turn()
+    assert bench.ledger.leases[lease].until == at(50) + LEASE
+    assert {span.until for span in bench.state.in_state(State.LEASED)} == {at(50) + LEASE}
+
+
+def test_what_the_store_holds_no_more_is_let_go() -> None:
+    bench = Bench()
+    lease = bench.lease(2)
+    bench.modify([bench.ack_id(lease, n) for n in range(2)], 600)
+    bench.state, _ = delivery.modify_ack_deadline(
+        bench.state, {lease: Positions.of([0])}, bench.on, at(1), NACK
+    )
+    bench.seconds = 50
+    bench.turn()
+    assert list(bench.ledger.leases[lease].positions) == [1]
+    assert bench.consumer.messages == 1
+
+
+def test_a_late_ack_of_an_earlier_server_is_passed_on() -> None:
+    bench = Bench()
+    lease = bench.lease(2)
+    bench.ledger.forget()
+    bench.ledger.acknowledge([bench.ack_id(lease, 0)])
+    bench.turn()
+    assert bench.unacked == [1, 2, 3]
+
+
+def test_malformed_ids_and_ids_of_others_are_told_apart() -> None:
+    bench = Bench(exactly_once=True)
+    other = str(AckId("f" * 32, 1, 0))
+    asked = bench.ledger.acknowledge(["nonsense", other])
+    assert asked.malformed == ["nonsense"]
+    assert asked.failures == {other: INVALID_ACK_ID}
+    assert asked.is_settled
+
+
+def test_with_exactly_once_delivery_an_ack_waits_and_is_told_what_came_of_it() -> None:
+    bench = Bench(exactly_once=True)
+    lease = bench.lease(2)
+    told: list[str] = []
+    asked = bench.ledger.acknowledge([bench.ack_id(lease, 0), bench.ack_id(99, 1)])
+    asked.when_settled(lambda: told.append("settled"))
+    assert told == []
+    bench.turn()
+    assert told == ["settled"]
+    assert asked.failures == {bench.ack_id(99, 1): INVALID_ACK_ID}
+
+
+def test_an_ack_that_was_written_is_confirmed_again() -> None:
+    # its success could not be told beside the failure of another id, so clients try it again
+    bench = Bench(exactly_once=True)
+    lease = bench.lease(1)
+    bench.ledger.acknowledge([bench.ack_id(lease, 0)])
+    bench.turn()
+    again = bench.ledger.acknowledge([bench.ack_id(lease, 0)])
+    assert again.is_settled
+    assert not again.failures
+
+
+def test_words_that_were_not_written_are_said_again_with_those_that_followed() -> None:
+    bench = Bench()
+    lease = bench.lease(3)
+    bench.ledger.acknowledge([bench.ack_id(lease, 0)])
+    bench.ledger.turn(at(0))  # and the commit fails
+    bench.ledger.acknowledge([bench.ack_id(lease, 1)])
+    bench.turn()
+    assert bench.unacked == [2, 3]
+
+
+def test_who_waits_for_words_that_are_given_up_is_told_so() -> None:
+    bench = Bench(exactly_once=True)
+    lease = bench.lease(1)
+    asked = bench.ledger.acknowledge([bench.ack_id(lease, 0)])
+    bench.ledger.turn(at(0))
+    bench.ledger.unsaid.give_up()
+    assert asked.is_settled
+    assert asked.failures == {bench.ack_id(lease, 0): TRANSIENT}
+
+
+def test_a_failed_message_takes_the_later_ones_of_its_key_with_it() -> None:
+    # the store returns them together, so they are not this server's any more
+    bench = Bench(count=5, keys="abaab", consumer=Consumer(max_messages=3))
+    lease = bench.lease(5)
+    bench.modify([bench.ack_id(lease, 0)], 0)
+    assert [each.position for each in bench.ledger.sharing.waiting] == [4]
+    bench.turn()
+    assert bench.leased == [1, 4]
+    assert sorted(bench.ledger.leases[lease].positions) == [1, 4]
+
+
+def test_what_nobody_was_given_goes_back_as_if_it_had_not_been_leased() -> None:
+    bench = Bench(consumer=Consumer(max_messages=1))
+    lease = bench.lease(3)
+    assert bench.ledger.give_back_waiting() == 2
+    bench.turn()
+    assert bench.leased == [0]
+    assert list(bench.ledger.leases[lease].positions) == [0]
+
+
+def test_at_the_end_what_consumers_have_stays_theirs_until_their_deadlines() -> None:
+    bench = Bench(consumer=Consumer(max_messages=1))
+    bench.lease(3)
+    bench.seconds = 3.5
+    assert bench.ledger.hand_over(at(3.5)) == 2
+    bench.turn()
+    (held,) = bench.state.in_state(State.LEASED)
+    assert (list(held.positions), held.until) == ([0], at(3.5 + 7))
+    assert bench.ledger.is_empty
+
+
+def test_with_exactly_once_delivery_a_deadline_beyond_the_lease_is_written() -> None:
+    bench = Bench(exactly_once=True)
+    lease = bench.lease(1)
+    asked = bench.modify([bench.ack_id(lease, 0)], 300)
+    assert not asked.is_settled
+    bench.turn()
+    assert asked.is_settled
+    assert not asked.failures
+    assert {span.until for span in bench.state.in_state(State.LEASED)} == {at(300)}

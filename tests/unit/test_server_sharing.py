@@ -1,0 +1,132 @@
+"""Who is given which message: fairly, within flow control, and each key in one place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pubsub_delta.resources import ReceivedMessage
+from pubsub_delta.server.sharing import UNLIMITED_MESSAGES, Consumer, Delivery, Sharing, prefetch
+from tests.unit.builders import START
+
+
+def delivery(position: int, key: str = "", size: int = 10) -> Delivery:
+    received = ReceivedMessage(f"ack-{position}", str(position), START, b"", {}, key, None)
+    return Delivery(received, 1, position, size, key)
+
+
+def sharing(*deliveries: Delivery, ordered: bool = False) -> Sharing:
+    made = Sharing(ordered=ordered)
+    made.waiting.extend(deliveries)
+    return made
+
+
+def positions(deliveries: list[Delivery]) -> list[int]:
+    return [each.position for each in deliveries]
+
+
+def test_messages_are_spread_evenly() -> None:
+    consumers = [Consumer() for _ in range(3)]
+    given_to = sharing(*map(delivery, range(9))).hand_out(consumers)
+    assert [len(given_to[each]) for each in consumers] == [3, 3, 3]
+
+
+def test_whoever_has_fewest_is_given_first() -> None:
+    busy, idle = Consumer(), Consumer()
+    shared = sharing(*map(delivery, range(4)))
+    shared.hand_out([busy])
+    shared.waiting.extend(map(delivery, range(4, 8)))
+    assert positions(shared.hand_out([busy, idle])[idle]) == [4, 5, 6, 7]
+
+
+def test_flow_control_by_messages_and_by_bytes() -> None:
+    # "the server will stop sending more messages" at max_outstanding_messages or …_bytes
+    few, small = Consumer(max_messages=2), Consumer(max_bytes=25)
+    shared = sharing(*map(delivery, range(10)))
+    given_to = shared.hand_out([few, small])
+    assert (len(given_to[few]), len(given_to[small])) == (2, 2)
+    assert positions(list(shared.waiting)) == [4, 5, 6, 7, 8, 9]
+    shared.let_go(given_to[few][0])
+    assert positions(shared.hand_out([few, small])[few]) == [4]
+
+
+def test_a_single_message_larger_than_the_limit_still_comes() -> None:
+    consumer = Consumer(max_bytes=5)
+    shared = sharing(delivery(0, size=100), delivery(1))
+    assert positions(shared.hand_out([consumer])[consumer]) == [0]
+    assert shared.hand_out([consumer]) == {}
+
+
+def test_no_limit_is_a_limit_of_the_server() -> None:
+    assert Consumer(max_messages=0).free == Consumer(max_messages=-1).free == UNLIMITED_MESSAGES
+
+
+def test_a_key_stays_with_its_consumer_until_all_of_it_is_answered_for() -> None:
+    # "ordered keys sticking to one stream"
+    one, other = Consumer(max_messages=1), Consumer()
+    shared = sharing(delivery(0, "a"), ordered=True)
+    (first,) = shared.hand_out([one])[one]
+    shared.waiting.extend([delivery(1, "a"), delivery(2, "b"), delivery(3, "a")])
+    assert positions(shared.hand_out([one, other])[other]) == [2]
+    one.is_open = False  # gone, but what it has is not answered for
+    assert shared.hand_out([other]) == {}
+    shared.let_go(first)
+    assert positions(shared.hand_out([other])[other]) == [1, 3]
+
+
+def test_without_ordering_a_key_means_nothing() -> None:
+    one, other = Consumer(), Consumer()
+    given_to = sharing(delivery(0, "a"), delivery(1, "a")).hand_out([one, other])
+    assert len(given_to) == 2
+
+
+def test_prefetch_is_bounded_and_follows_demand() -> None:
+    assert prefetch(1000, 0, 20_000) == 1000
+    assert prefetch(10, 4000, 20_000) == 8000
+    assert prefetch(10, 40_000, 20_000) == 20_000
+    assert prefetch(0, 0, 20_000) == 0
+
+
+limits = st.tuples(st.integers(0, 4), st.integers(0, 60))
+messages = st.tuples(st.sampled_from(["", "a", "b"]), st.integers(1, 40))
+
+
+@given(st.lists(limits, min_size=1, max_size=4), st.lists(messages, max_size=30), st.data())
+def test_whatever_happens_order_and_limits_hold(
+    consumers: list[tuple[int, int]], sent: list[tuple[str, int]], data: Any
+) -> None:
+    takers = [Consumer(*each) for each in consumers]
+    shared = sharing(*(delivery(n, *each) for n, each in enumerate(sent)), ordered=True)
+    held: list[Delivery] = []
+    order: list[Delivery] = []
+    for _ in range(3 * len(sent) + 1):
+        for taker, got in shared.hand_out(takers).items():
+            assert all(each.consumer is taker for each in got)
+            held += got
+            order += got
+        for taker in takers:
+            mine = [each for each in held if each.consumer is taker]
+            assert (taker.messages, taker.bytes) == (len(mine), sum(m.size for m in mine))
+            assert taker.max_messages <= 0 or len(mine) <= taker.max_messages
+            assert taker.max_bytes <= 0 or taker.bytes <= taker.max_bytes or len(mine) == 1
+        for key in "ab":
+            assert len({id(each.consumer) for each in held if each.key == key}) <= 1
+        if not held:
+            break
+        done = held.pop(data.draw(st.integers(0, len(held) - 1)))
+        shared.let_go(done)
+        assert done.consumer is None
+    assert len(order) == len(sent)
+    for key in "ab":
+        of_key = positions([each for each in order if each.key == key])
+        assert of_key == sorted(of_key)
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_closed_consumer_has_no_room(is_open: bool) -> None:
+    consumer = Consumer()
+    consumer.is_open = is_open
+    assert bool(consumer.free) == consumer.has_room(1) == is_open

@@ -1,0 +1,126 @@
+"""StreamingPull as it is on the wire, without a client's own lease management."""
+
+from __future__ import annotations
+
+import queue
+from typing import Any
+
+import pytest
+
+pytest.importorskip("grpc")
+from google.api_core import exceptions
+from google.pubsub_v1 import types
+
+from pubsub_delta.server import leasing
+from tests.unit.serving import (
+    LONG,
+    SUBSCRIPTION,
+    TOPIC,
+    MemoryStore,
+    clients,
+    eventually,
+    publish,
+    serving,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+
+
+class RawStream:
+    """A StreamingPull without the client's own lease management."""
+
+    def __init__(self, subscriber: Any, **first: Any) -> None:
+        self._requests: queue.Queue[Any] = queue.Queue()
+        start = {"subscription": SUBSCRIPTION, "stream_ack_deadline_seconds": 60}
+        self.say(**{**start, **first})
+        self._call = subscriber.api.streaming_pull(iter(self._requests.get, None), timeout=LONG)
+
+    def say(self, **fields: Any) -> None:
+        self._requests.put(types.StreamingPullRequest(**fields))
+
+    def hear(self) -> Any:
+        return next(self._call)
+
+    def close(self) -> None:
+        self._requests.put(None)
+        self._call.cancel()
+
+
+def test_confirmations_come_on_the_stream_with_exactly_once_delivery() -> None:
+    store = MemoryStore({"enable_exactly_once_delivery": True})
+    with serving(store) as address, clients(address) as (publisher, subscriber):
+        publish(publisher, {"topic": TOPIC, "messages": [{"data": b"x"}]})
+        stream = RawStream(subscriber)
+        told = stream.hear()
+        assert told.subscription_properties.exactly_once_delivery_enabled
+        (ack_id,) = (each.ack_id for each in told.received_messages)
+        stream.say(modify_deadline_ack_ids=[ack_id], modify_deadline_seconds=[20])
+        assert list(stream.hear().modify_ack_deadline_confirmation.ack_ids) == [ack_id]
+        stream.say(ack_ids=[ack_id, "nonsense"])
+        confirmed = stream.hear().acknowledge_confirmation
+        assert list(confirmed.ack_ids) == [ack_id]
+        assert list(confirmed.invalid_ack_ids) == ["nonsense"]
+        assert store.unacked == []
+        stream.close()
+
+
+def test_a_lease_survives_a_reconnect() -> None:
+    store = MemoryStore()
+    with serving(store) as address, clients(address) as (publisher, subscriber):
+        publish(publisher, {"topic": TOPIC, "messages": [{"data": b"x"}]})
+        first = RawStream(subscriber)
+        (held,) = first.hear().received_messages
+        first.close()
+        second = RawStream(subscriber)
+        publish(publisher, {"topic": TOPIC, "messages": [{"data": b"y"}]})
+        (other,) = second.hear().received_messages
+        assert other.message.data == b"y"  # x is still held
+        second.say(ack_ids=[held.ack_id])
+        eventually(lambda: store.unacked == [1])
+        second.close()
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "told"),
+    [
+        ({"stream_ack_deadline_seconds": 9}, {}, "stream_ack_deadline_seconds"),
+        ({}, {"ack_ids": ["nonsense"]}, "no ack id"),
+        ({}, {"modify_deadline_ack_ids": ["x"]}, "modify_deadline_seconds"),
+        ({}, {"subscription": SUBSCRIPTION}, "first request"),
+    ],
+)
+def test_a_wrong_request_ends_the_stream(
+    first: dict[str, Any], later: dict[str, Any], told: str
+) -> None:
+    with serving(MemoryStore()) as address, clients(address) as (_, subscriber):
+        stream = RawStream(subscriber, **first)
+        stream.say(**later)
+        with pytest.raises(exceptions.InvalidArgument, match=told):
+            stream.hear()
+        stream.close()
+
+
+def test_prefetched_messages_go_back_when_the_last_client_has_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(leasing, "_KEPT_FOR_NOBODY", 0.1)
+    store = MemoryStore()
+    with serving(store) as address, clients(address) as (publisher, subscriber):
+        big = {"data": b"x" * 1000, "ordering_key": "key"}
+        publish(publisher, {"topic": TOPIC, "messages": [big] * 10})
+        stream = RawStream(subscriber, max_outstanding_bytes=2_500)
+        assert len(stream.hear().received_messages) == 2
+        assert len(store.leased) == 10
+        stream.close()
+        eventually(lambda: len(store.leased) == 2)
+
+
+def test_a_single_client_does_not_starve_another() -> None:
+    store = MemoryStore()
+    with serving(store) as address, clients(address) as (publisher, subscriber):
+        streams = [RawStream(subscriber, max_outstanding_messages=100) for _ in range(4)]
+        eventually(lambda: store.figures.open_streams == 4)
+        publish(publisher, {"topic": TOPIC, "messages": [{"data": b"x"}] * 40})
+        assert [len(stream.hear().received_messages) for stream in streams] == [10] * 4
+        for stream in streams:
+            stream.close()

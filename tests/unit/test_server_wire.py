@@ -1,0 +1,242 @@
+"""Resources and requests as google.pubsub.v1 writes them, and errors with their details."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+pytest.importorskip("grpc")
+from google.protobuf.field_mask_pb2 import FieldMask
+from google.pubsub_v1.types import pubsub
+from google.rpc import error_details_pb2
+
+from pubsub_delta.errors import (
+    Aborted,
+    AlreadyExists,
+    DataLoss,
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    PubSubError,
+    Unimplemented,
+    Unknown,
+)
+from pubsub_delta.resources import (
+    DeadLetterPolicy,
+    ExpirationPolicy,
+    Message,
+    ReceivedMessage,
+    RetryPolicy,
+    Topic,
+)
+from pubsub_delta.server import wire
+from pubsub_delta.server.answers import INVALID_ACK_ID, TRANSIENT
+from pubsub_delta.server.security import Security
+from pubsub_delta.server.status import AckIdFailure, status_of
+from tests.unit.builders import PLAIN, START
+
+DAY = timedelta(days=1)
+
+
+def asked(kind: str, **fields: Any) -> Any:
+    return getattr(pubsub, kind).pb(getattr(pubsub, kind)(**fields))
+
+
+def test_a_subscription_is_written_as_google_does() -> None:
+    subscription = replace(
+        PLAIN,
+        filter="attributes:key",
+        dead_letter_policy=DeadLetterPolicy("projects/p/topics/dead", 7),
+        retry_policy=RetryPolicy("5s", "1m"),
+        expiration_policy=ExpirationPolicy(None),
+        labels={"a": "b"},
+    )
+    message = pubsub.Subscription.wrap(wire.subscription_message(subscription))
+    assert message.name == PLAIN.name
+    assert message.message_retention_duration == timedelta(days=7)
+    assert message.dead_letter_policy.max_delivery_attempts == 7
+    assert message.retry_policy.minimum_backoff == timedelta(seconds=5)
+    assert "expiration_policy" in message  # there, and empty: it never expires
+    assert "ttl" not in message.expiration_policy
+    assert message.state == pubsub.Subscription.State.ACTIVE
+
+
+def test_what_is_written_is_read_back() -> None:
+    given = asked(
+        "Subscription",
+        name=PLAIN.name,
+        topic=PLAIN.topic,
+        ack_deadline_seconds=20,
+        expiration_policy={"ttl": 10 * DAY},
+        dead_letter_policy={"dead_letter_topic": "projects/p/topics/dead"},
+        retry_policy={"maximum_backoff": timedelta(seconds=30)},
+        push_config={},
+    )
+    fields = wire.subscription_fields(given)
+    assert fields["expiration_policy"] == ExpirationPolicy(10 * DAY)
+    assert fields["dead_letter_policy"] == DeadLetterPolicy("projects/p/topics/dead", 5)
+    assert fields["retry_policy"] == RetryPolicy("10s", "30s")
+    assert "message_retention_duration" not in fields
+    assert not fields["enable_message_ordering"]
+
+
+def test_an_absent_expiration_policy_is_the_default_and_an_empty_one_means_never() -> None:
+    assert wire.subscription_fields(asked("Subscription"))["expiration_policy"] is None
+    never = wire.subscription_fields(asked("Subscription", expiration_policy={}))
+    assert never["expiration_policy"] == ExpirationPolicy(None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "name"),
+    [
+        ("Subscription", {"push_config": {"push_endpoint": "https://x"}}, "push_config"),
+        ("Subscription", {"bigquery_config": {"table": "t"}}, "bigquery_config"),
+        ("Subscription", {"message_transforms": [{"disabled": True}]}, "message_transforms"),
+        ("Topic", {"kms_key_name": "k"}, "kms_key_name"),
+        ("Topic", {"schema_settings": {"schema": "s"}}, "schema_settings"),
+    ],
+)
+def test_what_the_store_has_no_field_for_is_refused(
+    kind: str, fields: dict[str, Any], name: str
+) -> None:
+    read = wire.topic_fields if kind == "Topic" else wire.subscription_fields
+    with pytest.raises(Unimplemented, match=name):
+        read(asked(kind, **fields))
+
+
+def changed(paths: list[str], **fields: Any) -> wire.Fields:
+    present = wire.subscription_message(
+        replace(PLAIN, dead_letter_policy=DeadLetterPolicy("projects/p/topics/dead", 7))
+    )
+    return wire.changed_fields(
+        asked("Subscription", **fields), FieldMask(paths=paths), present, wire.SUBSCRIPTION_FIELDS
+    )
+
+
+def test_an_update_changes_what_the_mask_names_and_nothing_else() -> None:
+    fields = changed(["labels"], labels={"a": "b"}, ack_deadline_seconds=99)
+    assert fields == {"labels": {"a": "b"}}
+
+
+def test_a_field_that_the_mask_names_and_the_request_leaves_out_is_cleared() -> None:
+    assert changed(["dead_letter_policy", "labels"]) == {"dead_letter_policy": None, "labels": {}}
+
+
+def test_a_path_into_a_field_leaves_the_rest_of_it() -> None:
+    fields = changed(
+        ["dead_letter_policy.max_delivery_attempts"],
+        dead_letter_policy={"max_delivery_attempts": 9},
+    )
+    assert fields == {"dead_letter_policy": DeadLetterPolicy("projects/p/topics/dead", 9)}
+
+
+@pytest.mark.parametrize("paths", [[], ["nonsense"], ["labels.a"]])
+def test_a_mask_that_names_no_field_is_refused(paths: list[str]) -> None:
+    with pytest.raises(InvalidArgument, match="update_mask"):
+        changed(paths, labels={"a": "b"})
+
+
+def test_an_update_may_say_that_a_subscription_is_pulled_from() -> None:
+    assert changed(["push_config"]) == {}
+    with pytest.raises(Unimplemented, match="https://x"):
+        changed(["push_config"], push_config={"push_endpoint": "https://x"})
+
+
+def test_a_topic_keeps_its_retention() -> None:
+    topic = Topic("projects/p/topics/t", DAY, START, {}, START, "0" * 32)
+    assert wire.topic_fields(wire.topic_message(topic))["message_retention_duration"] == DAY
+    kept = replace(topic, message_retention_duration=None)
+    assert not wire.topic_message(kept).HasField("message_retention_duration")
+
+
+def test_messages_come_and_go_unchanged() -> None:
+    message = Message(b"\x00\xff", {"k": "v"}, "key")
+    request = asked(
+        "PublishRequest",
+        messages=[{"data": message.data, "attributes": message.attributes, "ordering_key": "key"}],
+    )
+    assert wire.published_messages(request) == [message]
+    at = START + timedelta(microseconds=1_234_567)
+    received = ReceivedMessage(
+        "ack", "7", at, message.data, message.attributes, message.ordering_key, 3
+    )
+    sent = pubsub.ReceivedMessage.wrap(wire.received_message(received))
+    assert (sent.ack_id, sent.delivery_attempt) == ("ack", 3)
+    assert (sent.message.data, dict(sent.message.attributes)) == (message.data, {"k": "v"})
+    assert sent.message.publish_time == at
+    assert (sent.message.message_id, sent.message.ordering_key) == ("7", "key")
+
+
+@pytest.mark.parametrize("seconds", [2**62, -(2**62)])
+def test_times_beyond_all_bounds_are_refused(seconds: int) -> None:
+    with pytest.raises(InvalidArgument):
+        wire.time_of(asked("SeekRequest", time={"seconds": seconds}).time)
+
+
+@pytest.mark.parametrize("name", ["local", "projects/", "projects/a/b", ""])
+def test_a_project_is_named_in_full(name: str) -> None:
+    if name != "projects/":
+        with pytest.raises(InvalidArgument, match="project"):
+            wire.project_of(name)
+    with pytest.raises(InvalidArgument, match="topic"):
+        wire.full_name("flights", "topic")
+
+
+@pytest.mark.parametrize(
+    ("error", "number"),
+    [
+        (InvalidArgument("x"), 3),
+        (NotFound("x"), 5),
+        (AlreadyExists("x"), 6),
+        (FailedPrecondition("x"), 9),
+        (Aborted("x"), 10),
+        (Unimplemented("x"), 12),
+        (DataLoss("x"), 15),
+        (Unknown("x"), 2),
+        (RuntimeError("x"), 13),
+    ],
+)
+def test_errors_have_the_canonical_code(error: Exception, number: int) -> None:
+    status = status_of(error)
+    info = error_details_pb2.ErrorInfo()
+    assert status.code == number
+    assert status.details[0].Unpack(info)
+    if isinstance(error, PubSubError):
+        assert (info.reason, status.message) == (error.code, "x")
+
+
+@pytest.mark.parametrize(
+    ("reason", "of", "code"),
+    [(INVALID_ACK_ID, 1, 9), (INVALID_ACK_ID, 2, 10), (TRANSIENT, 1, 10)],
+)
+def test_failed_ack_ids_are_told_one_by_one(reason: str, of: int, code: int) -> None:
+    # ids that succeeded are tried again at ABORTED, and not at FAILED_PRECONDITION
+    status = status_of(AckIdFailure({"id": reason}, of=of))
+    info = error_details_pb2.ErrorInfo()
+    status.details[0].Unpack(info)
+    assert (info.reason, dict(info.metadata)) == ("EXACTLY_ONCE_ACKID_FAILURE", {"id": reason})
+    assert status.code == code
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "10.0.0.1", "example.com", "[::]"])
+def test_a_public_address_is_refused_unless_protected_or_forced(host: str) -> None:
+    # "binding to a public address without them is refused unless forced"
+    with pytest.raises(FailedPrecondition, match="insecure"):
+        Security().check(host)
+    with pytest.raises(FailedPrecondition):
+        Security(token="secret").check(host)
+    Security(insecure=True).check(host)
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])
+def test_a_loopback_address_is_always_accepted(host: str) -> None:
+    Security().check(host)
+
+
+@pytest.mark.parametrize("token", ["", "two\nlines"])
+def test_a_token_is_printable_text(token: str) -> None:
+    with pytest.raises(InvalidArgument, match="token"):
+        Security(token=token).check("localhost")
