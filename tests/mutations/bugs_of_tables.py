@@ -1,0 +1,104 @@
+"""Bugs of the compare-and-swap, of dead letters on their way, and of ack states as rows."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+_ACK_STATES = "tables/ack_states.py"
+_ROWS = "tables/state_rows.py"
+
+BUGS_OF_TABLES = (
+    Bug(
+        "revision-not-raised",
+        "A state is stored under the revision of the one before.",
+        _ACK_STATES,
+        "following = Stored(state, stored.revision + 1, recent)",
+        "following = Stored(state, stored.revision, recent)",
+    ),
+    Bug(
+        "own-commit-not-recognised",
+        "A swap whose answer was lost is decided again although it landed.",
+        _ACK_STATES,
+        "        if commit_id in now.recent_commits:\n            return True\n",
+        "",
+    ),
+    Bug(
+        "memory-believed",
+        "A change that changes nothing is answered from memory, however old that is.",
+        _ACK_STATES,
+        "if state == remembered.state and self._port.read(uid).revision == remembered.revision:",
+        "if state == remembered.state:",
+    ),
+    Bug(
+        "lost-swap-remembered",
+        "A state whose swap was lost is remembered as if it were stored.",
+        _ACK_STATES,
+        "        if landed:\n            self._written[uid] = following",
+        "        self._written[uid] = following",
+    ),
+    Bug(
+        "too-many-others",
+        "A swap that landed is decided again, if more others followed than are remembered.",
+        _ACK_STATES,
+        "if now.revision - expected >= REMEMBERED_COMMITS:",
+        "if now.revision - expected > REMEMBERED_COMMITS + 1:",
+    ),
+    Bug(
+        "swap-without-revision",
+        "The revision is not compared when an ack state is replaced.",
+        "tables/ack_state_tables.py",
+        "row = _row(following, expected_revision)",
+        "row = _row(following, self.read(uid).revision)",
+        needs_spark=(
+            "tests/delta/test_concurrency.py"
+            "::test_who_remembers_an_old_state_reads_again_and_decides_again",
+        ),
+    ),
+    Bug(
+        "forgotten-before-append",
+        "Dead letters are forgotten on the subscription before they are appended.",
+        "tables/dead_letters.py",
+        "        assert target is not None\n",
+        "        assert target is not None\n"
+        "        tables.ack_states.change(source.uid, partial(_finish, forwarded, number))\n",
+    ),
+    Bug(
+        "dead-letters-under-a-new-number",
+        "Dead letters are appended under the number that is next, and so perhaps twice.",
+        "tables/dead_letters.py",
+        'append(letters, now, f"{uid}:{number}", (uid, number))',
+        'append(letters, now, f"{uid}:{number}", (uid, tables.ack_states.read(uid).next_lease_id))',
+        needs_spark=(
+            "tests/delta/test_dead_letters.py"
+            "::test_a_crash_on_the_way_neither_loses_nor_duplicates",
+        ),
+    ),
+    Bug(
+        "floor-not-stored",
+        "A purge until a later time is forgotten when the ack state is stored.",
+        _ROWS,
+        '"floor": state.floor,',
+        '"floor": None,',
+    ),
+    Bug(
+        "seek-without-coverage",
+        "A noted seek forgets what the topic's retention covered.",
+        _ROWS,
+        'covered_from=utc(row["covered_from"]),',
+        "covered_from=None,",
+    ),
+    Bug(
+        "seal-not-checked",
+        "A bitmap is read although its checksum is wrong.",
+        _ROWS,
+        'if seal[len(_SEAL) :] != zlib.crc32(body).to_bytes(4, "big"):',
+        "if not seal[len(_SEAL) :]:",
+    ),
+    Bug(
+        "count-not-checked",
+        "A bitmap is read although it holds fewer positions than were written.",
+        _ROWS,
+        'if len(positions) != row["message_count"]:',
+        'if len(positions) > row["message_count"]:',
+    ),
+)

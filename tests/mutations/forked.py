@@ -1,0 +1,74 @@
+"""pytest on a copy of the repository, in a process forked from one that has what all need."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import tests.model.machine  # noqa: F401 - with it comes what else most tests import
+
+_OF_THE_REPOSITORY = ("pubsub_delta", "tests")
+"""Packages that a forked process imports once more, from the copy."""
+MOST_SECONDS = 180
+"""Of processor time; what takes more is a test that does not end."""
+
+_OPTIONS = (
+    *("-q", "--tb=no", "-rfE", "--timeout=0", "--hypothesis-seed=0", "-p", "no:cacheprovider"),
+    *("-p", "tests.mutations.imported", "-W", "ignore::pytest.PytestAssertRewriteWarning"),
+)
+_FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
+_FAILED = (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED)
+"""The second where a file of tests could not be imported."""
+_BROKEN = 91
+"""The exit code where pytest itself fails."""
+
+
+class NotRun(RuntimeError):
+    """The tests could not be run, which proves nothing."""
+
+
+def failing(root: Path, tests: Sequence[str], *, first: bool = True) -> list[str]:
+    """Run tests in a copy of the repository; return those that fail, or only the first."""
+    with tempfile.TemporaryFile("w+") as output:
+        child = os.fork()
+        if not child:
+            _run(root, [*_OPTIONS, *(["-x"] if first else []), *tests], output.fileno())
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        output.seek(0)
+        told = output.read()
+    if status == pytest.ExitCode.OK:
+        return []
+    if status < 0:
+        return [f"{tests[0]}::does_not_end"]
+    found = [name.split("[")[0] for name in _FAILURE.findall(told)]
+    if status not in _FAILED or not found:
+        raise NotRun(f"exit code {status}: {told[-2000:]}")
+    return list(dict.fromkeys(found))
+
+
+def _run(root: Path, arguments: list[str], output: int) -> None:
+    """Run pytest with the library and the tests of the copy; never return."""
+    status = _BROKEN
+    try:
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.chdir(root)
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
+        for name in [each for each in sys.modules if each.split(".")[0] in _OF_THE_REPOSITORY]:
+            del sys.modules[name]
+        sys.path.insert(0, str(root))
+        status = pytest.main(arguments)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
