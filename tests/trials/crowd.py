@@ -1,0 +1,163 @@
+"""A program of many threads on one store, beside others of its kind, that writes down everything.
+
+It reads plans from standard input as ``worker`` does: the root, the journal, for how many seconds,
+and what each thread is. With ``"lock": false`` the lock of tables on local disks is taken out.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pubsub_delta import Aborted, PubSub
+from pubsub_delta.clock import to_micros
+from pubsub_delta.tables.commits import Commits
+from tests.trials.journal import Journal
+from tests.trials.worker import say, session
+
+TOPIC, SUBSCRIPTION = "work", "shared"
+_BATCH = 5
+
+
+class Member:
+    """One thread of the crowd."""
+
+    def __init__(self, spark: SparkSession, plan: dict[str, Any], number: int) -> None:
+        self._store = PubSub(spark, plan["root"])
+        self._spark = spark
+        self._chance = random.Random(f"{plan['seed']} {number}")
+        self._name = f"{plan['name']}.{number}"
+        self._end = time.monotonic() + plan["seconds"]
+        self._journal: Journal = plan["open_journal"]
+        self._made = 0
+
+    def run(self, role: str) -> int:
+        """Do what the role does until the time is over; return how often."""
+        turns = 0
+        while time.monotonic() < self._end:
+            try:
+                getattr(self, f"_{role}")()
+            except Aborted:  # nothing was written
+                self._journal.write(aborted=role)
+            turns += 1
+        return turns
+
+    def drain(self) -> int:
+        """Acknowledge everything that is left; return how many messages that were."""
+        acked, deadline = 0, time.monotonic() + 120
+        while self._store.metrics(SUBSCRIPTION)["num_undelivered_messages"]:
+            assert time.monotonic() < deadline, "something never comes"
+            acked += self._take(None, "ack")
+        return acked
+
+    def _publish(self) -> None:
+        data = [f"{self._name}.{self._made}.{n}" for n in range(3)]
+        self._made += 1
+        self._journal.write(op="publish", data=data)
+        self._store.publish(TOPIC, data)
+        self._journal.write(published=data)
+
+    def _consume(self) -> None:
+        what = self._chance.choices(("ack", "nack", "forget"), (80, 10, 10))[0]
+        if not self._take(_BATCH, what):
+            time.sleep(0.2)
+
+    def _take(self, count: int | None, what: str) -> int:
+        begun = time.time_ns() // 1000
+        batch = self._store.pull(SUBSCRIPTION, count)
+        got = time.time_ns() // 1000
+        if batch.ack_deadline is None:
+            return 0
+        rows = batch.df.selectExpr("cast(data AS string)", "ack_id").collect()
+        texts = {row["ack_id"]: row["data"] for row in rows}
+        until = to_micros(batch.ack_deadline)
+        pull = f"{self._name} {begun}"
+        self._journal.write(pull=pull, begun=begun, got=got, until=until, data=list(texts.values()))
+        if what == "forget":
+            return 0
+        self._journal.write(let_go=pull, what=what, at=time.time_ns() // 1000)
+        if what == "nack":
+            batch.nack(list(texts))
+            return 0
+        result = batch.ack(list(texts))
+        acked = [texts[each] for each in result.success]
+        late = [texts[each] for each in result.expired]
+        self._journal.write(acked=acked, late=late, at=time.time_ns() // 1000)
+        return len(acked)
+
+    def _sweep(self) -> None:
+        report = self._store.maintain(retention=False, optimize=True, vacuum=True)
+        self._journal.write(swept=report.optimized, problems=report.problems)
+        time.sleep(1)
+
+    def _append(self) -> None:
+        """Publish one message, as quickly as it goes."""
+        data = [f"{self._name}.{self._made}"]
+        self._made += 1
+        self._store.publish(TOPIC, data)
+        self._journal.write(published=data)
+
+
+@contextmanager
+def _unlocked(commits: Commits, table: str, *, wait: bool = True) -> Iterator[None]:
+    yield
+
+
+def commit_by_the_log_store(spark: SparkSession, log: str, versions: int) -> list[int]:
+    """Write commits to a log as Delta's own log store does; return those that it says it wrote.
+
+    Whoever finds that a version is taken goes on with the next one, as a transaction would.
+    """
+    jvm: Any = spark._jvm
+    store = jvm.org.apache.spark.sql.delta.storage.LogStore.apply(spark._jsparkSession)
+    conf = spark._jsparkSession.sessionState().newHadoopConf()
+    mine = []
+    for version in range(versions):
+        path = jvm.org.apache.hadoop.fs.Path(f"{log}/{version:020}.json")
+        actions = jvm.scala.jdk.javaapi.CollectionConverters.asScala(
+            jvm.java.util.Collections.singletonList('{"commitInfo":{}}').iterator()
+        )
+        try:
+            store.write(path, actions, False, conf)
+        except Exception as error:
+            if "FileAlreadyExists" not in str(error):
+                raise
+        else:
+            mine.append(version)
+    return mine
+
+
+def main() -> None:
+    """Do what is told until nothing more is."""
+    spark = session()
+    say(ready=True)
+    for line in sys.stdin:
+        plan = json.loads(line)
+        try:
+            if not plan.get("lock", True):
+                Commits.locked = _unlocked  # type: ignore[assignment, method-assign]
+            if "log" in plan:
+                say(wrote=commit_by_the_log_store(spark, plan["log"], plan["versions"]))
+                continue
+            plan["open_journal"] = Journal(Path(plan["journal"]))
+            members = [Member(spark, plan, number) for number in range(len(plan["roles"]))]
+            if plan["roles"] == ["drain"]:
+                say(turns=[members[0].drain()])
+                continue
+            with ThreadPoolExecutor(len(members)) as pool:
+                say(turns=list(pool.map(Member.run, members, plan["roles"])))
+        except Exception as error:
+            say(error=f"{type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()

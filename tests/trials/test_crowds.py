@@ -1,0 +1,180 @@
+"""Two processes of four threads on one store: each message is held by one consumer at a time.
+
+And the control: without the lock of tables on local disks commits get lost, so it is necessary.
+``SECONDS=120 pytest -m trial tests/trials/test_crowds.py`` gives the crowd more time.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.trials import checker, delta_log
+from tests.trials.children import Worker
+from tests.trials.crowd import SUBSCRIPTION, TOPIC
+from tests.trials.journal import entries
+
+pytestmark = [pytest.mark.trial, pytest.mark.timeout(1800)]
+
+SECONDS = float(os.environ.get("SECONDS", "30"))
+CONTROL_SECONDS = float(os.environ.get("CONTROL_SECONDS", "60"))
+"""How long losses are looked for without the lock, at most."""
+VERSIONS = 2000
+"""How many commits both processes of the control try to write."""
+
+NAMES = ("one", "two")
+CROWD = {
+    "one": ["publish", "consume", "consume", "sweep"],
+    "two": ["publish", "consume", "consume", "sweep"],
+}
+PREPARED: list[dict[str, Any]] = [
+    {"op": "create_topic", "topic": TOPIC},
+    {
+        "op": "create_subscription",
+        "subscription": SUBSCRIPTION,
+        "topic": TOPIC,
+        "fields": {"ack_deadline_seconds": 10},
+    },
+]
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Worker]]:
+    place = tmp_path_factory.mktemp("crowds")
+    found = {name: Worker(place, "tests.trials.crowd") for name in NAMES}
+    for worker in found.values():
+        worker.wait_until_ready()
+    yield found
+    for worker in found.values():
+        worker.kill()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> str:
+    """A store with a topic and a subscription, made by a process that is gone."""
+    worker = Worker(tmp_path).wait_until_ready()
+    worker.tell(root=str(tmp_path / "store"), journal=str(tmp_path / "made"), calls=PREPARED)
+    answer = worker.answer()
+    worker.kill()
+    assert answer is not None
+    assert "error" not in answer, answer
+    return str(tmp_path / "store")
+
+
+def journal(root: str, name: str) -> Path:
+    return Path(root).parent / f"{name}.jsonl"
+
+
+def let(workers: dict[str, Worker], roles: dict[str, list[str]], **plan: Any) -> list[int]:
+    """Let both processes work at the same time; return the turns that each thread took."""
+    for name, chosen in roles.items():
+        path = str(journal(plan["root"], name))
+        workers[name].tell(name=name, journal=path, roles=chosen, **plan)
+    turns: list[int] = []
+    for name in roles:
+        answer = workers[name].answer()
+        assert answer is not None
+        assert "turns" in answer, answer
+        turns += answer["turns"]
+    return turns
+
+
+def told(root: str) -> list[dict[str, Any]]:
+    return [entry for name in NAMES for entry in entries(journal(root, name))]
+
+
+def everything(events: list[dict[str, Any]], key: str) -> list[str]:
+    return [message for event in events for message in event.get(key, ())]
+
+
+def stored(root: str) -> checker.Stored:
+    return checker.read(Path(root))
+
+
+def test_no_message_is_held_twice_and_none_is_lost(
+    workers: dict[str, Worker], root: str, tell: Callable[[str], None]
+) -> None:
+    seed = int(time.time())
+    turns = let(workers, CROWD, root=root, seconds=SECONDS, seed=seed)
+    assert all(turns), f"a thread did nothing: {turns}"
+    let(workers, {"one": ["drain"]}, root=root, seconds=120, seed=seed)
+    events = told(root)
+    assert held_twice(events) == []
+    published = everything(events, "published")
+    acked = Counter(everything(events, "acked"))
+    late = set(everything(events, "late"))
+    assert set(published) == acked.keys() | late, "lost"
+    assert given_after_an_ack(events) == []
+    [topic] = stored(root).topics.values()
+    texts = Counter(message.data for message in stored(root).messages[topic["uid"]].values())
+    assert texts == Counter(published), "the topic holds other messages than were published"
+    [subscription] = stored(root).subscriptions.values()
+    [state] = delta_log.read(Path(root) / "ack_state" / subscription["uid"]).rows()
+    assert state["spans"] == []
+    assert state["counters"]["success"] == acked.total()
+    swept = sum(sum(event["swept"].values()) for event in events if "swept" in event)
+    problems = [event["problems"] for event in events if event.get("problems")]
+    assert problems == []
+    pulls = [event for event in events if "pull" in event]
+    tell(f"crowd: {len(published)} messages, {len(pulls)} leases, {swept} files replaced")
+
+
+def held_twice(events: list[dict[str, Any]]) -> list[str]:
+    """Return the messages of which two consumers could believe at one time to have the lease.
+
+    A lease counts from when its pull has returned until its holder begins to let go of it, or until
+    it ends. All times are of one machine's clock.
+    """
+    let_go = {event["let_go"]: event["at"] for event in events if "let_go" in event}
+    held = defaultdict(list)
+    for event in events:
+        if "pull" in event:
+            end = min(event["until"], let_go.get(event["pull"], event["until"]))
+            for message in event["data"]:
+                held[message].append((event["got"], end))
+    return [
+        message
+        for message, leases in held.items()
+        for (_, end), (start, _) in zip(sorted(leases), sorted(leases)[1:], strict=False)
+        if start < end
+    ]
+
+
+def given_after_an_ack(events: list[dict[str, Any]]) -> list[str]:
+    """Return the messages that a pull gave which began after their acknowledgement was told."""
+    acked = {m: event["at"] for event in events for m in event.get("acked", ())}
+    return [
+        message
+        for event in events
+        if "pull" in event
+        for message in event["data"]
+        if event["begun"] > acked.get(message, event["begun"])
+    ]
+
+
+def test_without_the_lock_commits_get_lost(
+    workers: dict[str, Worker], root: str, tmp_path: Path, tell: Callable[[str], None]
+) -> None:
+    """Delta's log store for local disks lets two processes write the same version."""
+    appenders = dict.fromkeys(NAMES, ["append"] * 4)
+    let(workers, appenders, root=root, seconds=CONTROL_SECONDS, seed=0, lock=False)
+    published = everything(told(root), "published")
+    [topic] = stored(root).topics.values()
+    texts = {message.data for message in stored(root).messages[topic["uid"]].values()}
+    lost = set(published) - texts
+    tell(f"control, publishes without the lock: {len(lost)} of {len(published)} were lost")
+    log = tmp_path / "raced" / "_delta_log"
+    log.mkdir(parents=True)
+    for worker in workers.values():
+        worker.tell(log=str(log), versions=VERSIONS)
+    answers = [worker.answer() for worker in workers.values()]
+    wrote = [set(answer["wrote"]) for answer in answers if answer is not None]
+    both = wrote[0] & wrote[1]
+    tell(f"control, the log store alone: {len(both)} of {VERSIONS} versions were written twice")
+    assert lost or both, "nothing was lost: the lock may not be needed any more"
