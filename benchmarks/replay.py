@@ -3,35 +3,27 @@
 Two topics, published in ten commits each, with a subscription that retains acknowledged messages
 and has acknowledged half. Each round seeks to the middle, pulls one message, takes a snapshot,
 seeks to it and pulls again; and a new subscription seeks to the beginning, which the topic's own
-retention covers. Medians of the counted rounds after two warm-ups. A first pull is compared with
-the absorb and the second pull of the same round, so that a slow minute weighs on both.
-
-    python benchmarks/replay.py [--messages 5000000] [--rounds 9] [--json FILE]
+retention covers. A first pull is compared with the absorb and the second pull of the same round.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import shutil
-import statistics
-import tempfile
-import time
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import TypeVar
 
-from drain import make_payloads
 from pyspark.sql import SparkSession
 
-from pubsub_delta import ManualClock, PubSub, local_session
+from benchmarks.floor import make_payloads
+from benchmarks.measuring import Bench, Section
+from pubsub_delta import ManualClock, PubSub
 
 T = TypeVar("T")
 
 SMALL = 5_000
 COMMITS = 10
 WARM_UPS = 2
+SEEKS = ("seek to a time", "create_snapshot", "seek to a snapshot", "seek of a new subscription")
 FIRST_PULLS = {
     "first pull after it": "a normal pull",
     "first pull after that": "a normal pull",
@@ -42,7 +34,8 @@ FIRST_PULLS = {
 class Backlog:
     """A topic with so many messages, and a subscription that knows them all."""
 
-    def __init__(self, spark: SparkSession, root: str, count: int) -> None:
+    def __init__(self, spark: SparkSession, root: str, count: int, section: Section) -> None:
+        self.section = section
         self.clock = ManualClock()
         self.store = PubSub(spark, f"{root}/store-{count}", clock=self.clock)
         self.count = count
@@ -57,15 +50,10 @@ class Backlog:
             self.store.publish("messages", payloads)
         self.middle = stamps[COMMITS // 2]
         self.store.pull("reader", count // 2).ack()
-        self.seconds: dict[str, list[float]] = {}
         self.turn = 0
 
     def timed(self, what: str, step: Callable[[], T]) -> T:
-        start = time.perf_counter()
-        result = step()
-        if self.turn > WARM_UPS:
-            self.seconds.setdefault(what, []).append(time.perf_counter() - start)
-        return result
+        return self.section.time(f"{what}, {self.count:,}", step, keep=self.turn > WARM_UPS)
 
     def round(self) -> None:
         """Do everything once."""
@@ -92,45 +80,30 @@ class Backlog:
         store.delete_subscription(late)
         store.delete_snapshot(name)
 
-    def median(self, what: str) -> float:
-        """Return the median of the counted rounds."""
-        return statistics.median(self.seconds[what])
 
-    def paired(self, first: str, second: str) -> float:
-        """Return the median over the rounds of a first pull against an absorb and a second."""
-        rounds = zip(
-            self.seconds[first], self.seconds["absorb of all"], self.seconds[second], strict=True
+def replay(bench: Bench) -> Section:
+    """Seek, snapshot and pull, in turn with a small and a large backlog."""
+    rounds, large = 3 * bench.rounds, bench.messages // 2
+    section = Section(
+        "replay",
+        f"{SMALL:,} against {large:,} messages, in turn; {rounds} rounds after {WARM_UPS}.",
+    )
+    backlogs = [Backlog(bench.spark, bench.directory, count, section) for count in (SMALL, large)]
+    for _ in range(rounds + WARM_UPS):
+        for backlog in backlogs:
+            backlog.round()
+    for what in SEEKS:
+        section.compare(
+            f"{what}: × at {large:,} against {SMALL:,}",
+            [f"{what}, {large:,}"],
+            [f"{what}, {SMALL:,}"],
+            at_most=1.3,
         )
-        return statistics.median(one / (absorb + other) for one, absorb, other in rounds)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--messages", type=int, default=5_000_000, help="default: 5,000,000")
-    parser.add_argument("--rounds", type=int, default=9, help="counted rounds, default: 9")
-    parser.add_argument("--json", type=Path, help="write the figures here too")
-    args = parser.parse_args()
-    spark = local_session(driver_memory="4g", master="local[2]")
-    spark.sparkContext.setLogLevel("ERROR")
-    root = tempfile.mkdtemp(prefix="pubsub_delta-replay-")
-    try:
-        small, large = Backlog(spark, root, SMALL), Backlog(spark, root, args.messages)
-        for _ in range(args.rounds + WARM_UPS):
-            small.round()
-            large.round()
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
-    print(f"{SMALL:,} against {args.messages:,} messages; {args.rounds} rounds, in turn\n")
-    print(f"| step | {SMALL:,}, s | {args.messages:,}, s | ratio |\n|---|---:|---:|---:|")
-    for what in large.seconds:
-        a, b = small.median(what), large.median(what)
-        print(f"| {what} | {a:.2f} | {b:.2f} | {b / a:.2f} |")
-    print("\nA first pull against an absorb of all and a second pull of the same round (≤ 1):")
     for first, second in FIRST_PULLS.items():
-        print(f"{first}: {large.paired(first, second):.2f}")
-    if args.json:
-        args.json.write_text(json.dumps({"small": small.seconds, "large": large.seconds}, indent=2))
-
-
-if __name__ == "__main__":
-    main()
+        section.compare(
+            f"{first}: × an absorb of all and {second}",
+            [f"{first}, {large:,}"],
+            [f"absorb of all, {large:,}", f"{second}, {large:,}"],
+            at_most=1,
+        )
+    return section

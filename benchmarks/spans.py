@@ -3,30 +3,25 @@
 The operations are done in memory, which is where they are decided; every thousandth state is
 stored in a real ack-state table and read again, to see what its size costs. A backlog of a million
 messages, 600 s of simulated time between the first and the last tenth of the operations.
-
-    python benchmarks/spans.py [--operations 10000] [--seed 7] [--json FILE]
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
-import shutil
 import statistics
-import tempfile
 import time
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 
-from pubsub_delta import DeadLetterPolicy, PubSub, RetryPolicy, Subscription, local_session
+from benchmarks.measuring import Bench, Section
+from pubsub_delta import DeadLetterPolicy, PubSub, RetryPolicy, Subscription
 from pubsub_delta.policy import delivery, redelivery
 from pubsub_delta.policy.ack_state import Absorbed, AckState, State
 from pubsub_delta.policy.delivery import Terms
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.store import Source
 
+OPERATIONS, SEED = 10_000, 7
 BACKLOG = 1_000_000
 BATCH = 1_000
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -90,61 +85,36 @@ def stored(store: PubSub, source: Source, state: AckState) -> tuple[float, float
     return written - start, time.perf_counter() - warm, size
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--operations", type=int, default=10_000, help="default: 10,000")
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--json", type=Path, help="write the figures here too")
-    args = parser.parse_args()
-    spark = local_session(driver_memory="2g", master="local[2]")
-    spark.sparkContext.setLogLevel("ERROR")
-    root = tempfile.mkdtemp(prefix="pubsub_delta-spans-")
-    try:
-        store = PubSub(spark, root)
-        store.create_topic("messages")
-        store.create_topic("dead-letters")
-        subscription: Subscription = store.create_subscription(
-            "random",
-            "messages",
-            ack_deadline_seconds=60,
-            retry_policy=RetryPolicy("1s", "600s"),
-            dead_letter_policy=DeadLetterPolicy("dead-letters", 100),
-        )
-        source = store._tables.source(store._subscription(subscription.name))
-        consumer = Consumer(source.terms, random.Random(args.seed))
-        most, rows, busy = 0, [], 0.0
-        for number in range(1, args.operations + 1):
-            start = time.perf_counter()
-            consumer.step()
-            busy += time.perf_counter() - start
-            most = max(most, len(consumer.state.spans))
-            if number % (args.operations // 10) == 0:
-                write, read, size = stored(store, source, consumer.state)
-                rows.append(
-                    {
-                        "operations": number,
-                        "spans": len(consumer.state.spans),
-                        "kB": round(size / 1000),
-                        "ms an operation": round(busy / (args.operations // 10) * 1000, 1),
-                        "write s": round(write, 2),
-                        "read s": round(read, 3),
-                    }
-                )
-                busy = 0.0
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
-    print(f"| {' | '.join(rows[0])} |\n|{'---:|' * len(rows[0])}")
-    for row in rows:
-        print(f"| {' | '.join(map(str, row.values()))} |")
-    half = len(rows) // 2
-    flat = statistics.median(float(r["read s"]) for r in rows[half:]) / statistics.median(
-        float(r["read s"]) for r in rows[:half]
+def spans(bench: Bench) -> Section:
+    """Do random operations on one subscription; count its spans and time its reads."""
+    section = Section(
+        "spans", f"{OPERATIONS:,} random operations on {BACKLOG:,} messages, seed {SEED}."
     )
-    print(f"\nmost spans at any time (≤ 2,000): {most}")
-    print(f"reads, second half against first half (flat): {flat:.2f}")
-    if args.json:
-        args.json.write_text(json.dumps({"rows": rows, "most": most, "flat": flat}, indent=2))
-
-
-if __name__ == "__main__":
-    main()
+    store = PubSub(bench.spark, f"{bench.directory}/store")
+    store.create_topic("messages")
+    store.create_topic("dead-letters")
+    subscription: Subscription = store.create_subscription(
+        "random",
+        "messages",
+        ack_deadline_seconds=60,
+        retry_policy=RetryPolicy("1s", "600s"),
+        dead_letter_policy=DeadLetterPolicy("dead-letters", 100),
+    )
+    source = store._tables.source(store._subscription(subscription.name))
+    consumer = Consumer(source.terms, random.Random(SEED))
+    most, kilobytes = 0, 0
+    for number in range(1, OPERATIONS + 1):
+        section.time("an operation, in memory", consumer.step)
+        most = max(most, len(consumer.state.spans))
+        if number % (OPERATIONS // 10) == 0:
+            write, read, size = stored(store, source, consumer.state)
+            section.add("store the state", write)
+            section.add("read it again", read)
+            kilobytes = max(kilobytes, size // 1000)
+    reads = section.seconds["read it again"]
+    section.ratio("most spans at any time", most, 2000)
+    half = len(reads) // 2
+    flat = statistics.median(reads[half:]) / statistics.median(reads[:half])
+    section.ratio("reads: × in the second half against the first", flat, 1.3)
+    section.facts["bitmaps of a state at most, kB"] = f"{kilobytes:,}"
+    return section

@@ -4,67 +4,59 @@ Micro-batch overhead is everything that is neither reading messages nor ``proces
 the end of one ``process`` to the start of the next, against two MERGEs on a ten-row table that are
 timed in between. The drains copy the topic to a Delta table in micro-batches of a tenth, in turn
 by ``subscribe_stream`` and by a plain stream over the topic's table with the same sink.
-
-    python benchmarks/streaming.py [--messages 5000000] [--rounds 3] [--json FILE]
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from drain import COLUMNS, Floor, Stopwatch, make_payloads, report
 from pyspark.sql import DataFrame, SparkSession
 
-from pubsub_delta import FlowControl, PubSub, PulledMessage, local_session
+from benchmarks.floor import COLUMNS, Floor, make_payloads
+from benchmarks.measuring import Bench, Section
+from pubsub_delta import FlowControl, PubSub, PulledMessage
 
 BATCHES = 10
 SMALL_BATCHES, WARM_UPS = 24, 6
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--messages", type=int, default=5_000_000, help="default: 5,000,000")
-    parser.add_argument("--rounds", type=int, default=3, help="counted drains, default: 3")
-    parser.add_argument("--json", type=Path, help="write the figures here too")
-    args = parser.parse_args()
-    spark = local_session(driver_memory="4g", master="local[2]")
-    spark.sparkContext.setLogLevel("ERROR")
-    root = tempfile.mkdtemp(prefix="pubsub_delta-streaming-")
-    watch = Stopwatch()
-    try:
-        overhead(spark, f"{root}/overhead", watch)
-        drains(spark, f"{root}/drains", args.messages, args.rounds, watch)
-        rate, most = callbacks(spark, f"{root}/callbacks")
-        commits, seconds = singles(spark, f"{root}/singles")
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
-    ratios = {
-        "micro-batch overhead: × two ten-row MERGEs (≤ 1)": watch.median("micro-batch overhead")
-        / watch.median("two ten-row MERGEs"),
-        "drain: rate of plain Structured Streaming (≥ 0.5)": watch.median("plain stream")
-        / watch.median("subscribe_stream"),
-    }
-    report(watch, ratios, args.messages, args.rounds)
-    print(f"\ncallbacks: {rate:,.0f} messages a second, each acknowledged by itself (≥ 5,000);")
-    print(f"at most {most:,} held at a time, of 10,000 permitted")
-    print(f"1,000 single publishes from 8 threads: {commits} commits (≤ 20), {seconds:.1f} s")
-    if args.json:
-        told = {"callbacks a second": rate, "most held": most, "commits": commits}
-        figures = {"seconds": watch.seconds, "ratios": ratios, "told": told}
-        args.json.write_text(json.dumps(figures, indent=2, ensure_ascii=False))
+def streaming(bench: Bench) -> Section:
+    """Drain in micro-batches beside a plain stream, call callbacks, and publish one by one."""
+    count = bench.messages // 2
+    section = Section(
+        "streaming",
+        f"Drains of {count:,} messages in {BATCHES} micro-batches, {bench.rounds} rounds after a "
+        f"warm-up; overhead of {SMALL_BATCHES - WARM_UPS} small micro-batches after {WARM_UPS}.",
+    )
+    overhead(bench.spark, f"{bench.directory}/overhead", section)
+    drains(bench.spark, f"{bench.directory}/drains", count, bench.rounds, section)
+    rate, most = callbacks(bench.spark, f"{bench.directory}/callbacks")
+    commits, seconds = singles(bench.spark, f"{bench.directory}/singles")
+    section.compare(
+        "micro-batch overhead: × two ten-row MERGEs",
+        ["micro-batch overhead"],
+        ["two ten-row MERGEs"],
+        at_most=1,
+    )
+    section.compare(
+        "drain: rate of plain Structured Streaming",
+        ["plain stream"],
+        ["subscribe_stream"],
+        at_least=0.5,
+    )
+    section.facts["callbacks a second, each acknowledged by itself (≥ 5,000)"] = f"{rate:,.0f}"
+    section.facts["messages held at most, of 10,000 permitted"] = f"{most:,}"
+    told = f"{commits}, in {seconds:.1f} s"
+    section.facts["commits of 1,000 single publishes from 8 threads (≤ 20)"] = told
+    return section
 
 
-def overhead(spark: SparkSession, place: str, watch: Stopwatch) -> None:
+def overhead(spark: SparkSession, place: str, watch: Section) -> None:
     """Time what is between the end of ``process`` and the next one, and MERGEs in between."""
     floor, store = Floor(spark, place), PubSub(spark, f"{place}/store")
     store.create_topic("small")
@@ -89,7 +81,7 @@ def finish(subscribe: Callable[..., Any], name: str, process: Any, at: str, **mo
     query.awaitTermination()
 
 
-def drains(spark: SparkSession, root: str, count: int, rounds: int, watch: Stopwatch) -> None:
+def drains(spark: SparkSession, root: str, count: int, rounds: int, watch: Section) -> None:
     """Copy the topic to a Delta table, in turn by a subscription and by a plain stream."""
     store = PubSub(spark, f"{root}/store")
     topic = store.create_topic("bulk")
@@ -166,7 +158,3 @@ def singles(spark: SparkSession, root: str) -> tuple[int, float]:
     assert len(ids) == 1000
     history = spark.sql(f"DESCRIBE HISTORY delta.`{root}/store/messages/{topic.uid}`")
     return history.count() - 2, seconds
-
-
-if __name__ == "__main__":
-    main()

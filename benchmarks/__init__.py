@@ -1,0 +1,1 @@
+"""The benchmark suite: the store against the physical floor, the obvious design, and Kafka."""

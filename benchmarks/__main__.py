@@ -1,0 +1,43 @@
+"""The whole suite, or some sections of it.
+
+python -m benchmarks [SECTION ...] [--full] [--messages N] [--rounds R] [--json FILE]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from benchmarks import growth, kinds, small
+from benchmarks.drain import drain, random_acks
+from benchmarks.drift import drift
+from benchmarks.measuring import Bench, Section
+from benchmarks.peers import kafka
+from benchmarks.profile import profile
+from benchmarks.replay import replay
+from benchmarks.running import main
+from benchmarks.scaling import scaling
+from benchmarks.spans import spans
+from benchmarks.streaming import streaming
+
+SECTIONS: dict[str, Callable[[Bench], Section]] = {
+    "drain": drain,
+    "kafka": kafka,
+    "small-publishes": small.publishing,
+    "fixed-cost": small.fixed,
+    "idling": small.idle,
+    "profile": profile,
+    "random-acks": random_acks,
+    "backlog": growth.backlog,
+    "filter": kinds.filters,
+    "ordering": kinds.ordering,
+    "replay": replay,
+    "streaming": streaming,
+    "spans": spans,
+    "drift": drift,
+    "storage": growth.storage,
+    "memory": growth.memory,
+    "scaling": scaling,
+}
+
+if __name__ == "__main__":
+    main(SECTIONS)
