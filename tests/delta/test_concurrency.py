@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pubsub_delta import DataLoss, PubSub
+from pubsub_delta.session import is_remote
 from pubsub_delta.tables.commits import Commits, Conflict
 from tests.conftest import Bench
 
@@ -110,3 +112,17 @@ def test_a_damaged_bitmap_is_data_loss_and_not_fewer_messages(bench: Bench) -> N
         )
         with pytest.raises(DataLoss, match="bitmap"):
             bench.another().pull(subscription)
+
+
+def test_an_emptied_commit_is_data_loss_and_not_fewer_messages(bench: Bench) -> None:
+    """Delta itself takes a commit without a line for one without messages."""
+    if is_remote(bench.spark):
+        pytest.skip("the files are the server's")
+    topic = bench.topic()
+    bench.store.publish(topic, ["a"])
+    log = Path(bench.root) / "messages" / bench.store.get_topic(topic).uid / "_delta_log"
+    newest = max(log.glob("0*.json"))
+    newest.write_bytes(b"")
+    (log / f".{newest.name}.crc").unlink(missing_ok=True)
+    with pytest.raises(DataLoss, match=log.parent.name):
+        bench.another().read_topic(topic)
