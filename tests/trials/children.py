@@ -76,9 +76,11 @@ class Worker:
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._answers.put(json.loads(line))
-        self._answers.put(None)
+        try:
+            for line in self._process.stdout:
+                self._answers.put(json.loads(line))
+        finally:
+            self._answers.put(None)
 
 
 def _lives(group: int) -> bool:

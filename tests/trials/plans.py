@@ -85,19 +85,21 @@ FAMILIES: dict[str, list[Call]] = {
         *(each for _ in range(5) for each in (_pull("failing"), _WAIT)),
         _publish("work"),
     ],
-    # A topic of small files, whose older half nobody needs.
+    # A topic of small files, whose oldest messages nobody needs.
     "small-files": [
         _call("create_topic", topic="events"),
         _create("reader", "events"),
         _OFTEN,
         _publish("events"),
+        _pull("reader"),
+        _ack("reader"),
         _call("advance", seconds=60),
         _publish("events"),
+        _pull("reader", 1),
+        _ack("reader"),
         _maintain(optimize=True),
         _publish("events"),
         _publish("events"),
-        _pull("reader", 3),
-        _ack("reader"),
     ],
 }
 

@@ -36,19 +36,29 @@ WRITES = (
 """The functions of the only writer, each of which is one commit (VACUUM: two)."""
 
 _LONGER_THAN_A_LEASE = 11 * 60
-_JVM = f"{QUIET} -Dspark.testing=true -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_JVM = (
+    f"{QUIET} -Dspark.testing=true -XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
+    "-XX:ReservedCodeCacheSize=240m"  # else full after a while, and all is interpreted
+)
+
+
+_ANSWERS = os.fdopen(os.dup(1), "w")
 
 
 def session() -> SparkSession:
-    """Start a small session, as fast as it goes."""
+    """Start a small session, as fast as it goes.
+
+    Its JVM inherits the log as its standard output, where warnings of HotSpot's go.
+    """
+    os.dup2(2, 1)
     settings = {**SETTINGS, "spark.driver.extraJavaOptions": _JVM}
     return local_session(master="local[1]", driver_memory="1g", settings=settings)
 
 
 def say(**answer: Any) -> None:
     """Write one line of JSON to whoever told this process what to do."""
-    sys.stdout.write(json.dumps(answer) + "\n")
-    sys.stdout.flush()
+    _ANSWERS.write(json.dumps(answer) + "\n")
+    _ANSWERS.flush()
 
 
 def die() -> None:
