@@ -26,24 +26,37 @@ pytestmark = [pytest.mark.trial, pytest.mark.timeout(900)]
 
 
 class Bench:
-    """Stores that were prepared once, and the worker that is alive."""
+    """Stores that were prepared once, and two workers: one to be killed, and one that lives on."""
 
     def __init__(self, base: Path) -> None:
         self.base = base
-        self._worker: Worker | None = None
+        self._victim: Worker | None = None
+        self._survivor: Worker | None = None
 
     @property
-    def worker(self) -> Worker:
-        """A worker with a Spark that is up; a new one where the last was killed."""
-        if self._worker is None:
-            self._worker = Worker(self.base).wait_until_ready()
-        return self._worker
+    def survivor(self) -> Worker:
+        """The worker that prepares stores, and goes on with them after a kill."""
+        if self._survivor is None:
+            self._survivor = Worker(self.base).wait_until_ready()
+        return self._survivor
+
+    def victim(self) -> Worker:
+        """Return the worker that is to be killed next, with a Spark that is up."""
+        if self._victim is None:
+            self._victim = Worker(self.base)
+        return self._victim.wait_until_ready()
 
     def bury(self) -> None:
-        """See to it that nothing is left of the worker."""
-        if self._worker is not None:
-            self._worker.kill()
-        self._worker = None
+        """See to it that nothing is left of the victim; start the next one."""
+        if self._victim is not None:
+            self._victim.kill()
+        self._victim = Worker(self.base)
+
+    def close(self) -> None:
+        """Leave no worker behind."""
+        for worker in (self._victim, self._survivor):
+            if worker is not None:
+                worker.kill()
 
     def copy_of(self, family: str, name: str) -> Store:
         """Return a copy of a prepared store, and prepare it when it is first asked for."""
@@ -51,7 +64,7 @@ class Bench:
         finished = prepared.base / "finished"
         if not finished.exists():
             shutil.rmtree(prepared.base, ignore_errors=True)
-            assert prepared.tell(self.worker, FAMILIES[family]) is None
+            assert prepared.tell(self.survivor, FAMILIES[family]) is None
             finished.touch()
         place = self.base / name.replace(" ", "-").replace(",", "")
         shutil.copytree(prepared.base, place)
@@ -62,13 +75,13 @@ class Bench:
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     bench = Bench(tmp_path_factory.mktemp("crashes"))
     yield bench
-    bench.bury()
+    bench.close()
 
 
 def carry_out(bench: Bench, store: Store, trial: Trial) -> bool:
     """Let a worker make the calls of a trial, and kill it; tell whether it was still at work."""
     watched = None if trial.stage is None else store.table(trial.stage[0])
-    worker = bench.worker
+    worker = bench.victim()
     worker.tell(
         root=str(store.root),
         journal=str(store.journal),
@@ -102,7 +115,7 @@ def test_a_killed_process_leaves_a_store_that_is_right_and_goes_on(
     killed = carry_out(bench, store, trial)
     left = settle(store)
     tell(f"killed at work; the store stands as {left}" if killed else "ended before its kill")
-    assert store.tell(bench.worker, [{"op": "recover"}]) is None
+    assert store.tell(bench.survivor, [{"op": "recover"}]) is None
     model = store.model()
     assert checker.differences(store.root, model) == []
     letters = {each.dead_letter_topic for each in model.consumers.values()}
