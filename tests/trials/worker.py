@@ -22,6 +22,7 @@ from pubsub_delta import DeadLetterPolicy, ManualClock, PubSub, local_session
 from pubsub_delta.clock import from_micros, to_micros
 from pubsub_delta.tables.commits import Commits
 from tests.conftest import QUIET, SETTINGS
+from tests.trials.children import SHORT_LIVED
 from tests.trials.journal import Journal, entries
 
 WRITES = (
@@ -36,22 +37,21 @@ WRITES = (
 """The functions of the only writer, each of which is one commit (VACUUM: two)."""
 
 _LONGER_THAN_A_LEASE = 11 * 60
-_JVM = (
-    f"{QUIET} -Dspark.testing=true -XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
-    "-XX:ReservedCodeCacheSize=240m"  # else full after a while, and all is interpreted
-)
-
+_JVM = f"{QUIET} -Dspark.testing=true -XX:+UseSerialGC"
+_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+"""Quicker for a minute. With the usual size the cache is soon full, and all is interpreted."""
 
 _ANSWERS = os.fdopen(os.dup(1), "w")
 
 
-def session() -> SparkSession:
+def session(*, short_lived: bool = False) -> SparkSession:
     """Start a small session, as fast as it goes.
 
     Its JVM inherits the log as its standard output, where warnings of HotSpot's go.
     """
     os.dup2(2, 1)
-    settings = {**SETTINGS, "spark.driver.extraJavaOptions": _JVM}
+    options = f"{_JVM} {_SHORT_LIVED}" if short_lived else _JVM
+    settings = {**SETTINGS, "spark.driver.extraJavaOptions": options}
     return local_session(master="local[1]", driver_memory="1g", settings=settings)
 
 
@@ -222,7 +222,7 @@ class Work:
 
 def main() -> None:
     """Do what is told until nothing more is."""
-    spark = session()
+    spark = session(short_lived=SHORT_LIVED in sys.argv)
     writes = Writes()
     say(ready=True)
     for line in sys.stdin:
