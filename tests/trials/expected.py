@@ -81,7 +81,7 @@ class Model:
         after = copy.deepcopy(before)
         assert after.open is not None
         after._apply(after.open, _assumed(after.open))
-        if before.open["op"] in ("nack", "seek_time", "seek_snapshot"):
+        if before.open["op"] in ("seek_time", "seek_snapshot"):
             before.consumers[before.open["subscription"]].leases.clear()  # it may have ended them
         return {"before": before, "after": after}
 
