@@ -52,7 +52,8 @@ def session(*, short_lived: bool = False) -> SparkSession:
     os.dup2(2, 1)
     options = f"{_JVM} {_SHORT_LIVED}" if short_lived else _JVM
     settings = {**SETTINGS, "spark.driver.extraJavaOptions": options}
-    return local_session(master="local[1]", driver_memory="1g", settings=settings)
+    memory = "1g" if short_lived else "2g"  # Delta remembers the tables of every store
+    return local_session(master="local[1]", driver_memory=memory, settings=settings)
 
 
 def say(**answer: Any) -> None:
