@@ -21,27 +21,19 @@ from tests.acceptance.processes import environment
 PATIENCE = 600.0
 """Seconds that a start or a plan may take on a slow machine."""
 
-SHORT_LIVED = "--short-lived"
-"""An option of a worker that is killed soon."""
-
 
 class Worker:
     """A ``tests.trials.worker`` in a process group of its own, its JVM included.
 
-    ``within``: a command that starts other commands, and does something to them first. ``options``:
-    of the worker itself.
+    ``within``: a command that starts other commands, and does something to them first.
     """
 
     def __init__(
-        self,
-        directory: Path,
-        module: str = "tests.trials.worker",
-        within: Sequence[str] = (),
-        options: Sequence[str] = (),
+        self, directory: Path, module: str = "tests.trials.worker", within: Sequence[str] = ()
     ) -> None:
         self._log = (directory / "worker.log").open("a")
         self._process = subprocess.Popen(
-            [*within, sys.executable, "-m", module, *options],
+            [*within, sys.executable, "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

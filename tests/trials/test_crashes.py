@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.trials import checker
-from tests.trials.children import SHORT_LIVED, Worker, kill_after, kill_at
+from tests.trials.children import Worker, kill_after, kill_at
 from tests.trials.expected import Model
 from tests.trials.plans import FAMILIES, SEED, Trial, chosen
 from tests.trials.stores import Store, settle
@@ -50,17 +50,14 @@ class Bench:
     def victim(self) -> Worker:
         """Return the worker that is to be killed next, with a Spark that is up."""
         if self._victim is None:
-            self._victim = self._start()
+            self._victim = Worker(self.base)
         return self._victim.wait_until_ready()
 
     def bury(self) -> None:
         """See to it that nothing is left of the victim; start the next one."""
         if self._victim is not None:
             self._victim.kill()
-        self._victim = self._start()
-
-    def _start(self) -> Worker:
-        return Worker(self.base, options=[SHORT_LIVED])
+        self._victim = Worker(self.base)
 
     def close(self) -> None:
         """Leave no worker behind."""

@@ -22,7 +22,6 @@ from pubsub_delta import DeadLetterPolicy, ManualClock, PubSub, local_session
 from pubsub_delta.clock import from_micros, to_micros
 from pubsub_delta.tables.commits import Commits
 from tests.conftest import QUIET, SETTINGS
-from tests.trials.children import SHORT_LIVED
 from tests.trials.journal import Journal, entries
 
 WRITES = (
@@ -37,23 +36,23 @@ WRITES = (
 """The functions of the only writer, each of which is one commit (VACUUM: two)."""
 
 _LONGER_THAN_A_LEASE = 11 * 60
-_JVM = f"{QUIET} -Dspark.testing=true -XX:+UseSerialGC"
-_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
-"""Quicker for a minute. With the usual size the cache is soon full, and all is interpreted."""
+_JVM = (
+    f"{QUIET} -Dspark.testing=true -XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
+    "-XX:ReservedCodeCacheSize=240m"
+)
+"""Quicker for a few minutes. With the usual size the cache is soon full, and all is interpreted."""
 
 _ANSWERS = os.fdopen(os.dup(1), "w")
 
 
-def session(*, short_lived: bool = False) -> SparkSession:
+def session() -> SparkSession:
     """Start a small session, as fast as it goes.
 
     Its JVM inherits the log as its standard output, where warnings of HotSpot's go.
     """
     os.dup2(2, 1)
-    options = f"{_JVM} {_SHORT_LIVED}" if short_lived else _JVM
-    settings = {**SETTINGS, "spark.driver.extraJavaOptions": options}
-    memory = "1g" if short_lived else "2g"  # Delta remembers the tables of every store
-    return local_session(master="local[1]", driver_memory=memory, settings=settings)
+    settings = {**SETTINGS, "spark.driver.extraJavaOptions": _JVM}
+    return local_session(master="local[1]", driver_memory="2g", settings=settings)
 
 
 def say(**answer: Any) -> None:
@@ -223,7 +222,7 @@ class Work:
 
 def main() -> None:
     """Do what is told until nothing more is."""
-    spark = session(short_lived=SHORT_LIVED in sys.argv)
+    spark = session()
     writes = Writes()
     say(ready=True)
     for line in sys.stdin:
