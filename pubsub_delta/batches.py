@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from pubsub_delta.clock import from_micros
 from pubsub_delta.operations.acknowledge import Named
 from pubsub_delta.resources import AckResult, ReceivedMessage
 from pubsub_delta.tables.leases import Lease
@@ -65,20 +63,8 @@ class PulledBatch:
         )
 
     def __iter__(self) -> Iterator[ReceivedMessage]:
-        if self._lease is None:
-            return
-        timed = self.df.withColumn("publish_time", F.unix_micros("publish_time"))
-        in_order = timed.orderBy(F.col("message_id").cast("bigint"))
-        for row in in_order.toLocalIterator():
-            yield ReceivedMessage(
-                ack_id=row["ack_id"],
-                message_id=row["message_id"],
-                publish_time=from_micros(row["publish_time"]),
-                data=bytes(row["data"] or b""),
-                attributes=dict(row["attributes"] or {}),
-                ordering_key=row["ordering_key"] or "",
-                delivery_attempt=row["delivery_attempt"],
-            )
+        if self._lease is not None:
+            yield from self._lease.messages()
 
     def __len__(self) -> int:
         return self.message_count

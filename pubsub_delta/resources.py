@@ -113,6 +113,32 @@ class ExpirationPolicy:
 
 
 @dataclass(frozen=True)
+class NoWrapper:
+    """That a push is the bare data of a message as the body of the request, without JSON around it.
+
+    ``write_metadata``: the message's id, publish time, ordering key and attributes are headers of
+    the request; otherwise they are not sent.
+    """
+
+    write_metadata: bool = False
+
+
+@dataclass(frozen=True)
+class PushConfig:
+    """Where the messages of a subscription are pushed to, by HTTP POST.
+
+    ``push_endpoint``: an absolute http or https URL. ``attributes``: ``x-goog-version`` is
+    ``v1``, the format of the requests; it is always there once the configuration is stored.
+    ``no_wrapper``: None for JSON around each message. Only a running ``pubsub-delta serve``
+    pushes; the library keeps the field.
+    """
+
+    push_endpoint: str
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    no_wrapper: NoWrapper | None = None
+
+
+@dataclass(frozen=True)
 class Subscription:
     """A named reader of a topic, with its own acknowledgement of every message.
 
@@ -121,6 +147,7 @@ class Subscription:
     ``retain_acked_messages``, an acknowledged one can be sought back.
     ``topic_message_retention_duration`` is the topic's own. Without a ``retry_policy`` a failed
     message is available again at once. ``update_time`` is of the last change of a field.
+    ``push_config``: where a running server pushes the messages to; None if they are pulled.
     """
 
     name: str
@@ -140,6 +167,7 @@ class Subscription:
     create_time: datetime
     update_time: datetime
     uid: str
+    push_config: PushConfig | None = None
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,8 @@ LOCAL_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     # VACUUM lists a small table in two tasks instead of hundreds.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+    # A page of a file that a disk has spoilt is told, and not read.
+    "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
 }
 
 

@@ -10,6 +10,7 @@ from pubsub_delta.clock import read_time
 from pubsub_delta.durations import Duration, format_duration, parse_duration_within
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import topic_name
+from pubsub_delta.policy.push_configs import check_push_config
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
@@ -241,8 +242,18 @@ def check_subscription_update(
         ),
         "retry_policy": check_retry_policy,
         "labels": check_labels,
+        "push_config": lambda value: value,
     }
     changes = _checked(fields, checks)
+    if {"push_config", "enable_exactly_once_delivery"} & changes.keys():
+        config = check_push_config(
+            changes.get("push_config", subscription.push_config),
+            enable_exactly_once_delivery=changes.get(
+                "enable_exactly_once_delivery", subscription.enable_exactly_once_delivery
+            ),
+        )
+        if "push_config" in changes:
+            changes["push_config"] = config
     if {"message_retention_duration", "expiration_policy"} & changes.keys():
         policy = check_expiration_policy(
             changes.get("expiration_policy", subscription.expiration_policy),

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StructField, StructType
 
 from pubsub_delta.errors import DataLoss, NotFound
 from pubsub_delta.tables.ack_states import Stored
-from pubsub_delta.tables.commits import Commits, is_missing
+from pubsub_delta.tables.commits import Commits, expected_errors, is_missing
+from pubsub_delta.tables.damage import telling_damage
 from pubsub_delta.tables.remembered import Remembered
 from pubsub_delta.tables.schemas import ACK_STATE
 from pubsub_delta.tables.state_rows import row_of_state, state_of_row
@@ -42,6 +43,12 @@ _FIGURES = {
 }
 
 
+_TIMES = ("micros", "oldest_unacked_publish_time")
+_LAST_ATTEMPT = f"array_max(transform(filter(spans, s -> {_UNACKED}), s -> s.delivery_attempt))"
+_CHANGES_NOTHING = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})
+"""Delta's names of commits that leave an ack state as it was."""
+
+
 class AckStateTables:
     """The tables of a store that hold ack states."""
 
@@ -68,7 +75,8 @@ class AckStateTables:
 
     def _read(self, table: str, uid: str) -> Stored:
         try:
-            rows = self._spark.table(table).toArrow().to_pylist()
+            with telling_damage(table):
+                rows = self._spark.table(table).toArrow().to_pylist()
         except Exception as error:
             if is_missing(error):
                 raise NotFound(
@@ -95,6 +103,39 @@ class AckStateTables:
         return self._spark.table(self._table_of(uid)).select(
             *(column.alias(name) for name, column in counted.items())
         )
+
+    def figures_over_time(self, uid: str, most: int) -> list[Row]:
+        """Return the figures of some commits of an ack state, the earliest first.
+
+        They are read from the versions of its table, as far as these are still there: 8 days at
+        least. ``micros`` tells when the subscription was in use last, null if never; times are
+        microseconds since 1970. The last commit is among them.
+        """
+        table = self._table_of(uid)
+        told = self._spark.sql(f"DESCRIBE HISTORY {table}").select("version", "operation").collect()
+        changes = [row["version"] for row in told if row["operation"] not in _CHANGES_NOTHING]
+        chosen = changes[:: max(1, -(-len(changes) // most))]
+        while True:
+            try:
+                with expected_errors():
+                    return list(reversed(self._figures_of(table, chosen)))
+            except Exception:  # files of an old version are gone, once VACUUM has come by
+                if len(chosen) <= 1:
+                    raise
+                chosen = chosen[: len(chosen) // 2]
+
+    def _figures_of(self, table: str, versions: Sequence[int]) -> list[Row]:
+        figures = {**_FIGURES, "micros": "active_time", "delivery_attempt": _LAST_ATTEMPT}
+        columns = ", ".join(
+            f"{f'unix_micros({text})' if name in _TIMES else text} AS {name}"
+            for name, text in figures.items()
+        )
+        parts = (
+            f"SELECT {version:d} AS version, {columns} FROM {table} VERSION AS OF {version:d}"
+            for version in versions
+        )
+        rows = self._spark.sql(" UNION ALL ".join(parts)).orderBy(F.col("version").desc())
+        return rows.collect()
 
     def vacuum(self, uid: str) -> None:
         """Remove the files of a subscription's ack state that are not needed any more."""

@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 from pyspark.errors import AnalysisException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql.types import StructField
+from pyspark.sql.types import StructField, StructType
 from tenacity import (
     RetryError,
     Retrying,
@@ -32,7 +32,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from pubsub_delta.errors import Aborted
+from pubsub_delta.errors import Aborted, DataLoss
 from pubsub_delta.tables.damage import in_our_words, telling_damage
 from pubsub_delta.tables.layout import Layout, layout_of, path_of
 from pubsub_delta.tables.schemas import TableSchema
@@ -98,6 +98,23 @@ class Commits:
                 first_rows=self._spark.createDataFrame(rows),
             )
 
+    def add_columns(self, table: str, columns: StructType) -> None:
+        """Add columns to a table, in a commit of metadata alone; those that it has stay.
+
+        Somebody else may add them at the same time: then it is theirs.
+        """
+        with self.locked(table):
+            there = self._spark.table(table).columns
+            missing = [column for column in columns if column.name not in there]
+            if not missing:
+                return
+            added = ", ".join(f"{each.name} {each.dataType.simpleString()}" for each in missing)
+            try:
+                self._run(f"ALTER TABLE {table} ADD COLUMNS ({added})", table)
+            except AnalysisException:
+                if not set(columns.names) <= set(self._spark.table(table).columns):
+                    raise
+
     def append(
         self,
         table: str,
@@ -142,8 +159,14 @@ class Commits:
         return int(counts["num_affected_rows"])
 
     def version(self, table: str) -> int:
-        """Return the version of a table's last commit."""
-        return int(self._run(f"DESCRIBE HISTORY {table} LIMIT 1", table)["version"])
+        """Return the version of a table's last commit; DataLoss if its file was emptied."""
+        last = self._run(f"DESCRIBE HISTORY {table} LIMIT 1", table)
+        if last["operation"] is None:
+            raise DataLoss(
+                f"{table}: commit {last['version']} of its log is damaged: restore it from a copy, "
+                "or the table to an earlier version"
+            )
+        return int(last["version"])
 
     def optimize(self, table: str) -> int:
         """OPTIMIZE: write many small files as few large ones; return how many were replaced."""

@@ -23,6 +23,7 @@ _DAMAGED = re.compile(
     r"|VERSIONS_NOT_CONTIGUOUS|LOG_FILE_NOT_FOUND\w*|LOG_FILE_MALFORMED|CHECKPOINT_\w+)"
     r"|FileNotFoundException|ChecksumException|Checksum error|is not a Parquet file"
     r"|JsonParseException|JsonMappingException|JsonEOFException|MismatchedInputException"
+    r"|Could not find any delta files|could not verify page integrity"
     r"|MALFORMED_RECORD|corrupt|integrity check"
     r"|Can not read value at|could not read page|Unable to read file)[\w.]*",
     re.IGNORECASE,

@@ -11,6 +11,7 @@ from pyspark.sql import Column, Row, SparkSession
 from pyspark.sql import functions as F
 
 from pubsub_delta.clock import from_micros
+from pubsub_delta.errors import DataLoss
 from pubsub_delta.tables.damage import telling_damage
 from pubsub_delta.tables.remembered import Remembered
 
@@ -62,9 +63,15 @@ class History:
         """Return the commits after a version, the newest first, and whether they are all known.
 
         The history of a table is forgotten after 8 days; a subscription may have slept for longer.
+        DataLoss if there was no such version.
         """
         seen = self._read(_FIRST_LOOK)
         behind = seen[0].version - version
+        if behind < 0:
+            raise DataLoss(
+                f"{self._table}: its last commit is {seen[0].version}, and a subscription has seen "
+                f"{version}; commits of its log are gone: restore them, or the table from a copy"
+            )
         if behind > len(seen):
             seen = self._read(behind)
         new = [commit for commit in seen if commit.version > version]

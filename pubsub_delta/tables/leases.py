@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from pubsub_delta.clock import from_micros
+from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_state import Span, union
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.tables.columns import ack_id, message_bytes, value_of_span
+from pubsub_delta.tables.damage import telling_damage
 from pubsub_delta.tables.ordering import in_key_order
 from pubsub_delta.tables.store import Source
 
@@ -63,10 +66,24 @@ class Lease:
             "delivery_attempt",
         )
 
+    def messages(self) -> Iterator[ReceivedMessage]:
+        """Read all messages in the order of receipt, a part of them at a time.
+
+        DataLoss where there are fewer than were leased, after those that there are.
+        """
+        count = 0
+        timed = self.df.withColumn("publish_time", F.unix_micros("publish_time"))
+        with telling_damage(self._table):
+            for row in timed.orderBy(F.col("message_id").cast("bigint")).toLocalIterator():
+                count += 1
+                yield _received(row.asDict(), row["ack_id"], row["message_id"])
+        if count < len(self.positions):
+            raise self._lost(count, len(self.positions))
+
     def receive(self, wanted: Positions, max_bytes: int) -> list[ReceivedMessage]:
         """Read the first of some messages, in order: as many as fit into so many bytes.
 
-        The first one comes whatever its size.
+        The first one comes whatever its size. DataLoss where one is not there.
         """
         whole = Window.partitionBy(F.col("position") < 0)  # Spark warns of a window without any
         running = F.sum("size").over(whole.orderBy("position"))
@@ -75,21 +92,32 @@ class Lease:
             self._read(chosen).withColumn("size", message_bytes()).withColumn("running", running)
         )
         fitting = sized.where((F.col("running") <= max_bytes) | (F.col("running") == F.col("size")))
-        return list(self._received(fitting))
-
-    def _received(self, rows: DataFrame) -> Iterator[ReceivedMessage]:
-        told = rows.orderBy("position").withColumn("publish_time", F.unix_micros("publish_time"))
-        uid, lease_id = self.source.uid, self.lease_id
-        for row in told.drop("size", "running", "span").toArrow().to_pylist():
-            yield ReceivedMessage(
-                ack_id=str(AckId(uid, lease_id, row["position"])),
-                message_id=str(row["position"]),
-                publish_time=from_micros(row["publish_time"]),
-                data=row["data"] or b"",
-                attributes=dict(row["attributes"] or {}),
-                ordering_key=row["ordering_key"] or "",
-                delivery_attempt=row["delivery_attempt"],
+        told = fitting.orderBy("position").withColumn("publish_time", F.unix_micros("publish_time"))
+        with telling_damage(self._table):
+            rows = told.drop("size", "running", "span").toArrow().to_pylist()
+        expected = wanted & self.positions
+        if rows:
+            expected &= Positions.between(0, rows[-1]["position"])
+        if len(rows) < len(expected):
+            raise self._lost(len(rows), len(expected))
+        return [
+            _received(
+                row,
+                str(AckId(self.source.uid, self.lease_id, row["position"])),
+                str(row["position"]),
             )
+            for row in rows
+        ]
+
+    @property
+    def _table(self) -> str:
+        return self.source.messages.table
+
+    def _lost(self, count: int, leased: int) -> DataLoss:
+        return DataLoss(
+            f"{self._table}: {count:,} messages are there of {leased:,} that were leased; a commit "
+            "of its log is damaged: restore it, or publish the messages again"
+        )
 
     def _read(self, spans: Sequence[Span]) -> DataFrame:
         attempt = F.lit(None).cast("int")
@@ -97,3 +125,16 @@ class Lease:
             attempt = value_of_span([span.delivery_attempt for span in spans])
         rows = self.source.messages.read(spans, self.version)
         return rows.withColumn("delivery_attempt", attempt)
+
+
+def _received(row: Mapping[str, Any], ack_id: str, message_id: str) -> ReceivedMessage:
+    """Return a message from its columns; ``publish_time`` is in microseconds since 1970."""
+    return ReceivedMessage(
+        ack_id=ack_id,
+        message_id=message_id,
+        publish_time=from_micros(row["publish_time"]),
+        data=bytes(row["data"] or b""),
+        attributes=dict(row["attributes"] or {}),
+        ordering_key=row["ordering_key"] or "",
+        delivery_attempt=row["delivery_attempt"],
+    )

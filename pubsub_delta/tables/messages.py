@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
@@ -37,6 +37,11 @@ class Messages:
         self._commits = commits
         self._remembered = remembered
         self.history = History(spark, table, remembered)
+
+    @property
+    def table(self) -> str:
+        """The table as it is named in SQL."""
+        return self._table
 
     def create(self) -> None:
         """Create the empty table."""
@@ -294,10 +299,15 @@ class Messages:
         counted = self._collected(figures)[0]
         return counted[0], None if counted[1] is None else from_micros(counted[1])
 
+    def count_by_day(self) -> dict[date, int]:
+        """Return how many messages are stored of each day of publishing."""
+        counted = self._spark.table(self._table).groupBy("publish_date").count()
+        return {row["publish_date"]: row["count"] for row in self._collected(counted)}
+
     def file_bytes(self) -> int:
         """Return how many bytes the files of the stored messages have, compressed as they are."""
         detail = self._spark.sql(f"DESCRIBE DETAIL {self._table}")
-        return int(detail.select("sizeInBytes").collect()[0][0])
+        return int(self._collected(detail.select("sizeInBytes"))[0][0])
 
     def _collected(self, frame: DataFrame) -> list[Row]:
         with telling_damage(self._table):

@@ -24,6 +24,7 @@ from pubsub_delta.policy.ack_state import Captured
 from pubsub_delta.resources import Snapshot, Subscription, Topic
 from pubsub_delta.tables.columns import instant
 from pubsub_delta.tables.commits import Commits, expected_errors, is_missing
+from pubsub_delta.tables.damage import telling_damage
 from pubsub_delta.tables.layout import Layout
 from pubsub_delta.tables.remembered import Remembered
 from pubsub_delta.tables.resource_rows import (
@@ -33,7 +34,7 @@ from pubsub_delta.tables.resource_rows import (
     subscription_of,
     topic_of,
 )
-from pubsub_delta.tables.schemas import SNAPSHOTS, SUBSCRIPTIONS, TOPICS
+from pubsub_delta.tables.schemas import PUSH_COLUMNS, SNAPSHOTS, SUBSCRIPTIONS, TOPICS
 from pubsub_delta.tables.state_rows import captured_of_row, row_of_captured
 
 A = TypeVar("A", Subscription, Snapshot)
@@ -64,7 +65,9 @@ class Registry:
 
     def _topic(self, column: str, value: str) -> Topic | None:
         def read() -> Topic | None:
-            return next(iter(self._topics_where(F.col(column) == value)), None)
+            named = (F.col(column) == value) & F.col("delete_time").isNull()
+            row = self._only(self._layout.topics, named)
+            return topic_of(row) if row else None
 
         return self._remembered.recall(self._layout.topics, (column, value), read)
 
@@ -98,8 +101,8 @@ class Registry:
 
     def subscription(self, name: str) -> Subscription | None:
         """Return the subscription of that full name, or None."""
-        found = self._rows(self._layout.subscriptions, F.col("name") == name)
-        return next(iter(self._with_topics(found)), None)
+        row = self._only(self._layout.subscriptions, F.col("name") == name)
+        return self._with_topics([row])[0] if row else None
 
     def subscriptions(self, under: str) -> list[Subscription]:
         """Return the subscriptions whose full names begin so."""
@@ -112,8 +115,8 @@ class Registry:
         """
 
         def read() -> tuple[Subscription, str] | None:
-            found = self._rows(self._layout.subscriptions, F.col("name") == name)
-            return (subscription_of(found[0]), found[0]["topic_uid"]) if found else None
+            row = self._only(self._layout.subscriptions, F.col("name") == name)
+            return (subscription_of(row), row["topic_uid"]) if row else None
 
         return self._remembered.recall(self._layout.subscriptions, ("source", name), read)
 
@@ -132,14 +135,34 @@ class Registry:
         found = self._rows(self._layout.subscriptions, wanted)
         return [(subscription_of(row), row["topic_uid"]) for row in found]
 
+    def push_subscriptions(self) -> list[Subscription]:
+        """Return the subscriptions that push; where nothing was changed, what was read before."""
+
+        def read() -> list[Subscription]:
+            if not self._has_push_columns():
+                return []
+            found = self._rows(self._layout.subscriptions, F.col("push_endpoint").isNotNull())
+            return [subscription_of(row) for row in found]
+
+        return self._remembered.recall(self._layout.subscriptions, "push", read)
+
     def add_subscription(self, subscription: Subscription, topic_uid: str) -> bool:
         """Add a subscription unless its name is taken; tell whether it was added."""
         row = {**columns_of(subscription), "topic_uid": topic_uid}
-        return self._add(self._layout.subscriptions, SUBSCRIPTIONS.columns, row, _TAKEN)
+        if row["push_endpoint"] is None:
+            row = _without_push(row)
+        else:
+            self._add_push_columns()
+        columns = StructType([each for each in SUBSCRIPTIONS.columns if each.name in row])
+        return self._add(self._layout.subscriptions, columns, row, _TAKEN)
 
     def change_subscription(self, uid: str, fields: Mapping[str, Any]) -> bool:
         """Change fields of a subscription; tell whether it was still there."""
         row = columns_of_fields(fields)
+        if row.get("push_endpoint") is not None:
+            self._add_push_columns()
+        elif "push_endpoint" in row and not self._has_push_columns():
+            row = _without_push(row)
         return self._change(self._layout.subscriptions, SUBSCRIPTIONS.columns, uid, row)
 
     def remove_subscription(self, uid: str) -> bool:
@@ -150,7 +173,9 @@ class Registry:
 
     def snapshot(self, name: str, now: datetime) -> Snapshot | None:
         """Return the snapshot of that full name, or None; an expired one is no more."""
-        return next(iter(self._snapshots_where(F.col("name") == name, now)), None)
+        wanted = (F.col("name") == name) & _unexpired(now)
+        row = self._only(self._layout.snapshots, wanted, _SNAPSHOT_FIELDS)
+        return self._snapshots_under_topics([row])[0] if row else None
 
     def snapshots(self, under: str, now: datetime) -> list[Snapshot]:
         """Return the snapshots whose full names begin so."""
@@ -162,8 +187,8 @@ class Registry:
 
     def captured(self, name: str, now: datetime) -> tuple[Snapshot, str, Captured] | None:
         """Return a snapshot with the uid of its topic, and what it holds."""
-        found = self._rows(self._layout.snapshots, (F.col("name") == name) & _unexpired(now))
-        return self._with_content(found[0]) if found else None
+        row = self._only(self._layout.snapshots, (F.col("name") == name) & _unexpired(now))
+        return self._with_content(row) if row else None
 
     def captured_of(self, topic_uid: str, now: datetime) -> list[Captured]:
         """Return what the live snapshots of a topic hold."""
@@ -208,6 +233,16 @@ class Registry:
     def _tables(self) -> list[str]:
         return [self._layout.topics, self._layout.subscriptions, self._layout.snapshots]
 
+    def _has_push_columns(self) -> bool:
+        frame = self._frame(self._layout.subscriptions)
+        return frame is not None and set(PUSH_COLUMNS) <= set(frame.columns)
+
+    def _add_push_columns(self) -> None:
+        """Add the columns for push to a table that was created without them."""
+        if self._frame(self._layout.subscriptions) is not None and not self._has_push_columns():
+            columns = StructType([SUBSCRIPTIONS.columns[name] for name in PUSH_COLUMNS])
+            self._commits.add_columns(self._layout.subscriptions, columns)
+
     def _add(self, table: str, columns: StructType, row: Mapping[str, Any], taken: str) -> bool:
         names = ", ".join(columns.names)
         clauses = (
@@ -250,7 +285,20 @@ class Registry:
         if frame is None:
             return []
         chosen = frame.where(wanted)
-        return _collected(chosen.select(*columns) if columns else chosen)
+        with telling_damage(table):
+            return _collected(chosen.select(*columns) if columns else chosen)
+
+    def _only(
+        self, table: str, wanted: Column, columns: list[str] | None = None
+    ) -> dict[str, Any] | None:
+        """Return the row of a resource, or None; DataLoss where an emptied commit may have had it.
+
+        Delta takes such a commit for one that did nothing.
+        """
+        found = self._rows(table, wanted, columns)
+        if not found and self._frame(table) is not None:
+            self._commits.version(table)
+        return found[0] if found else None
 
     def _frame(self, table: str) -> DataFrame | None:
         """Return a registry table, or None while the store has never been written to."""
@@ -270,6 +318,9 @@ class Registry:
 
     def _snapshots_where(self, wanted: Column, now: datetime) -> list[Snapshot]:
         rows = self._rows(self._layout.snapshots, wanted & _unexpired(now), _SNAPSHOT_FIELDS)
+        return self._snapshots_under_topics(rows)
+
+    def _snapshots_under_topics(self, rows: list[dict[str, Any]]) -> list[Snapshot]:
         living = self._living([row["topic_uid"] for row in rows])
         return [_under_topic(snapshot_of(row), living.get(row["topic_uid"])) for row in rows]
 
@@ -298,6 +349,10 @@ _TAKEN = "old.name = new.name"
 _NOT_DELETED = " AND old.delete_time IS NULL"
 _TAKEN_TOPIC = f"{_TAKEN}{_NOT_DELETED}"
 _TAKEN_SNAPSHOT = f"{_TAKEN} AND old.expire_time > new.create_time"
+
+
+def _without_push(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in PUSH_COLUMNS}
 
 
 def _under_topic(resource: A, topic: Topic | None) -> A:

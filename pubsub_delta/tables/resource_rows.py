@@ -7,9 +7,12 @@ from dataclasses import fields as dataclass_fields
 from datetime import timedelta
 from typing import Any
 
+from pubsub_delta.policy.push_configs import PUSH_ATTRIBUTES
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
+    NoWrapper,
+    PushConfig,
     RetryPolicy,
     Snapshot,
     Subscription,
@@ -44,6 +47,10 @@ def columns_of_fields(fields: Row) -> dict[str, Any]:
         elif name == "retry_policy":
             for bound in ("minimum_backoff", "maximum_backoff"):
                 row[f"{bound}_micros"] = value and _micros(getattr(value, bound))
+        elif name == "push_config":
+            bare = value and value.no_wrapper
+            row["push_endpoint"] = value and value.push_endpoint
+            row["push_write_metadata"] = bare and bare.write_metadata
         else:
             row[name] = value
     return row
@@ -89,6 +96,7 @@ def subscription_of(row: Row) -> Subscription:
         create_time=utc(row["create_time"]),
         update_time=utc(row["update_time"]),
         uid=row["uid"],
+        push_config=_push_config(row),
     )
 
 
@@ -102,6 +110,16 @@ def snapshot_of(row: Row) -> Snapshot:
         create_time=utc(row["create_time"]),
         uid=row["uid"],
     )
+
+
+def _push_config(row: Row) -> PushConfig | None:
+    """Read a push configuration; the columns for it may be absent (``schemas.PUSH_COLUMNS``)."""
+    endpoint = row.get("push_endpoint")
+    if endpoint is None:
+        return None
+    metadata = row.get("push_write_metadata")
+    bare = None if metadata is None else NoWrapper(metadata)
+    return PushConfig(endpoint, dict(PUSH_ATTRIBUTES), bare)
 
 
 def _micros(duration: timedelta | None) -> int | None:

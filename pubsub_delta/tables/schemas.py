@@ -191,9 +191,18 @@ SUBSCRIPTIONS = TableSchema(
         maximum_backoff_micros=LongType(),
         detached=BooleanType(),
         labels=LABELS,
+        push_endpoint=StringType(),
+        push_write_metadata=BooleanType(),
     ),
     properties={"delta.dataSkippingStatsColumns": "name,topic_uid", **_SMALL_AND_HOT},
 )
+
+PUSH_COLUMNS = ("push_endpoint", "push_write_metadata")
+"""Columns that earlier stores lack: a table gets them with its first push_config.
+
+Without an endpoint messages are pulled. ``push_write_metadata`` is null for JSON around each
+message.
+"""
 
 SNAPSHOTS = TableSchema(
     columns=_struct(

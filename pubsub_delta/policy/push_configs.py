@@ -1,0 +1,94 @@
+"""Where the messages of a subscription may be pushed to (Pub/Sub: its push configuration)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.resources import NoWrapper, PushConfig
+
+MAX_ENDPOINT_CHARACTERS = 2048
+PUSH_ATTRIBUTES = {"x-goog-version": "v1"}
+"""The format of push requests: the only one that there is, so everything that is stored has it."""
+
+
+def check_push_config(
+    config: PushConfig | None, *, enable_exactly_once_delivery: bool
+) -> PushConfig | None:
+    """Return where messages are pushed to, with the format of the requests in its attributes.
+
+    The endpoint is an absolute http or https URL of at most 2,048 ASCII characters, without user
+    and fragment. None means that the subscription is pulled from. Pub/Sub: there is no
+    exactly-once delivery with push.
+    """
+    if config is None:
+        return None
+    if not isinstance(config, PushConfig):
+        raise InvalidArgument(
+            f"push_config: {config!r} is not a PushConfig; or None for a subscription that is "
+            "pulled from"
+        )
+    endpoint = _checked_endpoint(config.push_endpoint)
+    _check_attributes(config.attributes)
+    _check_no_wrapper(config.no_wrapper)
+    if enable_exactly_once_delivery:
+        raise InvalidArgument(
+            f"push_config.push_endpoint: {endpoint!r} together with enable_exactly_once_delivery, "
+            "which works only where messages are pulled; either of them is accepted"
+        )
+    return PushConfig(endpoint, dict(PUSH_ATTRIBUTES), config.no_wrapper)
+
+
+def _check_attributes(attributes: Mapping[str, str]) -> None:
+    if not isinstance(attributes, Mapping) or not attributes.items() <= PUSH_ATTRIBUTES.items():
+        raise InvalidArgument(
+            f"push_config.attributes: {attributes!r}; 'x-goog-version': 'v1' is accepted, or none"
+        )
+
+
+def _check_no_wrapper(no_wrapper: NoWrapper | None) -> None:
+    if no_wrapper is None:
+        return
+    if not isinstance(no_wrapper, NoWrapper):
+        raise InvalidArgument(
+            f"push_config.no_wrapper: {no_wrapper!r} is not a NoWrapper; or None for JSON"
+        )
+    if not isinstance(no_wrapper.write_metadata, bool):
+        raise InvalidArgument(
+            f"push_config.no_wrapper.write_metadata: {no_wrapper.write_metadata!r} is neither "
+            "True nor False"
+        )
+
+
+def _checked_endpoint(url: str) -> str:
+    fault = _fault_of(url)
+    if fault is not None:
+        raise InvalidArgument(
+            f"push_config.push_endpoint: {url!r} {fault}; an absolute http:// or https:// URL is "
+            f"accepted, of at most {MAX_ENDPOINT_CHARACTERS} ASCII characters, without user name "
+            "and fragment"
+        )
+    return url
+
+
+def _fault_of(url: str) -> str | None:
+    """Return what is wrong with the URL of an endpoint, or None."""
+    if not isinstance(url, str):
+        return "is not a string"
+    if len(url) > MAX_ENDPOINT_CHARACTERS:
+        return f"has {len(url)} characters"
+    if not all("!" <= character <= "~" for character in url) or "\\" in url:
+        return "has characters that a URL cannot have"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        return f"is not a URL ({error})"
+    if parts.scheme not in ("http", "https"):
+        return "is neither http:// nor https://"
+    if not parts.hostname or port == 0:
+        return "has no host and port that can be connected to"
+    if "@" in parts.netloc:
+        return "has a user name or a password"
+    return "has a fragment" if "#" in url else None
