@@ -2,10 +2,11 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+OF_THE_SERVER := $(addprefix tests/acceptance/test_,server_killed.py server_push.py cli_endpoint.py)
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test trial storage-trial model-trial mutation-check connect-test cluster-test s3-test unit check format bench bench-full docs lock java clean
+.PHONY: help demo test trial server-trial storage-trial model-trial mutation-check connect-test cluster-test s3-test client-test console-test unit check format bench bench-full docs lock java clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,10 +19,13 @@ test: .venv/ready java ## run the tests (needs Java; 10 to 12 minutes)
 
 trial: .venv/ready java ## run the long trials: killed processes, jobs, notebooks, docs, random sequences
 	SEEDS=$${SEEDS:-3} $(BIN)/pytest -m trial tests/acceptance tests/delta tests/unit \
-		--ignore tests/acceptance/test_server_killed.py
+		$(addprefix --ignore ,$(OF_THE_SERVER))
 
-storage-trial: .venv/ready java ## kill processes at named points, crowd a store, damage its files, fill its disk; kill a server
-	TRIALS=$${TRIALS:-200} $(BIN)/pytest -m trial tests/trials tests/acceptance/test_server_killed.py
+server-trial: .venv/ready java ## run a server: its pushes, commands by --endpoint, and kills
+	$(BIN)/pytest -m trial $(OF_THE_SERVER)
+
+storage-trial: .venv/ready java ## kill processes at named points, crowd a store, damage its files, fill its disk
+	TRIALS=$${TRIALS:-200} $(BIN)/pytest -m trial tests/trials
 
 model-trial: .venv/ready java ## hold the library against a model of the whole specification, for very many steps
 	STEPS=$${STEPS:-100000} DELTA_STEPS=$${DELTA_STEPS:-500} $(BIN)/pytest -m trial tests/model
@@ -38,6 +42,16 @@ cluster-test: .venv/ready java ## submit the wheel's jobs to a standalone cluste
 s3-test: .venv/ready java ## keep a store in a local S3 server (fetches 0.7 GB once)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,test-s3]'
 	$(BIN)/pytest -m s3 tests/s3
+
+client-test: .venv/ready java ## run Google's Node client against a server (needs npm)
+	@sh conf/node.sh
+	cd tests/clients/node && npm ci --ignore-scripts --no-audit --no-fund
+	$(BIN)/pytest -m clients tests/clients
+
+console-test: .venv/ready java ## drive the console in Chromium (installs it), and take screenshots
+	@sh conf/chromium.sh
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,test-console]'
+	$(BIN)/pytest -m console tests/console
 
 unit: .venv/ready ## run the tests that need no Java (seconds)
 	$(BIN)/pytest tests/unit tests/model pubsub_delta
@@ -73,7 +87,7 @@ java: ## install Java 17 where it is missing, or say how
 
 clean: ## remove what the targets made, but not .venv
 	rm -rf demo-output site spark-warehouse metastore_db derby.log .pytest_cache .mypy_cache \
-		.ruff_cache .hypothesis dist
+		.ruff_cache .hypothesis dist console-screens
 
 .venv/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \

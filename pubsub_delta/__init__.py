@@ -1,8 +1,8 @@
 """Google Cloud Pub/Sub's message semantics, native to Spark, stored in open Delta tables."""
 
-from pubsub_delta.batches import PulledBatch
-from pubsub_delta.callbacks import PulledMessage
-from pubsub_delta.client import PubSub
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from pubsub_delta.clock import Clock, ManualClock, SystemClock
 from pubsub_delta.errors import (
     Aborted,
@@ -17,10 +17,6 @@ from pubsub_delta.errors import (
     Unknown,
 )
 from pubsub_delta.metrics import Metrics
-from pubsub_delta.operations.history import TopicCommit
-from pubsub_delta.operations.maintain import MaintenanceReport
-from pubsub_delta.operations.publish import PublishResult
-from pubsub_delta.publisher import Publisher
 from pubsub_delta.resources import (
     AckResult,
     BatchSettings,
@@ -29,25 +25,46 @@ from pubsub_delta.resources import (
     FlowControl,
     Ids,
     Message,
+    NoWrapper,
     Page,
+    PushConfig,
     ReceivedMessage,
     RetryPolicy,
     Snapshot,
     Subscription,
     Topic,
 )
-from pubsub_delta.session import SlowSettings, local_session
-from pubsub_delta.subscriber import StreamingPull
+
+if TYPE_CHECKING:
+    from pubsub_delta.batches import PulledBatch
+    from pubsub_delta.callbacks import PulledMessage
+    from pubsub_delta.client import PubSub
+    from pubsub_delta.operations.history import TopicCommit
+    from pubsub_delta.operations.maintain import MaintenanceReport
+    from pubsub_delta.operations.publish import PublishResult
+    from pubsub_delta.operations.seek import SeekPreview
+    from pubsub_delta.operations.survey import (
+        AckStateSurvey,
+        DayCount,
+        PeekedMessage,
+        SubscriptionMoment,
+        SurveyedSpan,
+    )
+    from pubsub_delta.publisher import Publisher
+    from pubsub_delta.session import SlowSettings, local_session
+    from pubsub_delta.subscriber import StreamingPull
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Aborted",
     "AckResult",
+    "AckStateSurvey",
     "AlreadyExists",
     "BatchSettings",
     "Clock",
     "DataLoss",
+    "DayCount",
     "DeadLetterPolicy",
     "DeadLetterWarning",
     "ExpirationPolicy",
@@ -59,20 +76,26 @@ __all__ = [
     "ManualClock",
     "Message",
     "Metrics",
+    "NoWrapper",
     "NotFound",
     "Page",
+    "PeekedMessage",
     "PubSub",
     "PubSubError",
     "PublishResult",
     "Publisher",
     "PulledBatch",
     "PulledMessage",
+    "PushConfig",
     "ReceivedMessage",
     "RetryPolicy",
+    "SeekPreview",
     "SlowSettings",
     "Snapshot",
     "StreamingPull",
     "Subscription",
+    "SubscriptionMoment",
+    "SurveyedSpan",
     "SystemClock",
     "Topic",
     "TopicCommit",
@@ -80,3 +103,36 @@ __all__ = [
     "Unknown",
     "local_session",
 ]
+
+_WITH_SPARK = {
+    "AckStateSurvey": "operations.survey",
+    "DayCount": "operations.survey",
+    "MaintenanceReport": "operations.maintain",
+    "PeekedMessage": "operations.survey",
+    "PubSub": "client",
+    "PublishResult": "operations.publish",
+    "Publisher": "publisher",
+    "PulledBatch": "batches",
+    "PulledMessage": "callbacks",
+    "SeekPreview": "operations.seek",
+    "SlowSettings": "session",
+    "StreamingPull": "subscriber",
+    "SubscriptionMoment": "operations.survey",
+    "SurveyedSpan": "operations.survey",
+    "TopicCommit": "operations.history",
+    "local_session": "session",
+}
+"""Where names are that are loaded when they are asked for: what needs no Spark does not wait."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        """Load a name of ``_WITH_SPARK``."""
+        if name not in _WITH_SPARK:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = getattr(import_module(f"{__name__}.{_WITH_SPARK[name]}"), name)
+        return globals()[name]
+
+    def __dir__():
+        """List the public names, also those that are not loaded yet."""
+        return sorted({*globals(), *__all__})

@@ -20,6 +20,7 @@ from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
     Page,
+    PushConfig,
     RetryPolicy,
     Snapshot,
     Subscription,
@@ -118,6 +119,7 @@ class Administration:
         dead_letter_policy: DeadLetterPolicy | None = None,
         retry_policy: RetryPolicy | None = None,
         labels: Mapping[str, str] | None = None,
+        push_config: PushConfig | None = None,
     ) -> Subscription:
         """Create a subscription to what is published to the topic from now on.
 
@@ -142,6 +144,9 @@ class Administration:
                 does not exist.
             retry_policy: how long a failed message waits; None redelivers it at once.
             labels: strings by string, at most 63 characters each.
+            push_config: where a running ``pubsub-delta serve`` pushes the messages to. The library
+                itself does not push; its ``pull`` takes messages of such a subscription as of any
+                other, and each goes to whoever leases it first.
         """
         return administer.create_subscription(
             self._tables,
@@ -158,6 +163,7 @@ class Administration:
             dead_letter_policy=dead_letter_policy,
             retry_policy=retry_policy,
             labels=labels,
+            push_config=push_config,
             project=self._project,
         )
 
@@ -178,11 +184,12 @@ class Administration:
         )
 
     def update_subscription(self, subscription: str, **fields: Any) -> Subscription:
-        """Change the named fields; None clears ``dead_letter_policy`` and ``retry_policy``.
+        """Change the named fields; all others stay as they are.
 
-        Also ``ack_deadline_seconds``, ``message_retention_duration``, ``retain_acked_messages``,
-        ``expiration_policy``, ``enable_exactly_once_delivery`` and ``labels``. All others cannot
-        be changed.
+        None clears ``dead_letter_policy``, ``retry_policy`` and ``push_config``. These can be
+        changed, too: ``ack_deadline_seconds``, ``message_retention_duration``,
+        ``retain_acked_messages``, ``expiration_policy``, ``enable_exactly_once_delivery`` and
+        ``labels``.
         """
         return administer.update_subscription(
             self._tables,

@@ -23,8 +23,10 @@ from pubsub_delta.operations import (
     publish,
     pull,
     seek,
+    survey,
 )
 from pubsub_delta.operations.acknowledge import Named
+from pubsub_delta.operations.seek import SeekPreview
 from pubsub_delta.resources import AckResult, Message
 from pubsub_delta.session import check_session
 from pubsub_delta.tables.schemas import EMPTY_BATCH
@@ -153,6 +155,25 @@ class PubSub(LongRunning):
             None if snapshot is None else self._snapshot(snapshot),
         )
 
+    def preview_seek(
+        self,
+        subscription: str,
+        *,
+        time: datetime | str | None = None,
+        snapshot: str | None = None,
+    ) -> SeekPreview:
+        """Count what ``seek`` with the same arguments would change now; nothing is written.
+
+        What ``seek`` would refuse is refused.
+        """
+        return seek.preview(
+            self._tables,
+            self._subscription(subscription),
+            self._clock.now(),
+            time,
+            None if snapshot is None else self._snapshot(snapshot),
+        )
+
     # Looking in
 
     def read_topic(self, topic: str, *, as_of: int | datetime | str | None = None) -> DataFrame:
@@ -179,6 +200,37 @@ class PubSub(LongRunning):
         the permitted ones where the message waits to be forwarded.
         """
         return measure.backlog(self._tables, self._subscription(subscription), self._clock.now())
+
+    def peek(
+        self, subscription: str, max_messages: int = 25, *, max_bytes: int = 4096
+    ) -> list[survey.PeekedMessage]:
+        """Return the first unacknowledged messages in the order of receipt; nothing is leased.
+
+        Leased and waiting ones are among them. ``max_bytes``: of the data of each.
+        """
+        name = self._subscription(subscription)
+        return survey.peek(self._tables, name, max_messages, max_bytes, self._clock.now())
+
+    def survey_ack_state(self, subscription: str) -> survey.AckStateSurvey:
+        """Return the spans that make up the ack state of a subscription, for a picture of it.
+
+        There are at most some 1,500 however many messages there are.
+        """
+        return survey.ack_state(self._tables, self._subscription(subscription), self._clock.now())
+
+    def subscription_history(
+        self, subscription: str, points: int = 30
+    ) -> list[survey.SubscriptionMoment]:
+        """Return the figures of a subscription over time, the earliest first.
+
+        Every commit of its ack state is such a point; of many, about ``points`` are read. They
+        reach back 8 days at least.
+        """
+        return survey.over_time(self._tables, self._subscription(subscription), points)
+
+    def messages_by_day(self, topic: str) -> list[survey.DayCount]:
+        """Return how many of the stored messages of a topic were published on each day, in UTC."""
+        return survey.messages_by_day(self._tables, self._topic(topic))
 
     def metrics(self, name: str, *, exact: bool = False) -> Metrics:
         """Return the metrics of a subscription, topic or snapshot, under Google's names.

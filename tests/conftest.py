@@ -53,7 +53,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 OF_THEIR_OWN = {
+    "clients": "needs Node.js, and Google's client for it from npm: make client-test",
     "cluster": "needs a standalone cluster, which it starts: make cluster-test",
+    "console": "needs Chromium, which it drives: make console-test",
     "s3": "needs an S3 server, which it starts, and JARs of 0.7 GB: make s3-test",
 }
 """Marks of tests that only run when `-m` asks for them."""

@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Any, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,14 +16,17 @@ from pubsub_delta import names
 from pubsub_delta.cli.formats import Format, parse_format, with_fields_of
 from pubsub_delta.cli.printing import printable, render
 from pubsub_delta.cli.progress import waiting
-from pubsub_delta.cli.session import open_store
+from pubsub_delta.cli.service import Service
 from pubsub_delta.cli.settings import CONFIG, Settings, read_settings
 from pubsub_delta.cli.times import parse_time
-from pubsub_delta.client import PubSub
 from pubsub_delta.clock import Clock, SystemClock
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError
 
+if TYPE_CHECKING:  # it needs Spark
+    from pubsub_delta.client import PubSub
+
 T = TypeVar("T")
+W = TypeVar("W")
 
 Stored = Callable[[str, str], Sequence[str]]
 """Tells the full names of a collection ("topics") in a project."""
@@ -40,7 +44,7 @@ class App:
 
     def __init__(
         self,
-        opener: Callable[[Settings], PubSub] = open_store,
+        opener: Callable[[Settings], PubSub] | None = None,
         clock: Clock | None = None,
         environment: Mapping[str, str] | None = None,
         pause: Callable[[float], object] | None = None,
@@ -51,7 +55,8 @@ class App:
         self.in_shell = False
         self._stored: Stored | None = None
         self._stores: dict[tuple[str, str, str | None], PubSub] = {}
-        self._opener = opener
+        self._servers: dict[Settings, Service] = {}
+        self._opener = opener if opener is not None else _open_store
         self._clock = clock if clock is not None else SystemClock()
         self.environment = os.environ if environment is None else environment
 
@@ -66,6 +71,11 @@ class App:
     @cached_property
     def store(self) -> PubSub:
         """The store; opening it may take seconds."""
+        if self.settings.endpoint is not None:
+            raise click.UsageError(
+                f"this needs the store itself: the server at {self.settings.endpoint} has no "
+                "method for it; --root is accepted, in place of --endpoint"
+            )
         if self.settings.root is None:
             raise click.UsageError(
                 "no store is named; --root, the environment variable PUBSUB_DELTA_ROOT, or root in "
@@ -84,17 +94,38 @@ class App:
                 self._stores[root, project, remote] = self._opener(self.settings)
         return self._stores[root, project, remote]
 
+    @cached_property
+    def service(self) -> Service:
+        """What answers for Pub/Sub: the server that is named, or else the store."""
+        if self.settings.endpoint is None:
+            return self.store
+        if self.settings not in self._servers:
+            self._servers[self.settings] = _connect(self.settings)
+        return self._servers[self.settings]
+
+    @property
+    def place(self) -> str:
+        """What is asked, in words."""
+        server = self.settings.endpoint
+        return f"Store {self.settings.root}" if server is None else f"Server {server}"
+
     def open(self) -> None:
         """Open the store now, and not when it is first asked for."""
         self.call(lambda _: None)
 
-    def call(self, ask: Callable[[PubSub], T]) -> T:
-        """Ask the store, and show on a terminal that it is going on."""
-        store = self.store
+    def call(self, ask: Callable[[Service], T]) -> T:
+        """Ask the store or the server, and show on a terminal that it is going on."""
+        return self._asked(self.service, ask)
+
+    def call_store(self, ask: Callable[[PubSub], T]) -> T:
+        """Ask the store for what no server answers."""
+        return self._asked(self.store, ask)
+
+    def _asked(self, whom: W, ask: Callable[[W], T]) -> T:
         ctx = click.get_current_context(silent=True)
         words = ["pubsub-delta"] if ctx is None else ctx.command_path.split()[1:]
         with waiting(f"Running {' '.join(words)}"):
-            return ask(store)
+            return ask(whom)
 
     def read_time(self, text: str) -> datetime:
         """Return the time that a text means now."""
@@ -114,7 +145,8 @@ class App:
             unattended: nobody is there to answer a question.
         """
         line = App(self._opener, self._clock, self.environment, self.pause)
-        line.given, line._stores, line._stored = dict(self.given), self._stores, stored
+        line.given, line._stored = dict(self.given), stored
+        line._stores, line._servers = self._stores, self._servers
         line.unattended, line.in_shell = unattended, True
         return line
 
@@ -181,7 +213,7 @@ class App:
         what: str,
         given: Sequence[str],
         full_name: Callable[[str], str],
-        delete: Callable[[PubSub, str], None],
+        delete: Callable[[Service, str], None],
     ) -> None:
         """Delete resources of a kind, once that is agreed to."""
         self.confirm_deletion([full_name(each) for each in given])
@@ -220,6 +252,21 @@ class App:
             return with_fields_of(parse_format(self.settings.format), usual)
         except InvalidArgument as error:  # one from the file; an option was checked before
             raise click.UsageError(str(error)) from None
+
+
+def _open_store(settings: Settings) -> PubSub:
+    from pubsub_delta.cli.session import open_store  # Spark's modules, which a server spares
+
+    return open_store(settings)
+
+
+def _connect(settings: Settings) -> Service:
+    if settings.log_level == "error":
+        os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # gRPC reads it when it is loaded
+    import_module("pubsub_delta.server.protocol")  # tells where its extra is not installed
+    from pubsub_delta.cli.endpoint.client import connect  # the extra is needed here only
+
+    return connect(settings)
 
 
 def one_line(message: object) -> str:

@@ -12,7 +12,7 @@ import click
 
 from pubsub_delta.cli.application import App, command_of, one_line
 from pubsub_delta.cli.arguments import FormatType, Switch, spelled_out
-from pubsub_delta.cli.session import LOG_LEVELS
+from pubsub_delta.cli.settings import LOG_LEVELS
 from pubsub_delta.errors import PubSubError
 
 _ASKS_FOR_HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -49,6 +49,20 @@ def global_options() -> list[click.Parameter]:
             ["--remote"],
             metavar="sc://HOST:PORT",
             help="A Spark Connect server to run on, in place of a JVM here.",
+        ),
+        GlobalOption(
+            ["--endpoint"],
+            metavar="HOST:PORT",
+            help="A running `pubsub-delta serve` that answers, in place of --root.",
+        ),
+        GlobalOption(
+            ["--endpoint-tls"],
+            metavar="FILE|public",
+            help="Speak TLS: trust the certificate, or its authority, in this PEM file; or public "
+            "authorities.",
+        ),
+        GlobalOption(
+            ["--endpoint-token-file"], metavar="FILE", help="The token of that server is in it."
         ),
     ]
 

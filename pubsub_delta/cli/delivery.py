@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,10 +12,13 @@ from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import SNAPSHOT, SUBSCRIPTION, Switch, TimeType, list_option
 from pubsub_delta.cli.commands import Verb
 from pubsub_delta.cli.rest import Record, message_record, received_record, time_text
-from pubsub_delta.client import PubSub
+from pubsub_delta.cli.service import Service
 from pubsub_delta.clock import from_micros
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.resources import AckResult, Message
+
+if TYPE_CHECKING:  # it needs Spark
+    from pubsub_delta.client import PubSub
 
 pass_app = click.make_pass_decorator(App)
 
@@ -44,7 +47,7 @@ def pull(app: App, subscription: str, auto_ack: bool | None, limit: int) -> None
     """Lease messages and print them; those that are not acknowledged come again."""
     name = app.subscription(subscription)
 
-    def ask(store: PubSub) -> tuple[list[Record], AckResult | None]:
+    def ask(store: Service) -> tuple[list[Record], AckResult | None]:
         batch = store.pull(name, limit)
         records = [received_record(each) for each in batch]
         return records, batch.ack() if auto_ack and records else None
@@ -150,7 +153,7 @@ def seek(
 def backlog(app: App, subscription: str, limit: int) -> None:
     """Show unacknowledged messages, oldest first, without leasing them."""
     name = app.subscription(subscription)
-    app.show_all(app.call(lambda store: _oldest(store, name, limit)), BACKLOG)
+    app.show_all(app.call_store(lambda store: _oldest(store, name, limit)), BACKLOG)
 
 
 def _oldest(store: PubSub, name: str, limit: int) -> list[Record]:

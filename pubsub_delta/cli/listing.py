@@ -8,7 +8,7 @@ from typing import TypeVar
 import click
 
 from pubsub_delta.cli.application import App
-from pubsub_delta.client import PubSub
+from pubsub_delta.cli.service import Service
 from pubsub_delta.resources import Page
 
 T = TypeVar("T")
@@ -17,11 +17,11 @@ limit_option = click.option("--limit", type=click.IntRange(min=1), help="At most
 
 
 def listed(
-    app: App, fetch: Callable[[PubSub, str | None], Page[T]], limit: int | None = None
+    app: App, fetch: Callable[[Service, str | None], Page[T]], limit: int | None = None
 ) -> list[T]:
     """Return a whole listing, or its beginning, whatever the size of its pages."""
 
-    def ask(store: PubSub) -> list[T]:
+    def ask(store: Service) -> list[T]:
         page = fetch(store, None)
         found = list(page)
         while page.next_page_token and (limit is None or len(found) < limit):

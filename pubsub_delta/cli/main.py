@@ -7,6 +7,7 @@ import click
 from pubsub_delta import __version__
 from pubsub_delta.cli.commands import Root
 from pubsub_delta.cli.completion import completion
+from pubsub_delta.cli.console import console
 from pubsub_delta.cli.delivery import message_commands
 from pubsub_delta.cli.serve import serve
 from pubsub_delta.cli.shell import shell
@@ -22,15 +23,16 @@ What works as `gcloud pubsub …` works as `pubsub-delta …`.
 
 \b
 Where the store is, and how results are shown:
-  --root, --project, --remote    options, before or after the command
-  PUBSUB_DELTA_ROOT, PUBSUB_DELTA_PROJECT, PUBSUB_DELTA_REMOTE
+  --root, --project, --remote, --endpoint    options, before or after the command
+  PUBSUB_DELTA_ROOT, PUBSUB_DELTA_PROJECT, PUBSUB_DELTA_REMOTE, PUBSUB_DELTA_ENDPOINT
   ~/.config/pubsub_delta/config.toml, or the file in PUBSUB_DELTA_CONFIG:
       root = "/data/pubsub"
       project = "local"
       format = "json"
 
 Each command starts a JVM, which takes some seconds. `pubsub-delta shell` starts one for many
-commands; with --remote sc://HOST:PORT a Spark Connect server does the work.
+commands; with --remote sc://HOST:PORT a Spark Connect server does the work. With --endpoint
+HOST:PORT a running `pubsub-delta serve` answers, and nothing is started.
 
 Exit codes: 0 done, 1 an error, 2 a wrong command line.
 """
@@ -41,13 +43,14 @@ EXAMPLES = (
     "topics publish flights --message=late --attribute=carrier=UA",
     "subscriptions pull delays --auto-ack --limit=10",
     "shell --root=/data/pubsub",
+    "topics list --endpoint=localhost:8085",
 )
 
 cli = Root("pubsub-delta", help=HELP, examples=EXAMPLES)
 click.version_option(__version__, prog_name="pubsub-delta")(cli)
 for verb in (*message_commands, watch):
     subscriptions.add_command(verb)
-for command in (topics, subscriptions, snapshots, maintain, serve, shell, completion):
+for command in (topics, subscriptions, snapshots, maintain, serve, console, shell, completion):
     cli.add_command(command)
 
 

@@ -10,7 +10,7 @@ import click
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import ResourceType
 from pubsub_delta.cli.commands import Verb
-from pubsub_delta.client import PubSub
+from pubsub_delta.cli.service import Service
 from pubsub_delta.errors import Unimplemented
 
 
@@ -18,7 +18,7 @@ def binding_command(
     kind: str,
     forwarding: str,
     full_name: Callable[[App, str], str],
-    get: Callable[[PubSub, str], Any],
+    get: Callable[[Service, str], Any],
 ) -> click.Command:
     """Return the command for a kind of resource; ``forwarding`` is the role that it accepts.
 

@@ -5,22 +5,28 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pubsub_delta.clock import UTC
 from pubsub_delta.metrics import Metrics
-from pubsub_delta.operations.history import TopicCommit
 from pubsub_delta.resources import (
     ExpirationPolicy,
     Message,
+    PushConfig,
     ReceivedMessage,
     Snapshot,
     Subscription,
     Topic,
 )
 
+if TYPE_CHECKING:  # it needs Spark
+    from pubsub_delta.operations.history import TopicCommit
+
 Record = dict[str, Any]
 """What is shown: texts, numbers, truth values, and mappings and lists of them."""
+
+UNTOLD = datetime.min.replace(tzinfo=UTC)
+"""In place of a time that a server does not tell; it is not shown."""
 
 
 def topic_record(topic: Topic) -> Record:
@@ -30,7 +36,7 @@ def topic_record(topic: Topic) -> Record:
             "name": topic.name,
             "labels": dict(topic.labels),
             "messageRetentionDuration": duration_text(topic.message_retention_duration),
-            "createTime": time_text(topic.create_time),
+            "createTime": _told(topic.create_time),
         }
     )
 
@@ -58,13 +64,14 @@ def subscription_record(subscription: Subscription) -> Record:
                 "minimumBackoff": duration_text(retry.minimum_backoff),
                 "maximumBackoff": duration_text(retry.maximum_backoff),
             },
+            "pushConfig": _push_config(subscription.push_config),
             "labels": dict(subscription.labels),
             "detached": subscription.detached,
             "topicMessageRetentionDuration": duration_text(
                 subscription.topic_message_retention_duration
             ),
-            "createTime": time_text(subscription.create_time),
-            "updateTime": time_text(subscription.update_time),
+            "createTime": _told(subscription.create_time),
+            "updateTime": _told(subscription.update_time),
         }
     )
     return {**record, "expirationPolicy": _expiration(subscription.expiration_policy)}
@@ -78,7 +85,7 @@ def snapshot_record(snapshot: Snapshot) -> Record:
             "topic": snapshot.topic,
             "expireTime": time_text(snapshot.expire_time),
             "labels": dict(snapshot.labels),
-            "createTime": time_text(snapshot.create_time),
+            "createTime": _told(snapshot.create_time),
         }
     )
 
@@ -162,6 +169,18 @@ def time_text(time: datetime) -> str:
     if not time.microsecond:
         timespec = "seconds"
     return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec=timespec) + "Z"
+
+
+def _push_config(config: PushConfig | None) -> Record | None:
+    if config is None:
+        return None
+    bare = config.no_wrapper
+    told = {"pushEndpoint": config.push_endpoint, "attributes": dict(config.attributes)}
+    return told if bare is None else {**told, "noWrapper": {"writeMetadata": bare.write_metadata}}
+
+
+def _told(time: datetime) -> str | None:
+    return None if time == UNTOLD else time_text(time)
 
 
 def _expiration(policy: ExpirationPolicy) -> Record:

@@ -15,13 +15,12 @@ from urllib.parse import urlsplit
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from pubsub_delta.cli.settings import Settings
+from pubsub_delta.cli.settings import LOG_LEVELS, Settings
 from pubsub_delta.client import PubSub
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.session import check_connect_client, local_session, remote_session
 
-_SPARK_LEVELS = {"error": "ERROR", "warning": "WARN", "info": "INFO", "debug": "DEBUG"}
-LOG_LEVELS = tuple(_SPARK_LEVELS)
+_SPARK_LEVELS = dict(zip(LOG_LEVELS, ("ERROR", "WARN", "INFO", "DEBUG"), strict=True))
 
 ANSWER_SECONDS = 5
 """So long a Spark Connect server is waited for."""

@@ -1,4 +1,4 @@
-"""Which store is meant, and how to show it: options, then environment, then a small file."""
+"""Which store or server is meant, and how to show it: options, then environment, then a file."""
 
 from __future__ import annotations
 
@@ -14,18 +14,29 @@ from pubsub_delta.errors import InvalidArgument
 
 CONFIG = "PUBSUB_DELTA_CONFIG"
 DEFAULT_FILE = ".config/pubsub_delta/config.toml"
-KEYS = ("root", "project", "format", "remote")
-"""What the file may say; each is a text."""
+LOG_LEVELS = ("error", "warning", "info", "debug")
+
+STORE = ("root", "remote")
+SERVER = ("endpoint", "endpoint_tls", "endpoint_token_file")
+KEYS = ("project", "format", *STORE, *SERVER)
+"""What the file may say; each is a text. The environment may say all of it but ``format``."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a command is told besides its own options. ``root`` is None if nobody names a store."""
+    """What a command is told besides its own options.
+
+    ``root``: the store, None if nobody names one. ``endpoint``: a running server that answers in
+    its place; then there is no ``root``. ``endpoint_tls``: what its certificate is checked by.
+    """
 
     root: str | None = None
     project: str = "local"
     format: str | None = None
     remote: str | None = None
+    endpoint: str | None = None
+    endpoint_tls: str | None = None
+    endpoint_token_file: str | None = None
     quiet: bool = False
     log_level: str = "error"
 
@@ -34,16 +45,42 @@ def read_settings(given: Mapping[str, Any], environment: Mapping[str, str]) -> S
     """Return the settings: what the command line says, else the environment, else the file.
 
     The file is the one that PUBSUB_DELTA_CONFIG names, which must exist then, or
-    ``~/.config/pubsub_delta/config.toml``. Wrong contents are refused (InvalidArgument).
+    ``~/.config/pubsub_delta/config.toml``. Whichever of them first names a store or a server
+    decides between the two. Wrong contents are refused (InvalidArgument).
     """
-    kept: dict[str, Any] = _of_file(environment)
-    for key in ("root", "project", "remote"):
-        if text := environment.get(f"PUBSUB_DELTA_{key.upper()}"):
-            kept[key] = text
-    kept.update({key: value for key, value in given.items() if value is not None})
-    if str(kept.get("root", "")).startswith("~"):  # no shell expands the one in --root=~/store
-        kept["root"] = expanduser(kept["root"])
+    told: dict[str, dict[str, Any]] = {
+        "the command line": {key: value for key, value in given.items() if value is not None},
+        "the environment": {key: text for key in KEYS if (text := _variable(environment, key))},
+        "the file": _of_file(environment),
+    }
+    kept = {key: value for level in reversed(told.values()) for key, value in level.items()}
+    for key in STORE if _means_a_server(told) else ("endpoint",):
+        kept.pop(key, None)
+    idle = [key for key in SERVER if key in told["the command line"]]
+    if idle and "endpoint" not in kept:
+        raise InvalidArgument(f"--{idle[0].replace('_', '-')} needs --endpoint, or does nothing")
+    for key in ("root", "endpoint_tls", "endpoint_token_file"):
+        if str(kept.get(key, "")).startswith("~"):  # no shell expands the one in --root=~/store
+            kept[key] = expanduser(kept[key])
     return Settings(**kept)
+
+
+def _variable(environment: Mapping[str, str], key: str) -> str | None:
+    return None if key == "format" else environment.get(f"PUBSUB_DELTA_{key.upper()}")
+
+
+def _means_a_server(told: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Tell whether a server is meant, and not a store; InvalidArgument where that is not told."""
+    for level, said in told.items():
+        store = [key for key in STORE if key in said]
+        if "endpoint" in said and store:
+            raise InvalidArgument(
+                f"{level} names both endpoint and {store[0]}; one of them is accepted: a server "
+                "answers, or the work is done on the store itself"
+            )
+        if "endpoint" in said or store:
+            return "endpoint" in said
+    return False
 
 
 def _of_file(environment: Mapping[str, str]) -> dict[str, str]:

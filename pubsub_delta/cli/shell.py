@@ -36,7 +36,7 @@ class Shell:
         self._root = root
         self._app = app
         self._attended = attended
-        self.names = StoredNames(lambda: app.store, lambda: app.read_time("now"))
+        self.names = StoredNames(lambda: app.service, lambda: app.read_time("now"))
 
     def app_of_line(self) -> App:
         """Return what one line is run with."""
@@ -140,7 +140,7 @@ def shell(ctx: click.Context) -> None:
     from pubsub_delta.cli.prompt import prompting  # takes a while to import
 
     app.open()
-    where = f"Store {app.settings.root}, project {app.settings.project}."
+    where = f"{app.place}, project {app.settings.project}."
     app.tell(f"{where} Tab completes, help lists commands, Ctrl-D leaves.")
     running.run_all(prompting(running, ctx.find_root().command, app))
 

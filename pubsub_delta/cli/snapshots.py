@@ -122,4 +122,4 @@ def delete(app: App, snapshot: tuple[str, ...]) -> None:
 def metrics(app: App, snapshot: str, exact: bool) -> None:
     """Show a snapshot's metrics, under Google's names."""
     name = app.snapshot(snapshot)
-    app.show(app.call(lambda store: metrics_record(store.metrics(name, exact=exact))))
+    app.show(app.call_store(lambda store: metrics_record(store.metrics(name, exact=exact))))

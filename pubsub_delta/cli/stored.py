@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from pubsub_delta.client import PubSub
+from pubsub_delta.cli.service import Service
 from pubsub_delta.resources import Page, Snapshot, Subscription, Topic
 
 FRESH = timedelta(seconds=10)
@@ -23,11 +23,11 @@ class StoredNames:
     """The names of a store's resources; what cannot be listed has none.
 
     Args:
-        store: returns the store that is meant.
+        store: returns the store that is meant, or the server.
         now: tells the time.
     """
 
-    def __init__(self, store: Callable[[], PubSub], now: Callable[[], datetime]) -> None:
+    def __init__(self, store: Callable[[], Service], now: Callable[[], datetime]) -> None:
         self._store = store
         self._now = now
         self._kept: dict[tuple[str, str], tuple[datetime, Sequence[str]]] = {}

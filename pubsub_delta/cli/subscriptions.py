@@ -24,7 +24,14 @@ from pubsub_delta.cli.commands import Group
 from pubsub_delta.cli.listing import limit_option, listed
 from pubsub_delta.cli.permissions import binding_command
 from pubsub_delta.cli.rest import metrics_record, subscription_record
-from pubsub_delta.resources import DeadLetterPolicy, ExpirationPolicy, RetryPolicy, Subscription
+from pubsub_delta.resources import (
+    DeadLetterPolicy,
+    ExpirationPolicy,
+    NoWrapper,
+    PushConfig,
+    RetryPolicy,
+    Subscription,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -82,6 +89,27 @@ def terms(command: F) -> F:
     return command
 
 
+def push_options(command: F) -> F:
+    """Add the options that tell where messages are pushed to."""
+    for option in (
+        click.option(
+            "--push-no-wrapper-write-metadata",
+            cls=Switch,
+            help="With --push-no-wrapper: id, time, key and attributes as headers.",
+        ),
+        click.option(
+            "--push-no-wrapper", cls=Switch, help="Push the bare data, without JSON around it."
+        ),
+        click.option(
+            "--push-endpoint",
+            metavar="URL",
+            help="Where a running server pushes messages to; empty: they are pulled.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 @subscriptions.command(
     "create",
     examples=[
@@ -89,6 +117,7 @@ def terms(command: F) -> F:
         "subscriptions create late --topic=flights --message-filter='attributes.delay = \"7\"'",
         "subscriptions create audit --topic=flights --dead-letter-topic=failed "
         "--max-delivery-attempts=10",
+        "subscriptions create hook --topic=flights --push-endpoint=https://example.com/push",
     ],
 )
 @click.argument("subscription", nargs=-1, required=True)
@@ -97,6 +126,7 @@ def terms(command: F) -> F:
 )
 @click.option("--topic-project", help="The project of the topic.")
 @terms
+@push_options
 @click.option("--message-filter", default="", help="Which messages, by their attributes.")
 @click.option("--enable-message-ordering", cls=Switch, help="Deliver a key's messages in order.")
 @pairs_option("--labels", help="Labels of the new subscription.")
@@ -115,7 +145,7 @@ def create(
     """Create subscriptions to what is published from now on."""
     if _attempts_without_topic(given):
         raise click.UsageError("--max-delivery-attempts needs --dead-letter-topic")
-    fields = _terms(app, given)
+    fields = {**_terms(app, given), **_push(given)}
     source = app.topic(topic, topic_project) if topic else _only_topic(app, topic_project)
 
     def one(short: str) -> Any:
@@ -145,6 +175,7 @@ def create(
 )
 @click.argument("subscription", type=SUBSCRIPTION)
 @terms
+@push_options
 @click.option("--clear-dead-letter-policy", is_flag=True, help="Forward nothing, count nothing.")
 @click.option("--clear-retry-policy", is_flag=True, help="Redeliver at once.")
 @label_changes
@@ -175,7 +206,7 @@ def update(
         if before.dead_letter_policy is None:
             raise click.UsageError("--max-delivery-attempts needs --dead-letter-topic")
         given["dead_letter_topic"] = before.dead_letter_policy.dead_letter_topic
-    fields = _terms(app, given)
+    fields = {**_terms(app, given), **_push(given)}
     if clear_dead_letter_policy:
         fields["dead_letter_policy"] = None
     if clear_retry_policy:
@@ -188,6 +219,27 @@ def update(
         raise click.UsageError("nothing to update; at least one option is needed")
     changed = app.call(lambda store: store.update_subscription(full, **fields))
     app.tell(f"Updated subscription [{full}].")
+    app.show_changed([subscription_record(changed)])
+
+
+@subscriptions.command(
+    "modify-push-config",
+    examples=[
+        "subscriptions modify-push-config delays --push-endpoint=https://example.com/push",
+        "subscriptions modify-push-config delays --push-endpoint=",
+    ],
+)
+@click.argument("subscription", type=SUBSCRIPTION)
+@push_options
+@pass_app
+def modify_push_config(app: App, /, subscription: str, **given: Any) -> None:
+    """Let a running server push the messages of a subscription, or let them be pulled again."""
+    fields = _push(given)
+    if not fields:
+        raise click.UsageError("Missing option '--push-endpoint'.")
+    name = app.subscription(subscription)
+    changed = app.call(lambda store: store.update_subscription(name, **fields))
+    app.tell(f"Updated subscription [{name}].")
     app.show_changed([subscription_record(changed)])
 
 
@@ -229,7 +281,7 @@ def delete(app: App, subscription: tuple[str, ...]) -> None:
 def metrics(app: App, subscription: str, exact: bool) -> None:
     """Show a subscription's metrics, under Google's names."""
     name = app.subscription(subscription)
-    app.show(app.call(lambda store: metrics_record(store.metrics(name, exact=exact))))
+    app.show(app.call_store(lambda store: metrics_record(store.metrics(name, exact=exact))))
 
 
 subscriptions.add_command(
@@ -267,6 +319,20 @@ def _terms(app: App, given: dict[str, Any]) -> dict[str, Any]:
         named = {name: value for name, value in backoff.items() if value is not None}
         fields["retry_policy"] = RetryPolicy(**named)
     return fields
+
+
+def _push(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the field that options of ``push_options`` name; without an endpoint it is cleared."""
+    endpoint, bare = given["push_endpoint"], given["push_no_wrapper"]
+    metadata = given["push_no_wrapper_write_metadata"]
+    if metadata and not bare:
+        raise click.UsageError("--push-no-wrapper-write-metadata needs --push-no-wrapper")
+    if bare and not endpoint:
+        raise click.UsageError("--push-no-wrapper needs --push-endpoint")
+    if not endpoint:
+        return {} if endpoint is None else {"push_config": None}
+    wrapper = NoWrapper(write_metadata=bool(metadata)) if bare else None
+    return {"push_config": PushConfig(endpoint, no_wrapper=wrapper)}
 
 
 def _attempts_without_topic(given: dict[str, Any]) -> bool:

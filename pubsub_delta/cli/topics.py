@@ -203,7 +203,7 @@ def detach_subscription(app: App, subscription: tuple[str, ...]) -> None:
 def metrics(app: App, topic: str, exact: bool) -> None:
     """Show a topic's metrics, under Google's names."""
     name = app.topic(topic)
-    app.show(app.call(lambda store: metrics_record(store.metrics(name, exact=exact))))
+    app.show(app.call_store(lambda store: metrics_record(store.metrics(name, exact=exact))))
 
 
 HISTORY = "table(version,time,operation,messageCount:label=MESSAGES,publishId)"
@@ -224,7 +224,7 @@ def history(app: App, topic: str, limit: int) -> None:
     of a publish with an idempotency id is that id, as application:version.
     """
     name = app.topic(topic)
-    found = app.call(lambda store: store.topic_history(name, limit))
+    found = app.call_store(lambda store: store.topic_history(name, limit))
     app.show_all([commit_record(each) for each in found], HISTORY)
 
 

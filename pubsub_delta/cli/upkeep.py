@@ -49,7 +49,7 @@ def maintain(app: App, duties: list[str], exact: bool | None, dry_run: bool | No
     right. It may run late, twice, and beside publishers and consumers.
     """
     switches: dict[str, Any] = {duty.replace("-", "_"): duty in duties for duty in DUTIES}
-    report = app.call(
+    report = app.call_store(
         lambda store: store.maintain(**switches, exact=bool(exact), dry_run=bool(dry_run))
     )
     if app.given.get("format"):

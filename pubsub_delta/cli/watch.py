@@ -102,7 +102,7 @@ def watch(app: App, subscription: str, interval: timedelta, count: int | None) -
     name = app.subscription(subscription)
     try:
         time = app.read_time("now")
-        first = looked(app.call(lambda store: store.metrics(name)), time, None)
+        first = looked(app.call_store(lambda store: store.metrics(name)), time, None)
         console = Console()
         live = console.is_terminal and not console.is_dumb_terminal and not app.given.get("format")
         if live:

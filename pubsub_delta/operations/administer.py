@@ -15,10 +15,12 @@ from pubsub_delta.policy import redelivery, retention
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.policy.paging import page
+from pubsub_delta.policy.push_configs import check_push_config
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
     Page,
+    PushConfig,
     RetryPolicy,
     Subscription,
     Topic,
@@ -76,6 +78,7 @@ def create_subscription(
     dead_letter_policy: DeadLetterPolicy | None,
     retry_policy: RetryPolicy | None,
     labels: Mapping[str, str] | None,
+    push_config: PushConfig | None,
     project: str,
 ) -> Subscription:
     """Create a subscription to what is published to its topic from now on."""
@@ -104,6 +107,9 @@ def create_subscription(
         create_time=now,
         update_time=now,
         uid=tables.new_id(),
+        push_config=check_push_config(
+            push_config, enable_exactly_once_delivery=enable_exactly_once_delivery
+        ),
     )
     topic = tables.topic(topic_name)
     _check_dead_letter_topic(tables, subscription.dead_letter_policy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
@@ -9,9 +10,27 @@ from pubsub_delta.clock import read_time
 from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import replay
-from pubsub_delta.policy.ack_state import AckState, Captured, Seek, State
+from pubsub_delta.policy.ack_state import AckState, Captured, Seek, State, union
+from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables import dead_letters
 from pubsub_delta.tables.store import Source, Tables
+
+
+@dataclass(frozen=True)
+class SeekPreview:
+    """How many messages a seek would touch, were it done at this moment.
+
+    ``becomes_unacked``: acknowledged now, and available after it. ``becomes_acked``: the other way
+    round. ``leases_ended``: unacknowledged now and after it, but their leases would be void.
+    ``unacked_before`` and ``unacked_after``: the whole backlog. Messages on their way to a
+    dead-letter topic go there whatever is sought, and are counted nowhere.
+    """
+
+    becomes_unacked: int
+    becomes_acked: int
+    leases_ended: int
+    unacked_before: int
+    unacked_after: int
 
 
 def seek(
@@ -25,16 +44,57 @@ def seek(
 
     Exactly one target. The next look at the subscription carries it out.
     """
+    source, target, captured = _asked(tables, name, now, time, snapshot)
+    note = partial(_note, source, target, captured, now)
+    if not tables.ack_states.change(source.uid, partial(note, False)):
+        dead_letters.forward(tables, source, now)
+        tables.ack_states.change(source.uid, partial(note, True))
+
+
+def preview(
+    tables: Tables,
+    name: ResourceName,
+    now: datetime,
+    time: datetime | str | None,
+    snapshot: ResourceName | None,
+) -> SeekPreview:
+    """Count what a seek would change. Nothing is written; what it refuses is refused here, too.
+
+    It costs the looks at the topic that the first pull after the seek would cost.
+    """
+    source, target, captured = _asked(tables, name, now, time, snapshot)
+    before = source.catch_up(tables.ack_states.read(source.uid), now)
+    noted, _ = _note(source, target, captured, now, True, before)
+    after = source.catch_up(noted, now)
+    unacked, becoming = _unacked(before), _unacked(after)
+    return SeekPreview(
+        becomes_unacked=len(becoming - unacked),
+        becomes_acked=len(unacked - becoming),
+        leases_ended=len(before.positions(State.LEASED) & becoming),
+        unacked_before=len(unacked),
+        unacked_after=len(becoming),
+    )
+
+
+def _unacked(state: AckState) -> Positions:
+    return union(span for span in state.unacked() if span.state is not State.FORWARDING)
+
+
+def _asked(
+    tables: Tables,
+    name: ResourceName,
+    now: datetime,
+    time: datetime | str | None,
+    snapshot: ResourceName | None,
+) -> tuple[Source, datetime | None, Captured | None]:
+    """Return what is to be sought, and the time or what the snapshot holds: one of the two."""
     if (time is None) == (snapshot is None):
         given = "neither of them" if time is None else "both"
         raise InvalidArgument(f"seek: a time or a snapshot is accepted, not {given}")
     target = None if time is None else read_time(time, "time")
     source = tables.source(name)
     captured = None if snapshot is None else _captured(tables, source, snapshot, now)
-    note = partial(_note, source, target, captured, now)
-    if not tables.ack_states.change(source.uid, partial(note, False)):
-        dead_letters.forward(tables, source, now)
-        tables.ack_states.change(source.uid, partial(note, True))
+    return source, target, captured
 
 
 def _note(

@@ -8,11 +8,9 @@ from datetime import timedelta
 
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.turns import Answer, Held, Turn
+from pubsub_delta.server.reasons import INVALID_ACK_ID, TRANSIENT
 
-INVALID_ACK_ID = "PERMANENT_FAILURE_INVALID_ACK_ID"
-"""Pub/Sub: with exactly-once delivery, why an ack id failed; trying again cannot help."""
-TRANSIENT = "TRANSIENT_FAILURE_NOT_WRITTEN"
-"""Nothing was written for an ack id; trying again may help."""
+__all__ = ["INVALID_ACK_ID", "TRANSIENT", "Asked", "Place", "Unsaid"]
 
 Place = tuple[int, int]
 """A delivery by its lease and position."""

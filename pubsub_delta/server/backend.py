@@ -61,6 +61,11 @@ class StoreBackend:
         name = subscription_name(subscription.name, self._project)
         return StoreChannel(self._tables, name, subscription.uid, self._now)
 
+    def push_subscriptions(self) -> list[Subscription]:
+        """Return the subscriptions, of all projects, whose messages are to be pushed."""
+        found = self._tables.registry.push_subscriptions()
+        return [each for each in found if not each.detached]
+
     def append(self, topic: str, messages: Sequence[Message]) -> Sequence[str]:
         """Publish messages in one commit, and return their ids."""
         found = self._tables.topic(topic_name(topic, self._project))

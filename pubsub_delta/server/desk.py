@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol, TypeVar
 
 from pubsub_delta.administration import Administration
-from pubsub_delta.errors import NotFound
+from pubsub_delta.errors import FailedPrecondition, NotFound
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.figures import Figures
 from pubsub_delta.server.leasing import Channel, Dispatcher, Pace
@@ -29,6 +29,9 @@ class Backend(Protocol):
 
     def channel(self, subscription: Subscription) -> Channel:
         """Return the way to a subscription; nothing is read yet."""
+
+    def push_subscriptions(self) -> Sequence[Subscription]:
+        """Return the subscriptions, of all projects, whose messages are to be pushed."""
 
     def append(self, topic: str, messages: Sequence[Message]) -> Sequence[str]:
         """Publish messages in one commit, and return their ids."""
@@ -97,6 +100,16 @@ class Desk:
                     found = await self._open(name)
         return found
 
+    async def pulled(self, name: str) -> Dispatcher:
+        """Return the dispatcher of a subscription for somebody who pulls.
+
+        FailedPrecondition where its messages are pushed (Pub/Sub: they cannot be pulled then).
+        """
+        found = await self.dispatcher(name)
+        if found.subscription.push_config is not None:
+            raise cannot_pull(found.subscription)
+        return found
+
     async def stop(self) -> None:
         """Finish what was asked for: publish, write what was said, give back what is held."""
         self._stopping = True
@@ -123,3 +136,13 @@ class Desk:
         )
         self._dispatchers[name] = dispatcher
         return dispatcher
+
+
+def cannot_pull(subscription: Subscription) -> FailedPrecondition:
+    """Return why nobody can pull from a subscription whose messages are pushed."""
+    assert subscription.push_config is not None
+    shown = subscription.push_config.push_endpoint.partition("?")[0]  # the rest may be a secret
+    return FailedPrecondition(
+        f"subscription {subscription.name} pushes its messages to {shown!r}; it can be pulled from "
+        "when its push_config is cleared"
+    )

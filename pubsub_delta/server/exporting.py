@@ -56,3 +56,11 @@ class ServerExporter(MetricsExporter):
         for (method, code), count in sorted(self._counted.requests.items()):
             requests.add_metric([method, code], count)
         yield requests
+        pushes = CounterMetricFamily(
+            "pubsub_delta_server_pushes",
+            "Number of push requests, by the code of the answer or by why there was none.",
+            labels=("code",),
+        )
+        for code, count in sorted(self._counted.pushes.items()):
+            pushes.add_metric([code], count)
+        yield pushes

@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Figures:
-    """Counts since the server was started; ``requests`` by method and canonical code."""
+    """Counts since the server was started.
+
+    ``requests`` by method and canonical code, ``pushes`` by the code of the answer, or by why there
+    was none.
+    """
 
     published: int = 0
     publish_commits: int = 0
@@ -19,3 +23,4 @@ class Figures:
     failed_turns: int = 0
     open_streams: int = 0
     requests: Counter[tuple[str, str]] = field(default_factory=Counter)
+    pushes: Counter[str] = field(default_factory=Counter)

@@ -180,6 +180,15 @@ class Ledger:
         """Return when the next delivery may fail."""
         return self._deadlines[0][0] if self._deadlines else None
 
+    def give_back(self, ack_ids: Iterable[str]) -> None:
+        """Give back what a consumer has, as if it had never been leased: no delivery failed."""
+        for ack_id in ack_ids:
+            delivery = self._by_ack_id.get(ack_id)
+            if delivery is not None:
+                self._take_off(delivery)
+                position = Positions.of([delivery.position])
+                self.unsaid.give_back(delivery.lease_id, position)
+
     def give_back_waiting(self) -> int:
         """Give back what no consumer was given, as if it had never been leased."""
         returned = 0

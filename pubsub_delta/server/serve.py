@@ -20,6 +20,7 @@ from pubsub_delta.server.leasing import Pace
 from pubsub_delta.server.other_services import IAM, SCHEMAS
 from pubsub_delta.server.protocol import grpc, health
 from pubsub_delta.server.publisher_service import PublisherService
+from pubsub_delta.server.pushing import Pushers
 from pubsub_delta.server.security import Security, TokenCheck
 from pubsub_delta.server.subscriber_service import SubscriberService
 
@@ -67,12 +68,13 @@ class Server:
         settings.security.check(settings.host)
         self._settings = settings
         self._desk = Desk(backend, figures, settings.pace, now)
+        self._pushers = Pushers(self._desk, now)
         token = settings.security.token
         interceptors = [] if token is None else [TokenCheck(token)]
         self._server = grpc.aio.server(interceptors=interceptors, options=_OPTIONS)
         services = {
             protocol.PUBLISHER: PublisherService(self._desk),
-            protocol.SUBSCRIBER: SubscriberService(self._desk),
+            protocol.SUBSCRIBER: SubscriberService(self._desk, self._pushers),
             protocol.SCHEMA_SERVICE: SCHEMAS,
             protocol.IAM_POLICY: IAM,
         }
@@ -102,6 +104,7 @@ class Server:
                 "machine is accepted"
             ) from None
         await self._server.start()
+        self._pushers.start()
         await self._tell_health(protocol.SERVING)
         return int(port)
 
@@ -109,6 +112,7 @@ class Server:
         """Finish what was asked for, give back what is held, and end."""
         await self._health.enter_graceful_shutdown()
         ending = asyncio.create_task(self._server.stop(GRACE))
+        await self._pushers.stop()
         await self._desk.stop()
         await ending
 

@@ -22,24 +22,29 @@ UNLIMITED_BYTES = 100_000_000
 
 @dataclass(eq=False)
 class Consumer:
-    """Somebody who takes messages: a stream, or one pull.
+    """Somebody who takes messages: a stream, one pull, or who pushes.
 
     ``max_messages``, ``max_bytes``: how much it may hold that is not answered for; 0 or less: no
-    limit of its own. ``ack_deadline_seconds``: how long it has for a message.
+    limit of its own. ``ack_deadline_seconds``: how long it has for a message. ``keys_singly``: it
+    is given one message of an ordering key at a time. While it ``is_paused`` it is given none.
     """
 
     max_messages: int = 0
     max_bytes: int = 0
     ack_deadline_seconds: int = 10
+    keys_singly: bool = False
     messages: int = field(default=0, init=False)
     bytes: int = field(default=0, init=False)
     is_open: bool = field(default=True, init=False)
+    is_paused: bool = field(default=False, init=False)
 
     @property
     def free(self) -> int:
         """How many more messages it has room for, if they are small."""
         limit = self.max_messages if self.max_messages > 0 else UNLIMITED_MESSAGES
-        if not self.is_open or (self.messages and self.bytes >= self._byte_limit):
+        if not self.is_open or self.is_paused:
+            return 0
+        if self.messages and self.bytes >= self._byte_limit:
             return 0
         return max(0, limit - self.messages)
 
@@ -128,7 +133,8 @@ class Sharing:
     ) -> Consumer | None:
         if key in self._holders:
             holder, _ = self._holders[key]
-            return holder if holder.has_room(delivery.size) else None
+            takes = not holder.keys_singly and holder.has_room(delivery.size)
+            return holder if takes else None
         while free:
             messages, _, consumer = heapq.heappop(free)
             # Another number: it was given something since, and stands in the heap once more.

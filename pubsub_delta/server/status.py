@@ -10,8 +10,8 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc import error_details_pb2, status_pb2
 
 from pubsub_delta.errors import PubSubError
-from pubsub_delta.server.answers import INVALID_ACK_ID
 from pubsub_delta.server.protocol import grpc
+from pubsub_delta.server.reasons import INVALID_ACK_ID
 
 logger = logging.getLogger("pubsub_delta.server")
 
@@ -19,7 +19,8 @@ DOMAIN = "pubsub.googleapis.com"
 """Pub/Sub's own: clients look for it."""
 ACK_ID_FAILURE = "EXACTLY_ONCE_ACKID_FAILURE"
 
-_DETAILS = "grpc-status-details-bin"
+DETAILS = "grpc-status-details-bin"
+"""The metadata in which gRPC sends a google.rpc.Status."""
 
 
 class AckIdFailure(PubSubError):
@@ -80,7 +81,7 @@ async def abort(context: Any, error: BaseException) -> None:
     await context.abort(
         getattr(grpc.StatusCode, code_of(error)),
         status.message,
-        trailing_metadata=((_DETAILS, status.SerializeToString()),),
+        trailing_metadata=((DETAILS, status.SerializeToString()),),
     )
 
 

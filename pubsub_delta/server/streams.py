@@ -49,7 +49,7 @@ class Stream:
             first.max_outstanding_bytes,
             _stream_ack_deadline(first.stream_ack_deadline_seconds),
         )
-        dispatcher = await self._desk.dispatcher(name)
+        dispatcher = await self._desk.pulled(name)
         listening = asyncio.create_task(self._listen(iterator, first, dispatcher, consumer))
         dispatcher.join(Taker(consumer, self._take, self._outbox.put_nowait))
         try:

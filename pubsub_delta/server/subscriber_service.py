@@ -12,12 +12,14 @@ from google.protobuf.empty_pb2 import Empty
 
 from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.policy.fields import check_max_messages, check_new_deadline
+from pubsub_delta.resources import Subscription
 from pubsub_delta.server import wire
 from pubsub_delta.server.answers import INVALID_ACK_ID, Asked
 from pubsub_delta.server.desk import Desk
 from pubsub_delta.server.leasing import Dispatcher, Taker
 from pubsub_delta.server.protocol import message_class
 from pubsub_delta.server.publisher_service import listed
+from pubsub_delta.server.pushing import Pushers
 from pubsub_delta.server.sharing import Consumer, Delivery
 from pubsub_delta.server.status import AckIdFailure
 from pubsub_delta.server.streams import Stream
@@ -35,20 +37,23 @@ _Sought = message_class("SeekResponse")
 class SubscriberService:
     """Subscriptions and snapshots, and what is delivered."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, pushers: Pushers) -> None:
         self._desk = desk
+        self._pushers = pushers
         self._admin = desk.backend.administration
         self._do = desk.backend.administer
 
     # Subscriptions
 
     async def create_subscription(self, request: Any, _: Any) -> Any:
-        """Create a subscription that is pulled from."""
+        """Create a subscription; where it pushes, that begins."""
         name = _subscription(request.name)
         topic = wire.full_name(request.topic, "topic")
         fields = wire.subscription_fields(request)
         create = partial(self._admin.create_subscription, name, topic, **fields)
-        return wire.subscription_message(await self._do(create))
+        made = await self._do(create)
+        await self._pushers.learn(made)
+        return wire.subscription_message(made)
 
     async def get_subscription(self, request: Any, _: Any) -> Any:
         """Return a subscription."""
@@ -68,12 +73,7 @@ class SubscriberService:
         )
         if fields.get("message_retention_duration", ...) is None:
             fields["message_retention_duration"] = timedelta(days=7)
-        update = partial(self._admin.update_subscription, name, **fields)
-        changed = await self._settled(name, update)
-        dispatcher = self._desk.running(name)
-        if dispatcher is not None:
-            dispatcher.learn(changed)
-        return wire.subscription_message(changed)
+        return wire.subscription_message(await self._updated(name, fields))
 
     async def list_subscriptions(self, request: Any, _: Any) -> Any:
         """List the subscriptions of a project."""
@@ -91,10 +91,9 @@ class SubscriberService:
         return Empty()
 
     async def modify_push_config(self, request: Any, _: Any) -> Any:
-        """Accept that a subscription is pulled from; refuse that it pushes."""
+        """Set where messages are pushed to; an empty configuration lets them be pulled."""
         name = _subscription(request.subscription)
-        await self._do(partial(self._admin.get_subscription, name))
-        wire.refuse_push(request.push_config)
+        await self._updated(name, {"push_config": wire.push_config(request.push_config)})
         return Empty()
 
     # Messages
@@ -108,7 +107,7 @@ class SubscriberService:
         """Return the first messages that there are, perhaps after a while."""
         name = _subscription(request.subscription)
         check_max_messages(request.max_messages)
-        dispatcher = await self._desk.dispatcher(name)
+        dispatcher = await self._desk.pulled(name)
         patience = LONGEST_PULL
         remaining = context.time_remaining()
         if remaining is not None:
@@ -190,6 +189,16 @@ class SubscriberService:
         return _Snapshots(snapshots=found, next_page_token=page.next_page_token)
 
     # Inside
+
+    async def _updated(self, name: str, fields: wire.Fields) -> Subscription:
+        """Change a subscription, and go by its new fields."""
+        update = partial(self._admin.update_subscription, name, **fields)
+        changed: Subscription = await self._settled(name, update)
+        dispatcher = self._desk.running(name)
+        if dispatcher is not None:
+            dispatcher.learn(changed)
+        await self._pushers.learn(changed)
+        return changed
 
     async def _of(self, request: Any) -> Dispatcher:
         name = _subscription(request.subscription)

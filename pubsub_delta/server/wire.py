@@ -16,6 +16,8 @@ from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
     Message,
+    NoWrapper,
+    PushConfig,
     ReceivedMessage,
     RetryPolicy,
     Snapshot,
@@ -36,6 +38,7 @@ SUBSCRIPTION_FIELDS = (
     "dead_letter_policy",
     "retry_policy",
     "enable_exactly_once_delivery",
+    "push_config",
 )
 SNAPSHOT_FIELDS = ("labels", "expire_time")
 """What a client may say of a resource besides its name and topic."""
@@ -69,7 +72,7 @@ def topic_message(topic: Topic) -> Any:
 
 
 def subscription_message(subscription: Subscription) -> Any:
-    """Return a subscription as a protobuf message; it is one that is pulled from."""
+    """Return a subscription as a protobuf message; push_config is empty where it is pulled from."""
     dead, retry = subscription.dead_letter_policy, subscription.retry_policy
     message = _Subscription(
         name=subscription.name,
@@ -86,6 +89,8 @@ def subscription_message(subscription: Subscription) -> Any:
         state=_ACTIVE,
     )
     message.push_config.SetInParent()
+    if subscription.push_config is not None:
+        _write_push_config(subscription.push_config, message.push_config)
     message.expiration_policy.SetInParent()
     ttl = _duration(subscription.expiration_policy.ttl)
     if ttl is not None:
@@ -178,20 +183,20 @@ def changed_fields(resource: Any, mask: Any, present: Any, known: Iterable[str])
         FieldMask(paths=mask.paths).MergeMessage(resource, merged, True, True)
     except ValueError as error:
         raise InvalidArgument(f"update_mask: {error}") from None
-    return {
-        name: _READ[name](merged) if name in known else None
-        for name in named
-        if name != "push_config"
-    }
+    return {name: _READ[name](merged) if name in known else None for name in named}
 
 
-def refuse_push(push_config: Any) -> None:
-    """Refuse a configuration of push delivery, which the store has no field for."""
-    if push_config.ListFields():
+def push_config(given: Any) -> PushConfig | None:
+    """Return a push configuration; None without an endpoint, as messages are pulled then."""
+    if given.HasField("oidc_token"):
         raise Unimplemented(
-            f"push_config: {push_config.push_endpoint or 'an endpoint'!r}: subscriptions that "
-            "push are not supported; an empty push_config, for one that is pulled from, is accepted"
+            f"push_config.oidc_token: {given.oidc_token.service_account_email!r}: the server has "
+            "no identity that it could sign tokens with; leave it out"
         )
+    if not given.push_endpoint:
+        return None
+    bare = NoWrapper(given.no_wrapper.write_metadata) if given.HasField("no_wrapper") else None
+    return PushConfig(given.push_endpoint, dict(given.attributes), bare)
 
 
 def seconds_of(duration: Any) -> timedelta:
@@ -232,10 +237,8 @@ def full_name(name: str, kind: str) -> str:
 
 
 def _refuse_unknown(resource: Any, known: set[str]) -> None:
-    for field, value in resource.ListFields():
-        if field.name == "push_config":
-            refuse_push(value)
-        elif field.name not in known | _OUTPUT_ONLY:
+    for field, _ in resource.ListFields():
+        if field.name not in known | _OUTPUT_ONLY:
             raise Unimplemented(
                 f"{field.name} of {resource.DESCRIPTOR.name} is not supported; leave it out"
             )
@@ -290,6 +293,14 @@ def _retry_policy(resource: Any) -> RetryPolicy | None:
     return RetryPolicy(**given)
 
 
+def _write_push_config(config: PushConfig, message: Any) -> None:
+    message.push_endpoint = config.push_endpoint
+    message.attributes.update(config.attributes)
+    if config.no_wrapper is not None:
+        message.no_wrapper.SetInParent()
+        message.no_wrapper.write_metadata = config.no_wrapper.write_metadata
+
+
 def _plain(name: str) -> Callable[[Any], Any]:
     return lambda resource: getattr(resource, name)
 
@@ -301,5 +312,6 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
     "expiration_policy": _expiration_policy,
     "dead_letter_policy": _dead_letter_policy,
     "retry_policy": _retry_policy,
+    "push_config": lambda resource: push_config(resource.push_config),
     "expire_time": lambda resource: time_of(resource.expire_time),
 }

@@ -106,8 +106,9 @@ def test_resources_are_created_listed_updated_and_deleted(server: ServerProcess)
     attached = publisher.list_topic_subscriptions(topic=topic("admin"), timeout=LONG)
     assert list(attached) == [subscription("admin")]
     push = {"name": subscription("push"), "topic": topic("admin")}
-    push["push_config"] = {"push_endpoint": "https://example.com/push"}  # type: ignore[assignment]
-    with pytest.raises(exceptions.MethodNotImplemented, match="push_config"):
+    signed = {"oidc_token": {"service_account_email": "a@example.com"}}
+    push["push_config"] = {"push_endpoint": "https://example.com", **signed}  # type: ignore[assignment]
+    with pytest.raises(exceptions.MethodNotImplemented, match="oidc_token"):
         subscriber.create_subscription(request=push, timeout=LONG)
     with pytest.raises(exceptions.InvalidArgument, match="filter"):
         subscriber.update_subscription(

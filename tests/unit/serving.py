@@ -101,6 +101,10 @@ class MemoryStore:
     def channel(self, subscription: Subscription) -> MemoryStore:
         return self
 
+    def push_subscriptions(self) -> list[Subscription]:
+        now = self.subscription_now
+        return [] if self.gone or now.push_config is None else [now]
+
     def append(self, topic: str, messages: Sequence[Message]) -> Sequence[str]:
         if topic != TOPIC:
             raise NotFound(f"topic {topic} does not exist")

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -138,21 +139,21 @@ def test_no_module_has_two_subjects(module: str) -> None:
 
 
 def test_all_is_exactly_the_public_names() -> None:
-    bound: set[str] = set()
-    listed: list[str] = []
-    for node in tree_of("pubsub_delta/__init__.py").body:
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            bound.update(alias.asname or alias.name for alias in node.names)
-        elif isinstance(node, ast.Assign):
-            names = {each.id for each in node.targets if isinstance(each, ast.Name)}
-            if names == {"__all__"}:
-                listed = ast.literal_eval(node.value)
-            bound.update(names - {"__all__", "__version__"})
+    door = "pubsub_delta/__init__.py"
+    origins = {name: origin for origin, name in imports(door) if origin.startswith("pubsub_delta.")}
+    own: set[str] = set()
+    for node in tree_of(door).body:
+        if isinstance(node, ast.Assign):
+            own.update(each.id for each in node.targets if isinstance(each, ast.Name))
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            bound.add(node.name)
-    assert listed == sorted(listed)
-    assert listed == sorted(name for name in bound if not name.startswith("_"))
-    assert all(hasattr(pubsub_delta, name) for name in listed)
+            own.add(node.name)
+    assert {name for name in own if not name.startswith("_")} == set()
+    assert pubsub_delta.__all__ == sorted(map(str, origins))
+    assert set(pubsub_delta.__all__) <= set(dir(pubsub_delta))
+    for name, origin in origins.items():  # also those that are loaded when they are asked for
+        assert getattr(pubsub_delta, str(name)) is getattr(import_module(origin), str(name))
+    with pytest.raises(AttributeError, match="absent"):
+        pubsub_delta.absent  # type: ignore[attr-defined]  # noqa: B018
 
 
 @each_of_both

@@ -24,7 +24,7 @@ from tests.unit.hostile import is_refusal, outcome, texts
 from tests.unit.test_cli_arguments import NOW, SNAPSHOT, TOPIC, Noting, Pulled
 from tests.unit.test_cli_formats import subscription
 
-ENDLESS = {"watch", "shell", "serve"}
+ENDLESS = {"console", "serve", "shell", "watch"}
 """Commands that go on until somebody ends them."""
 LOOKING = {"backlog", "history", "metrics"}
 """Commands that show a DataFrame or figures, which a store that only notes has not."""

@@ -75,7 +75,8 @@ def test_an_update_of_an_immutable_field_is_refused(field: str) -> None:
 def test_an_update_of_an_unknown_field_is_refused(field: str) -> None:
     accepted = (
         "ack_deadline_seconds, dead_letter_policy, enable_exactly_once_delivery, "
-        "expiration_policy, labels, message_retention_duration, retain_acked_messages, retry_policy"
+        "expiration_policy, labels, message_retention_duration, push_config, "
+        "retain_acked_messages, retry_policy"
     )
     of_topics, of_snapshots = "labels, message_retention_duration", "expire_time, labels"
     with pytest.raises(InvalidArgument, match=f"'{field}' is not a field; .*: {accepted}"):

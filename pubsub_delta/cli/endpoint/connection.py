@@ -1,0 +1,124 @@
+"""The way to a server: its address, TLS, the token, and one call after the other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from pubsub_delta.cli.endpoint.failures import failure_of
+from pubsub_delta.cli.settings import Settings
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.server.protocol import SERVICES, grpc
+from pubsub_delta.server.security import is_loopback, split_address
+
+ANSWER_SECONDS = 5
+"""So long a server is waited for that does not take the connection."""
+CALL_SECONDS = 120
+"""So long an answer is waited for: a commit may be slow, and others may come before it."""
+PUBLIC = "public"
+"""In place of a PEM file: the authorities that gRPC trusts."""
+
+_HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
+
+
+class Connection:
+    """Calls to one server. Nothing is sent before the first one.
+
+    Args:
+        channel: gRPC's.
+        address: where it leads to, for errors.
+        token: what the server wants as bearer token, if it wants one.
+        call_seconds: how long an answer is waited for.
+    """
+
+    def __init__(
+        self, channel: Any, address: str, token: str | None, call_seconds: float = CALL_SECONDS
+    ) -> None:
+        self._channel = channel
+        self._address = address
+        self._metadata = () if token is None else (("authorization", f"Bearer {token}"),)
+        self._call_seconds = call_seconds
+
+    def send(self, service: str, name: str, request: Any) -> Any:
+        """Send a request to a method of a service, and return the response.
+
+        What the server refuses, and that there is none, is raised as an error of the library.
+        """
+        method = SERVICES[service][name]
+        ask = self._channel.unary_unary(
+            f"/{service}/{name}",
+            request_serializer=method.request.SerializeToString,
+            response_deserializer=method.response.FromString,
+        )
+        try:
+            return ask(request, timeout=self._call_seconds, metadata=self._metadata)
+        except grpc.RpcError as error:
+            raise failure_of(error, self._address, self._call_seconds) from None
+
+
+def connection_of(settings: Settings) -> Connection:
+    """Return the connection that the settings name. InvalidArgument where they are wrong."""
+    assert settings.endpoint is not None
+    host = _host_of(settings.endpoint)
+    credentials, token = _credentials(settings.endpoint_tls), _token(settings.endpoint_token_file)
+    if token is not None and credentials is None and not is_loopback(host):
+        raise FailedPrecondition(
+            f"endpoint_token_file: on the way to {host} others could read the token; with "
+            "--endpoint-tls, or to an address of this machine, it is sent"
+        )
+    options = [
+        ("grpc.max_receive_message_length", -1),
+        # How long an attempt to connect may take: gRPC goes by the pause before the next one.
+        ("grpc.min_reconnect_backoff_ms", ANSWER_SECONDS * 1000),
+        ("grpc.enable_http_proxy", int(not is_loopback(host))),
+    ]
+    channel = (
+        grpc.insecure_channel(settings.endpoint, options)
+        if credentials is None
+        else grpc.secure_channel(settings.endpoint, credentials, options)
+    )
+    return Connection(channel, settings.endpoint, token)
+
+
+def _host_of(endpoint: str) -> str:
+    try:
+        host, port = split_address(endpoint)
+    except InvalidArgument:
+        host, port = "", 0
+    if not port or not _HOST.fullmatch(host) or endpoint.startswith(":"):
+        raise InvalidArgument(
+            f"endpoint: {endpoint!r} is no address of a server; host:port is accepted, as in "
+            "localhost:8085"
+        )
+    return host
+
+
+def _credentials(trusted: str | None) -> Any:
+    """Return what gRPC checks a server by; None for plaintext."""
+    if trusted is None:
+        return None
+    if trusted == PUBLIC:
+        return grpc.ssl_channel_credentials()
+    return grpc.ssl_channel_credentials(_read(trusted, "endpoint_tls"))
+
+
+def _token(file: str | None) -> str | None:
+    if file is None:
+        return None
+    token = _read(file, "endpoint_token_file").decode("utf-8", "replace").strip()
+    if not token or not token.isascii() or not token.isprintable():
+        raise InvalidArgument(
+            f"endpoint_token_file: what stands in {file!r} is no token; printable ASCII characters "
+            "are accepted"
+        )
+    return token
+
+
+def _read(file: str, setting: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except (OSError, ValueError) as error:  # a name with a null character is a ValueError
+        raise InvalidArgument(
+            f"{setting}: {file!r} cannot be read ({error}); a file is accepted"
+        ) from None

@@ -1,0 +1,146 @@
+"""Resources and messages as the library has them, from and for those of google.pubsub.v1.
+
+A server does not tell when something was created or changed, nor its uid: the protocol has no
+fields for them. They are ``UNTOLD`` and empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from pubsub_delta.cli.rest import UNTOLD
+from pubsub_delta.durations import parse_duration
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.fields import check_ack_deadline, check_dead_letter_policy, check_labels
+from pubsub_delta.resources import (
+    ExpirationPolicy,
+    Message,
+    ReceivedMessage,
+    Snapshot,
+    Subscription,
+    Topic,
+)
+from pubsub_delta.server import wire
+from pubsub_delta.server.protocol import message_class
+
+T = TypeVar("T")
+
+_Message = message_class("PubsubMessage")
+
+
+def topic_of(message: Any) -> Topic:
+    """Return the topic that a protobuf message is about."""
+    fields = wire.topic_fields(message)
+    fields["labels"] = _sorted(message.labels)
+    return Topic(name=message.name, retained_from=None, create_time=UNTOLD, uid="", **fields)
+
+
+def subscription_of(message: Any) -> Subscription:
+    """Return the subscription that a protobuf message is about."""
+    fields = wire.subscription_fields(message)
+    fields["labels"] = _sorted(message.labels)
+    fields.setdefault("message_retention_duration", timedelta(days=7))
+    fields["expiration_policy"] = fields["expiration_policy"] or ExpirationPolicy()
+    retained = message.HasField("topic_message_retention_duration")
+    of_topic = wire.seconds_of(message.topic_message_retention_duration) if retained else None
+    return Subscription(
+        name=message.name,
+        topic=message.topic,
+        detached=message.detached,
+        topic_message_retention_duration=of_topic,
+        create_time=UNTOLD,
+        update_time=UNTOLD,
+        uid="",
+        **fields,
+    )
+
+
+def snapshot_of(message: Any) -> Snapshot:
+    """Return the snapshot that a protobuf message is about."""
+    return Snapshot(
+        name=message.name,
+        topic=message.topic,
+        expire_time=wire.time_of(message.expire_time),
+        labels=_sorted(message.labels),
+        create_time=UNTOLD,
+        uid="",
+    )
+
+
+def received_of(delivery: Any) -> ReceivedMessage:
+    """Return the delivery that a protobuf message is about."""
+    message = delivery.message
+    return ReceivedMessage(
+        ack_id=delivery.ack_id,
+        message_id=message.message_id,
+        publish_time=wire.time_of(message.publish_time),
+        data=message.data,
+        attributes=_sorted(message.attributes),
+        ordering_key=message.ordering_key,
+        delivery_attempt=delivery.delivery_attempt or None,
+    )
+
+
+def message_of(message: Message) -> Any:
+    """Return a message that is to be published as a protobuf message."""
+    return _Message(
+        data=message.data,
+        attributes=dict(message.attributes),
+        ordering_key=message.ordering_key,
+    )
+
+
+def topic_with(name: str, fields: Mapping[str, Any]) -> Any:
+    """Return a topic with these fields, and without all others, as a protobuf message."""
+    return _written(wire.topic_message, replace(_TOPIC, name=name, **_checked(fields)))
+
+
+def subscription_with(name: str, fields: Mapping[str, Any]) -> Any:
+    """Return a subscription with these fields, the others as usual, as a protobuf message."""
+    made = replace(_SUBSCRIPTION, name=name, **_checked(fields))
+    return _written(wire.subscription_message, made)
+
+
+def snapshot_with(name: str, fields: Mapping[str, Any]) -> Any:
+    """Return a snapshot with these fields, and without all others, as a protobuf message."""
+    return _written(wire.snapshot_message, replace(_SNAPSHOT, name=name, **_checked(fields)))
+
+
+def _sorted(pairs: Mapping[str, str]) -> dict[str, str]:
+    """Return pairs by key: on the way they come in any order."""
+    return dict(sorted(pairs.items()))
+
+
+def _written(write: Callable[[T], Any], resource: T) -> Any:
+    try:
+        return write(resource)
+    except ValueError as error:  # text that is not UTF-8
+        raise InvalidArgument(f"{error}; text that can be written as UTF-8 is accepted") from None
+
+
+def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields as the protocol can tell them; InvalidArgument for what it would take amiss.
+
+    A number above 32 bits cannot be told, and 0 delivery attempts would mean the usual 5.
+    """
+    told = dict(fields)
+    if told.get("message_retention_duration") is not None:
+        told["message_retention_duration"] = parse_duration(
+            told["message_retention_duration"], "message_retention_duration"
+        )
+    if "labels" in told:
+        told["labels"] = check_labels(told["labels"])
+    if "ack_deadline_seconds" in told:
+        check_ack_deadline(told["ack_deadline_seconds"])
+    if told.get("dead_letter_policy") is not None:
+        check_dead_letter_policy(told["dead_letter_policy"], "", "")
+    return told
+
+
+_TOPIC = topic_of(message_class("Topic")())
+_SUBSCRIPTION = subscription_of(message_class("Subscription")())
+_SNAPSHOT = snapshot_of(message_class("Snapshot")())
+"""Resources of which nothing is said."""

@@ -1,0 +1,113 @@
+"""The guard at the door: every request passes it before a page is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pubsub_delta.console.security import (
+    COOKIE,
+    SAFE_METHODS,
+    SESSION_LIFETIME,
+    Access,
+    Session,
+    Sessions,
+    header_lines,
+    is_elsewhere,
+)
+
+OPEN_TO_ALL = ("/sign-in", "/static/")
+"""What is answered before somebody has signed in."""
+CHANGES_NOTHING = frozenset({"/sign-in", "/sign-out"})
+"""What may be posted to a console that is read-only; previews have routes of their own."""
+
+
+class Guard:
+    """Lets in who may come, gives each browser a session, and puts the headers on every answer."""
+
+    def __init__(self, app: ASGIApp, access: Access, sessions: Sessions) -> None:
+        self.app = app
+        self._access = access
+        self._sessions = sessions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope)
+        known = self._sessions.read(request.cookies.get(COOKIE))
+        session = known or self._sessions.start(signed_in=self._access.token is None)
+        scope.setdefault("state", {})["session"] = session
+        cookie = None if known else self._cookie(request, session)
+        answer = _with_headers(send, request.url.path, cookie)
+        refusal = self._refusal(request, session)
+        await (refusal or self.app)(scope, receive, answer)
+
+    def _refusal(self, request: Request, session: Session) -> Response | None:
+        headers, path = request.headers, request.url.path
+        if not self._access.allows(headers.get("host", "")):
+            return _plain(
+                f"Host: {headers.get('host', '')!r} is not a name of this console; its address is "
+                "accepted, and what --allowed-host names.",
+                421,
+            )
+        if request.method not in SAFE_METHODS and is_elsewhere(headers):
+            return _plain("The request comes from a page of another origin; it is refused.", 403)
+        if not session.signed_in and not path.startswith(OPEN_TO_ALL):
+            return _ask_to_sign_in(request, headers)
+        if self._access.read_only and not _is_harmless(request):
+            return _plain("This console is read-only; nothing was changed.", 403)
+        return None
+
+    def _cookie(self, request: Request, session: Session) -> str:
+        return cookie_line(self._sessions.cookie_of(session), secure=request.url.scheme == "https")
+
+
+def cookie_line(value: str, *, secure: bool) -> str:
+    """Return the header that gives a browser its session."""
+    age = int(SESSION_LIFETIME.total_seconds())
+    line = f"{COOKIE}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict"
+    return f"{line}; Secure" if secure else line
+
+
+def _is_harmless(request: Request) -> bool:
+    path = request.url.path
+    return (
+        request.method in SAFE_METHODS
+        or path in CHANGES_NOTHING
+        or path.endswith("/replay/preview")
+    )
+
+
+def _ask_to_sign_in(request: Request, headers: Headers) -> Response:
+    if request.method not in SAFE_METHODS or "hx-request" in headers:
+        return _plain("Sign in first.", 401, {"HX-Redirect": "/sign-in"})
+    return RedirectResponse("/sign-in", 303)
+
+
+def _plain(text: str, status: int, headers: dict[str, str] | None = None) -> Response:
+    return PlainTextResponse(text + "\n", status, headers)
+
+
+def _with_headers(send: Send, path: str, cookie: str | None) -> Callable[[Message], Any]:
+    """Return a ``send`` that puts the headers on an answer, and a cookie where it sets none."""
+    kept = "no-cache" if path.startswith("/static/") else "no-store"
+    fixed = header_lines([("Cache-Control", kept)])
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            given = list(message.get("headers", []))
+            names = {name for name, _ in given}
+            given += [(name, value) for name, value in fixed if name not in names]
+            if cookie is not None and b"set-cookie" not in names:
+                given.append((b"set-cookie", cookie.encode()))
+            message = {**message, "headers": given}
+        await send(message)
+
+    return sending

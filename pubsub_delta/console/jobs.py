@@ -1,0 +1,103 @@
+"""Work that may take long: it runs in threads, and a page tells how it goes on."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from datetime import datetime, timedelta
+from typing import Generic, TypeVar
+
+from fastapi import Request, Response
+
+from pubsub_delta.errors import PubSubError
+
+T = TypeVar("T")
+
+PATIENCE_SECONDS = 1.5
+"""An answer waits so long for its work, before a page tells that it goes on."""
+KEPT = 100
+"""Jobs that are done are forgotten beyond it, the oldest first."""
+
+Then = Callable[[Request, T], Response]
+
+
+class Job(Generic[T]):
+    """One piece of work, and the page that it leads to.
+
+    ``then`` answers with what it returned, ``failed`` with the error of the library that it raised.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        started: datetime,
+        future: Future[T],
+        then: Then[T],
+        failed: Then[PubSubError],
+    ) -> None:
+        self.id = secrets.token_urlsafe(16)
+        self.title = title
+        self.started = started
+        self._future = future
+        self._then = then
+        self._failed = failed
+
+    @property
+    def is_done(self) -> bool:
+        """Whether its page can be asked for."""
+        return self._future.done()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until it is done, at most so long; tell whether it is."""
+        return bool(wait([self._future], seconds).done)
+
+    def page(self, request: Request) -> Response:
+        """Answer with what became of it. It must be done."""
+        try:
+            result = self._future.result()
+        except PubSubError as error:
+            return self._failed(request, error)
+        return self._then(request, result)
+
+
+class Jobs:
+    """The work under way, and what became of the last pieces of it.
+
+    Args:
+        now: tells the time.
+        workers: how many run at a time; the others wait for their turn.
+    """
+
+    def __init__(self, now: Callable[[], datetime], workers: int = 4) -> None:
+        self._now = now
+        self._threads = ThreadPoolExecutor(workers, "console")
+        self._jobs: OrderedDict[str, Job[object]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def start(
+        self, title: str, work: Callable[[], T], then: Then[T], failed: Then[PubSubError]
+    ) -> Job[T]:
+        """Start a piece of work."""
+        job = Job(title, self._now(), self._threads.submit(work), then, failed)
+        with self._lock:
+            done = [id_ for id_, each in self._jobs.items() if each.is_done]
+            for id_ in done[: max(0, len(self._jobs) + 1 - KEPT)]:
+                del self._jobs[id_]
+            self._jobs[job.id] = job  # type: ignore[assignment]
+        return job
+
+    def find(self, id_: str) -> Job[object] | None:
+        """Return a piece of work, None where it is forgotten or never was."""
+        with self._lock:
+            return self._jobs.get(id_)
+
+    def elapsed(self, job: Job[object]) -> timedelta:
+        """Return for how long a job has been known."""
+        return max(timedelta(0), self._now() - job.started)
+
+    def close(self) -> None:
+        """Wait for what is under way; what waits for its turn is dropped."""
+        self._threads.shutdown(cancel_futures=True)

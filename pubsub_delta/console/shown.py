@@ -1,0 +1,132 @@
+"""How values are written on pages: counts, sizes, ages, times, and the bytes of messages."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pubsub_delta.clock import UTC
+
+SHOWN_BYTES = 4096
+"""So much of the data of a message stands on a page."""
+
+_HEX_BYTES = 512
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+_BIDI = {*"\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
+"""Characters that turn the direction of what stands around them."""
+
+
+def count(number: float) -> str:
+    """Write a number with thin groups of three digits.
+
+    >>> count(1234567)
+    '1,234,567'
+    """
+    return f"{number:,.0f}"
+
+
+def size(number: float) -> str:
+    """Write a number of bytes in the unit that suits it.
+
+    >>> size(999), size(1500), size(10_000_000)
+    ('999 B', '1.5 kB', '10.0 MB')
+    """
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if number < 1000 or unit == "TB":
+            break
+        number /= 1000
+    return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+
+
+def span(seconds: float | timedelta) -> str:
+    """Write a duration in its two largest units.
+
+    >>> span(0.4), span(90), span(timedelta(days=7)), span(90_061)
+    ('0.4 s', '1 min 30 s', '7 d', '1 d 1 h')
+    """
+    total = seconds.total_seconds() if isinstance(seconds, timedelta) else seconds
+    if 0 < total < 1:
+        return f"{total:.1f} s"
+    rest = int(total)
+    parts: list[str] = []
+    for unit, name in _UNITS:
+        number, rest = divmod(rest, unit)
+        if number or parts:
+            parts.append(f"{number} {name}" if number else "")
+        if len(parts) == 2:
+            break
+    return " ".join(part for part in parts if part) or "0 s"
+
+
+def instant(moment: datetime) -> str:
+    """Write a time in UTC, to the second.
+
+    >>> instant(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    '2026-01-02 03:04:05 UTC'
+    """
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def machine_time(moment: datetime) -> str:
+    """Write a time for the attribute ``datetime``."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def short_id(name: str, project: str) -> str:
+    """Write a resource's name as its id, or whole where it is of another project.
+
+    >>> short_id("projects/local/topics/flights", "local")
+    'flights'
+    """
+    parts = name.split("/")
+    return parts[3] if len(parts) == 4 and parts[1] == project else name
+
+
+def visible(text: str) -> str:
+    r"""Write text so that no character of it hides, or turns what stands around it.
+
+    Line breaks and tabs stay.
+
+    >>> visible("a\u202eb\x00")
+    'a\\u202eb\\x00'
+    """
+    return "".join(_visible(character) for character in text)
+
+
+def _visible(character: str) -> str:
+    hides = unicodedata.category(character) in ("Cc", "Cs", "Cn", "Co", "Zl", "Zp")
+    if character in "\n\t" or not (hides or character in _BIDI):
+        return character
+    number = ord(character)
+    return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
+
+
+@dataclass(frozen=True)
+class ShownData:
+    """The data of a message as a page shows it: ``text``, whether that is hexadecimal, and size."""
+
+    text: str
+    is_binary: bool
+    shown: int
+    size: int
+
+
+def data(beginning: bytes, whole: int | None = None) -> ShownData:
+    """Write the first bytes of data: as text if they are UTF-8, else in hexadecimal.
+
+    ``whole``: how many bytes the message has, if these are not all.
+
+    >>> data(b"late"), data(bytes([0xff, 0x00])).text
+    (ShownData(text='late', is_binary=False, shown=4, size=4), 'ff 00')
+    """
+    total = len(beginning) if whole is None else whole
+    part = beginning[:SHOWN_BYTES]
+    for cut in range(4 if total > len(part) else 1):  # a character may be cut in two
+        try:
+            text = part[: len(part) - cut].decode()
+        except UnicodeDecodeError:
+            continue
+        return ShownData(visible(text), False, len(part) - cut, total)
+    part = part[:_HEX_BYTES]
+    return ShownData(part.hex(" "), True, len(part), total)

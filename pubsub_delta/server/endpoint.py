@@ -1,0 +1,149 @@
+"""An endpoint: where messages are pushed to by HTTP, over connections that are kept open."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import ssl
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.policy.push_window import LARGEST_SIZE
+from pubsub_delta.server.push_requests import PushRequest
+
+try:
+    import httpcore
+except ModuleNotFoundError as missing:
+    raise FailedPrecondition(
+        f"the module {missing.name} is not installed; pip install 'pubsub-delta[server]' "
+        "installs it"
+    ) from missing
+
+logger = logging.getLogger("pubsub_delta.server")
+
+DEADLINE_EXCEEDED = "deadline_exceeded"
+UNREACHABLE = "unreachable"
+"""What is told instead of a code: no answer in time, and no connection or no HTTP."""
+
+_KEPT_OPEN = 4.0
+"""Seconds that an idle connection is kept: less than common servers keep one."""
+_READ_OF_AN_ANSWER = 65_536
+"""Bytes; of a longer answer the rest is not waited for."""
+_PROCESSING = re.compile(rb"HTTP/1\.\d 102\b")
+_LENGTH_OF_A_CODE = len(b"HTTP/1.1 102 ")
+
+
+class Endpoint:
+    """The connections to one endpoint: as many as there are requests at a time."""
+
+    def __init__(self) -> None:
+        self._connections = httpcore.AsyncConnectionPool(
+            ssl_context=_trust(),
+            max_connections=LARGEST_SIZE,
+            keepalive_expiry=_KEPT_OPEN,
+            network_backend=_Network(),
+        )
+
+    async def post(self, url: str, request: PushRequest, seconds: float) -> str:
+        """Send a request; return the code of the answer, or why there was none in time.
+
+        Redirects are not followed, and proxies of the environment are not used.
+        """
+        codes: list[str] = []
+        try:
+            await asyncio.wait_for(self._exchange(url, request, codes), seconds)
+        except (asyncio.TimeoutError, httpcore.TimeoutException):
+            return codes[0] if codes else DEADLINE_EXCEEDED
+        except Exception as error:
+            logger.debug("%s: %s: %s", url.partition("?")[0], type(error).__name__, error)
+            return codes[0] if codes else UNREACHABLE
+        return codes[0]
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._connections.aclose()
+
+    async def _exchange(self, url: str, request: PushRequest, codes: list[str]) -> None:
+        """Note the code down as soon as it has come, and read the rest of the answer."""
+        stream = self._connections.stream(
+            "POST", url, headers=request.headers, content=request.body
+        )
+        with suppress(_Processing):
+            async with stream as answer:
+                codes.append(str(answer.status))
+                read = 0
+                async for part in answer.aiter_stream():
+                    read += len(part)
+                    if read > _READ_OF_AN_ANSWER:
+                        return
+            return
+        codes.append("102")
+
+
+class _Processing(Exception):
+    """The answer 102. HTTP lets another one follow it; to a push it is the answer."""
+
+
+class _Network(httpcore.AsyncNetworkBackend):
+    """Connections whose streams notice the answer 102, which httpcore passes over."""
+
+    def __init__(self) -> None:
+        self._network = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> _Stream:
+        return _Stream(
+            await self._network.connect_tcp(host, port, timeout, local_address, socket_options)
+        )
+
+
+class _Stream(httpcore.AsyncNetworkStream):
+    """A connection; ``begun`` is the beginning of the answer to what was written last."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._begun = b""
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Read; _Processing if that is the answer 102."""
+        data: bytes = await self._stream.read(max_bytes, timeout)
+        if len(self._begun) < _LENGTH_OF_A_CODE:
+            self._begun += data[:_LENGTH_OF_A_CODE]
+            if _PROCESSING.match(self._begun):
+                raise _Processing
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._begun = b""
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> _Stream:
+        return _Stream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    """Return the certificates that are trusted: the system's and Mozilla's."""
+    context: ssl.SSLContext = httpcore.default_ssl_context()
+    return context

@@ -1,0 +1,103 @@
+"""Push requests: what is sent to an endpoint for a message, and which answers acknowledge it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pubsub_delta import __version__
+from pubsub_delta.clock import UTC
+from pubsub_delta.resources import PushConfig, ReceivedMessage
+
+SUCCESSES = frozenset({"102", "200", "201", "202", "204"})
+"""The codes that acknowledge a message (Pub/Sub: all others are a nack)."""
+
+_USER_AGENT = f"pubsub-delta/{__version__}"
+_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_VALUE = re.compile(r"[!-~](?:[ -~]*[!-~])?|")
+_OUR_OWN = re.compile(
+    r"x-goog-pubsub-.*|host|user-agent|connection|content-length|content-encoding|expect|"
+    r"keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade",
+    re.IGNORECASE,
+)
+"""Headers that no attribute may set: they are about the request and the connection."""
+
+
+@dataclass(frozen=True)
+class PushRequest:
+    """The headers and the body of a POST."""
+
+    headers: list[tuple[str, str]]
+    body: bytes
+
+
+def push_request(config: PushConfig, subscription: str, received: ReceivedMessage) -> PushRequest:
+    """Return the request that pushes a message of a subscription.
+
+    Pub/Sub: JSON around the message; without the wrapper its data as they are, with metadata in
+    headers if that is wanted.
+    """
+    if config.no_wrapper is None:
+        body = json.dumps(_wrapped(subscription, received), separators=(",", ":")).encode()
+        return PushRequest(_headers(("Content-Type", "application/json")), body)
+    if not config.no_wrapper.write_metadata:
+        return PushRequest(_headers(("Content-Type", "application/octet-stream")), received.data)
+    metadata = _metadata(subscription, received)
+    if not any(name.lower() == "content-type" for name, _ in metadata):
+        metadata.append(("Content-Type", "application/octet-stream"))
+    return PushRequest(_headers(*metadata), received.data)
+
+
+def _headers(*more: tuple[str, str]) -> list[tuple[str, str]]:
+    return [("User-Agent", _USER_AGENT), *more]
+
+
+def _wrapped(subscription: str, received: ReceivedMessage) -> dict[str, Any]:
+    """Return a message as Google's JSON has it: empty fields are absent."""
+    time = _time_text(received.publish_time)
+    message: dict[str, Any] = {
+        "data": base64.b64encode(received.data).decode("ascii"),
+        "attributes": dict(received.attributes),
+        "messageId": received.message_id,
+        "message_id": received.message_id,
+        "publishTime": time,
+        "publish_time": time,
+        "orderingKey": received.ordering_key,
+    }
+    told: dict[str, Any] = {
+        "message": {name: value for name, value in message.items() if value},
+        "subscription": subscription,
+    }
+    if received.delivery_attempt is not None:
+        told["deliveryAttempt"] = received.delivery_attempt
+    return told
+
+
+def _metadata(subscription: str, received: ReceivedMessage) -> list[tuple[str, str]]:
+    """Return what is known of a message as headers, with those attributes that can be headers."""
+    told = {
+        "x-goog-pubsub-subscription-name": subscription,
+        "x-goog-pubsub-message-id": received.message_id,
+        "x-goog-pubsub-publish-time": _time_text(received.publish_time),
+        "x-goog-pubsub-ordering-key": received.ordering_key,
+    }
+    if received.delivery_attempt is not None:
+        told["x-goog-pubsub-delivery-attempt"] = str(received.delivery_attempt)
+    attributes = received.attributes.items()
+    free = [(name, value) for name, value in attributes if not _OUR_OWN.fullmatch(name)]
+    found = [(name, value) for name, value in told.items() if value] + free
+    return [each for each in found if _NAME.fullmatch(each[0]) and _VALUE.fullmatch(each[1])]
+
+
+def _time_text(time: datetime) -> str:
+    """Return a time in RFC 3339, in UTC, with as many digits as Google writes.
+
+    >>> _time_text(datetime(2026, 1, 1, 0, 0, 0, 250_000, UTC))
+    '2026-01-01T00:00:00.250Z'
+    """
+    digits = "microseconds" if time.microsecond % 1000 else "milliseconds"
+    return time.astimezone(UTC).isoformat(timespec=digits).replace("+00:00", "Z")

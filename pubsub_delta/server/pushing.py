@@ -1,0 +1,264 @@
+"""Pushing: who takes the messages of push subscriptions and sends each to its endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import datetime
+
+from pubsub_delta.errors import FailedPrecondition, NotFound
+from pubsub_delta.policy.push_window import PushWindow
+from pubsub_delta.resources import Subscription
+from pubsub_delta.server.desk import Desk, cannot_pull
+from pubsub_delta.server.endpoint import Endpoint
+from pubsub_delta.server.figures import Figures
+from pubsub_delta.server.leasing import Dispatcher, Taker
+from pubsub_delta.server.push_requests import SUCCESSES, push_request
+from pubsub_delta.server.sharing import Consumer, Delivery
+
+logger = logging.getLogger("pubsub_delta.server")
+
+LOOK = 10.0
+"""Seconds from one look for what other processes did to push subscriptions to the next."""
+GRACE = 2.0
+"""Seconds that requests under way have at the end of the server."""
+
+_MOST_BYTES = 50_000_000
+_SLACK = 5
+"""Seconds: the answer is waited for until the ack deadline; the delivery expires after that."""
+
+
+class Pusher:
+    """Pushes the messages of one subscription, each in a request of its own.
+
+    An answer with a success acknowledges the message. Any other, and none within the ack deadline,
+    is a nack. How many requests are sent at a time, and when none, is up to a PushWindow; of an
+    ordering key there is one at a time.
+    """
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        subscription: Subscription,
+        figures: Figures,
+        now: Callable[[], datetime],
+    ) -> None:
+        self.dispatcher = dispatcher
+        self.is_over = False
+        self._figures = figures
+        self._now = now
+        self._window = PushWindow()
+        self._consumer = Consumer(self._window.requests, _MOST_BYTES, keys_singly=True)
+        self.learn(subscription)
+        self._endpoint = Endpoint()
+        self._requests: dict[asyncio.Task[None], Delivery] = {}
+        self._resuming: asyncio.TimerHandle | None = None
+        self._closing: asyncio.Task[None] | None = None
+        logger.info("%s: pushes to %s", subscription.name, self._shown)
+        dispatcher.join(Taker(self._consumer, self._take, self._fail))
+
+    def learn(self, subscription: Subscription) -> None:
+        """Go by the fields that the subscription has now."""
+        assert subscription.push_config is not None
+        self._subscription = subscription
+        self._config = subscription.push_config
+        self._consumer.ack_deadline_seconds = subscription.ack_deadline_seconds + _SLACK
+
+    @property
+    def _shown(self) -> str:
+        """The endpoint as logs show it: without its query, which may be a secret."""
+        return self._config.push_endpoint.partition("?")[0]
+
+    def end(self) -> None:
+        """Send no more; give back what waits. Requests under way are still heard."""
+        self._leave()
+        self.dispatcher.ledger.give_back_waiting()
+        self.dispatcher.look()
+
+    async def stop(self, grace: float) -> None:
+        """End; after so many seconds what is still under way is given back, too."""
+        self.end()
+        if self._requests:
+            await asyncio.wait(self._requests, timeout=grace)
+        unanswered = [each.received.ack_id for each in self._requests.values()]
+        await asyncio.gather(*self._cancelled(), return_exceptions=True)
+        self.dispatcher.ledger.give_back(unanswered)
+        self.dispatcher.look()
+        if self._closing is not None:
+            await self._closing
+
+    # What the dispatcher says
+
+    def _take(self, deliveries: Sequence[Delivery]) -> None:
+        for delivery in deliveries:
+            task = asyncio.get_running_loop().create_task(self._push(delivery))
+            self._requests[task] = delivery
+            task.add_done_callback(self._done)
+
+    def _fail(self, error: Exception) -> None:
+        """Stop sending; where the subscription is gone nobody waits for answers any more."""
+        self._leave()
+        if isinstance(error, (NotFound, FailedPrecondition)):
+            self._cancelled()
+
+    # Requests
+
+    async def _push(self, delivery: Delivery) -> None:
+        sent = self._now()
+        request = push_request(self._config, self._subscription.name, delivery.received)
+        seconds = self._subscription.ack_deadline_seconds
+        code = await self._endpoint.post(self._config.push_endpoint, request, seconds)
+        self._figures.pushes[code] += 1
+        if code in SUCCESSES:
+            self._succeeded(delivery)
+        else:
+            self._failed(delivery, sent, code)
+
+    def _succeeded(self, delivery: Delivery) -> None:
+        failures = self._window.failures
+        self._set(self._window.succeeded())
+        if failures and not self._window.failures:
+            logger.info("%s: %s answers again", self._subscription.name, self._shown)
+        self.dispatcher.acknowledge([delivery.received.ack_id])
+
+    def _failed(self, delivery: Delivery, sent: datetime, code: str) -> None:
+        if not self._window.failures:
+            logger.warning("%s: %s: %s; backing off", self._subscription.name, self._shown, code)
+        now = self._now()
+        waits_alone = self._subscription.retry_policy is not None
+        self._set(self._window.failed(sent, now, has_retry_policy=waits_alone))
+        pause = self._window.pause(now).total_seconds()
+        if pause and not self.is_over:
+            self._consumer.is_paused = True
+            self._forget_resuming()
+            self._resuming = asyncio.get_running_loop().call_later(pause, self._resume)
+        self.dispatcher.modify_ack_deadline([delivery.received.ack_id], 0)
+
+    def _set(self, window: PushWindow) -> None:
+        self._window = window
+        self._consumer.max_messages = window.requests
+
+    def _resume(self) -> None:
+        self._consumer.is_paused = False
+        self.dispatcher.look()  # what failed is available again
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._requests.pop(task, None)
+        if not task.cancelled() and task.exception() is not None:
+            logger.error("%s: a push failed", self._subscription.name, exc_info=task.exception())
+        self._close_if_done()
+
+    def _leave(self) -> None:
+        self.is_over = True
+        self._forget_resuming()
+        self.dispatcher.leave(self._consumer)
+        self._close_if_done()
+
+    def _close_if_done(self) -> None:
+        if self.is_over and not self._requests and self._closing is None:
+            self._closing = asyncio.get_running_loop().create_task(self._endpoint.close())
+
+    def _forget_resuming(self) -> None:
+        if self._resuming is not None:
+            self._resuming.cancel()
+
+    def _cancelled(self) -> list[asyncio.Task[None]]:
+        """Cancel all requests that are under way."""
+        tasks = list(self._requests)
+        for task in tasks:
+            task.cancel()
+        return tasks
+
+
+class Pushers:
+    """The pushers of a server: one for every push subscription of the store.
+
+    What is done through this server takes effect at once. What other processes do is noticed at
+    the next look, within ``LOOK`` seconds.
+    """
+
+    def __init__(self, desk: Desk, now: Callable[[], datetime]) -> None:
+        self._desk = desk
+        self._now = now
+        self._pushers: dict[str, Pusher] = {}
+        self._changing = asyncio.Lock()
+        self._learned = 0
+        self._stopping = False
+        self._looking: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to push, and to look for what is to be pushed."""
+        self._looking = asyncio.get_running_loop().create_task(self._look(), name="pushers")
+
+    async def learn(self, subscription: Subscription) -> None:
+        """Go by the fields that a subscription was given by this server."""
+        self._learned += 1
+        async with self._changing:
+            if subscription.push_config is None or subscription.detached:
+                await self._end(subscription.name)
+            else:
+                await self._go_by(subscription)
+
+    async def look(self) -> None:
+        """Go by what the store says of all push subscriptions."""
+        learned = self._learned
+        backend = self._desk.backend
+        found = await backend.administer(backend.push_subscriptions)
+        async with self._changing:
+            if learned != self._learned:
+                return  # it may be older than what was learned meanwhile
+            for name in self._pushers.keys() - {each.name for each in found}:
+                await self._end(name)
+            for subscription in found:
+                await self._go_by(subscription)
+
+    async def stop(self) -> None:
+        """Send no more requests; hear the answers that come soon, and give back the rest."""
+        self._stopping = True
+        if self._looking is not None:
+            self._looking.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._looking
+        async with self._changing:
+            running = [each for each in self._pushers.values() if not each.dispatcher.is_over]
+            await asyncio.gather(*(each.stop(GRACE) for each in running))
+
+    async def _look(self) -> None:
+        while True:
+            try:
+                await self.look()
+            except Exception:
+                logger.exception("push subscriptions could not be looked for")
+            await asyncio.sleep(LOOK)
+
+    async def _go_by(self, subscription: Subscription) -> None:
+        """Begin to push the messages of a subscription, or go on by its new fields."""
+        name = subscription.name
+        running = self._pushers.get(name)
+        if running is not None and not running.is_over:
+            running.learn(subscription)
+            return
+        if self._stopping:
+            return
+        try:
+            dispatcher = await self._desk.dispatcher(name)
+        except Exception as error:
+            logger.warning("%s: nothing is pushed until the next look: %s", name, error)
+            return
+        dispatcher.end(cannot_pull(subscription))
+        self._pushers[name] = Pusher(dispatcher, subscription, self._desk.figures, self._now)
+
+    async def _end(self, name: str) -> None:
+        """Push no more messages of a subscription; they can be pulled from now on."""
+        running = self._pushers.pop(name, None)
+        if running is None:
+            return
+        if not running.is_over:
+            running.end()
+        backend = self._desk.backend
+        try:
+            running.dispatcher.learn(await backend.blocking(lambda: backend.subscription(name)))
+        except Exception as error:
+            logger.info("%s: its dispatcher will find out what it is now: %s", name, error)

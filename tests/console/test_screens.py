@@ -1,0 +1,121 @@
+"""Every page: a screenshot to look at, and what a machine can see of barriers and of time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright")
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from pubsub_delta.clock import uptime
+from tests.console.conftest import LONG, Served
+
+pytestmark = pytest.mark.console
+
+SCREENS = Path(os.environ.get("SCREENS", "console-screens"))
+"""Where the screenshots are left."""
+PAGES = {
+    "topics": "/topics",
+    "topic-new": "/topics/new",
+    "topic": "/topics/flights",
+    "topic-edit": "/topics/flights/edit",
+    "topic-delete": "/topics/flights/delete",
+    "publish": "/topics/flights/publish",
+    "subscriptions": "/subscriptions",
+    "subscription-new": "/subscriptions/new",
+    "subscription": "/subscriptions/departures-board",
+    "subscription-edit": "/subscriptions/departures-board/edit",
+    "messages": "/subscriptions/departures-board/messages",
+    "replay": "/subscriptions/departures-board/replay",
+    "snapshots": "/snapshots",
+    "snapshot-new": "/snapshots/new",
+    "snapshot": "/snapshots/before-deploy",
+    "snapshot-edit": "/snapshots/before-deploy/edit",
+    "topic-empty": "/topics/weather",
+    "not-found": "/topics/absent",
+}
+TELLING = ("topic", "subscriptions", "subscription-new", "subscription", "messages", "replay")
+"""Pages that have everything that the others have: these are looked at in every look."""
+LOOKS: dict[str, dict[str, Any]] = {
+    "light": {"viewport": {"width": 1200, "height": 800}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1200, "height": 800}, "color_scheme": "dark"},
+    "narrow": {"viewport": {"width": 390, "height": 800}, "color_scheme": "light"},
+}
+
+
+def settled(page: Page) -> None:
+    """Wait until no part of a page is still to come."""
+    expect(page.locator(".later, .htmx-request")).to_have_count(0, timeout=60_000)
+
+
+def test_the_steps_between_are_seen_too(chromium: Browser, served: Served) -> None:
+    """Figures over time, a preview, a form with errors, and what was pulled."""
+    context = chromium.new_context(base_url=served.url, **LOOKS["light"])
+    context.set_default_timeout(LONG)
+    page = context.new_page()
+    page.goto("/subscriptions/departures-board")
+    settled(page)
+    page.get_by_text("Show the figures over time").click()
+    expect(page.locator("#history svg").first).to_be_visible(timeout=60_000)
+    page.screenshot(path=SCREENS / "history-light.png", full_page=True)
+    page.goto("/subscriptions/departures-board/replay?snapshot=before-deploy")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("button", name="Seek", exact=True)).to_be_visible(timeout=60_000)
+    page.screenshot(path=SCREENS / "replay-preview-light.png", full_page=True)
+    page.goto("/subscriptions/new")
+    page.get_by_label("Subscription ID").fill("x")
+    page.get_by_label("Topic", exact=True).select_option("flights")
+    page.get_by_label("Enable dead lettering").check()
+    page.get_by_label("Dead-letter topic", exact=True).select_option("flights-dead-letters")
+    expect(page.get_by_label("Create a subscription to it")).to_be_visible()
+    page.get_by_role("button", name="Create", exact=True).click()
+    expect(page.get_by_role("alert")).to_be_visible(timeout=60_000)
+    page.screenshot(path=SCREENS / "subscription-errors-light.png", full_page=True)
+    page.goto("/subscriptions/archive/messages")
+    page.locator("#max_messages").fill("3")
+    page.get_by_role("button", name="Pull").click()
+    expect(page.get_by_text("messages are leased to you")).to_be_visible(timeout=60_000)
+    page.screenshot(path=SCREENS / "pulled-light.png", full_page=True)
+    context.close()
+
+
+def loaded(page: Page, path: str) -> float:
+    """Return how many seconds a page takes until it is there."""
+    begun = uptime()
+    page.goto(path)
+    return uptime() - begun
+
+
+def test_a_warm_page_answers_within_a_second(served: Served, page: Page) -> None:
+    """Pages answer in ≤ 1 s when the session is warm."""
+    told = {}
+    for name, path in PAGES.items():
+        page.goto(path)
+        settled(page)
+        told[name] = min(loaded(page, path) for _ in range(2))
+    slow = {name: round(seconds, 2) for name, seconds in told.items() if seconds > 1}
+    assert slow == {}
+
+
+def test_every_page_is_seen_and_has_no_barrier(chromium: Browser, served: Served) -> None:
+    """Labels, contrast, light and dark, narrow and wide; nothing wider than the screen."""
+    problems = []
+    for look, settings in LOOKS.items():
+        context = chromium.new_context(base_url=served.url, **settings)
+        context.set_default_timeout(LONG)
+        page = context.new_page()
+        for name in PAGES if look == "light" else TELLING:
+            page.goto(PAGES[name])
+            settled(page)
+            page.screenshot(path=SCREENS / f"{name}-{look}.png", full_page=True)
+            found = Axe().run(page).response["violations"]
+            problems += [f"{name}, {look}: {v['id']}: {v['nodes'][0]['html']}" for v in found]
+            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+                problems.append(f"{name}, {look}: wider than the screen")
+        context.close()
+    assert problems == []

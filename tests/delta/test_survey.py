@@ -1,0 +1,110 @@
+"""Looking in for people, on real tables: peeks, spans, days, and figures over time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from pubsub_delta import DayCount, DeadLetterPolicy, Message, NotFound
+from tests.conftest import Bench
+
+DAY = 86_400
+
+
+def test_a_peek_shows_the_first_messages_and_the_beginning_of_their_data(bench: Bench) -> None:
+    topic, subscription = bench.pair(dead_letter_policy=DeadLetterPolicy(bench.topic()))
+    long = b"\x00\xff" * 5_000
+    sent = [Message(b"a", {"k": "v"}, "key"), Message(long), Message(b"", {"only": "this"})]
+    bench.store.publish(topic, sent)
+    bench.store.publish(topic, [b"later"])
+    bench.store.pull(subscription, 1)
+    commits = bench.commits(bench.ack_state_table(subscription))
+    first, second, third = bench.store.peek(subscription, 3, max_bytes=10)
+    assert (first.data, first.data_size, first.attributes, first.ordering_key) == (
+        b"a",
+        1,
+        {"k": "v"},
+        "key",
+    )
+    assert (first.state, first.delivery_attempt, second.state) == ("leased", 1, "available")
+    assert (second.data, second.data_size) == (long[:10], 10_000)
+    assert (third.data, third.attributes) == (b"", {"only": "this"})
+    assert first.publish_time == bench.clock.now()
+    assert int(first.message_id) < int(second.message_id) < int(third.message_id)
+    assert [each.data for each in bench.store.peek(subscription)][3:] == [b"later"]
+    assert bench.commits(bench.ack_state_table(subscription)) == commits, "a peek writes nothing"
+
+
+def test_a_peek_has_no_attempts_without_a_dead_letter_topic(bench: Bench) -> None:
+    topic, subscription = bench.pair()
+    bench.store.publish(topic, [b"a"])
+    assert bench.store.peek(subscription)[0].delivery_attempt is None
+
+
+def test_a_survey_tells_spans_and_what_the_topic_stores(bench: Bench) -> None:
+    topic, subscription = bench.pair()
+    published = bench.clock.now()
+    bench.store.publish(topic, [b"a", b"b", b"c"])
+    bench.store.pull(subscription, 2).ack()
+    bench.clock.advance(60)
+    bench.store.publish(topic, [b"d"])
+    bench.store.pull(subscription, 1)
+    told = bench.store.survey_ack_state(subscription)
+    assert sorted((span.state, span.message_count) for span in told.spans) == [
+        ("available", 1),
+        ("leased", 1),
+    ]
+    assert (told.stored_count, told.elsewhere_count, told.stored_from) == (4, 2, published)
+    (leased,) = [span for span in told.spans if span.state == "leased"]
+    assert leased.until == bench.clock.now() + timedelta(seconds=10)
+
+
+def test_messages_are_counted_by_the_day_of_publishing_in_utc(bench: Bench) -> None:
+    topic = bench.topic()
+    assert bench.store.messages_by_day(topic) == []
+    bench.store.publish(topic, [b"a", b"b"])
+    first = bench.clock.now().date()
+    bench.clock.advance(2 * DAY)
+    bench.store.publish(topic, [b"c"])
+    assert bench.store.messages_by_day(topic) == [
+        DayCount(first, 2),
+        DayCount(first + timedelta(days=2), 1),
+    ]
+    with pytest.raises(NotFound):
+        bench.store.messages_by_day("absent")
+
+
+def test_the_history_of_a_subscription_tells_its_figures_commit_by_commit(bench: Bench) -> None:
+    """Over time, from the table history."""
+    topic, subscription = bench.pair()
+    created = bench.store.get_subscription(subscription).create_time
+    bench.clock.advance(100)
+    bench.store.publish(topic, [b"a", b"b", b"c"])
+    bench.clock.advance(50)
+    pulled = bench.clock.now()
+    batch = bench.store.pull(subscription, 2)
+    bench.clock.advance(5)
+    batch.ack()
+    told = bench.store.subscription_history(subscription)
+    figures = [
+        (m.num_undelivered_messages, m.num_outstanding_messages, m.acknowledged_count) for m in told
+    ]
+    assert figures == [(0, 0, 0), (3, 2, 0), (1, 0, 2)]
+    assert [m.time for m in told] == [created, pulled, bench.clock.now()]
+    assert [m.oldest_unacked_message_age for m in told] == [0.0, 50.0, 55.0]
+    assert [m.delivery_attempt for m in told] == [0, 1, 1]
+
+
+def test_of_a_long_history_some_points_are_read_and_the_last_one_is_among_them(
+    bench: Bench,
+) -> None:
+    topic, subscription = bench.pair()
+    for number in range(7):
+        bench.clock.advance(1)
+        bench.store.publish(topic, [str(number)])
+        bench.store.pull(subscription, 1)
+    told = bench.store.subscription_history(subscription, 4)
+    assert 2 <= len(told) <= 4
+    assert told[-1].time == bench.clock.now()
+    assert [m.time for m in told] == sorted(m.time for m in told)

@@ -1,0 +1,248 @@
+"""The console on a store in memory: the real pages, client and policy, and a browser's requests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from html.parser import HTMLParser
+from typing import Any, cast
+
+from fastapi.testclient import TestClient
+from httpx2 import Response
+
+from pubsub_delta.console.application import application
+from pubsub_delta.console.security import Access
+from pubsub_delta.operations import pull
+from pubsub_delta.operations.survey import DayCount, PeekedMessage
+from pubsub_delta.policy.ack_ids import AckId
+from pubsub_delta.policy.ack_state import union
+from pubsub_delta.policy.messages import as_message
+from pubsub_delta.policy.paging import page
+from pubsub_delta.resources import Page, ReceivedMessage, Snapshot, Subscription
+from tests.model.drivers import MemoryPubSub
+from tests.model.memory import MemoryMessages
+from tests.unit.builders import at
+from tests.unit.in_memory import InMemory
+
+BASE = "http://localhost:8086"
+
+
+class BrowsedStore(MemoryPubSub):
+    """What of the client needs Spark to move messages, on messages in memory."""
+
+    def publish(self, topic: str, messages: Any, **_: Any) -> Any:
+        checked = [as_message(each, n) for n, each in enumerate(messages)]
+        self._contents(self.get_topic(topic).uid).append(checked, self._clock.now())
+
+    def pull(self, subscription: str, max_messages: int | None = None) -> Any:
+        name = self._subscription(subscription)
+        lease = pull.pull(self._tables, name, max_messages, self._clock.now())
+        if lease is None:
+            return PulledInMemory([], None)
+        contents = cast(MemoryMessages, lease.source.messages)
+        counted = lease.source.subscription.dead_letter_policy is not None
+        attempts = {n: span.delivery_attempt for span in lease.spans for n in span.positions}
+        received = [
+            ReceivedMessage(
+                str(AckId(lease.source.uid, lease.lease_id, n)),
+                str(n),
+                at(contents.stored.messages[n].published),
+                contents.contents[n].data,
+                contents.contents[n].attributes,
+                contents.contents[n].ordering_key,
+                attempts[n] if counted else None,
+            )
+            for n in sorted(attempts)
+        ]
+        return PulledInMemory(received, lease.until)
+
+    def peek(
+        self, subscription: str, max_messages: int = 25, *, max_bytes: int = 4096
+    ) -> list[PeekedMessage]:
+        source = self._tables.source(self._subscription(subscription))
+        state = source.catch_up(self._tables.ack_states.read(source.uid), self._clock.now())
+        contents = cast(MemoryMessages, source.messages)
+        states = {n: span.state.value for span in state.unacked() for n in span.positions}
+        return [
+            PeekedMessage(
+                str(n),
+                at(contents.stored.messages[n].published),
+                contents.contents[n].data[:max_bytes],
+                len(contents.contents[n].data),
+                dict(contents.contents[n].attributes),
+                contents.contents[n].ordering_key,
+                states[n],
+                None,
+            )
+            for n in union(state.unacked()).first(max_messages)
+        ]
+
+    def list_topic_snapshots(self, topic: str, **_: Any) -> Page[str]:
+        uid, now = self.get_topic(topic).uid, self._clock.now()
+        found = {each.name: self._tables.registry.captured(each.name, now) for each in self._all()}
+        return Page(name for name, held in found.items() if held is not None and held[1] == uid)
+
+    def list_snapshots(self, **paged: Any) -> Page[Snapshot]:
+        return page(self._all(), paged.get("page_size"), paged.get("page_token"))
+
+    def list_subscriptions(self, **paged: Any) -> Page[Subscription]:
+        names = [each.name for each, _ in self._tables.registry.sources()]
+        found = [self.get_subscription(name) for name in names]
+        return page(found, paged.get("page_size"), paged.get("page_token"))
+
+    def _all(self) -> list[Snapshot]:
+        rows = cast(Any, self._tables.registry)._snapshots.values()
+        held = [self._tables.registry.captured(r["name"], self._clock.now()) for r in rows]
+        return [each[0] for each in held if each is not None]
+
+    def messages_by_day(self, topic: str) -> list[DayCount]:
+        days: dict[date, int] = {}
+        for each in self._contents(self.get_topic(topic).uid).stored.messages.values():
+            day = at(each.published).date()
+            days[day] = days.get(day, 0) + 1
+        return [DayCount(day, days[day]) for day in sorted(days)]
+
+    def _contents(self, uid: str) -> MemoryMessages:
+        return cast(MemoryMessages, self._tables.messages(uid))
+
+
+@dataclass
+class PulledInMemory:
+    """A batch of messages that stand in memory."""
+
+    messages: list[ReceivedMessage]
+    ack_deadline: datetime | None
+
+    def __iter__(self) -> Iterator[ReceivedMessage]:
+        return iter(self.messages)
+
+
+class Browser:
+    """A browser that looks at the console of a store in memory, and a look behind it."""
+
+    def __init__(self, access: Access | None = None, **fields: Any) -> None:
+        self.world = InMemory(**fields)
+        driver = self.world.driver
+        self.store = BrowsedStore(cast(Any, self.world.tables), driver.clock)
+        self.app = application(self.store, access or Access(), driver.clock, root="/data/pubsub")
+        self.client = TestClient(self.app, base_url=BASE, follow_redirects=True)
+
+    def get(self, path: str, **more: Any) -> Response:
+        """Load a page; it must be there."""
+        found = self.client.get(path, **more)
+        assert found.status_code == 200, found.text
+        return found
+
+    def post(self, at: str, fields: Mapping[str, Any] | None = None, to: str = "") -> Response:
+        """Load a page, fill its form in as a browser does, and send it.
+
+        ``fields``: in place of what the form has; None unchecks a box. ``to``: which form, by its
+        address; the first form with method post otherwise.
+        """
+        form = form_of(self.get(at).text, to)
+        sent = {**form.fields, **(fields or {})}
+        data = {name: value for name, value in sent.items() if value is not None}
+        return self.client.post(form.action or at, data=data, headers=self.sent_with_forms)
+
+    @property
+    def sent_with_forms(self) -> dict[str, str]:
+        """What a browser sends with a form of a page of this console, by the page's own policy."""
+        hides = self.get("/static/icon.svg").headers["referrer-policy"] == "no-referrer"
+        return {"Origin": "null" if hides else BASE, "Sec-Fetch-Site": "same-origin"}
+
+
+@dataclass
+class PageForm:
+    """A form of a page: where it is sent to, and what its fields hold."""
+
+    action: str
+    fields: dict[str, Any]
+
+
+class _Forms(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.forms: list[PageForm] = []
+        self._form: PageForm | None = None
+        self._select = ""
+        self._option: str | None = None
+        self._chosen = False
+        self._area = ""
+
+    def handle_starttag(self, tag: str, attrs: Iterable[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        name = given.get("name") or ""
+        if tag == "form":
+            self._form = PageForm(given.get("action") or "", {})
+            if given.get("method") == "post":
+                self.forms.append(self._form)
+        elif self._form is None:
+            return
+        elif tag == "input" and name:
+            is_box = given.get("type") in ("checkbox", "radio")
+            if not is_box or "checked" in given:
+                self._form.fields[name] = given.get("value") or ""
+        elif tag == "textarea":
+            self._area = name
+            self._form.fields[name] = ""
+        elif tag == "select":
+            self._select = name
+        elif tag == "option" and self._select:
+            self._chosen = "selected" in given or self._select not in self._form.fields
+            self._option = given.get("value")
+            if self._chosen and self._option is not None:
+                self._form.fields[self._select] = self._option
+
+    def handle_data(self, data: str) -> None:
+        if self._form is None:
+            return
+        if self._area:
+            held = self._form.fields[self._area]
+            self._form.fields[self._area] = held + (data if held else data.removeprefix("\n"))
+        elif self._select and self._chosen and self._option is None:
+            self._form.fields[self._select] = data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "form":
+            self._form = None
+        elif tag == "textarea":
+            self._area = ""
+        elif tag == "select":
+            self._select = ""
+        elif tag == "option":
+            self._chosen = False
+
+
+class _Elements(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: Iterable[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def elements(html: str) -> list[tuple[str, dict[str, str | None]]]:
+    parser = _Elements()
+    parser.feed(html)
+    return parser.found
+
+
+def form_of(html: str, to: str = "") -> PageForm:
+    """Return the form of a page that changes something, with what a browser would send."""
+    parser = _Forms()
+    parser.feed(html)
+    forms = [each for each in parser.forms if not to or each.action.endswith(to)]
+    assert forms, f"no form {to!r} on the page"
+    return next((each for each in forms if each.action != "/sign-out"), forms[0])
+
+
+def words(html: str) -> str:
+    """Return the text of a page."""
+    without = re.sub(r"<(script|style)\b.*?</\1>", "", html, flags=re.DOTALL)
+    text = re.sub(r"<[^>]+>", " ", without)
+    for entity, character in (("&lt;", "<"), ("&gt;", ">"), ("&#34;", '"'), ("&#39;", "'")):
+        text = text.replace(entity, character)
+    return " ".join(text.replace("&amp;", "&").split())

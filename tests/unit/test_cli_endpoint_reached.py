@@ -1,0 +1,253 @@
+"""``--endpoint``: which server is meant, whether it can be reached, and whether it may be asked."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("grpc")
+import grpc
+from click.testing import CliRunner
+from hypothesis import example, given
+
+from pubsub_delta.cli.application import App
+from pubsub_delta.cli.endpoint import connection
+from pubsub_delta.cli.endpoint.client import EndpointClient
+from pubsub_delta.cli.endpoint.connection import Connection, connection_of
+from pubsub_delta.cli.endpoint.failures import Refused
+from pubsub_delta.cli.main import cli
+from pubsub_delta.cli.settings import Settings, read_settings
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.resources import Message
+from pubsub_delta.server.security import Security
+from tests.unit.hostile import is_refusal, outcome, texts
+from tests.unit.serving import QUICK
+from tests.unit.serving_world import Terminal, WorldBackend, served
+from tests.unit.test_server_command import certificate
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+
+
+def test_the_endpoint_comes_from_options_then_environment_then_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('endpoint = "file:1"\nendpoint_tls = "public"\n')
+    variables = {"PUBSUB_DELTA_CONFIG": str(file)}
+    assert read_settings({}, variables) == Settings(endpoint="file:1", endpoint_tls="public")
+    variables["PUBSUB_DELTA_ENDPOINT"] = "variable:2"
+    variables["PUBSUB_DELTA_ENDPOINT_TOKEN_FILE"] = "token.txt"
+    assert read_settings({}, variables).endpoint == "variable:2"
+    assert read_settings({}, variables).endpoint_token_file == "token.txt"
+    assert read_settings({"endpoint": "option:3"}, variables).endpoint == "option:3"
+
+
+@pytest.mark.parametrize(
+    ("given", "variables", "meant"),
+    [
+        ({"endpoint": "h:1"}, {"ROOT": "/r"}, Settings(endpoint="h:1")),
+        ({"root": "/r"}, {"ENDPOINT": "h:1"}, Settings("/r")),
+        ({}, {"ROOT": "/r", "ENDPOINT_TLS": "public"}, Settings("/r", endpoint_tls="public")),
+        ({"remote": "sc://h:1"}, {"ENDPOINT": "h:1"}, Settings(remote="sc://h:1")),
+        ({"project": "p"}, {"ENDPOINT": "h:1"}, Settings(project="p", endpoint="h:1")),
+    ],
+)
+def test_whoever_names_a_store_or_a_server_first_decides(
+    given: dict[str, str], variables: dict[str, str], meant: Settings
+) -> None:
+    """The command line before the environment before the file."""
+    named = {f"PUBSUB_DELTA_{name}": text for name, text in variables.items()}
+    assert read_settings(given, named) == meant
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "told"),
+    [
+        ("--endpoint=h:1 --root=/r", {}, "the command line names both endpoint and root"),
+        ("--endpoint=h:1 --remote=sc://h:2", {}, "names both endpoint and remote"),
+        ("", {"ROOT": "/r", "ENDPOINT": "h:1"}, "the environment names both endpoint and root"),
+        ("--endpoint-tls=public", {"ROOT": "/r"}, "--endpoint-tls needs --endpoint"),
+        ("--endpoint-token-file=x --root=/r", {"ENDPOINT": "h:1"}, "--endpoint-token-file needs"),
+    ],
+)
+def test_a_server_and_a_store_exclude_each_other(
+    words: str, variables: dict[str, str], told: str
+) -> None:
+    environment = {f"PUBSUB_DELTA_{name}": text for name, text in variables.items()}
+    result = CliRunner().invoke(cli, ["topics", "list", *words.split()], obj=_nowhere(environment))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert told in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def _nowhere(environment: dict[str, str]) -> App:
+    return App(lambda _: pytest.fail("a store was opened"), environment=environment)
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    ["", "localhost", ":8085", "localhost:0", "localhost:99999", "http://h:1", "a b:1", "é:1"],
+)
+def test_what_is_no_address_is_refused(endpoint: str) -> None:
+    result = Terminal(WorldBackend(), None).run(f"topics list --endpoint='{endpoint}'")
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+    assert f"INVALID_ARGUMENT: endpoint: {endpoint!r} is no address" in result.stderr
+    assert "localhost:8085" in result.stderr
+
+
+@given(texts)
+@example("[::1]:8085\n")
+@example("[]:1")
+@example("h\0:1")
+@example("\ud800:1")
+def test_any_text_is_an_address_or_refused(endpoint: str) -> None:
+    told = outcome(lambda: connection_of(Settings(endpoint=endpoint)))
+    assert is_refusal(told, endpoint) or isinstance(told, Connection)
+
+
+def test_a_server_that_is_not_there_is_told_in_one_line() -> None:
+    with closing(socket.socket()) as taken:
+        taken.bind(("127.0.0.1", 0))  # nobody listens
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        result = Terminal(WorldBackend(), address).run("topics list")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("ERROR: (pubsub-delta.topics.list) UNAVAILABLE: endpoint: ")
+    assert f"no server can be reached at {address} " in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.timeout(20)
+def test_whoever_takes_the_connection_and_says_nothing_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An unreachable server: one line, in bounded time."""
+    monkeypatch.setattr(connection, "ANSWER_SECONDS", 1)
+    with closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        result = Terminal(WorldBackend(), address).run("topics list")
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+    assert "UNAVAILABLE: endpoint: no server can be reached" in result.stderr
+
+
+def test_an_answer_that_does_not_come_is_given_up() -> None:
+    backend = WorldBackend()
+    pace = replace(QUICK, gather=1.0)
+    with served(backend, pace) as address, grpc.insecure_channel(address) as channel:
+        client = EndpointClient(Connection(channel, address, None, call_seconds=0.2), "local")
+        topic = client.create_topic("projects/local/topics/flights").name
+        with pytest.raises(Refused, match=r"no answer came from .* within 0.2 seconds") as told:
+            client.publish(topic, [Message(b"late")])
+    assert told.value.code == "DEADLINE_EXCEEDED"
+
+
+ABSENT = """
+import sys
+sys.modules[sys.argv.pop(1)] = None
+from pubsub_delta.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["grpc", "google.protobuf", "grpc_reflection.v1alpha"])
+def test_without_the_extra_the_error_says_how_to_install_it(module: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ABSENT, module, "topics", "list", "--endpoint=localhost:1"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr
+    assert (
+        f"the module {module} is not installed; pip install 'pubsub-delta[server]'" in done.stderr
+    )
+
+
+# TLS and the token
+
+
+@pytest.fixture
+def protected(tmp_path: Path) -> Iterator[tuple[Terminal, Path]]:
+    """A server with TLS and the token ``secret``, and the directory of its files."""
+    pem, key = certificate(tmp_path)
+    backend, security = WorldBackend(), Security(certificate=pem, key=key, token="secret")
+    (tmp_path / "token.txt").write_text("secret\n")
+    with served(backend, security=security) as address:
+        terminal = Terminal(backend, f"localhost:{address.rpartition(':')[2]}")
+        yield terminal, tmp_path
+
+
+def test_tls_and_the_token_are_given_by_files(protected: tuple[Terminal, Path]) -> None:
+    terminal, files = protected
+    options = f"--endpoint-tls={files}/server.pem --endpoint-token-file={files}/token.txt"
+    assert terminal.run(f"topics create flights {options}").exit_code == 0
+    listed = terminal.run(
+        "topics list --format=value(name.basename())",
+        PUBSUB_DELTA_ENDPOINT_TLS=f"{files}/server.pem",
+        PUBSUB_DELTA_ENDPOINT_TOKEN_FILE=f"{files}/token.txt",
+    )
+    assert (listed.exit_code, listed.stdout) == (0, "flights\n")
+
+
+@pytest.mark.parametrize(
+    ("token", "code"),
+    [
+        (None, "UNAUTHENTICATED: authorization: the bearer token is missing or not the server's"),
+        (
+            "wrong",
+            "UNAUTHENTICATED: authorization: the bearer token is missing or not the server's",
+        ),
+        ("", "INVALID_ARGUMENT: endpoint_token_file: what stands in "),
+        ("two\nlines", "INVALID_ARGUMENT: endpoint_token_file: what stands in "),
+    ],
+)
+def test_without_the_token_nothing_is_answered(
+    protected: tuple[Terminal, Path], token: str | None, code: str
+) -> None:
+    terminal, files = protected
+    line = f"topics list --endpoint-tls={files}/server.pem"
+    if token is not None:
+        (files / "token.txt").write_text(token)
+        line += f" --endpoint-token-file={files}/token.txt"
+    result = terminal.run(line)
+    assert (result.exit_code, result.stdout, len(result.stderr.splitlines())) == (1, "", 1)
+    assert code in result.stderr
+
+
+def test_a_server_whose_certificate_is_not_trusted_is_not_asked(
+    protected: tuple[Terminal, Path], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    terminal, files = protected
+    other, _ = certificate(tmp_path_factory.mktemp("other"))
+    for trusted in (str(other), "public"):
+        result = terminal.run(
+            f"topics list --endpoint-tls={trusted} --endpoint-token-file={files}/token.txt"
+        )
+        assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+        assert "UNAVAILABLE" in result.stderr
+        assert "CERTIFICATE_VERIFY_FAILED" in result.stderr
+    plain = terminal.run("topics list")
+    assert "UNAVAILABLE" in plain.stderr
+    assert "--endpoint-tls if it has a certificate" in plain.stderr
+
+
+def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    absent = str(tmp_path / "absent")
+    for name in ("endpoint_tls", "endpoint_token_file"):
+        settings = read_settings({"endpoint": "localhost:1", name: absent}, {})
+        with pytest.raises(InvalidArgument, match=f"{name}: .*absent.* cannot be read"):
+            connection_of(settings)
+
+
+def test_a_token_is_not_sent_where_others_could_read_it(tmp_path: Path) -> None:
+    file = tmp_path / "token.txt"
+    file.write_text("secret")
+    settings = Settings(endpoint="pubsub.example:8085", endpoint_token_file=str(file))
+    with pytest.raises(FailedPrecondition, match="others could read the token"):
+        connection_of(settings)
+    connection_of(replace(settings, endpoint_tls="public"))
+    connection_of(replace(settings, endpoint="127.0.0.1:8085"))

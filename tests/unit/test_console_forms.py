@@ -1,0 +1,181 @@
+"""The console's forms: errors at their fields, lost updates, and what a form leaves alone."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy
+from tests.unit.browsing import Browser, words
+
+WRONG = [
+    ({"id": "x"}, "id", "'x' is not a subscription id"),
+    ({"id": "first"}, "id", "exists already"),
+    ({"topic": ""}, "topic", "no topic is chosen"),
+    ({"topic": "absent"}, "topic", "absent does not exist"),
+    ({"ack_deadline": "9"}, "ack_deadline", "9 is out of range"),
+    ({"ack_deadline": "ten"}, "ack_deadline", "'ten' is not a whole number"),
+    ({"retention_days": "0"}, "retention", "from 10m to 7d is accepted"),
+    ({"retention_days": "7", "retention_hours": "1"}, "retention", "from 10m to 7d is accepted"),
+    ({"retention_hours": "many"}, "retention", "'many' is not a whole number"),
+    ({"expiration_days": "7"}, "expiration_days", "not longer than the message_retention"),
+    ({"expiration_days": "1e99"}, "expiration_days", "'1e99' is not a number"),
+    ({"filter": "attributes.lang = en"}, "filter", "column 19"),
+    ({"dead_letter": "on"}, "dead_letter_topic", "no topic is chosen"),
+    ({"dead_letter": "on", "dead_letter_topic": "flights"}, "dead_letter_topic", "own topic"),
+    ({"dead_letter": "on", "dead_letter_topic": "absent"}, "dead_letter_topic", "does not exist"),
+    ({"dead_letter": "on", "dead_letter_topic": "letters", "max_delivery_attempts": "4"},
+     "max_delivery_attempts", "4 is out of range"),
+    ({"retry": "backoff", "minimum_backoff": "20", "maximum_backoff": "10"},
+     "minimum_backoff", "minimum_backoff 20s is above"),
+    ({"retry": "backoff", "maximum_backoff": "601"}, "maximum_backoff", "out of range"),
+    ({"retry": "backoff", "minimum_backoff": "nan"}, "minimum_backoff", "'nan' is not a number"),
+    ({"delivery": "push", "push_endpoint": "ftp://a"}, "push_endpoint", "neither http"),
+    ({"delivery": "push", "push_endpoint": "http://a", "exactly_once": "on"},
+     "push_endpoint", "only where messages are pulled"),
+    ({"labels": "team"}, "labels", "'team' is not a pair"),
+    ({"labels": "a=1\na=2"}, "labels", "'a' stands on two lines"),
+    ({"labels": "x" * 64 + "=1"}, "labels", "has 64 characters"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sent", "field", "text"), WRONG)
+def test_an_error_stands_at_the_field_that_it_concerns(
+    sent: dict[str, str], field: str, text: str
+) -> None:
+    """Errors of the library appear at the field they concern, with its text."""
+    browser = Browser()
+    typed = {"id": "second", "topic": "flights", "labels": "kept=this", **sent}
+    answer = browser.post("/subscriptions/new", typed)
+    assert answer.status_code == 400
+    (told,) = re.findall(rf'<p class="error" id="{field}-error">(.*?)</p>', answer.text, re.DOTALL)
+    assert text in words(told)
+    assert re.search(rf'id="{field}"[^>]*aria-describedby="[^"]*{field}-error', answer.text)
+    assert 'role="alert"' in answer.text
+    if "labels" not in sent:
+        assert "kept=this" in answer.text, "what was typed is lost"
+    names = {each.name for each in browser.store.list_subscriptions()}
+    assert names == {"projects/local/subscriptions/first"}
+
+
+@pytest.mark.parametrize(
+    ("sent", "field"),
+    [
+        ({}, "data"),
+        ({"attributes": "googclient=1"}, "attributes"),
+        ({"attributes": f"a={'x' * 1025}"}, "attributes"),
+        ({"data": "a", "ordering_key": "k" * 1025}, "ordering_key"),
+    ],
+)
+def test_a_message_that_breaks_a_rule_is_told_at_the_field(
+    sent: dict[str, str], field: str
+) -> None:
+    browser = Browser()
+    answer = browser.post("/topics/flights/publish", sent)
+    assert answer.status_code == 400
+    assert f'id="{field}-error"' in answer.text
+    assert browser.world.backlog() == {}
+
+
+WRONG_BY_ITSELF = [
+    sent
+    for sent, _, _ in WRONG
+    if not {"topic", "id"} & sent.keys() and sent.get("dead_letter_topic") in (None, "letters")
+]
+"""Forms that are wrong whatever the store holds."""
+
+
+@pytest.mark.parametrize("wrong", [{"id": "x"}, *WRONG_BY_ITSELF])
+def test_no_topic_is_created_for_a_form_with_an_error(wrong: dict[str, str]) -> None:
+    browser = Browser()
+    sent = {"id": "second", "topic": "+", "new_topic": "news", **wrong}
+    assert browser.post("/subscriptions/new", sent).status_code == 400
+    names = {each.name.rsplit("/", 1)[1] for each in browser.store.list_topics()}
+    assert names == {"flights", "letters"}
+
+
+def test_a_filter_is_checked_while_it_is_typed() -> None:
+    browser = Browser()
+    for text, told in (
+        ("", "Every message"),
+        ("attributes:a", "can be read"),
+        ("attributes:", "column 12"),
+    ):
+        answer = browser.client.get("/filters/check", params={"filter": text})
+        assert told in words(answer.text)
+
+
+@pytest.mark.parametrize(
+    ("path", "sent", "change"),
+    [
+        ("/subscriptions/first", {"ack_deadline": "20"}, {"ack_deadline_seconds": 30}),
+        ("/subscriptions/first", {"ack_deadline": "20"}, {"labels": {"team": "gates"}}),
+        ("/topics/flights", {"labels": "a=b"}, {"labels": {"team": "gates"}}),
+        ("/snapshots/before", {"labels": "a=b"}, {"labels": {"team": "gates"}}),
+    ],
+)
+def test_a_lost_update_is_told_and_nothing_overwritten(
+    path: str, sent: dict[str, str], change: dict[str, object]
+) -> None:
+    """Somebody changed the subscription meanwhile: told, not overwritten."""
+    browser = Browser()
+    browser.store.create_snapshot("before", "first")
+    _, kind, name = path.split("/")
+    update = getattr(browser.store, f"update_{kind[:-1]}")
+    shown = browser.get(f"{path}/edit").text
+    stale = re.findall(r'name="shown" value="(\w+)"', shown)[0]
+    browser.world.be_at(1)
+    update(name, **change)
+    stored = getattr(browser.store, f"get_{kind[:-1]}")(name)
+    answer = browser.post(f"{path}/edit", {**sent, "shown": stale})
+    assert answer.status_code == 409
+    assert "Somebody changed it while you were editing" in words(answer.text)
+    assert getattr(browser.store, f"get_{kind[:-1]}")(name) == stored
+    assert next(iter(sent.values())) in answer.text, "what was typed is lost"
+    fresh = re.findall(r'name="shown" value="(\w+)"', answer.text)[0]
+    browser.post(f"{path}/edit", {**sent, "shown": fresh})
+    assert getattr(browser.store, f"get_{kind[:-1]}")(name) != stored
+
+
+def test_a_subscription_that_was_created_anew_is_another_one() -> None:
+    browser = Browser()
+    stale = re.findall(r'name="shown" value="(\w+)"', browser.get("/subscriptions/first/edit").text)
+    browser.store.delete_subscription("first")
+    browser.store.create_subscription("first", "flights")
+    sent = {"ack_deadline": "20", "shown": stale[0]}
+    assert browser.post("/subscriptions/first/edit", sent).status_code == 409
+
+
+def test_a_replay_of_what_has_changed_since_the_preview_is_not_done() -> None:
+    browser = Browser()
+    browser.world.publish("a")
+    shown = browser.post("/subscriptions/first/replay", {"time_date": "2030-01-01"})
+    stale = re.findall(r'name="(\w+)" value="([^"]*)"', shown.text)
+    browser.world.be_at(1)
+    browser.store.update_subscription("first", retain_acked_messages=True)
+    answer = browser.client.post("/subscriptions/first/replay", data=dict(stale))
+    assert answer.status_code == 409
+    assert browser.world.backlog() == {"a": "available"}
+
+
+def test_an_edit_changes_only_what_was_edited() -> None:
+    """What a form cannot show to the last second stays as it is."""
+    fields: dict[str, Any] = {
+        "message_retention_duration": "1d5s",
+        "retry_policy": RetryPolicy("1.5s", "2s"),
+    }
+    browser = Browser(None, **fields, dead_letter_policy=DeadLetterPolicy("letters", 9))
+    before = browser.store.get_subscription("first")
+    answer = browser.post("/subscriptions/first/edit")
+    assert "Nothing was changed." in words(answer.text)
+    assert browser.store.get_subscription("first") == before
+    browser.post("/subscriptions/first/edit", {"ack_deadline": "11"})
+    after = browser.store.get_subscription("first")
+    assert after.message_retention_duration == before.message_retention_duration
+    assert after.retry_policy == before.retry_policy
+    assert after.dead_letter_policy == before.dead_letter_policy
+    assert after.ack_deadline_seconds == 11

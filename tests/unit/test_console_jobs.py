@@ -1,0 +1,134 @@
+"""Work that takes long: the page answers in time, tells that it goes on, and leads to the end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+from fastapi import Request, Response
+
+from pubsub_delta.clock import ManualClock
+from pubsub_delta.console import jobs, pages
+from pubsub_delta.console.jobs import Job, Jobs
+from pubsub_delta.errors import Aborted, PubSubError
+from tests.unit.browsing import Browser, words
+from tests.unit.builders import at
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Browser, threading.Event]]:
+    """A console that creates topics only when the event is set."""
+    browser, go_on = Browser(), threading.Event()
+    create = browser.store.create_topic
+
+    def waiting(*names: Any, **fields: Any) -> Any:
+        assert go_on.wait(60)
+        return create(*names, **fields)
+
+    monkeypatch.setattr(browser.store, "create_topic", waiting)
+    monkeypatch.setattr(pages, "PATIENCE_SECONDS", 0.05)
+    yield browser, go_on
+    go_on.set()
+
+
+def finished(browser: Browser, at_: str) -> Any:
+    """Ask for the progress until the work is done."""
+    pause = threading.Event()
+    for _ in range(2_000):
+        answer = browser.get(f"{at_}/progress")
+        if "HX-Redirect" in answer.headers:
+            return answer
+        pause.wait(0.01)
+    raise AssertionError("it never ended")
+
+
+def test_a_page_does_not_wait_for_long_work(slow: tuple[Browser, threading.Event]) -> None:
+    """Long operations show progress and never block the page."""
+    browser, go_on = slow
+    answer = browser.post("/topics/new", {"id": "news"})  # it comes, though the work goes on
+    assert answer.url.path.startswith("/jobs/")
+    assert "Creating the topic news" in words(answer.text)
+    assert 'hx-trigger="every 1s"' in answer.text
+    browser.world.be_at(75)
+    part = browser.get(f"{answer.url.path}/progress")
+    assert "Running for 1 min 15 s" in words(part.text)
+    assert "<html" not in part.text
+    assert browser.get("/topics").status_code == 200, "other pages answer meanwhile"
+    go_on.set()
+    done = finished(browser, answer.url.path)
+    assert done.headers["HX-Redirect"] == answer.url.path
+    assert "hx-trigger" not in done.text
+    page = browser.get(answer.url.path)
+    assert page.url.path == "/topics/news"
+    assert "The topic was created." in words(page.text)
+
+
+def test_an_error_of_long_work_comes_back_with_the_form(
+    slow: tuple[Browser, threading.Event],
+) -> None:
+    browser, go_on = slow
+    answer = browser.post("/topics/new", {"id": "flights", "labels": "kept=this"})
+    go_on.set()
+    finished(browser, answer.url.path)
+    page = browser.client.get(answer.url.path)
+    assert page.status_code == 400
+    assert 'id="id-error"' in page.text
+    assert "kept=this" in page.text
+    assert 'action="/topics/new"' in page.text, "sent again it must not go to the job"
+
+
+def test_work_that_is_not_known_is_told(slow: tuple[Browser, threading.Event]) -> None:
+    answer = slow[0].client.get("/jobs/absent")
+    assert answer.status_code == 404
+    assert "not known any more" in words(answer.text)
+
+
+def test_an_error_without_a_form_has_a_page_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    browser = Browser()
+
+    def failing(*_: Any) -> None:
+        raise Aborted("topic flights: too many writers <b>")
+
+    monkeypatch.setattr(browser.store, "delete_topic", failing)
+    answer = browser.post("/topics/flights/delete")
+    assert answer.status_code == 400
+    assert "too many writers <b>" in words(answer.text)
+    assert "ABORTED" in answer.text
+    assert "<b>" not in answer.text
+
+
+def page_of(_: Request, __: object) -> Response:
+    return Response("done")
+
+
+def failed(_: Request, error: PubSubError) -> Response:
+    return Response(str(error))
+
+
+def test_only_the_last_pieces_of_work_are_remembered() -> None:
+    known = Jobs(ManualClock(at(0)).now, workers=1)
+    started: list[Job[int]] = []
+    for number in range(jobs.KEPT + 5):
+        job = known.start("counting", lambda number=number: number, page_of, failed)  # type: ignore[misc]
+        assert job.wait(20)
+        started.append(job)
+    assert known.find(started[0].id) is None
+    assert known.find(started[-1].id) is started[-1]
+    assert sum(known.find(each.id) is not None for each in started) == jobs.KEPT
+    known.close()
+
+
+def test_work_that_goes_on_is_not_forgotten() -> None:
+    known, go_on = Jobs(ManualClock(at(0)).now, workers=2), threading.Event()
+    first = known.start("waiting", lambda: go_on.wait(20), page_of, failed)
+    for _ in range(jobs.KEPT + 5):
+        assert known.start("counting", int, page_of, failed).wait(20)
+    assert known.find(first.id) is not None
+    assert not first.is_done
+    go_on.set()
+    known.close()
+    assert first.is_done

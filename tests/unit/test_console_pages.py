@@ -1,0 +1,119 @@
+"""The console's pages: labels and landmarks, empty states, listings, and parts that fail."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from pubsub_delta.resources import DeadLetterPolicy
+from tests.unit.browsing import Browser, elements, words
+from tests.unit.builders import HOUR
+
+PAGES = [
+    "/topics", "/topics/new", "/topics/flights", "/topics/flights/edit", "/topics/flights/delete",
+    "/topics/flights/publish", "/subscriptions", "/subscriptions/new", "/subscriptions/first",
+    "/subscriptions/first/edit", "/subscriptions/first/delete", "/subscriptions/first/messages",
+    "/subscriptions/first/messages/peek", "/subscriptions/first/replay",
+    "/subscriptions/first/picture", "/snapshots", "/snapshots/new", "/snapshots/before",
+    "/snapshots/before/edit", "/snapshots/before/figures", "/snapshots/before/delete",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_screen_reader_finds_labels_headings_and_landmarks(path: str) -> None:
+    """Labels, focus: every field has a label, every id is there once, every link a text."""
+    browser = Browser(dead_letter_policy=DeadLetterPolicy("letters"))
+    browser.world.publish("a")
+    browser.store.create_snapshot("before", "first")
+    html = browser.get(path).text
+    found = elements(html)
+    ids = [given["id"] for _, given in found if "id" in given]
+    assert len(ids) == len(set(ids))
+    labelled = {given.get("for") for tag, given in found if tag == "label"}
+    for tag, given in found:
+        if tag in ("input", "select", "textarea") and given.get("type") != "hidden":
+            assert given.get("id") in labelled or given.get("aria-label"), given
+        for name in (given.get("aria-describedby") or "").split():
+            assert name in ids, name
+        for name in (given.get("aria-labelledby") or "").split():
+            assert name in ids, name
+        assert tag != "th" or "scope" in given
+    assert labelled <= set(ids)
+    assert not re.search(r"<(a|button)\b[^>]*>\s*</", html)
+    if "<html" in html:
+        tags = [tag for tag, _ in found]
+        assert tags.count("h1") == tags.count("main") == tags.count("title") == 1
+        assert ("html", {"lang": "en"}) in found
+        assert ("nav", {"aria-label": "Main"}) in found
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/topics", "There is no topic yet"),
+        ("/subscriptions", "There is no subscription yet"),
+        ("/snapshots", "There is no snapshot"),
+        ("/snapshots/new", "There is no subscription to take a snapshot of"),
+    ],
+)
+def test_empty_states_say_what_to_do_next(path: str, told: str) -> None:
+    browser = Browser()
+    browser.store.delete_subscription("first")
+    for topic in ("flights", "letters"):
+        browser.store.delete_topic(topic)
+    html = browser.get(path).text
+    empty = html[html.index('<div class="empty">') :]
+    assert told in words(empty)
+    assert 'href="' in empty
+
+
+def test_an_empty_backlog_and_an_unread_topic_say_what_to_do_next() -> None:
+    browser = Browser()
+    peeked = words(browser.get("/subscriptions/first/messages/peek").text)
+    assert "Every message is acknowledged. Publish to its topic, or replay messages" in peeked
+    assert "No message is available now" in words(
+        browser.post("/subscriptions/first/messages").text
+    )
+    assert "Create a subscription to receive them" in words(browser.get("/topics/letters").text)
+
+
+def test_a_long_listing_is_shown_in_pages() -> None:
+    browser = Browser()
+    for number in range(60):
+        browser.store.create_topic(f"topic-{number:02}")
+    first = browser.get("/topics").text
+    (following,) = re.findall(r'href="(/topics\?page_token=[^"]*)"', first)
+    second = browser.get(following).text
+    names = re.findall(r'href="/topics/([\w-]+)"', first + second)
+    assert len(set(names) - {"new"}) == 62
+    assert browser.client.get("/topics?page_token=nonsense").status_code == 400
+
+
+def test_a_detached_subscription_says_so() -> None:
+    browser = Browser()
+    browser.store.detach_subscription("first")
+    text = words(browser.get("/subscriptions/first").text)
+    assert "detached from its topic and has no messages any more" in text
+    part = browser.client.get("/subscriptions/first/picture", headers={"HX-Request": "true"})
+    assert "FAILED_PRECONDITION" in part.text
+    assert "<html" not in part.text
+
+
+def test_a_part_that_fails_tells_it_in_its_place() -> None:
+    browser = Browser()
+    part = browser.client.get("/topics/absent/figures", headers={"HX-Request": "true"})
+    assert part.status_code == 200  # else htmx would put it nowhere
+    assert 'role="alert"' in part.text
+    assert "absent does not exist" in words(part.text)
+
+
+def test_a_snapshot_shows_its_time_to_live_and_who_can_seek_to_it() -> None:
+    browser = Browser()
+    browser.store.create_snapshot("before", "first")
+    browser.world.be_at(HOUR)
+    text = words(browser.get("/snapshots/before").text)
+    assert "in 6 d 23 h" in text
+    assert "Replay it to first" in text

@@ -1,0 +1,238 @@
+"""The picture of the ack state, the bars of messages by day, and how values are written."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, timedelta
+
+import pytest
+
+pytest.importorskip("fastapi")
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pubsub_delta.console import bars, lines, picture, shown
+from pubsub_delta.console.picture import LEFT, MOST_IN_A_LANE, RIGHT, WIDTH, Lane, drawn
+from pubsub_delta.operations.survey import (
+    AckStateSurvey,
+    DayCount,
+    SubscriptionMoment,
+    SurveyedSpan,
+)
+from tests.unit.browsing import Browser, words
+from tests.unit.builders import DAY, HOUR, MINUTE, at
+
+STATES = ["available", "leased", "backing_off", "forwarding", "acked", "retained"]
+
+
+def span(
+    state: str, count: int, first: float, last: float | None = None, until: float | None = None
+) -> SurveyedSpan:
+    end = at(first if last is None else last)
+    return SurveyedSpan(state, count, at(first), end, 1, None if until is None else at(until))
+
+
+def survey(
+    *spans: SurveyedSpan,
+    now: float = 7 * DAY,
+    stored: int = 0,
+    first: float = 0,
+    purged: float | None = None,
+) -> AckStateSurvey:
+    ahead = None if purged is None else at(purged)
+    return AckStateSurvey(at(now), spans, stored, at(first) if stored else None, ahead)
+
+
+def lane(state: str, of: AckStateSurvey) -> Lane:
+    return next(each for each in drawn(of).lanes if each.state == state)
+
+
+def test_a_picture_of_nothing_has_its_lanes() -> None:
+    told = drawn(survey())
+    assert [each.state for each in told.lanes] == ["elsewhere", "available", "leased"]
+    assert told.words == "Messages by state. Acknowledged: 0, Available: 0, Leased: 0."
+
+
+@pytest.mark.parametrize("count", [10, 10**4, 10**9])
+def test_it_is_readable_from_ten_messages_to_a_thousand_million(count: int) -> None:
+    (block,) = lane("available", survey(span("available", count, 0, 0.000001))).blocks
+    assert block.width >= picture.LEAST
+    assert f"{count:,} messages in 1 span" in block.title
+    (few,) = lane("available", survey(span("available", 10, 0, 7 * DAY))).blocks
+    (many,) = lane("available", survey(span("available", 10**9, 0, 7 * DAY))).blocks
+    assert few.width == many.width == WIDTH - LEFT - RIGHT
+    assert 1 <= few.darkness < many.darkness <= 5
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(STATES),
+            st.integers(1, 10**9),
+            st.floats(0, 8 * DAY),
+            st.floats(0, 3 * DAY),
+        ),
+        max_size=400,
+    ),
+    st.integers(0, 10**10),
+    st.none() | st.floats(7 * DAY, 10_000 * DAY),
+)
+def test_every_message_is_in_few_rectangles_inside_the_picture(
+    given_: list[tuple[str, int, float, float]], stored: int, purged: float | None
+) -> None:
+    spans = [span(state, count, first, first + long) for state, count, first, long in given_]
+    told = drawn(survey(*spans, stored=stored, purged=purged))
+    for each in told.lanes:
+        assert len(each.blocks) <= MOST_IN_A_LANE
+        for block in each.blocks:
+            assert block.x >= LEFT - 0.1
+            assert block.x + block.width <= WIDTH - RIGHT + 0.2
+            assert block.width >= picture.LEAST
+        if each.state not in ("elsewhere", "purged"):
+            assert sum(block.message_count for block in each.blocks) == each.message_count
+    counts = {each.state: each.message_count for each in told.lanes}
+    kept = sum(s.message_count for s in spans if s.state in ("acked", "retained"))
+    assert counts.get("retained", 0) == kept
+    assert len(told.ticks) <= picture.TICKS + 1
+    assert LEFT <= told.now_x <= WIDTH - RIGHT
+
+
+def test_spans_that_would_touch_are_one_rectangle_that_tells_them() -> None:
+    near = [span("leased", 3, n, n + 1, until=8 * DAY + n) for n in range(5)]
+    far = span("leased", 1, 3 * DAY, until=8 * DAY)
+    one, other = lane("leased", survey(*near, far, stored=100)).blocks
+    assert one.title == (
+        "Leased: 15 messages in 5 spans; published between 2026-01-01 00:00:00 UTC and "
+        "2026-01-01 00:00:05 UTC; until 2026-01-09 00:00:04 UTC"
+    )
+    assert "Leased: 1 message in 1 span; published at 2026-01-04 00:00:00 UTC" in other.title
+
+
+def test_many_spans_far_apart_are_joined_with_their_neighbours() -> None:
+    """Bounded number of rectangles from 10 to 10^9 messages."""
+    many = [span("backing_off", 1, n * 0.07 * DAY, until=8 * DAY) for n in range(100)]
+    told = lane("backing_off", survey(*many))
+    assert 10 < len(told.blocks) <= MOST_IN_A_LANE
+    assert told.message_count == sum(block.message_count for block in told.blocks) == 100
+
+
+def test_what_stands_in_no_span_is_acknowledged_or_not_for_the_subscription() -> None:
+    told = lane("elsewhere", survey(span("available", 3, DAY), stored=10))
+    assert told.message_count == 7
+    assert (
+        "7 messages that the topic stores are acknowledged, were left out" in told.blocks[0].title
+    )
+
+
+def test_a_purge_ahead_is_drawn_without_squeezing_the_past() -> None:
+    told = survey(span("available", 3, 0), now=DAY, purged=1_000 * DAY)
+    (block,) = lane("purged", told).blocks
+    assert "until 2028-09-27 00:00:00 UTC is acknowledged as it comes" in block.title
+    assert block.width < (WIDTH - LEFT - RIGHT) / 5
+    assert drawn(told).now_x < WIDTH - RIGHT
+
+
+@pytest.mark.parametrize("length", [1, 30, 10 * MINUTE, 5 * HOUR, 3 * DAY, 31 * DAY, 900 * DAY])
+def test_the_axis_has_a_few_round_times(length: float) -> None:
+    ticks = drawn(survey(span("available", 3, 0.5), now=length)).ticks
+    assert 1 <= len(ticks) <= picture.TICKS + 1
+    assert [tick.x for tick in ticks] == sorted({tick.x for tick in ticks})
+    assert len({tick.label for tick in ticks}) == len(ticks)
+
+
+def test_the_page_draws_what_the_subscription_holds() -> None:
+    browser = Browser(retain_acked_messages=True)
+    world = browser.world
+    world.publish("a", "b", "c")
+    world.ack("a")
+    world.be_at(HOUR)
+    world.publish("d")
+    world.pull(1)
+    html = browser.get("/subscriptions/first/picture").text
+    titles = re.findall(r"<rect class=\"block[^>]*><title>(.*?)</title>", html)
+    assert [title.split(" in ")[0] for title in titles] == [
+        "Acked, kept to replay: 1 message",
+        "Available: 1 message",
+        "Available: 1 message",
+        "Leased: 1 message",
+    ]
+    assert "Acked, kept to replay: 1, Available: 2, Leased: 1" in words(html)
+
+
+def test_days_without_messages_have_no_bar_and_few_messages_still_have_one() -> None:
+    counts = [DayCount(date(2026, 1, 1), 1), DayCount(date(2026, 1, 3), 10**9)]
+    told = bars.by_day(counts, date(2026, 1, 4))
+    assert [bar.message_count for bar in told.bars] == [1, 0, 10**9, 0]
+    assert [bar.height for bar in told.bars] == [2.0, 0.0, bars.HEIGHT, 0.0]
+    assert told.largest == 10**9
+    assert bars.by_day([], date(2026, 1, 4)).bars == ()
+
+
+@given(st.dictionaries(st.dates(date(2024, 1, 1), date(2026, 1, 9)), st.integers(1, 10**9)))
+def test_bars_lose_no_message(counted: dict[date, int]) -> None:
+    told = bars.by_day([DayCount(d, counted[d]) for d in sorted(counted)], date(2026, 1, 4))
+    shown_there = sum(bar.message_count for bar in told.bars)
+    assert shown_there + told.earlier == sum(counted.values())
+    assert len(told.bars) <= bars.MOST_DAYS
+    assert all(bar.x + bar.width <= bars.WIDTH for bar in told.bars)
+
+
+@given(st.binary(max_size=300))
+def test_data_is_text_where_it_is_utf_8_however_it_is_cut(data: bytes) -> None:
+    told = shown.data(data)
+    try:
+        whole = data.decode()
+    except UnicodeDecodeError:
+        assert told.is_binary
+    else:
+        assert not told.is_binary
+        assert told.text == shown.visible(whole)
+    long = ("é€😀" * 2_000).encode()
+    for more in range(4):
+        cut = shown.data(b"x" * more + long[: shown.SHOWN_BYTES - more], len(long) + more)
+        assert not cut.is_binary
+        assert shown.SHOWN_BYTES - 4 < cut.shown <= shown.SHOWN_BYTES
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (59, "59 s"), (3_600, "1 h"), (3_661, "1 h 1 min"), (86_400 * 31, "31 d")],
+)
+def test_durations_are_written_in_two_units(seconds: float, text: str) -> None:
+    assert shown.span(seconds) == shown.span(timedelta(seconds=seconds)) == text
+
+
+def test_a_time_is_written_in_utc() -> None:
+    paris = datetime.fromisoformat("2026-01-01T01:00:00+01:00")
+    assert shown.instant(paris) == "2026-01-01 00:00:00 UTC"
+    assert shown.machine_time(paris) == "2026-01-01T00:00:00Z"
+
+
+def moment(time: float, undelivered: int, letters: int = 0) -> SubscriptionMoment:
+    return SubscriptionMoment(at(time), undelivered, 0, 90.0, 1, 7, letters)
+
+
+def test_lines_over_time_are_steps_that_hold_until_the_next_commit() -> None:
+    """Backlog, oldest unacked age, … over time, from the table history."""
+    told = lines.drawn([moment(0, 100), moment(MINUTE, 50), moment(4 * MINUTE, 0, letters=2)])
+    backlog = told[0]
+    assert backlog.path == "M0.0 0.0H75.0V35.0H300.0V70.0"
+    assert [point.title for point in backlog.points][1:] == [
+        "50 at 2026-01-01 00:01:00 UTC",
+        "0 at 2026-01-01 00:04:00 UTC",
+    ]
+    assert (backlog.largest, backlog.last) == ("100", "0")
+    assert {each.label: each.last for each in told} == {
+        "Unacknowledged": "0",
+        "Outstanding": "0",
+        "Oldest unacknowledged": "1 min 30 s",
+        "Highest delivery attempt": "1",
+        "Acknowledged, ever": "7",
+        "Dead-lettered, ever": "2",
+    }
+
+
+def test_lines_of_nothing_and_of_one_moment_can_be_drawn() -> None:
+    assert lines.drawn([]) == []
+    (point,) = lines.drawn([moment(0, 0)])[0].points
+    assert (point.x, point.y) == (0.0, lines.HEIGHT)

@@ -1,0 +1,291 @@
+"""The console is safe by default: who may reach it, and what another page can make a browser do."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi")
+from click.testing import CliRunner
+from fastapi.routing import APIRoute
+from fastapi.testclient import TestClient
+
+from pubsub_delta.cli.main import cli
+from pubsub_delta.clock import ManualClock
+from pubsub_delta.console import forms, pages
+from pubsub_delta.console.application import _ROUTERS, application
+from pubsub_delta.console.security import COOKIE, HEADERS, SESSION_LIFETIME, Access, Sessions
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from tests.unit.browsing import BASE, Browser, form_of, words
+from tests.unit.builders import at
+
+TOKEN = "a-token-of-some-length"
+FOREIGN = {"Origin": "http://attacker.example", "Sec-Fetch-Site": "cross-site"}
+
+
+def routes(method: str) -> list[str]:
+    """Return the paths that take a method, with real names in them."""
+    pages = [each for module in _ROUTERS for each in module.router.routes]
+    found = [r.path for r in pages if isinstance(r, APIRoute) and method in (r.methods or ())]
+    real = {"topics": "flights", "subscriptions": "first", "snapshots": "before", "jobs": "none"}
+    return sorted(
+        re.sub(r"^/(\w+)/\{id_\}", lambda match: f"/{match[1]}/{real[match[1]]}", path)
+        for path in found
+    )
+
+
+@pytest.fixture
+def browser() -> Browser:
+    made = Browser()
+    made.store.create_snapshot("before", "first")
+    return made
+
+
+def test_only_loopback_is_served_without_a_token() -> None:
+    """Binds to loopback only (another address needs a token)."""
+    for host in ("localhost", "127.0.0.1", "::1", "[::1]"):
+        Access(host).check()
+    for host in ("0.0.0.0", "::", "192.168.1.7", "example.org"):
+        with pytest.raises(FailedPrecondition, match="--token-file"):
+            Access(host).check()
+        Access(host, TOKEN).check()
+
+
+@pytest.mark.parametrize("token", ["", "short", "long enough, but\nwith a line break"])
+def test_a_token_that_protects_nothing_is_refused(token: str) -> None:
+    with pytest.raises(InvalidArgument, match="16 characters"):
+        Access(token=token).check()
+
+
+def test_the_command_refuses_an_open_address_before_spark_is_started() -> None:
+    result = CliRunner().invoke(cli, ["console", "--root=./x", "--host=0.0.0.0"])
+    assert result.exit_code == 1
+    assert "FAILED_PRECONDITION" in result.output
+    assert "--token-file" in result.output
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["attacker.example", "attacker.example:8086", "", "localhost.attacker.example", "8.8.8.8",
+     "localhost@attacker.example", "attacker.example/localhost", "localhost:0:0"],
+)  # fmt: skip
+def test_another_name_is_refused(browser: Browser, host: str) -> None:
+    """Host-header check (DNS rebinding)."""
+    answer = browser.client.get("/topics", headers={"Host": host})
+    assert answer.status_code == 421
+    assert "flights" not in answer.text
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:8086", "127.0.0.1:1", "[::1]:8086"])
+def test_this_machine_is_known_by_its_names(browser: Browser, host: str) -> None:
+    assert browser.client.get("/topics", headers={"Host": host}).status_code == 200
+
+
+def test_a_served_address_is_known_by_addresses_and_allowed_names() -> None:
+    access = Access("0.0.0.0", TOKEN, allowed_hosts=("console.example.org",))
+    assert access.allows("192.168.1.7:8086")
+    assert access.allows("Console.Example.org")
+    assert not access.allows("other.example.org")
+
+
+def test_every_answer_carries_the_security_headers(browser: Browser) -> None:
+    """Security headers (CSP without inline scripts, X-Frame-Options, nosniff, referrer)."""
+    for path in ("/topics", "/static/console.css", "/nothing", "/topics/absent", "/filters/check"):
+        headers = browser.client.get(path).headers
+        assert {name: headers.get(name) for name in HEADERS} == dict(HEADERS)
+        assert "cache-control" in headers
+    refused = browser.client.get("/topics", headers={"Host": "attacker.example"})
+    assert refused.headers["x-frame-options"] == "DENY"
+    policy = HEADERS["Content-Security-Policy"]
+    assert "'unsafe" not in policy
+    assert policy.startswith("default-src 'none'")
+
+
+def test_an_unexpected_error_carries_the_headers_and_tells_its_kind(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("<b>disk on fire</b>\nstack")
+
+    monkeypatch.setattr(browser.store, "list_topics", broken)
+    client = TestClient(browser.app, base_url=BASE, raise_server_exceptions=False)
+    answer = client.get("/topics")
+    assert answer.status_code == 500
+    assert "RuntimeError: <b>disk on fire</b>" in words(answer.text)
+    assert "<b>" not in answer.text
+    assert "stack" not in answer.text
+    assert answer.headers["content-security-policy"] == HEADERS["Content-Security-Policy"]
+
+
+def test_the_pages_need_no_script_or_style_in_them() -> None:
+    """The policy forbids them: nothing in the templates may ask for one."""
+    folder = Path(pages.__file__).parent / "templates"
+    for template in folder.glob("*.html"):
+        text = template.read_text(encoding="utf-8")
+        assert not re.search(r"\son[a-z]+=|\sstyle=|javascript:|<style|hx-on|\|\s*safe", text)
+        scripts = re.findall(r"<script[^>]*>", text)
+        assert [each for each in scripts if 'src="/static/' not in each] == []
+        forms = re.findall(r"<form[^>]*>", text)
+        assert [form for form in forms if "action=" not in form] == []
+        assert not re.search(r"""(src|href|action)=["']?(https?:)?//""", text)
+
+
+POSTS = [
+    "/sign-in", "/sign-out", "/snapshots/before/delete", "/snapshots/before/edit",
+    "/snapshots/new", "/subscriptions/first/dead-letters/keep", "/subscriptions/first/delete",
+    "/subscriptions/first/edit", "/subscriptions/first/messages/answer",
+    "/subscriptions/first/messages/pull", "/subscriptions/first/replay",
+    "/subscriptions/first/replay/preview", "/subscriptions/new", "/topics/flights/delete",
+    "/topics/flights/edit", "/topics/flights/publish", "/topics/new",
+]  # fmt: skip
+
+
+def test_the_list_of_what_can_be_posted_is_whole() -> None:
+    assert routes("POST") == POSTS
+
+
+@pytest.mark.parametrize("path", POSTS)
+def test_a_form_without_the_token_of_the_session_is_refused(browser: Browser, path: str) -> None:
+    """CSRF protection."""
+    other = Browser()
+    foreign = form_of(other.get("/topics/new").text).fields["form_token"]
+    browser.get("/topics")
+    for given in ({}, {"form_token": ""}, {"form_token": foreign}):
+        answer = browser.client.post(path, data={**given, "id": "made", "verb": "ack"})
+        assert answer.status_code == 403, path
+    assert "not from this session" in words(answer.text)
+
+
+@pytest.mark.parametrize("path", POSTS)
+def test_a_request_of_another_origin_is_refused_even_with_the_token(
+    browser: Browser, path: str
+) -> None:
+    token = form_of(browser.get("/topics/new").text).fields["form_token"]
+    for name, value in FOREIGN.items():
+        sent = {"form_token": token}
+        answer = browser.client.post(path, data=sent, headers={name: value})
+        assert answer.status_code == 403
+        assert "another origin" in answer.text
+
+
+def test_the_cookie_is_kept_from_scripts_and_other_sites(browser: Browser) -> None:
+    line = browser.client.get("/topics").headers["set-cookie"]
+    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(line.split("; "))
+    assert "Secure" not in line
+    secure = TestClient(browser.app, base_url="https://localhost").get("/topics")
+    assert secure.headers["set-cookie"].endswith("; Secure")
+    assert "set-cookie" not in browser.client.get("/topics").headers
+
+
+@pytest.mark.parametrize("path", [path for path in POSTS if not path.endswith("preview")])
+def test_a_read_only_console_changes_nothing(path: str) -> None:
+    """Read-only mode (`--read-only`)."""
+    browser = Browser(Access(read_only=True))
+    browser.world.publish("a")
+    before = browser.world.revision(), len(browser.store.list_topics())
+    form = form_of(browser.get("/subscriptions/first/replay").text)
+    sent = {**form.fields, "id": "made", "max_messages": "1", "topic": "flights"}
+    answer = browser.client.post(path, data=sent)
+    harmless = path in ("/sign-in", "/sign-out")
+    assert harmless or (answer.status_code == 403 and "read-only" in answer.text)
+    assert (browser.world.revision(), len(browser.store.list_topics())) == before
+
+
+def test_a_read_only_console_previews_a_replay_and_offers_nothing_else() -> None:
+    browser = Browser(Access(read_only=True))
+    browser.world.publish("a")
+    answer = browser.post("/subscriptions/first/replay", {"time_date": "2030-01-01"})
+    assert "Become acknowledged 1 " in words(answer.text)
+    assert "read-only" in words(answer.text)
+    for path in (
+        "/topics",
+        "/topics/flights",
+        "/subscriptions/first",
+        "/subscriptions/first/replay",
+    ):
+        text = browser.get(path).text
+        assert not re.search(r'href="[^"]*/(new|edit|delete|publish)["?]', text)
+
+
+@pytest.fixture
+def closed() -> Browser:
+    return Browser(Access("0.0.0.0", TOKEN))
+
+
+def test_nothing_is_shown_before_one_has_signed_in(closed: Browser) -> None:
+    closed.store.create_snapshot("before", "first")
+    for path in routes("GET"):
+        answer = closed.client.get(path, follow_redirects=False)
+        if path != "/sign-in":
+            assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in"), path
+    part = closed.client.get("/topics/flights/figures", headers={"HX-Request": "true"})
+    assert (part.status_code, part.headers["HX-Redirect"]) == (401, "/sign-in")
+    assert closed.client.get("/static/console.css").status_code == 200
+
+
+def test_who_knows_the_token_signs_in_and_out(closed: Browser) -> None:
+    wrong = closed.post("/sign-in", {"token": "something else of that length"})
+    assert wrong.status_code == 403
+    assert "not the console's token" in words(wrong.text)
+    before = closed.client.cookies[COOKIE]
+    answer = closed.post("/sign-in", {"token": TOKEN})
+    assert answer.url.path == "/topics"
+    assert "flights" in words(answer.text)
+    assert closed.client.cookies[COOKIE] != before, "a session that was known before signs in"
+    form = form_of(answer.text)
+    closed.client.post("/sign-out", data=form.fields)
+    assert closed.client.get("/topics").url.path == "/sign-in"
+
+
+def test_a_session_is_over_after_half_a_day(closed: Browser) -> None:
+    closed.post("/sign-in", {"token": TOKEN})
+    clock = closed.world.driver.clock
+    clock.advance(SESSION_LIFETIME.total_seconds() - 1)
+    assert closed.client.get("/topics").url.path == "/topics"
+    clock.advance(1)
+    assert closed.client.get("/topics").url.path == "/sign-in"
+
+
+def test_a_session_cannot_be_made_up() -> None:
+    sessions = Sessions(ManualClock(at(0)).now)
+    cookie = sessions.cookie_of(sessions.start(signed_in=False))
+    id_, signed_in, until, signature = cookie.split(".")
+    assert sessions.read(cookie) is not None
+    for forged in (
+        f"{id_}.1.{until}.{signature}",
+        f"{id_}.{signed_in}.{int(until) + 1}.{signature}",
+        f"{id_}.{signed_in}.{until}.",
+        "",
+        "...",
+        None,
+    ):
+        assert sessions.read(forged) is None
+    other = Sessions(ManualClock(at(0)).now)
+    assert other.read(cookie) is None
+    session = sessions.start(signed_in=True)
+    assert sessions.read(sessions.cookie_of(session)) == session
+    assert session.until - at(0) == SESSION_LIFETIME > timedelta(0)
+
+
+def test_a_form_that_is_too_large_is_refused(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forms, "LARGEST_FORM", 2**20)
+    answer = browser.post("/topics/flights/publish", {"data": "x" * 2**20})
+    assert answer.status_code == 413
+    assert browser.world.backlog() == {}
+
+
+@pytest.mark.parametrize("body", [b"\xff\xfe", b"a=%ff", b"a=1&" * 6_000])
+def test_a_body_that_is_no_form_is_refused(browser: Browser, body: bytes) -> None:
+    browser.get("/topics")
+    kind = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert browser.client.post("/topics/new", content=body, headers=kind).status_code == 400
+
+
+def test_the_access_is_checked_wherever_a_console_is_made(browser: Browser) -> None:
+    with pytest.raises(FailedPrecondition, match="token"):
+        application(browser.store, Access("0.0.0.0"), ManualClock(at(0)))

@@ -1,0 +1,153 @@
+"""Where messages may be pushed to, and that it is stored and read back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pubsub_delta import InvalidArgument, NoWrapper, PushConfig
+from pubsub_delta.policy.push_configs import check_push_config
+from pubsub_delta.tables.resource_rows import columns_of, columns_of_fields, subscription_of
+from pubsub_delta.tables.schemas import PUSH_COLUMNS, SUBSCRIPTIONS
+from tests.unit.builders import PLAIN
+from tests.unit.in_memory import NAME, InMemory
+
+URL = "https://example.com/push"
+V1 = {"x-goog-version": "v1"}
+
+
+def checked(config: Any) -> PushConfig | None:
+    return check_push_config(config, enable_exactly_once_delivery=False)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        URL,
+        "http://localhost:8080",
+        "http://127.0.0.1/",
+        "https://[::1]:8443/a/b?token=c&d=%20",
+        "HTTPS://EXAMPLE.com",
+        "http://" + "h" * (2048 - len("http://")),
+    ],
+)
+def test_an_endpoint_is_an_absolute_http_url(url: str) -> None:
+    assert checked(PushConfig(url)) == PushConfig(url, V1)
+
+
+@pytest.mark.parametrize(
+    ("url", "fault"),
+    [
+        ("", "neither http:// nor https://"),
+        ("example.com/push", "neither http:// nor https://"),
+        ("/push", "neither http:// nor https://"),
+        ("ftp://example.com", "neither http:// nor https://"),
+        ("http://", "no host"),
+        ("http:///push", "no host"),
+        ("http://:80/", "no host"),
+        ("http://example.com:0/", "no host and port"),
+        ("http://example.com:65536/", "Port out of range"),
+        ("http://example.com:port/", "Port"),
+        ("http://[::1", "Invalid IPv6"),
+        ("http://user@example.com/", "a user name"),
+        ("http://user:password@example.com/", "a user name"),
+        ("http://example.com/#part", "a fragment"),
+        ("http://example.com/#", "a fragment"),
+        ("http://exämple.com/", "characters that a URL cannot have"),
+        ("http://example.com/a b", "characters that a URL cannot have"),
+        ("http://example.com/\r\nHost: other", "characters that a URL cannot have"),
+        ("http://example.com\\@other.com", "characters that a URL cannot have"),
+        ("http://" + "h" * 2042, "has 2049 characters"),
+        (7, "not a string"),
+        (None, "not a string"),
+    ],
+)
+def test_other_endpoints_are_refused(url: Any, fault: str) -> None:
+    # "Every error says what was wrong, the offending value, and what would be accepted."
+    with pytest.raises(InvalidArgument, match="https:// URL is accepted") as told:
+        checked(PushConfig(url))
+    assert fault in str(told.value)
+    assert repr(url) in str(told.value)
+
+
+@pytest.mark.parametrize("attributes", [{}, V1])
+def test_the_format_is_v1_and_is_always_told(attributes: dict[str, str]) -> None:
+    # "GetSubscription calls will always return a valid version"
+    assert checked(PushConfig(URL, attributes)) == PushConfig(URL, V1)
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [{"x-goog-version": "v1beta1"}, {"other": "v1"}, {**V1, "other": ""}, {1: []}, [("a", "b")], 7],
+)
+def test_other_attributes_are_refused(attributes: Any) -> None:
+    with pytest.raises(InvalidArgument, match="'x-goog-version': 'v1' is accepted"):
+        checked(PushConfig(URL, attributes))
+
+
+@pytest.mark.parametrize("config", [URL, {"push_endpoint": URL}, 7])
+def test_a_configuration_is_a_push_config(config: Any) -> None:
+    with pytest.raises(InvalidArgument, match="is not a PushConfig"):
+        checked(config)
+
+
+@pytest.mark.parametrize("bare", [True, {"write_metadata": True}, NoWrapper(1)])  # type: ignore[arg-type]
+def test_a_missing_wrapper_is_a_no_wrapper(bare: Any) -> None:
+    with pytest.raises(InvalidArgument, match=r"push_config\.no_wrapper"):
+        checked(PushConfig(URL, no_wrapper=bare))
+
+
+def test_push_and_exactly_once_delivery_exclude_each_other() -> None:
+    # "Push and export subscriptions don't support exactly-once delivery."
+    told = "push_endpoint: 'https://example.com/push' together with enable_exactly_once_delivery"
+    with pytest.raises(InvalidArgument, match=told):
+        InMemory(push_config=PushConfig(URL), enable_exactly_once_delivery=True)
+    pushes = InMemory(push_config=PushConfig(URL)).store
+    with pytest.raises(InvalidArgument, match=told):
+        pushes.update_subscription(NAME, enable_exactly_once_delivery=True)
+    once = InMemory(enable_exactly_once_delivery=True).store
+    with pytest.raises(InvalidArgument, match=told):
+        once.update_subscription(NAME, push_config=PushConfig(URL))
+    fields = {"push_config": PushConfig(URL), "enable_exactly_once_delivery": False}
+    assert once.update_subscription(NAME, **fields).push_config == PushConfig(URL, V1)
+
+
+def test_the_field_is_set_shown_and_cleared() -> None:
+    store = InMemory().store
+    assert store.get_subscription(NAME).push_config is None
+    bare = PushConfig(URL, no_wrapper=NoWrapper(write_metadata=True))
+    assert store.update_subscription(NAME, push_config=bare).push_config == replace(
+        bare, attributes=V1
+    )
+    assert store.update_subscription(NAME, labels={"a": "b"}).push_config is not None
+    assert store.update_subscription(NAME, push_config=None).push_config is None
+
+
+def test_the_library_pulls_from_a_subscription_that_pushes() -> None:
+    memory = InMemory(push_config=PushConfig(URL))
+    memory.publish("a")
+    assert [each.data for each in memory.pull()] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        None,
+        PushConfig(URL, V1),
+        PushConfig(URL, V1, NoWrapper()),
+        PushConfig(URL, V1, NoWrapper(write_metadata=True)),
+    ],
+)
+def test_what_is_stored_is_read_back(config: PushConfig | None) -> None:
+    row = columns_of(replace(PLAIN, push_config=config))
+    assert set(row) | {"topic_uid"} == set(SUBSCRIPTIONS.columns.names)
+    assert subscription_of(row).push_config == config
+    assert set(columns_of_fields({"push_config": config})) == set(PUSH_COLUMNS)
+
+
+def test_a_row_of_a_store_without_the_columns_is_one_that_is_pulled_from() -> None:
+    # earlier stores have no columns for it
+    row = {n: v for n, v in columns_of(PLAIN).items() if n not in PUSH_COLUMNS}
+    assert subscription_of(row) == replace(PLAIN, topic_message_retention_duration=None)

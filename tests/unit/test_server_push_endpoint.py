@@ -1,0 +1,158 @@
+"""One push request over HTTP, to a real server on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import threading
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("httpcore")
+from pubsub_delta.server import endpoint as endpoints
+from pubsub_delta.server.endpoint import Endpoint
+from pubsub_delta.server.push_requests import SUCCESSES, PushRequest
+from tests.endpoints import Pushed, listening
+from tests.servers import free_port
+from tests.unit.test_server_command import certificate
+
+REQUEST = PushRequest([("Content-Type", "application/json"), ("X-Test", "1")], b'{"a": 1}')
+
+
+def posted(url: str, times: int = 1, seconds: float = 10) -> list[str]:
+    """Send a request so many times, one after the other, and return what came of each."""
+
+    async def post() -> list[str]:
+        endpoint = Endpoint()
+        try:
+            return [await endpoint.post(url, REQUEST, seconds) for _ in range(times)]
+        finally:
+            await endpoint.close()
+
+    return asyncio.run(post())
+
+
+@pytest.mark.parametrize("protocol", ["HTTP/1.0", "HTTP/1.1"])
+@pytest.mark.parametrize("code", [102, 200, 201, 202, 204, 203, 302, 307, 400, 404, 429, 500, 503])
+def test_the_code_of_the_answer_is_told(code: int, protocol: str) -> None:
+    # "102, 200, 201, 202, 204" acknowledge; "Redirects are not followed"
+    with listening(lambda _: code, protocol=protocol) as endpoint:
+        assert posted(endpoint.url, times=2) == [str(code)] * 2
+    assert len(endpoint.requests) == 2
+    assert (str(code) in SUCCESSES) == (code in (102, 200, 201, 202, 204))
+
+
+def test_a_request_is_a_post_of_the_body_with_the_headers() -> None:
+    with listening() as endpoint:
+        posted(endpoint.url)
+    (request,) = endpoint.requests
+    assert request.path == "/push?token=abc"
+    assert request.body == REQUEST.body
+    assert request.headers["content-type"] == "application/json"
+    assert request.headers["x-test"] == "1"
+    assert request.headers["host"] == endpoint.url.split("/")[2]
+    assert request.headers["content-length"] == str(len(REQUEST.body))
+
+
+def test_requests_share_a_connection() -> None:
+    threads = set()
+
+    def answer(_: Pushed) -> int:
+        threads.add(threading.get_ident())  # the server has one for each connection
+        return 200
+
+    with listening(answer) as endpoint:
+        assert posted(endpoint.url, times=5) == ["200"] * 5
+    assert len(threads) == 1
+
+
+def test_each_answer_of_a_connection_is_told() -> None:
+    codes = [200, 500, 102, 204, 102]
+    with listening(lambda _: codes[len(endpoint.requests) - 1]) as endpoint:
+        assert posted(endpoint.url, times=5) == [str(code) for code in codes]
+
+
+def test_no_answer_in_time_is_told() -> None:
+    released = threading.Event()
+    with listening(lambda _: 200 if released.wait(20) else 500) as endpoint:
+        assert posted(endpoint.url, seconds=0.2) == ["deadline_exceeded"]
+        released.set()
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:{port}/", "http://nowhere.invalid/", "https://127.0.0.1:{port}/"]
+)
+def test_no_connection_is_told(url: str) -> None:
+    assert posted(url.format(port=free_port())) == ["unreachable"]
+
+
+def told_after(
+    *parts: bytes, waits: bool = False, seconds: float = 10, tls: ssl.SSLContext | None = None
+) -> str:
+    """Send a request to a server that answers so, part by part; return what came of it.
+
+    ``waits``: it does not close the connection before the client does.
+    """
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(REQUEST.body)
+        for part in parts:
+            writer.write(part)
+            await asyncio.sleep(0.05)
+        if waits:
+            await reader.read()
+        writer.close()
+
+    async def run() -> str:
+        server = await asyncio.start_server(talk, "localhost", 0, ssl=tls)
+        endpoint = Endpoint()
+        async with server:
+            scheme = "http" if tls is None else "https"
+            port = server.sockets[0].getsockname()[1]
+            told = await endpoint.post(f"{scheme}://localhost:{port}/", REQUEST, seconds)
+            await endpoint.close()
+        return told
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 2", b"SSH-2.0-OpenSSH\r\n\r\n"])
+def test_an_answer_that_is_no_http_is_told(answer: bytes) -> None:
+    assert told_after(answer) == "unreachable"
+
+
+@pytest.mark.parametrize(
+    ("parts", "code"),
+    [
+        ([b"HTTP/1.1 10", b"2 Processing\r\n\r\n"], "102"),
+        ([b"HTTP/1.1 103 Early Hints\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n"], "200"),
+        ([b"HTTP/1.1 1020 Odd\r\n\r\n"], "unreachable"),
+        # the code has come: what follows it does not matter
+        ([b"HTTP/1.1 500 Broken\r\nContent-Length: 9\r\n\r\n", b"half"], "500"),
+        ([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"nonsense\r\n"], "200"),
+        ([b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 1_000_000], "200"),
+    ],
+)
+def test_answers_may_come_in_parts(parts: list[bytes], code: str) -> None:
+    assert told_after(*parts) == code
+
+
+def test_an_answer_whose_body_does_not_end_is_an_answer() -> None:
+    answer = b"HTTP/1.1 201 Created\r\nContent-Length: 9\r\n\r\nx"
+    assert told_after(answer, waits=True, seconds=0.3) == "201"
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_the_certificate_of_an_https_endpoint_is_checked(
+    trusted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pem, key = certificate(tmp_path)
+    trust = ssl.create_default_context()
+    if trusted:
+        trust.load_verify_locations(pem)
+    monkeypatch.setattr(endpoints, "_trust", lambda: trust)
+    own = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    own.load_cert_chain(pem, key)
+    told = told_after(b"HTTP/1.1 102 Processing\r\n\r\n", tls=own)
+    assert told == ("102" if trusted else "unreachable")
