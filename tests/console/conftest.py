@@ -5,11 +5,10 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, sync_playwright
 from pyspark.sql import SparkSession
 
 from pubsub_delta import DeadLetterPolicy, ManualClock, Message, PubSub, RetryPolicy
@@ -17,6 +16,9 @@ from pubsub_delta.clock import read_time
 from pubsub_delta.console import serve
 from pubsub_delta.console.application import application
 from pubsub_delta.console.security import Access
+
+if TYPE_CHECKING:  # it comes with `make console-test`
+    from playwright.sync_api import Browser, Page
 
 START = read_time("2026-03-02T06:00:00Z", "start")
 DAY, HOUR, MINUTE = 86_400, 3_600, 60
@@ -106,6 +108,8 @@ def served(store: PubSub, clock: ManualClock) -> Iterator[Served]:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright
+
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     assert found, "Chromium is needed; sh conf/chromium.sh installs it"
     with sync_playwright() as playwright:
