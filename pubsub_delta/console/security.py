@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
+from pubsub_delta.addresses import is_loopback
 from pubsub_delta.clock import from_micros, to_micros
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 
@@ -91,20 +92,6 @@ def _is_plain(host: str) -> bool:
         return False
     try:
         return urlsplit(f"//{host}").port != 0
-    except ValueError:
-        return False
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine only.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
-    (True, True, False)
-    """
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
 

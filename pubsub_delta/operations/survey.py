@@ -15,6 +15,7 @@ from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy.ack_state import ACKNOWLEDGED, Span, State, union
 from pubsub_delta.policy.fields import check_max_messages
+from pubsub_delta.tables.damage import telling_damage
 from pubsub_delta.tables.store import Tables
 
 _LONG_AGO = from_micros(0)
@@ -134,6 +135,8 @@ def peek(
         "attributes",
         "ordering_key",
     )
+    with telling_damage(source.messages.table):
+        found = shown.collect()
     counted = source.subscription.dead_letter_policy is not None
     return [
         PeekedMessage(
@@ -146,7 +149,7 @@ def peek(
             state=spans[row["span"]].state.value,
             delivery_attempt=spans[row["span"]].delivery_attempt if counted else None,
         )
-        for row in sorted(shown.collect(), key=lambda row: row["position"])
+        for row in sorted(found, key=lambda row: row["position"])
     ]
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass
 from hmac import compare_digest
 from pathlib import Path
 from typing import Any
 
+from pubsub_delta.addresses import is_loopback
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.server.protocol import grpc, health
 from pubsub_delta.server.status import Unauthenticated, abort
@@ -53,20 +53,6 @@ class Security:
                 f"tls: {error}; PEM files that can be read are accepted"
             ) from None
         return grpc.ssl_server_credentials([pair])
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine only.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("[::1]"), is_loopback("0.0.0.0")
-    (True, True, False)
-    """
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def split_address(text: str) -> tuple[str, int]:

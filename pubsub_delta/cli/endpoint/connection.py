@@ -6,11 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+from pubsub_delta.addresses import is_loopback
 from pubsub_delta.cli.endpoint.failures import failure_of
 from pubsub_delta.cli.settings import Settings
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.server.protocol import SERVICES, grpc
-from pubsub_delta.server.security import is_loopback, split_address
+from pubsub_delta.server.security import split_address
 
 ANSWER_SECONDS = 5
 """So long a server is waited for that does not take the connection."""
