@@ -40,6 +40,7 @@ COMPOSED = {
     "_too_old(time, exact=exact)",
     "' + '.join((f'coalesce({part}, 0)' for part in parts))",
     "' AND '.join(sure)",
+    "' UNION ALL '.join(parts)",  # of f-strings
 }
 """What else than a literal or an f-string is handed over."""
 
@@ -50,7 +51,12 @@ NUMBER = "a whole number"
 CHECKED = "checked to be 32 hexadecimal digits"
 
 PARTS: dict[str, dict[str, str]] = {
-    "tables/ack_state_tables": {"condition": OURS, "name": OURS},
+    "tables/ack_state_tables": {
+        "columns": OURS,
+        "condition": OURS,
+        "name": OURS,
+        "version": NUMBER,
+    },
     "tables/columns": {
         "UNROLLED_ATTRIBUTES": OURS,
         "key": OURS,

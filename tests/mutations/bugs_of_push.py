@@ -1,0 +1,36 @@
+"""Bugs of push, and of what people look at without a lease."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+BUGS_OF_PUSH = (
+    Bug(
+        "window-does-not-shrink",
+        "A failure leaves the push window as large as it was.",
+        "policy/push_window.py",
+        "size = max(self.size / 2, 1)",
+        "size = max(self.size, 1)",
+    ),
+    Bug(
+        "every-failure-of-a-round-counts",
+        "Each failed request of a round begins a longer pause.",
+        "policy/push_window.py",
+        "sent <= self.halved_at:",
+        "sent < self.halved_at - LONGEST_PAUSE:",
+    ),
+    Bug(
+        "push-with-a-password",
+        "The URL of an endpoint may have a user name and a password.",
+        "policy/push_configs.py",
+        'if "@" in parts.netloc:',
+        'if "@@" in parts.netloc:',
+    ),
+    Bug(
+        "retained-counted-as-unacked",
+        "Acknowledged messages that are kept are counted as not acknowledged.",
+        "operations/survey.py",
+        "for s in self.spans if s.state not in acknowledged)",
+        "for s in self.spans)",
+    ),
+)
