@@ -18,6 +18,7 @@ from pubsub_delta.console import shown
 from pubsub_delta.console.jobs import PATIENCE_SECONDS, Jobs
 from pubsub_delta.console.security import Access, Sessions
 from pubsub_delta.errors import PubSubError
+from pubsub_delta.metrics import Metrics
 
 T = TypeVar("T")
 
@@ -58,6 +59,10 @@ class Console:
     def short(self, name: str) -> str:
         """Write a name as its id, where it is of this project."""
         return shown.short_id(name, self.project)
+
+    def metrics(self, kind: str, id_: str) -> Metrics:
+        """Return the metrics of a resource of this project, by its kind (``topics``) and id."""
+        return self.store.metrics(f"projects/{self.project}/{kind}/{id_}")
 
     def link(self, name: str) -> str | None:
         """Return the address of a resource by its full name, None where it is of elsewhere."""

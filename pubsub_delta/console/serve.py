@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import uvicorn
@@ -27,7 +28,7 @@ def serve(application: Any, host: str, port: int, started: Callable[[str], objec
     )
     shown = f"[{host.strip('[]')}]" if ":" in host else host
     started(f"http://{shown}:{opened.getsockname()[1]}/")
-    with opened:
+    with opened, suppress(KeyboardInterrupt):  # uvicorn raises it once it has ended in order
         uvicorn.Server(config).run([opened])
 
 

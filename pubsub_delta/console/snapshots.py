@@ -94,8 +94,7 @@ def show(request: Request, id_: str) -> Response:
 @router.get("/snapshots/{id_}/figures")
 def show_figures(request: Request, id_: str) -> Response:
     """Show the metrics of a snapshot: a part of its page."""
-    store = of(request).store
-    figures = store.metrics(store.get_snapshot(id_).name)
+    figures = of(request).metrics("snapshots", id_)
     return page(request, "snapshot_figures.html", id=id_, figures=figures)
 
 

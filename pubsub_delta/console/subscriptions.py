@@ -93,8 +93,7 @@ def show(request: Request, id_: str) -> Response:
 @router.get("/subscriptions/{id_}/figures")
 def show_figures(request: Request, id_: str) -> Response:
     """Show the metrics of a subscription: a part of its page."""
-    store = of(request).store
-    figures = store.metrics(store.get_subscription(id_).name)
+    figures = of(request).metrics("subscriptions", id_)
     return page(request, "subscription_figures.html", id=id_, figures=figures)
 
 

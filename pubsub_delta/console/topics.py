@@ -91,9 +91,9 @@ def show(request: Request, id_: str) -> Response:
 @router.get("/topics/{id_}/figures")
 def show_figures(request: Request, id_: str) -> Response:
     """Show how much a topic stores: a part of its page."""
-    store = of(request).store
-    figures = store.metrics(store.get_topic(id_).name)
-    by_day = bars.by_day(store.messages_by_day(id_), of(request).at_present().date())
+    console = of(request)
+    figures = console.metrics("topics", id_)
+    by_day = bars.by_day(console.store.messages_by_day(id_), console.at_present().date())
     return page(request, "topic_figures.html", id=id_, figures=figures, bars=by_day)
 
 

@@ -136,6 +136,9 @@ def _of_name(look: _Look, name: str) -> Metrics:
             return snapshot_metrics(look, *captured, label)
     if kind not in ("", "subscriptions", "topics", "snapshots"):
         subscription_name(name, project)  # says what a full name is
+    for each in ("subscriptions", "topics", "snapshots"):
+        if kind in ("", each):
+            registry.check_newest_commit(each)
     raise NotFound(f"{name!r}: no subscription, topic or snapshot of that name exists")
 
 

@@ -124,6 +124,7 @@ def _note(
 def _captured(tables: Tables, source: Source, name: ResourceName, now: datetime) -> Captured:
     found = tables.registry.captured(str(name), now)
     if found is None:
+        tables.registry.check_newest_commit("snapshots")
         raise NotFound(f"snapshot {name} does not exist, or has expired")
     snapshot, topic_uid, captured = found
     if topic_uid != source.topic_uid:

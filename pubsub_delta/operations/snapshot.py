@@ -65,6 +65,7 @@ def get_snapshot(tables: Tables, name: ResourceName, now: datetime) -> Snapshot:
     """Return a snapshot, or raise NotFound naming it."""
     found = tables.registry.snapshot(str(name), now)
     if found is None:
+        tables.registry.check_newest_commit("snapshots")
         raise NotFound(f"snapshot {name} does not exist, or has expired")
     return found
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -14,7 +15,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 from pubsub_delta.errors import DataLoss, NotFound
 from pubsub_delta.tables.ack_states import Stored
 from pubsub_delta.tables.commits import Commits, expected_errors, is_missing
-from pubsub_delta.tables.damage import telling_damage
+from pubsub_delta.tables.damage import collected, telling_damage
 from pubsub_delta.tables.remembered import Remembered
 from pubsub_delta.tables.schemas import ACK_STATE
 from pubsub_delta.tables.state_rows import row_of_state, state_of_row
@@ -75,8 +76,7 @@ class AckStateTables:
 
     def _read(self, table: str, uid: str) -> Stored:
         try:
-            with telling_damage(table):
-                rows = self._spark.table(table).toArrow().to_pylist()
+            rows = collected(self._spark.table(table), table)
         except Exception as error:
             if is_missing(error):
                 raise NotFound(
@@ -117,9 +117,9 @@ class AckStateTables:
         chosen = changes[:: max(1, -(-len(changes) // most))]
         while True:
             try:
-                with expected_errors():
+                with expected_errors(), telling_damage(table):
                     return list(reversed(self._figures_of(table, chosen)))
-            except Exception:  # files of an old version are gone, once VACUUM has come by
+            except (AnalysisException, DataLoss):  # an old version is gone, log or files
                 if len(chosen) <= 1:
                     raise
                 chosen = chosen[: len(chosen) // 2]

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pubsub_delta.clock import from_micros
 from pubsub_delta.policy.ack_state import Absorbed
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.tables.damage import telling_damage
+from pubsub_delta.tables.damage import collected
 
 _BITS = 32_768
 """Positions in one of Spark's bitmaps, a bucket. Spark counts positions and buckets from 1."""
@@ -29,14 +29,14 @@ def fold(frame: DataFrame) -> Positions:
     The executors send a bitmap of 4 kB for every 32,768 positions that are in use.
     """
     folded = frame.groupBy(_bucket().alias("bucket")).agg(_bits().alias("bits"))
-    return Positions.union(_positions(row) for row in _collected(folded))
+    return Positions.union(_positions(row) for row in collected(folded))
 
 
 def fold_by_key(frame: DataFrame) -> dict[int, Positions]:
     """Return the positions by key of a DataFrame (key BIGINT, position BIGINT, …), none null."""
     folded = frame.groupBy("key", _bucket().alias("bucket")).agg(_bits().alias("bits"))
     found: dict[int, list[Positions]] = {}
-    for row in _collected(folded):
+    for row in collected(folded):
         found.setdefault(row["key"], []).append(_positions(row))
     return {key: Positions.union(parts) for key, parts in found.items()}
 
@@ -51,7 +51,7 @@ def fold_named(frame: DataFrame) -> tuple[dict[int, Positions], list[str | None]
     folded = frame.groupBy("lease", unnamed, _bucket().alias("bucket")).agg(bits)
     found: dict[int, list[Positions]] = {}
     foreign: list[str | None] = []
-    for row in _collected(folded):
+    for row in collected(folded):
         if row["lease"] is None:
             foreign.append(row["ack_id"])
         else:
@@ -73,7 +73,7 @@ def fold_by_time(frame: DataFrame) -> Iterator[Absorbed]:
         F.unix_micros(F.min("publish_time")).alias("earliest"),
         F.unix_micros(F.max("publish_time")).alias("latest"),
     )
-    for row in _collected(parts):
+    for row in collected(parts):
         whole = row["bits"] is None
         positions = Positions.between(row["first"], row["last"]) if whole else _positions(row)
         yield Absorbed(positions, from_micros(row["earliest"]), from_micros(row["latest"]))
@@ -134,11 +134,6 @@ def _bitmaps(number: int, positions: Positions) -> pa.Table:
             "label": pa.array(np.full(len(where), number, dtype=np.int32)),
         }
     )
-
-
-def _collected(frame: DataFrame) -> list[dict[str, Any]]:
-    with telling_damage():
-        return list(frame.toArrow().to_pylist())
 
 
 def _positions(row: Mapping[str, Any]) -> Positions:

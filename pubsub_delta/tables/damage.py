@@ -11,7 +11,10 @@ import errno
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from urllib.parse import unquote
+
+from pyspark.sql import DataFrame
 
 from pubsub_delta.errors import DataLoss, FailedPrecondition, PubSubError
 from pubsub_delta.tables.layout import path_of
@@ -53,6 +56,12 @@ def telling_damage(table: str | None = None) -> Iterator[None]:
         if told is None:
             raise
         raise told from error
+
+
+def collected(frame: DataFrame, table: str | None = None) -> list[dict[str, Any]]:
+    """Return the rows of a DataFrame of this library, and tell damage as ``telling_damage``."""
+    with telling_damage(table):
+        return list(frame.toArrow().to_pylist())
 
 
 def in_our_words(error: BaseException, table: str | None) -> PubSubError | None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from pubsub_delta.clock import from_micros
@@ -18,7 +18,7 @@ from pubsub_delta.policy.ack_state import Span, union
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.tables.columns import ack_id, message_bytes, value_of_span
-from pubsub_delta.tables.damage import telling_damage
+from pubsub_delta.tables.damage import collected, telling_damage
 from pubsub_delta.tables.ordering import in_key_order
 from pubsub_delta.tables.store import Source
 
@@ -72,11 +72,10 @@ class Lease:
         DataLoss where there are fewer than were leased, after those that there are.
         """
         count = 0
-        timed = self.df.withColumn("publish_time", F.unix_micros("publish_time"))
         with telling_damage(self._table):
-            for row in timed.orderBy(F.col("message_id").cast("bigint")).toLocalIterator():
+            for row in _in_order(self._read(self.spans)).toLocalIterator():
                 count += 1
-                yield _received(row.asDict(), row["ack_id"], row["message_id"])
+                yield self._received(row)
         if count < len(self.positions):
             raise self._lost(count, len(self.positions))
 
@@ -92,26 +91,28 @@ class Lease:
             self._read(chosen).withColumn("size", message_bytes()).withColumn("running", running)
         )
         fitting = sized.where((F.col("running") <= max_bytes) | (F.col("running") == F.col("size")))
-        told = fitting.orderBy("position").withColumn("publish_time", F.unix_micros("publish_time"))
-        with telling_damage(self._table):
-            rows = told.drop("size", "running", "span").toArrow().to_pylist()
+        rows = collected(_in_order(fitting), self._table)
         expected = wanted & self.positions
         if rows:
             expected &= Positions.between(0, rows[-1]["position"])
         if len(rows) < len(expected):
             raise self._lost(len(rows), len(expected))
-        return [
-            _received(
-                row,
-                str(AckId(self.source.uid, self.lease_id, row["position"])),
-                str(row["position"]),
-            )
-            for row in rows
-        ]
+        return list(map(self._received, rows))
 
     @property
     def _table(self) -> str:
         return self.source.messages.table
+
+    def _received(self, row: Row | Mapping[str, Any]) -> ReceivedMessage:
+        return ReceivedMessage(
+            ack_id=str(AckId(self.source.uid, self.lease_id, row["position"])),
+            message_id=str(row["position"]),
+            publish_time=from_micros(row["publish_time"]),
+            data=bytes(row["data"] or b""),
+            attributes=dict(row["attributes"] or {}),
+            ordering_key=row["ordering_key"] or "",
+            delivery_attempt=row["delivery_attempt"],
+        )
 
     def _lost(self, count: int, leased: int) -> DataLoss:
         return DataLoss(
@@ -127,14 +128,13 @@ class Lease:
         return rows.withColumn("delivery_attempt", attempt)
 
 
-def _received(row: Mapping[str, Any], ack_id: str, message_id: str) -> ReceivedMessage:
-    """Return a message from its columns; ``publish_time`` is in microseconds since 1970."""
-    return ReceivedMessage(
-        ack_id=ack_id,
-        message_id=message_id,
-        publish_time=from_micros(row["publish_time"]),
-        data=bytes(row["data"] or b""),
-        attributes=dict(row["attributes"] or {}),
-        ordering_key=row["ordering_key"] or "",
-        delivery_attempt=row["delivery_attempt"],
+def _in_order(rows: DataFrame) -> DataFrame:
+    """Return what makes a message of each row, in the order of receipt; times in microseconds."""
+    return rows.orderBy("position").select(
+        "position",
+        F.unix_micros("publish_time").alias("publish_time"),
+        "data",
+        "attributes",
+        "ordering_key",
+        "delivery_attempt",
     )

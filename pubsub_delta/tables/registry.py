@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -24,7 +24,7 @@ from pubsub_delta.policy.ack_state import Captured
 from pubsub_delta.resources import Snapshot, Subscription, Topic
 from pubsub_delta.tables.columns import instant
 from pubsub_delta.tables.commits import Commits, expected_errors, is_missing
-from pubsub_delta.tables.damage import telling_damage
+from pubsub_delta.tables.damage import collected
 from pubsub_delta.tables.layout import Layout
 from pubsub_delta.tables.remembered import Remembered
 from pubsub_delta.tables.resource_rows import (
@@ -65,9 +65,7 @@ class Registry:
 
     def _topic(self, column: str, value: str) -> Topic | None:
         def read() -> Topic | None:
-            named = (F.col(column) == value) & F.col("delete_time").isNull()
-            row = self._only(self._layout.topics, named)
-            return topic_of(row) if row else None
+            return next(iter(self._topics_where(F.col(column) == value)), None)
 
         return self._remembered.recall(self._layout.topics, (column, value), read)
 
@@ -101,8 +99,8 @@ class Registry:
 
     def subscription(self, name: str) -> Subscription | None:
         """Return the subscription of that full name, or None."""
-        row = self._only(self._layout.subscriptions, F.col("name") == name)
-        return self._with_topics([row])[0] if row else None
+        found = self._rows(self._layout.subscriptions, F.col("name") == name)
+        return next(iter(self._with_topics(found)), None)
 
     def subscriptions(self, under: str) -> list[Subscription]:
         """Return the subscriptions whose full names begin so."""
@@ -115,8 +113,8 @@ class Registry:
         """
 
         def read() -> tuple[Subscription, str] | None:
-            row = self._only(self._layout.subscriptions, F.col("name") == name)
-            return (subscription_of(row), row["topic_uid"]) if row else None
+            found = self._rows(self._layout.subscriptions, F.col("name") == name)
+            return (subscription_of(found[0]), found[0]["topic_uid"]) if found else None
 
         return self._remembered.recall(self._layout.subscriptions, ("source", name), read)
 
@@ -173,9 +171,7 @@ class Registry:
 
     def snapshot(self, name: str, now: datetime) -> Snapshot | None:
         """Return the snapshot of that full name, or None; an expired one is no more."""
-        wanted = (F.col("name") == name) & _unexpired(now)
-        row = self._only(self._layout.snapshots, wanted, _SNAPSHOT_FIELDS)
-        return self._snapshots_under_topics([row])[0] if row else None
+        return next(iter(self._snapshots_where(F.col("name") == name, now)), None)
 
     def snapshots(self, under: str, now: datetime) -> list[Snapshot]:
         """Return the snapshots whose full names begin so."""
@@ -187,8 +183,8 @@ class Registry:
 
     def captured(self, name: str, now: datetime) -> tuple[Snapshot, str, Captured] | None:
         """Return a snapshot with the uid of its topic, and what it holds."""
-        row = self._only(self._layout.snapshots, (F.col("name") == name) & _unexpired(now))
-        return self._with_content(row) if row else None
+        found = self._rows(self._layout.snapshots, (F.col("name") == name) & _unexpired(now))
+        return self._with_content(found[0]) if found else None
 
     def captured_of(self, topic_uid: str, now: datetime) -> list[Captured]:
         """Return what the live snapshots of a topic hold."""
@@ -232,6 +228,15 @@ class Registry:
     @property
     def _tables(self) -> list[str]:
         return [self._layout.topics, self._layout.subscriptions, self._layout.snapshots]
+
+    def check_newest_commit(self, kind: Literal["topics", "subscriptions", "snapshots"]) -> None:
+        """Raise DataLoss if the file of a table's newest commit was emptied.
+
+        Delta takes such a commit for one that did nothing: what is not found may have been in it.
+        """
+        table: str = getattr(self._layout, kind)
+        if self._frame(table) is not None:
+            self._commits.version(table)
 
     def _has_push_columns(self) -> bool:
         frame = self._frame(self._layout.subscriptions)
@@ -285,20 +290,7 @@ class Registry:
         if frame is None:
             return []
         chosen = frame.where(wanted)
-        with telling_damage(table):
-            return _collected(chosen.select(*columns) if columns else chosen)
-
-    def _only(
-        self, table: str, wanted: Column, columns: list[str] | None = None
-    ) -> dict[str, Any] | None:
-        """Return the row of a resource, or None; DataLoss where an emptied commit may have had it.
-
-        Delta takes such a commit for one that did nothing.
-        """
-        found = self._rows(table, wanted, columns)
-        if not found and self._frame(table) is not None:
-            self._commits.version(table)
-        return found[0] if found else None
+        return collected(chosen.select(*columns) if columns else chosen, table)
 
     def _frame(self, table: str) -> DataFrame | None:
         """Return a registry table, or None while the store has never been written to."""
@@ -318,9 +310,6 @@ class Registry:
 
     def _snapshots_where(self, wanted: Column, now: datetime) -> list[Snapshot]:
         rows = self._rows(self._layout.snapshots, wanted & _unexpired(now), _SNAPSHOT_FIELDS)
-        return self._snapshots_under_topics(rows)
-
-    def _snapshots_under_topics(self, rows: list[dict[str, Any]]) -> list[Snapshot]:
         living = self._living([row["topic_uid"] for row in rows])
         return [_under_topic(snapshot_of(row), living.get(row["topic_uid"])) for row in rows]
 
@@ -365,10 +354,6 @@ def _begins(under: str) -> Column:
 
 def _unexpired(now: datetime) -> Column:
     return F.col("expire_time") > instant(now)
-
-
-def _collected(frame: DataFrame) -> list[dict[str, Any]]:
-    return list(frame.toArrow().to_pylist())
 
 
 def _arrow(columns: StructType, row: Mapping[str, Any]) -> pa.Table:

@@ -57,6 +57,7 @@ class Tables:
         """Return a topic, or raise NotFound naming it."""
         found = self.registry.topic(str(name))
         if found is None:
+            self.registry.check_newest_commit("topics")
             raise NotFound(f"topic {name} does not exist; create_topic creates it")
         return found
 
@@ -64,7 +65,7 @@ class Tables:
         """Return a subscription, or raise NotFound naming it."""
         found = self.registry.subscription(str(name))
         if found is None:
-            raise _no_subscription(name)
+            raise self._no_subscription(name)
         return found
 
     def source(self, name: ResourceName) -> Source:
@@ -74,7 +75,7 @@ class Tables:
         """
         source = self.find_source(name)
         if source is None:
-            raise _no_subscription(name)
+            raise self._no_subscription(name)
         if source.subscription.detached:
             raise FailedPrecondition(
                 f"subscription {name} is detached from its topic and has no messages any more; "
@@ -86,6 +87,10 @@ class Tables:
         """Return a subscription with its topic's messages, also a detached one, or None."""
         found = self.registry.source(str(name))
         return None if found is None else self.source_of(*found)
+
+    def _no_subscription(self, name: ResourceName) -> NotFound:
+        self.registry.check_newest_commit("subscriptions")
+        return NotFound(f"subscription {name} does not exist; create_subscription creates it")
 
     def source_of(self, subscription: Subscription, topic_uid: str) -> Source:
         """Return a subscription with the messages of its topic."""
@@ -176,7 +181,3 @@ class Look:
     def covered_from(self, now: datetime) -> datetime | None:
         """Return from when on the topic itself retains every message, or None."""
         return self._source.covered_from(now)
-
-
-def _no_subscription(name: ResourceName) -> NotFound:
-    return NotFound(f"subscription {name} does not exist; create_subscription creates it")

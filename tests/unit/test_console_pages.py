@@ -107,7 +107,7 @@ def test_a_part_that_fails_tells_it_in_its_place() -> None:
     part = browser.client.get("/topics/absent/figures", headers={"HX-Request": "true"})
     assert part.status_code == 200  # else htmx would put it nowhere
     assert 'role="alert"' in part.text
-    assert "absent does not exist" in words(part.text)
+    assert "topics/absent': no subscription, topic or snapshot" in words(part.text)
 
 
 def test_a_snapshot_shows_its_time_to_live_and_who_can_seek_to_it() -> None:
