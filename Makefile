@@ -2,7 +2,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-OF_THE_SERVER := $(addprefix tests/acceptance/test_,server_killed.py server_push.py cli_endpoint.py)
+OF_THE_SERVER := $(addprefix tests/acceptance/test_,server_killed.py server_push.py \
+	server_console.py cli_endpoint.py)
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
@@ -21,7 +22,7 @@ trial: .venv/ready java ## run the long trials: killed processes, jobs, notebook
 	SEEDS=$${SEEDS:-3} $(BIN)/pytest -m trial tests/acceptance tests/delta tests/unit \
 		$(addprefix --ignore ,$(OF_THE_SERVER))
 
-server-trial: .venv/ready java ## run a server: its pushes, commands by --endpoint, and kills
+server-trial: .venv/ready java ## run a server: its pushes, its console, commands by --endpoint, and kills
 	$(BIN)/pytest -m trial $(OF_THE_SERVER)
 
 storage-trial: .venv/ready java ## kill processes at named points, crowd a store, damage its files, fill its disk

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from benchmarks import growth, kinds, small
+from benchmarks.console import console
 from benchmarks.drain import drain, random_acks
 from benchmarks.drift import drift
 from benchmarks.measuring import Bench, Section
@@ -16,6 +17,7 @@ from benchmarks.profile import profile
 from benchmarks.replay import replay
 from benchmarks.running import main
 from benchmarks.scaling import scaling
+from benchmarks.server import server
 from benchmarks.spans import spans
 from benchmarks.streaming import streaming
 
@@ -37,6 +39,8 @@ SECTIONS: dict[str, Callable[[Bench], Section]] = {
     "storage": growth.storage,
     "memory": growth.memory,
     "scaling": scaling,
+    "console": console,
+    "server": server,
 }
 
 if __name__ == "__main__":

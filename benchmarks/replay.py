@@ -3,7 +3,9 @@
 Two topics, published in ten commits each, with a subscription that retains acknowledged messages
 and has acknowledged half. Each round seeks to the middle, pulls one message, takes a snapshot,
 seeks to it and pulls again; and a new subscription seeks to the beginning, which the topic's own
-retention covers. A first pull is compared with the absorb and the second pull of the same round.
+retention covers. A first pull is compared with the absorb (the look at the topic's commits, and the
+scan) and the second pull of the same round; and with the first pull of a subscription that waited
+since before the messages came, which absorbs as many and pulls.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ SMALL = 5_000
 COMMITS = 10
 WARM_UPS = 2
 SEEKS = ("seek to a time", "create_snapshot", "seek to a snapshot", "seek of a new subscription")
+WAITED = "first pull of one that waited"
 FIRST_PULLS = {
     "first pull after it": "a normal pull",
     "first pull after that": "a normal pull",
@@ -34,7 +37,9 @@ FIRST_PULLS = {
 class Backlog:
     """A topic with so many messages, and a subscription that knows them all."""
 
-    def __init__(self, spark: SparkSession, root: str, count: int, section: Section) -> None:
+    def __init__(
+        self, spark: SparkSession, root: str, count: int, rounds: int, section: Section
+    ) -> None:
         self.section = section
         self.clock = ManualClock()
         self.store = PubSub(spark, f"{root}/store-{count}", clock=self.clock)
@@ -42,6 +47,8 @@ class Backlog:
         topic = self.store.create_topic("messages", message_retention_duration="31d")
         self.messages = self.store._tables.messages(topic.uid)
         self.store.create_subscription("reader", "messages", retain_acked_messages=True)
+        for turn in range(1, rounds + 1):
+            self.store.create_subscription(f"waited-{turn}", "messages")
         payloads = make_payloads(spark, f"{root}/payloads-{count}", count // COMMITS)
         stamps = []
         for _ in range(COMMITS):
@@ -75,10 +82,16 @@ class Backlog:
         assert batch.message_count == 1
         self.timed("its second pull", lambda: store.pull(late, 1))
         assert store.metrics(late)["num_undelivered_messages"] == self.count
-        commits, known = self.messages.history.commits_after(-1)
-        self.timed("absorb of all", lambda: self.messages.absorb(-1, commits, known))
+        self.timed("absorb of all", self._absorb)
+        waited = f"waited-{self.turn}"
+        self.timed(WAITED, lambda: store.pull(waited, 1))
+        store.delete_subscription(waited)
         store.delete_subscription(late)
         store.delete_snapshot(name)
+
+    def _absorb(self) -> None:
+        commits, known = self.messages.history.commits_after(-1)
+        self.messages.absorb(-1, commits, known)
 
 
 def replay(bench: Bench) -> Section:
@@ -88,8 +101,9 @@ def replay(bench: Bench) -> Section:
         "replay",
         f"{SMALL:,} against {large:,} messages, in turn; {rounds} rounds after {WARM_UPS}.",
     )
-    backlogs = [Backlog(bench.spark, bench.directory, count, section) for count in (SMALL, large)]
-    for _ in range(rounds + WARM_UPS):
+    every = rounds + WARM_UPS
+    backlogs = [Backlog(bench.spark, bench.directory, n, every, section) for n in (SMALL, large)]
+    for _ in range(every):
         for backlog in backlogs:
             backlog.round()
     for what in SEEKS:
@@ -105,5 +119,10 @@ def replay(bench: Bench) -> Section:
             [f"{first}, {large:,}"],
             [f"absorb of all, {large:,}", f"{second}, {large:,}"],
             at_most=1,
+        )
+        section.compare(
+            f"· × the first pull of one that waited for {large:,}",
+            [f"{first}, {large:,}"],
+            [f"{WAITED}, {large:,}"],
         )
     return section

@@ -75,12 +75,20 @@ class Administration:
             self._tables, self._project_or(project), page_size, page_token
         )
 
-    def update_topic(self, topic: str, **fields: Any) -> Topic:
+    def update_topic(
+        self, topic: str, *, if_unchanged: Topic | None = None, **fields: Any
+    ) -> Topic:
         """Change ``labels`` or ``message_retention_duration``; None clears either.
 
         Of what was published before the change, no more is covered than was covered then.
+
+        ``if_unchanged``: the topic as it was read. If it is stored otherwise by now, because
+        somebody else has changed it or created it anew, nothing is written, and Aborted is raised.
+        None: what is stored does not matter.
         """
-        return administer.update_topic(self._tables, self._topic(topic), fields, self._clock.now())
+        return administer.update_topic(
+            self._tables, self._topic(topic), fields, self._clock.now(), if_unchanged
+        )
 
     def delete_topic(self, topic: str) -> None:
         """Delete a topic; its subscriptions keep their backlog under ``_deleted-topic_``."""
@@ -183,13 +191,18 @@ class Administration:
             self._tables, self._project_or(project), page_size, page_token
         )
 
-    def update_subscription(self, subscription: str, **fields: Any) -> Subscription:
+    def update_subscription(
+        self, subscription: str, *, if_unchanged: Subscription | None = None, **fields: Any
+    ) -> Subscription:
         """Change the named fields; all others stay as they are.
 
         None clears ``dead_letter_policy``, ``retry_policy`` and ``push_config``. These can be
         changed, too: ``ack_deadline_seconds``, ``message_retention_duration``,
         ``retain_acked_messages``, ``expiration_policy``, ``enable_exactly_once_delivery`` and
         ``labels``.
+
+        ``if_unchanged``: the subscription as it was read. If it is stored otherwise by now,
+        nothing is changed, and Aborted is raised. What follows from its topic does not count.
         """
         return administer.update_subscription(
             self._tables,
@@ -197,6 +210,7 @@ class Administration:
             fields,
             self._project,
             self._clock.now(),
+            if_unchanged,
         )
 
     def delete_subscription(self, subscription: str) -> None:
@@ -247,10 +261,16 @@ class Administration:
             self._tables, self._project_or(project), self._clock.now(), page_size, page_token
         )
 
-    def update_snapshot(self, snapshot: str, **fields: Any) -> Snapshot:
-        """Change ``labels`` or ``expire_time`` (in the future, at most 7 days after creation)."""
+    def update_snapshot(
+        self, snapshot: str, *, if_unchanged: Snapshot | None = None, **fields: Any
+    ) -> Snapshot:
+        """Change ``labels`` or ``expire_time`` (in the future, at most 7 days after creation).
+
+        ``if_unchanged``: the snapshot as it was read. If it is stored otherwise by now, nothing is
+        written, and Aborted is raised.
+        """
         return snapshots.update_snapshot(
-            self._tables, self._snapshot(snapshot), fields, self._clock.now()
+            self._tables, self._snapshot(snapshot), fields, self._clock.now(), if_unchanged
         )
 
     def delete_snapshot(self, snapshot: str) -> None:

@@ -5,7 +5,7 @@ PubSubError
 ├── NotFound            NOT_FOUND            the named resource does not exist
 ├── AlreadyExists       ALREADY_EXISTS       the name is taken, whatever its configuration
 ├── FailedPrecondition  FAILED_PRECONDITION  the resource is not in a state that allows this
-├── Aborted             ABORTED              too many concurrent writers; nothing was written
+├── Aborted             ABORTED              others wrote at the same time; nothing was written
 ├── Unimplemented       UNIMPLEMENTED        a part of Pub/Sub that this version does not have
 ├── DataLoss            DATA_LOSS            stored data is damaged or missing
 └── Unknown             UNKNOWN              a commit may have landed, and nothing tells whether
@@ -49,7 +49,10 @@ class FailedPrecondition(PubSubError):
 
 
 class Aborted(PubSubError):
-    """Concurrent writers won every attempt. Nothing was written; trying again is safe."""
+    """Others wrote meanwhile: at each attempt, or since ``if_unchanged`` was read.
+
+    Nothing was written. Trying again is safe, with ``if_unchanged`` once it was read again.
+    """
 
     code = "ABORTED"
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from pubsub_delta.durations import Duration, parse_duration
 from pubsub_delta.errors import InvalidArgument
@@ -183,6 +183,20 @@ class Snapshot:
     labels: Mapping[str, str]
     create_time: datetime
     uid: str
+
+
+_OF_OTHERS = frozenset({"topic", "topic_message_retention_duration", "retained_from"})
+
+
+def own_fields(resource: Topic | Subscription | Snapshot) -> dict[str, Any]:
+    """Return the fields of a resource that are others only once it was changed itself.
+
+    Not the topic of a subscription or a snapshot, which is another text once that is deleted, nor
+    its retention, nor since when a topic retains. The uid is among them: a resource that was
+    deleted and created anew is another one.
+    """
+    names = (each.name for each in fields(resource) if each.name not in _OF_OTHERS)
+    return {name: getattr(resource, name) for name in names}
 
 
 @dataclass(frozen=True)

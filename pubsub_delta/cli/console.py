@@ -1,15 +1,125 @@
-"""``pubsub-delta console``: the store in a browser."""
+"""``pubsub-delta console``: the store in a browser, alone or beside a server."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from pubsub_delta.cli.application import App
-from pubsub_delta.cli.arguments import Switch
+from pubsub_delta.cli.arguments import F, Switch
 from pubsub_delta.cli.commands import Verb
 from pubsub_delta.clock import SystemClock
+
+if TYPE_CHECKING:  # the extra is needed where a console is asked for only
+    from pubsub_delta.console.guard import Guard
+    from pubsub_delta.console.security import Access
+
+BESIDE = "console-"
+"""What the names of a console's options begin with in a command that is about something else."""
+
+
+def access_options(prefix: str = "") -> Callable[[F], F]:
+    """Return what adds the options that say who may use a console."""
+
+    def told(text: str) -> str:
+        return f"Of the console: {text[0].lower()}{text[1:]}" if prefix else text
+
+    options = (
+        click.option(
+            f"--{prefix}host",
+            default="localhost",
+            show_default=True,
+            help=told("Where to listen."),
+        ),
+        click.option(
+            f"--{prefix}token-file",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help=told(
+                "Readers sign in with what stands in it; any address but this machine's needs one."
+            ),
+        ),
+        click.option(
+            f"--{prefix}allowed-host",
+            multiple=True,
+            metavar="NAME",
+            help=told("Another name that browsers call it by, as behind a proxy. Repeatable."),
+        ),
+        click.option(
+            f"--{prefix}read-only",
+            cls=Switch,
+            help=told("Show everything, and change nothing."),
+        ),
+    )
+
+    def add(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+def access_of(options: Mapping[str, Any], prefix: str = "") -> Access:
+    """Return who may use a console, as the options say; an error where that is not safe."""
+    from pubsub_delta.console.security import Access
+
+    named = prefix.replace("-", "_")
+    file: Path | None = options[f"{named}token_file"]
+    access = Access(
+        host=options[f"{named}host"],
+        token=None if file is None else file.read_text(encoding="utf-8").strip(),
+        read_only=bool(options[f"{named}read_only"]),
+        allowed_hosts=options[f"{named}allowed_host"],
+    )
+    access.check()
+    return access
+
+
+def console_of(app: App, access: Access) -> Guard:
+    """Return the console of the store that the settings name, as an ASGI application."""
+    from pubsub_delta.console.application import application
+
+    store, settings = app.store, app.settings
+    project, root = settings.project, settings.root or ""
+    return application(store, access, SystemClock(), project=project, root=root)
+
+
+@contextmanager
+def console_beside(app: App, options: Mapping[str, Any]) -> Iterator[Callable[[], None]]:
+    """Give what starts a console in a thread, if the options ask for one; at the end it ends.
+
+    Its address is taken at once, so that nothing else begins where that cannot be had.
+    """
+    port: int | None = options["console_port"]
+    if port is None:
+        _refuse_options_alone()
+        yield lambda: None
+        return
+    # Imported here: the extra is needed where a console is asked for only.
+    from pubsub_delta.console.serve import address_of, listening, serving
+
+    access = access_of(options, BESIDE)
+    with ExitStack() as running:
+        opened = running.enter_context(listening(access.host, port))
+
+        def start() -> None:
+            running.enter_context(serving(console_of(app, access), opened))
+            app.tell(f"The console is at {address_of(access.host, opened)}")
+
+        yield start
+
+
+def _refuse_options_alone() -> None:
+    ctx = click.get_current_context()
+    for option in ctx.command.params:
+        given = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+        if given and option.opts[0].startswith(f"--{BESIDE}"):
+            raise click.UsageError(f"{option.opts[0]} is about the console; --console-port runs it")
 
 
 @click.command(
@@ -20,7 +130,6 @@ from pubsub_delta.clock import SystemClock
         "console --root=./pubsub --read-only --port=8090",
     ],
 )
-@click.option("--host", default="localhost", show_default=True, help="Where to listen.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -28,43 +137,21 @@ from pubsub_delta.clock import SystemClock
     show_default=True,
     help="Where to listen; 0: a free one.",
 )
-@click.option(
-    "--token-file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Readers sign in with what stands in it; any address but this machine's needs one.",
-)
-@click.option(
-    "--allowed-host",
-    multiple=True,
-    metavar="NAME",
-    help="Another name that browsers call it by, as behind a proxy. Repeatable.",
-)
-@click.option("--read-only", cls=Switch, help="Show everything, and change nothing.")
+@access_options()
 @click.pass_obj
-def console(
-    app: App,
-    /,
-    host: str,
-    port: int,
-    token_file: Path | None,
-    allowed_host: tuple[str, ...],
-    read_only: bool | None,
-) -> None:
+def console(app: App, /, port: int, **options: Any) -> None:
     """Show topics, subscriptions, snapshots and backlogs in a browser, and replay messages.
 
     It runs until it is interrupted (Ctrl+C, SIGTERM). It serves this machine only, unless a token
     is given.
     """
-    # Imported here: the extra is needed for this command only.
-    from pubsub_delta.console.application import application
-    from pubsub_delta.console.security import Access
+    # Imported here: the extra is needed where a console is asked for only.
     from pubsub_delta.console.serve import serve
 
-    token = None if token_file is None else token_file.read_text(encoding="utf-8").strip()
-    access = Access(host, token, bool(read_only), allowed_host)
-    access.check()
-    store, settings = app.store, app.settings
-    made = application(
-        store, access, SystemClock(), project=settings.project, root=settings.root or ""
-    )
-    serve(made, host, port, lambda url: app.tell(f"The console is at {url}  (Ctrl+C ends it)"))
+    access = access_of(options)
+    made = console_of(app, access)
+
+    def started(url: str) -> None:
+        app.tell(f"The console is at {url}  (Ctrl+C ends it)")
+
+    serve(made, access.host, port, started)

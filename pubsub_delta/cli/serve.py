@@ -13,6 +13,7 @@ import click
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import Switch
 from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.console import BESIDE, access_options, console_beside
 from pubsub_delta.cli.times import parse_duration
 from pubsub_delta.clock import SystemClock
 
@@ -22,7 +23,11 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.command(
     "serve",
     cls=Verb,
-    examples=["serve --root=./pubsub", "serve --host-port=localhost:8085 --metrics-port=9464"],
+    examples=[
+        "serve --root=./pubsub",
+        "serve --host-port=localhost:8085 --metrics-port=9464",
+        "serve --root=./pubsub --console-port=8086 --console-read-only",
+    ],
 )
 @click.option(
     "--host-port",
@@ -61,6 +66,12 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     show_default=True,
     help="Lines for people, or one JSON object a line.",
 )
+@click.option(
+    "--console-port",
+    type=click.IntRange(0, 65535),
+    help="Run the console, too, at this port; 0: a free one.",
+)
+@access_options(BESIDE)
 @click.pass_obj
 def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     """Let programs written for Google Cloud Pub/Sub use the store, in any language.
@@ -88,21 +99,23 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     gather = parse_duration(options["group_commit"], "group-commit").total_seconds()
     pace = Pace(gather=gather, confirm_acks=bool(options["confirm_acks"]))
     level = app.settings.log_level
-    spark, root = app.store.spark, app.settings.root
-    assert root is not None
-    log_to(logging.StreamHandler(), log_format, "info" if level == "error" else level)
-    clock, figures = SystemClock(), Figures()
-    backend = StoreBackend(spark, root, app.settings.project, clock, options["workers"])
-
-    def started(listening: int) -> None:
-        app.tell(f"Listening on {host}:{listening}. Programs find it by")
-        app.tell(f"  export PUBSUB_EMULATOR_HOST={host}:{listening}")
-
-    def server() -> Server:
-        return Server(backend, clock.now, ServerSettings(host, port, security, pace), figures)
-
     with ExitStack() as running:
+        start_console = running.enter_context(console_beside(app, options))
+        spark, root = app.store.spark, app.settings.root
+        assert root is not None
+        log_to(logging.StreamHandler(), log_format, "info" if level == "error" else level)
+        clock, figures = SystemClock(), Figures()
+        backend = StoreBackend(spark, root, app.settings.project, clock, options["workers"])
         running.callback(backend.close)
+
+        def started(listening: int) -> None:
+            app.tell(f"Listening on {host}:{listening}. Programs find it by")
+            app.tell(f"  export PUBSUB_EMULATOR_HOST={host}:{listening}")
+            start_console()
+
+        def server() -> Server:
+            return Server(backend, clock.now, ServerSettings(host, port, security, pace), figures)
+
         if options["metrics_port"] is not None:
             from pubsub_delta.server.exporting import ServerExporter
 

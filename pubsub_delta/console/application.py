@@ -69,7 +69,12 @@ def application(
     return Guard(app, access, console.sessions)  # outermost: no answer goes without its headers
 
 
-_STATUS = {"NOT_FOUND": 404, "INVALID_ARGUMENT": 400, "FAILED_PRECONDITION": 409}
+_STATUS = {
+    "NOT_FOUND": 404,
+    "INVALID_ARGUMENT": 400,
+    "FAILED_PRECONDITION": 409,
+    "ABORTED": 409,
+}
 
 
 def _told(request: Request, error: Exception) -> Response:

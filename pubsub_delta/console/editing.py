@@ -3,28 +3,54 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import fields
+from collections.abc import Callable
 
-from pubsub_delta.resources import Snapshot, Subscription, Topic
+from fastapi import Request, Response
+
+from pubsub_delta.console.forms import Form
+from pubsub_delta.errors import Aborted, PubSubError
+from pubsub_delta.policy.unchanged import R
+from pubsub_delta.resources import Snapshot, Subscription, Topic, own_fields
 
 CHANGED_MEANWHILE = (
     "Somebody changed it while you were editing. Nothing was saved. What is stored now stands "
     "above the form, and what you typed is still in it: look at both, then save again, or cancel."
 )
 
-_OF_OTHERS = frozenset({"topic_message_retention_duration", "retained_from"})
-"""Fields that change with something else than the resource."""
-
 
 def state_of(resource: Topic | Subscription | Snapshot) -> str:
-    """Return a short text that is another one as soon as any field of a resource is.
-
-    Its uid is part of it: a resource that was deleted and created anew is another one.
-    """
-    values = (
-        (each.name, getattr(resource, each.name))
-        for each in fields(resource)
-        if each.name not in _OF_OTHERS
-    )
-    text = repr([(n, sorted(v.items()) if n == "labels" else v) for n, v in values])
+    """Return a short text that is another one as soon as a resource is changed or made anew."""
+    values = own_fields(resource)
+    text = repr([(n, sorted(v.items()) if n == "labels" else v) for n, v in values.items()])
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+def is_outdated(form: Form, stored: Topic | Subscription | Snapshot) -> bool:
+    """Tell whether something else is stored than a form has shown; the form then warns of it."""
+    if form["shown"] == state_of(stored):
+        return False
+    form.values["shown"] = state_of(stored)
+    form.warning = CHANGED_MEANWHILE
+    return True
+
+
+def unless_crossed(
+    form: Form,
+    read: Callable[[], R],
+    crossed: Callable[[Request, R], Response],
+    failed: Callable[[Request, PubSubError], Response],
+) -> Callable[[Request, PubSubError], Response]:
+    """Return what answers for a change that failed.
+
+    Where somebody else wrote after the form was compared, ``crossed`` answers with what is stored
+    now, otherwise ``failed`` with the error.
+    """
+
+    def answer(request: Request, error: PubSubError) -> Response:
+        if isinstance(error, Aborted):
+            stored = read()
+            if is_outdated(form, stored) or form.warning:  # the answer may be asked for again
+                return crossed(request, stored)
+        return failed(request, error)
+
+    return answer

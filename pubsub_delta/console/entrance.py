@@ -9,8 +9,8 @@ from fastapi.responses import RedirectResponse
 
 from pubsub_delta.console.forms import Posted
 from pubsub_delta.console.guard import cookie_line
-from pubsub_delta.console.jobs import Job
-from pubsub_delta.console.pages import go, of, page, problem_page
+from pubsub_delta.console.jobs import PATIENCE_SECONDS, Job
+from pubsub_delta.console.pages import go, of, page, part_of, problem_page
 from pubsub_delta.console.security import is_token
 
 router = APIRouter()
@@ -66,12 +66,20 @@ def show(request: Request, id_: str) -> Response:
     )
 
 
+@router.get("/jobs/{id_}/part")
+def show_part(request: Request, id_: str) -> Response:
+    """Show the part of a page that work has led to, or that it goes on."""
+    job = of(request).jobs.find(id_)
+    return problem_page(request, _FORGOTTEN, 404) if job is None else part_of(request, job)
+
+
 @router.get("/jobs/{id_}/progress")
 def progress(request: Request, id_: str) -> Response:
     """Tell how work goes on, and lead to its page when it is done."""
     job = of(request).jobs.find(id_)
     if job is None:
         return problem_page(request, _FORGOTTEN, 404)
+    job.wait(PATIENCE_SECONDS)
     answer = page(request, "job_part.html", **_progress(request, job))
     if job.is_done:
         answer.headers["HX-Redirect"] = f"/jobs/{job.id}"

@@ -54,7 +54,7 @@ class Guard:
         if not self._access.allows(headers.get("host", "")):
             return _plain(
                 f"Host: {headers.get('host', '')!r} is not a name of this console; its address is "
-                "accepted, and what --allowed-host names.",
+                "accepted, and what --allowed-host (of serve: --console-allowed-host) names.",
                 421,
             )
         if request.method not in SAFE_METHODS and is_elsewhere(headers):

@@ -16,8 +16,8 @@ from pubsub_delta.errors import PubSubError
 
 T = TypeVar("T")
 
-PATIENCE_SECONDS = 1.5
-"""An answer waits so long for its work, before a page tells that it goes on."""
+PATIENCE_SECONDS = 0.7
+"""An answer waits so long for its work, before it tells that it goes on."""
 KEPT = 100
 """Jobs that are done are forgotten beyond it, the oldest first."""
 
@@ -93,6 +93,11 @@ class Jobs:
         """Return a piece of work, None where it is forgotten or never was."""
         with self._lock:
             return self._jobs.get(id_)
+
+    def forget(self, job: Job[T]) -> None:
+        """Forget a piece of work that nobody will ask for again."""
+        with self._lock:
+            self._jobs.pop(job.id, None)
 
     def elapsed(self, job: Job[object]) -> timedelta:
         """Return for how long a job has been known."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from fastapi import APIRouter, Request, Response
 
 from pubsub_delta.console import shown
 from pubsub_delta.console.forms import Form, Mistyped, Posted, whole_number
-from pubsub_delta.console.pages import of, page, run
+from pubsub_delta.console.pages import of, page, part, run
 from pubsub_delta.errors import PubSubError
 from pubsub_delta.operations.survey import PeekedMessage
 from pubsub_delta.resources import AckResult, ReceivedMessage
@@ -47,9 +48,14 @@ def peek(request: Request, id_: str, max_messages: str = str(_USUAL)) -> Respons
     """Show the first unacknowledged messages, leasing none: a part of the page."""
     form = Form({"max_messages": max_messages})
     number = _number(form, MOST_PEEKED)
-    found = of(request).store.peek(id_, number, max_bytes=shown.SHOWN_BYTES)
-    rows = [_peeked(each) for each in found]
-    return page(request, "messages_part.html", id=id_, messages=rows, asked=number)
+    return part(
+        request,
+        "Reading messages",
+        partial(of(request).store.peek, id_, number, max_bytes=shown.SHOWN_BYTES),
+        lambda asked, found: page(
+            asked, "messages_part.html", id=id_, messages=list(map(_peeked, found)), asked=number
+        ),
+    )
 
 
 @router.post("/subscriptions/{id_}/messages/pull")

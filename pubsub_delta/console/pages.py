@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pubsub_delta.client import PubSub
 from pubsub_delta.console import shown
-from pubsub_delta.console.jobs import PATIENCE_SECONDS, Jobs
+from pubsub_delta.console.jobs import PATIENCE_SECONDS, Job, Jobs
 from pubsub_delta.console.security import Access, Sessions
 from pubsub_delta.errors import PubSubError
 from pubsub_delta.metrics import Metrics
@@ -152,6 +152,26 @@ def run(
     if job.wait(PATIENCE_SECONDS):
         return job.page(request)
     return go("jobs", job.id)
+
+
+def part(
+    request: Request, title: str, work: Callable[[], T], then: Callable[[Request, T], Response]
+) -> Response:
+    """Do work in a thread, and answer with the part of a page that shows what it found.
+
+    If it lasts, the answer is a part that asks again, and is replaced by what comes then.
+    """
+    return part_of(request, of(request).jobs.start(title, work, then, _failed))
+
+
+def part_of(request: Request, job: Job[T]) -> Response:
+    """Answer with what work has found, or with a part that asks for it again."""
+    if not job.wait(PATIENCE_SECONDS):
+        if "hx-request" not in request.headers:  # a browser without scripts
+            return go("jobs", job.id)
+        return page(request, "waiting_part.html", job=job)
+    of(request).jobs.forget(job)
+    return job.page(request)
 
 
 def _failed(request: Request, error: PubSubError) -> Response:

@@ -62,7 +62,8 @@ class Access:
         if self.token is None and not is_loopback(self.host):
             raise FailedPrecondition(
                 f"host: {self.host!r} can be reached by others, and there is no token; "
-                "--token-file keeps them out, and a loopback address is always accepted"
+                "--token-file (of serve: --console-token-file) keeps them out, and a loopback "
+                "address is always accepted"
             )
 
     def allows(self, host: str) -> bool:

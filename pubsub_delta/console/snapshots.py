@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
 from pubsub_delta.console import shown
-from pubsub_delta.console.editing import CHANGED_MEANWHILE, state_of
+from pubsub_delta.console.editing import is_outdated, state_of, unless_crossed
 from pubsub_delta.console.forms import (
     Form,
     Mistyped,
@@ -18,7 +19,7 @@ from pubsub_delta.console.forms import (
     pairs,
 )
 from pubsub_delta.console.listing import listed
-from pubsub_delta.console.pages import address, go, of, page, run
+from pubsub_delta.console.pages import address, go, of, page, part, run
 from pubsub_delta.errors import PubSubError
 from pubsub_delta.resources import Snapshot
 
@@ -94,8 +95,12 @@ def show(request: Request, id_: str) -> Response:
 @router.get("/snapshots/{id_}/figures")
 def show_figures(request: Request, id_: str) -> Response:
     """Show the metrics of a snapshot: a part of its page."""
-    figures = of(request).metrics("snapshots", id_)
-    return page(request, "snapshot_figures.html", id=id_, figures=figures)
+    return part(
+        request,
+        "Measuring what it holds",
+        partial(of(request).metrics, "snapshots", id_),
+        lambda asked, found: page(asked, "snapshot_figures.html", id=id_, figures=found),
+    )
 
 
 @router.get("/snapshots/{id_}/edit")
@@ -109,10 +114,12 @@ def edit(request: Request, id_: str, form: Posted) -> Response:
     """Change the labels of a snapshot, or when it expires."""
     store = of(request).store
     stored = store.get_snapshot(id_)
-    if form["shown"] != state_of(stored):
-        form.values["shown"] = state_of(stored)
-        form.warning = CHANGED_MEANWHILE
-        return _edit_page(request, form, id_, 409, stored)
+
+    def outdated(asked: Request, found: Snapshot) -> Response:
+        return _edit_page(asked, form, id_, 409, found)
+
+    if is_outdated(form, stored):
+        return outdated(request, stored)
     try:
         before = _fields(Form(_values(stored)))
         fields = {name: value for name, value in _fields(form).items() if value != before[name]}
@@ -121,9 +128,14 @@ def edit(request: Request, id_: str, form: Posted) -> Response:
     return run(
         request,
         f"Updating the snapshot {id_}",
-        lambda: store.update_snapshot(id_, **fields),
+        lambda: store.update_snapshot(id_, if_unchanged=stored, **fields),
         lambda _, __: go("snapshots", id_, note="snapshot-updated"),
-        lambda asked, error: _edit_page(asked, form.told(error, _AT_FIELD), id_),
+        unless_crossed(
+            form,
+            partial(store.get_snapshot, id_),
+            outdated,
+            lambda asked, error: _edit_page(asked, form.told(error, _AT_FIELD), id_),
+        ),
     )
 
 

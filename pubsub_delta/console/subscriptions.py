@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
 from pubsub_delta.console import lines, picture, shown
 from pubsub_delta.console.dead_letters import action_items, prompt
-from pubsub_delta.console.editing import CHANGED_MEANWHILE, state_of
+from pubsub_delta.console.editing import is_outdated, unless_crossed
 from pubsub_delta.console.forms import Form, Posted
 from pubsub_delta.console.listing import listed
-from pubsub_delta.console.pages import Console, address, go, of, page, run
+from pubsub_delta.console.pages import Console, address, go, of, page, part, run
 from pubsub_delta.console.subscription_form import (
     AT_FIELD,
     NEW_TOPIC,
@@ -93,23 +94,37 @@ def show(request: Request, id_: str) -> Response:
 @router.get("/subscriptions/{id_}/figures")
 def show_figures(request: Request, id_: str) -> Response:
     """Show the metrics of a subscription: a part of its page."""
-    figures = of(request).metrics("subscriptions", id_)
-    return page(request, "subscription_figures.html", id=id_, figures=figures)
+    return part(
+        request,
+        "Measuring the backlog",
+        partial(of(request).metrics, "subscriptions", id_),
+        lambda asked, found: page(asked, "subscription_figures.html", id=id_, figures=found),
+    )
 
 
 @router.get("/subscriptions/{id_}/picture")
 def show_picture(request: Request, id_: str) -> Response:
     """Show the ack state of a subscription as a picture: a part of its page."""
-    survey = of(request).store.survey_ack_state(id_)
-    return page(request, "picture.html", id=id_, survey=survey, picture=picture.drawn(survey))
+    return part(
+        request,
+        "Drawing the ack state",
+        partial(of(request).store.survey_ack_state, id_),
+        lambda asked, survey: page(
+            asked, "picture.html", id=id_, survey=survey, picture=picture.drawn(survey)
+        ),
+    )
 
 
 @router.get("/subscriptions/{id_}/history")
 def show_history(request: Request, id_: str) -> Response:
     """Show the figures of a subscription over time: a part of its page."""
-    moments = of(request).store.subscription_history(id_)
-    return page(
-        request, "subscription_history.html", id=id_, moments=moments, lines=lines.drawn(moments)
+    return part(
+        request,
+        "Reading the versions of the ack state",
+        partial(of(request).store.subscription_history, id_),
+        lambda asked, told: page(
+            asked, "subscription_history.html", id=id_, moments=told, lines=lines.drawn(told)
+        ),
     )
 
 
@@ -126,10 +141,12 @@ def edit(request: Request, id_: str, form: Posted) -> Response:
     """Change the fields that were edited, unless somebody else has changed any meanwhile."""
     console = of(request)
     stored = console.store.get_subscription(id_)
-    if form["shown"] != state_of(stored):
-        form.values["shown"] = state_of(stored)
-        form.warning = CHANGED_MEANWHILE
-        return _form_page(request, form, id_, 409, stored)
+
+    def outdated(asked: Request, found: Subscription) -> Response:
+        return _form_page(asked, form, id_, 409, found)
+
+    if is_outdated(form, stored):
+        return outdated(request, stored)
     try:
         fields = changes(form, stored, console.project)
         check_subscription_update(fields, stored, console.project)
@@ -139,7 +156,8 @@ def edit(request: Request, id_: str, form: Posted) -> Response:
     def work() -> None:
         if fields:
             _create_topics(console, form, fields)
-            _keep_letters(console, form, console.store.update_subscription(id_, **fields))
+            changed = console.store.update_subscription(id_, if_unchanged=stored, **fields)
+            _keep_letters(console, form, changed)
 
     note = "subscription-updated" if fields else "subscription-unchanged"
     return run(
@@ -147,7 +165,9 @@ def edit(request: Request, id_: str, form: Posted) -> Response:
         f"Updating the subscription {id_}",
         work,
         lambda _, __: go("subscriptions", id_, note=note),
-        _failed(form, id_),
+        unless_crossed(
+            form, partial(console.store.get_subscription, id_), outdated, _failed(form, id_)
+        ),
     )
 
 

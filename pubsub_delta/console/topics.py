@@ -6,12 +6,13 @@ import base64
 import binascii
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
 from pubsub_delta.console import bars, shown
-from pubsub_delta.console.editing import CHANGED_MEANWHILE, state_of
+from pubsub_delta.console.editing import is_outdated, state_of, unless_crossed
 from pubsub_delta.console.forms import (
     Form,
     Mistyped,
@@ -22,8 +23,9 @@ from pubsub_delta.console.forms import (
     pairs,
 )
 from pubsub_delta.console.listing import listed
-from pubsub_delta.console.pages import address, go, of, page, run
+from pubsub_delta.console.pages import address, go, of, page, part, run
 from pubsub_delta.errors import PubSubError
+from pubsub_delta.metrics import Metrics
 from pubsub_delta.policy.messages import FIELD_OF_RULE, broken_rule
 from pubsub_delta.resources import Message, Topic
 
@@ -92,9 +94,19 @@ def show(request: Request, id_: str) -> Response:
 def show_figures(request: Request, id_: str) -> Response:
     """Show how much a topic stores: a part of its page."""
     console = of(request)
-    figures = console.metrics("topics", id_)
-    by_day = bars.by_day(console.store.messages_by_day(id_), console.at_present().date())
-    return page(request, "topic_figures.html", id=id_, figures=figures, bars=by_day)
+
+    def measure() -> tuple[Metrics, bars.Bars]:
+        figures, days = console.metrics("topics", id_), console.store.messages_by_day(id_)
+        return figures, bars.by_day(days, console.at_present().date())
+
+    return part(
+        request,
+        "Counting messages",
+        measure,
+        lambda asked, found: page(
+            asked, "topic_figures.html", id=id_, figures=found[0], bars=found[1]
+        ),
+    )
 
 
 @router.get("/topics/{id_}/edit")
@@ -109,10 +121,12 @@ def edit(request: Request, id_: str, form: Posted) -> Response:
     """Change a topic, unless somebody else has meanwhile."""
     store = of(request).store
     topic = store.get_topic(id_)
-    if form["shown"] != state_of(topic):
-        form.values["shown"] = state_of(topic)
-        form.warning = CHANGED_MEANWHILE
-        return _form_page(request, form, id_, 409, topic)
+
+    def outdated(asked: Request, stored: Topic) -> Response:
+        return _form_page(asked, form, id_, 409, stored)
+
+    if is_outdated(form, topic):
+        return outdated(request, topic)
     try:
         fields = _changes(form, topic)
     except Mistyped as error:
@@ -120,9 +134,14 @@ def edit(request: Request, id_: str, form: Posted) -> Response:
     return run(
         request,
         f"Updating the topic {id_}",
-        lambda: store.update_topic(id_, **fields),
+        lambda: store.update_topic(id_, if_unchanged=topic, **fields),
         lambda _, __: go("topics", id_, note="topic-updated"),
-        lambda asked, error: _form_page(asked, _told(form, error), id_),
+        unless_crossed(
+            form,
+            partial(store.get_topic, id_),
+            outdated,
+            lambda asked, error: _form_page(asked, _told(form, error), id_),
+        ),
     )
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from pubsub_delta.durations import Duration
 from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import fields as rules
-from pubsub_delta.policy import redelivery, retention
+from pubsub_delta.policy import retention
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.policy.paging import page
 from pubsub_delta.policy.push_configs import check_push_config
+from pubsub_delta.policy.unchanged import check_if_unchanged, check_unchanged
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
@@ -26,6 +28,7 @@ from pubsub_delta.resources import (
     Topic,
 )
 from pubsub_delta.tables.commits import repeat_on_conflict
+from pubsub_delta.tables.seen import Seen, change_as_seen
 from pubsub_delta.tables.store import Tables
 
 _TERMS = {
@@ -146,33 +149,51 @@ def list_topic_subscriptions(
 
 
 def update_topic(
-    tables: Tables, name: ResourceName, fields: Mapping[str, Any], now: datetime
+    tables: Tables,
+    name: ResourceName,
+    fields: Mapping[str, Any],
+    now: datetime,
+    if_unchanged: Topic | None,
 ) -> Topic:
-    """Change the named fields of a topic.
+    """Change the named fields of a topic; if that is asked for, only as it was read.
 
     What its retention covers at this moment stays covered, and nothing that was discarded returns.
     """
+    wanted = check_if_unchanged(if_unchanged, Topic, str(name))
     changes = rules.check_topic_update(fields)
     topic = tables.topic(name)
+    if wanted is not None:
+        check_unchanged(topic, wanted)
     if "message_retention_duration" in changes:
         duration = changes["message_retention_duration"]
         changes["retained_from"] = retention.retained_from(topic, duration, now)
     if changes:
-        changed = _commit(name, lambda: tables.registry.change_topic(topic.uid, changes))
-        _must_be_there(changed, name)
+        seen = None if wanted is None else Seen(topic, tables.new_id())
+        change = partial(tables.registry.change_topic, topic.uid, changes)
+        read = partial(tables.registry.topic, str(name))
+        _must_be_there(change_as_seen(str(name), change, seen, read), name)
     return replace(topic, **changes)
 
 
 def update_subscription(
-    tables: Tables, name: ResourceName, fields: Mapping[str, Any], project: str, now: datetime
+    tables: Tables,
+    name: ResourceName,
+    fields: Mapping[str, Any],
+    project: str,
+    now: datetime,
+    if_unchanged: Subscription | None,
 ) -> Subscription:
-    """Change the named fields of a subscription.
+    """Change the named fields of a subscription; if that is asked for, only as it was read.
 
     What has happened until now is settled on the old terms first: a lease that is over counts as
-    an attempt only if there was a dead-letter policy, clearing that policy forgets attempts, and
-    what is too old is gone even if the retention becomes longer.
+    an attempt only if there was a dead-letter policy, and what is too old is gone even if the
+    retention becomes longer. Whoever looks next would settle the same, so it does no harm where
+    somebody else changes the subscription before the change of this call is written.
     """
+    wanted = check_if_unchanged(if_unchanged, Subscription, str(name))
     before = tables.subscription(name)
+    if wanted is not None:
+        check_unchanged(before, wanted)
     changes = rules.check_subscription_update(fields, before, project)
     if not changes:
         return before
@@ -184,11 +205,12 @@ def update_subscription(
             state = source.catch_up(state, now)
             if "message_retention_duration" in changes:
                 state = source.clip_retained(state, now)
-            clears = changes.get("dead_letter_policy", ...) is None
-            return (redelivery.forget_attempts(state) if clears else state), None
+            return state, None
 
         tables.ack_states.change(source.uid, settle)
-    return _change_subscription(tables, name, before.uid, {**changes, "update_time": now})
+    seen = None if wanted is None else Seen(before, tables.new_id())
+    changes["update_time"] = now
+    return _change_subscription(tables, name, before.uid, changes, seen)
 
 
 def detach_subscription(tables: Tables, name: ResourceName, now: datetime) -> None:
@@ -216,10 +238,15 @@ def delete_subscription(tables: Tables, name: ResourceName) -> None:
 
 
 def _change_subscription(
-    tables: Tables, name: ResourceName, uid: str, changes: Mapping[str, Any]
+    tables: Tables,
+    name: ResourceName,
+    uid: str,
+    changes: Mapping[str, Any],
+    seen: Seen[Subscription] | None = None,
 ) -> Subscription:
-    changed = _commit(name, lambda: tables.registry.change_subscription(uid, changes))
-    _must_be_there(changed, name)
+    change = partial(tables.registry.change_subscription, uid, changes)
+    read = partial(tables.registry.subscription, str(name))
+    _must_be_there(change_as_seen(str(name), change, seen, read), name)
     return tables.subscription(name)
 
 

@@ -223,7 +223,8 @@ def subscription_metrics(
     ``oldest_retained_acked_message_age``: seconds since the oldest of them was published.
     """
     messages, sizes = look.messages(source.topic_uid)
-    source = replace(source, messages=messages)
+    looks = None if look.many else look.tables.looks
+    source = replace(source, messages=messages, looks=looks)
     state = look.tables.ack_states.read(source.uid)
     counters = state.counters
     if source.subscription.detached:

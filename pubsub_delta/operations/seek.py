@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -63,6 +63,7 @@ def preview(
     It costs the looks at the topic that the first pull after the seek would cost.
     """
     source, target, captured = _asked(tables, name, now, time, snapshot)
+    source = replace(source, looks=tables.looks)
     before = source.catch_up(tables.ack_states.read(source.uid), now)
     noted, _ = _note(source, target, captured, now, True, before)
     after = source.catch_up(noted, now)

@@ -14,9 +14,11 @@ from pubsub_delta.policy import fields as rules
 from pubsub_delta.policy import replay
 from pubsub_delta.policy.ack_state import Captured, State
 from pubsub_delta.policy.paging import page
+from pubsub_delta.policy.unchanged import check_if_unchanged, check_unchanged
 from pubsub_delta.resources import Page, Snapshot
 from pubsub_delta.tables import dead_letters
 from pubsub_delta.tables.commits import repeat_on_conflict
+from pubsub_delta.tables.seen import Seen, change_as_seen
 from pubsub_delta.tables.store import Source, Tables
 
 
@@ -92,15 +94,24 @@ def list_topic_snapshots(
 
 
 def update_snapshot(
-    tables: Tables, name: ResourceName, fields: Mapping[str, Any], now: datetime
+    tables: Tables,
+    name: ResourceName,
+    fields: Mapping[str, Any],
+    now: datetime,
+    if_unchanged: Snapshot | None,
 ) -> Snapshot:
-    """Change the labels of a snapshot, or when it expires."""
+    """Change the labels of a snapshot, or when it expires; if asked for, only as it was read."""
+    wanted = check_if_unchanged(if_unchanged, Snapshot, str(name))
     snapshot = get_snapshot(tables, name, now)
+    if wanted is not None:
+        check_unchanged(snapshot, wanted)
     changes = rules.check_snapshot_update(fields, snapshot, now)
     if not changes:
         return snapshot
+    seen = None if wanted is None else Seen(snapshot, tables.new_id())
     change = partial(tables.registry.change_snapshot, snapshot.uid, changes)
-    if not repeat_on_conflict(change, str(name)):
+    read = partial(tables.registry.snapshot, str(name), now)
+    if not change_as_seen(str(name), change, seen, read):
         raise NotFound(f"{name} was deleted just now")
     return replace(snapshot, **changes)
 

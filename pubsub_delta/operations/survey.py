@@ -118,7 +118,7 @@ def peek(
     check_max_messages(max_messages)
     if type(max_bytes) is not int or max_bytes < 0:
         raise InvalidArgument(f"max_bytes: {max_bytes!r}; a whole number from 0 is accepted")
-    source = tables.source(name)
+    source = tables.looked_at(name)
     state = source.catch_up(tables.ack_states.read(source.uid), now)
     chosen = union(state.unacked()).first(max_messages)
     spans = [part for part in (span.only(chosen) for span in state.unacked()) if part]
@@ -155,7 +155,7 @@ def peek(
 
 def ack_state(tables: Tables, name: ResourceName, now: datetime) -> AckStateSurvey:
     """Return the spans of a subscription, as they are once it has caught up with its topic."""
-    source = tables.source(name)
+    source = tables.looked_at(name)
     state = source.catch_up(tables.ack_states.read(source.uid), now)
     state = source.clip_retained(state, now)
     stored, first = source.messages.count_since(_LONG_AGO)

@@ -73,31 +73,48 @@ class _Words:
 
 
 class Unsaid:
-    """Words that are gathered for the next turn, while those of the last one are being said."""
+    """Words that are gathered for the next turn, while those of the last one are being said.
+
+    What is heard goes into the next turn, or is kept apart while there is a ``hold``.
+    """
 
     def __init__(self) -> None:
-        self._next = _Words()
+        self._next = self._heard = _Words()
         self._saying: _Words | None = None
+        self._holds = 0
 
     def __bool__(self) -> bool:
         return bool(self._next) or self._saying is not None
 
+    def hold(self) -> None:
+        """Keep what is said from now on for the time after ``release``, out of any turn."""
+        if not self._holds:
+            self._heard = _Words()
+        self._holds += 1
+
+    def release(self) -> None:
+        """Let the turns say what was kept, once every ``hold`` is released."""
+        self._holds -= 1
+        if not self._holds:
+            self._next = self._heard = _joined(self._next, self._heard)
+
     def acknowledge(self, place: Place, ack_id: str, asked: Asked | None) -> None:
         """Say an acknowledgement; ``asked`` waits for what comes of it."""
         lease_id, position = place
-        self._next.acked.setdefault(lease_id, []).append(position)
+        self._heard.acked.setdefault(lease_id, []).append(position)
         self._await(None, place, ack_id, asked)
 
     def modify(self, deadline: timedelta, place: Place, ack_id: str, asked: Asked | None) -> None:
         """Say a new deadline from now; zero is a nack."""
         lease_id, position = place
-        named = self._next.deadlines.setdefault(deadline, {})
+        named = self._heard.deadlines.setdefault(deadline, {})
         named.setdefault(lease_id, []).append(position)
         self._await(deadline, place, ack_id, asked)
 
     def give_back(self, lease_id: int, positions: Positions) -> None:
         """Say that messages were never looked at."""
-        self._next.given_back[lease_id] = self._next.given_back.get(lease_id, _NONE) | positions
+        given_back = self._heard.given_back
+        given_back[lease_id] = given_back.get(lease_id, _NONE) | positions
 
     def turn(self, extensions: Mapping[timedelta, Held]) -> Turn:
         """Return a turn of everything that is to be said, and of extensions of leases.
@@ -106,6 +123,8 @@ class Unsaid:
         """
         words = self._next if self._saying is None else _joined(self._saying, self._next)
         self._saying, self._next = words, _Words()
+        if not self._holds:
+            self._heard = self._next
         deadlines: dict[timedelta, Held] = dict(extensions)
         for deadline, named in words.deadlines.items():
             said = dict(deadlines.get(deadline, {}))
@@ -130,18 +149,21 @@ class Unsaid:
 
     def give_up(self, reason: str = TRANSIENT) -> None:
         """Fail everything that is not written, for those who wait."""
-        for words in (self._saying, self._next):
+        kept = self._heard if self._holds else None
+        for words in (self._saying, self._next, kept):
             for _, _, ack_id, asked in words.waiting if words else ():
                 asked.fail(ack_id, reason)
                 asked.end()
-        self._saying, self._next = None, _Words()
+        self._saying, self._next, self._heard = None, _Words(), _Words()
+        if not self._holds:
+            self._heard = self._next
 
     def _await(
         self, deadline: timedelta | None, place: Place, ack_id: str, asked: Asked | None
     ) -> None:
         if asked is not None:
             asked.begin()
-            self._next.waiting.append((deadline, place, ack_id, asked))
+            self._heard.waiting.append((deadline, place, ack_id, asked))
 
 
 def _joined(one: _Words, other: _Words) -> _Words:

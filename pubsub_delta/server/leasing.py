@@ -170,12 +170,18 @@ class Dispatcher:
     async def settled(self) -> AsyncIterator[None]:
         """Keep turns away while something else is done to the subscription.
 
-        What was said before is written first.
+        What was said before is written first, and what is said meanwhile afterwards: after a seek
+        that means nothing any more.
         """
-        async with self._turns:
-            if self.ledger.unsaid:
-                await self._exchange(0)
-            yield
+        self.ledger.unsaid.hold()
+        try:
+            async with self._turns:
+                if self.ledger.unsaid:
+                    await self._exchange(0)
+                yield
+        finally:
+            self.ledger.unsaid.release()
+            self._woken.set()
 
     def void(self) -> None:
         """Forget what is held, as a seek has voided the leases."""

@@ -114,7 +114,7 @@ class AckStateTables:
         table = self._table_of(uid)
         told = self._spark.sql(f"DESCRIBE HISTORY {table}").select("version", "operation").collect()
         changes = [row["version"] for row in told if row["operation"] not in _CHANGES_NOTHING]
-        chosen = changes[:: max(1, -(-len(changes) // most))]
+        chosen = _spread(changes, most)
         while True:
             try:
                 with expected_errors(), telling_damage(table):
@@ -125,6 +125,10 @@ class AckStateTables:
                 chosen = chosen[: len(chosen) // 2]
 
     def _figures_of(self, table: str, versions: Sequence[int]) -> list[Row]:
+        found = self._remembered.facts(table, versions, lambda some: self._told_by(table, some))
+        return [found[version] for version in versions]
+
+    def _told_by(self, table: str, versions: Sequence[int]) -> dict[int, Row]:
         figures = {**_FIGURES, "micros": "active_time", "delivery_attempt": _LAST_ATTEMPT}
         columns = ", ".join(
             f"{f'unix_micros({text})' if name in _TIMES else text} AS {name}"
@@ -134,12 +138,28 @@ class AckStateTables:
             f"SELECT {version:d} AS version, {columns} FROM {table} VERSION AS OF {version:d}"
             for version in versions
         )
-        rows = self._spark.sql(" UNION ALL ".join(parts)).orderBy(F.col("version").desc())
-        return rows.collect()
+        rows = self._spark.sql(" UNION ALL ".join(parts)).collect()
+        return {row["version"]: row for row in rows}
 
     def vacuum(self, uid: str) -> None:
         """Remove the files of a subscription's ack state that are not needed any more."""
         self._commits.vacuum(self._table_of(uid))
+
+
+def _spread(versions: Sequence[int], most: int) -> list[int]:
+    """Choose among versions, the newest first: that one, and others at equal steps.
+
+    As versions are added the same ones are chosen again, so that what they tell is known by then.
+
+    >>> _spread([9, 8, 7, 6, 5, 4, 3, 2, 1, 0], 4), _spread([10, 9, 8, 7, 6, 5, 4], 4)
+    ([9, 6, 3, 0], [10, 8, 6, 4])
+    """
+    step = 1
+    chosen = list(versions)
+    while len(chosen) > most and step <= len(versions):
+        step += 1
+        chosen = [*versions[:1], *(each for each in versions[1:] if each % step == 0)]
+    return chosen[:most]
 
 
 def _row(stored: Stored, expected_revision: int) -> pa.Table:

@@ -148,9 +148,15 @@ class Commits:
             )
         return int(counts["num_affected_rows"])
 
+    def has_merged(self, table: str, mark: str) -> bool:
+        """Tell whether a MERGE among a table's last commits had a text in its conditions."""
+        with _telling(table):
+            told = self._spark.sql(f"DESCRIBE HISTORY {table} LIMIT 100")
+            return any(mark in str(row[0]) for row in told.select("operationParameters").collect())
+
     def delete(self, table: str, uid: str) -> int:
         """DELETE the row with a uid; return how many rows there were."""
-        return self.delete_where(table, f"uid = '{_plain(uid)}'")
+        return self.delete_where(table, f"uid = '{plain(uid)}'")
 
     def delete_where(self, table: str, wanted: str) -> int:
         """DELETE rows by a condition in SQL; return how many there were."""
@@ -299,7 +305,8 @@ def _column(column: StructField, schema: TableSchema) -> str:
     return f"{text} GENERATED ALWAYS AS ({rule})" if rule else text
 
 
-def _plain(uid: str) -> str:
+def plain(uid: str) -> str:
+    """Return a uid that may stand in SQL; ValueError if it is none."""
     if not re.fullmatch(r"[0-9a-f]{32}", uid):
         raise ValueError(f"not a uid: {uid!r}")
     return uid

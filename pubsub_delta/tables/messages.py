@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -298,6 +298,14 @@ class Messages:
         figures = rows.agg(F.count("*"), F.unix_micros(F.min("publish_time")))
         counted = self._collected(figures)[0]
         return counted[0], None if counted[1] is None else from_micros(counted[1])
+
+    def facts(
+        self,
+        times: Sequence[datetime],
+        find: Callable[[list[datetime]], Mapping[datetime, float]],
+    ) -> dict[datetime, float]:
+        """Return what was found out before about publishes, by their time; or find it out."""
+        return self._remembered.facts(self._table, times, find)
 
     def count_by_day(self) -> dict[date, int]:
         """Return how many messages are stored of each day of publishing."""

@@ -35,6 +35,7 @@ from pubsub_delta.tables.resource_rows import (
     topic_of,
 )
 from pubsub_delta.tables.schemas import PUSH_COLUMNS, SNAPSHOTS, SUBSCRIPTIONS, TOPICS
+from pubsub_delta.tables.seen import Seen
 from pubsub_delta.tables.state_rows import captured_of_row, row_of_captured
 
 A = TypeVar("A", Subscription, Snapshot)
@@ -82,10 +83,12 @@ class Registry:
         """Add a topic unless its name is taken; tell whether it was added."""
         return self._add(self._layout.topics, TOPICS.columns, columns_of(topic), _TAKEN_TOPIC)
 
-    def change_topic(self, uid: str, fields: Mapping[str, Any]) -> bool:
-        """Change fields of a topic; tell whether it was still there."""
+    def change_topic(
+        self, uid: str, fields: Mapping[str, Any], seen: Seen[Topic] | None = None
+    ) -> bool:
+        """Change fields of a topic; tell whether it was still there, and as it was seen."""
         row = columns_of_fields(fields)
-        return self._change(self._layout.topics, TOPICS.columns, uid, row, _NOT_DELETED)
+        return self._change(self._layout.topics, TOPICS.columns, uid, row, seen, _NOT_DELETED)
 
     def remove_topic(self, uid: str, now: datetime) -> bool:
         """Mark a topic as deleted; tell whether it was still there."""
@@ -154,14 +157,16 @@ class Registry:
         columns = StructType([each for each in SUBSCRIPTIONS.columns if each.name in row])
         return self._add(self._layout.subscriptions, columns, row, _TAKEN)
 
-    def change_subscription(self, uid: str, fields: Mapping[str, Any]) -> bool:
-        """Change fields of a subscription; tell whether it was still there."""
+    def change_subscription(
+        self, uid: str, fields: Mapping[str, Any], seen: Seen[Subscription] | None = None
+    ) -> bool:
+        """Change fields of a subscription; tell whether it was still there, and as it was seen."""
         row = columns_of_fields(fields)
         if row.get("push_endpoint") is not None:
             self._add_push_columns()
         elif "push_endpoint" in row and not self._has_push_columns():
             row = _without_push(row)
-        return self._change(self._layout.subscriptions, SUBSCRIPTIONS.columns, uid, row)
+        return self._change(self._layout.subscriptions, SUBSCRIPTIONS.columns, uid, row, seen)
 
     def remove_subscription(self, uid: str) -> bool:
         """Delete a subscription's row; tell whether it was still there."""
@@ -203,9 +208,11 @@ class Registry:
         row = {**columns_of(snapshot), **held}
         return self._add(self._layout.snapshots, SNAPSHOTS.columns, row, _TAKEN_SNAPSHOT)
 
-    def change_snapshot(self, uid: str, fields: Mapping[str, Any]) -> bool:
-        """Change fields of a snapshot; tell whether it was still there."""
-        return self._change(self._layout.snapshots, SNAPSHOTS.columns, uid, fields)
+    def change_snapshot(
+        self, uid: str, fields: Mapping[str, Any], seen: Seen[Snapshot] | None = None
+    ) -> bool:
+        """Change fields of a snapshot; tell whether it was still there, and as it was seen."""
+        return self._change(self._layout.snapshots, SNAPSHOTS.columns, uid, fields, seen)
 
     def remove_snapshot(self, uid: str) -> bool:
         """Delete a snapshot with what it holds; tell whether it was still there."""
@@ -270,18 +277,21 @@ class Registry:
         columns: StructType,
         uid: str,
         fields: Mapping[str, Any],
+        seen: Seen[Any] | None = None,
         also: str = "",
     ) -> bool:
-        changed = StructType([columns["uid"], *(columns[name] for name in fields)])
+        row, schema = {"uid": uid, **fields}, [columns[name] for name in ("uid", *fields)]
+        condition = ""
+        if seen is not None:
+            row, schema = {**row, **seen.row}, schema + seen.schema(columns)
+            condition = f" AND {seen.condition(columns, self._spark.table(table).columns)}"
         assignments = ", ".join(f"old.{name} = new.{name}" for name in fields)
-        return (
-            self._commits.merge(
-                table,
-                _arrow(changed, {"uid": uid, **fields}),
-                f"ON old.uid = new.uid{also} WHEN MATCHED THEN UPDATE SET {assignments}",
-            )
-            > 0
+        changed = self._commits.merge(
+            table,
+            _arrow(StructType(schema), row),
+            f"ON old.uid = new.uid{also} WHEN MATCHED{condition} THEN UPDATE SET {assignments}",
         )
+        return changed > 0 or (seen is not None and self._commits.has_merged(table, seen.mark))
 
     def _rows(
         self, table: str, wanted: Column, columns: list[str] | None = None

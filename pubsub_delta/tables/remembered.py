@@ -1,8 +1,9 @@
-"""What was read of tables, remembered for as long as nobody commits to them."""
+"""What was read of tables, remembered for as long as nobody commits to them, or for good."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import threading
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -14,10 +15,13 @@ from pubsub_delta.tables.commits import expected_errors
 from pubsub_delta.tables.damage import telling_damage
 
 T = TypeVar("T")
+Question = TypeVar("Question", bound=Hashable)
 Mark = tuple[Hashable, ...]
 
 SETTLED = 2.0
 """Seconds for which a mark must have stood: some stores tell the time of a file in seconds."""
+MOST_FACTS = 10_000
+"""Facts that are kept; beyond it the one that was found out first is forgotten."""
 
 
 @dataclass
@@ -42,6 +46,8 @@ class Remembered:
         self._spark = spark
         self._uptime = uptime
         self._tables: dict[str, _Known] = {}
+        self._facts: dict[Hashable, Any] = {}
+        self._lock = threading.Lock()
 
     def recall(self, table: str, question: Hashable, read: Callable[[], T]) -> T:
         """Return what was read before, if the table stands as it did then; otherwise read it."""
@@ -59,6 +65,28 @@ class Remembered:
         if at - known.since >= SETTLED:
             known.answers[question] = answer
         return answer
+
+    def facts(
+        self,
+        table: str,
+        questions: Sequence[Question],
+        find: Callable[[list[Question]], Mapping[Question, T]],
+    ) -> dict[Question, T]:
+        """Return what was found out before about a table's past, which no commit changes.
+
+        A few numbers each. What is not known is found out together.
+        """
+        with self._lock:
+            known = {q: self._facts[table, q] for q in questions if (table, q) in self._facts}
+        unknown = [question for question in questions if question not in known]
+        if not unknown:
+            return known
+        found = find(unknown)
+        with self._lock:
+            self._facts.update({(table, question): fact for question, fact in found.items()})
+            for oldest in list(self._facts)[: max(0, len(self._facts) - MOST_FACTS)]:
+                del self._facts[oldest]
+        return {**known, **found}
 
     def _mark(self, table: str) -> Mark | None:
         """Return the mark of a table; None where there is no such table."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from functools import cached_property
-from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -68,16 +68,16 @@ class Sizes:
         history = self._messages.history
         commits, _ = history.commits_after(max(-1, history.version() - SAMPLED_COMMITS))
         publishes = [each for each in commits if each.publish_time is not None]
-        means: dict[Any, float | None] = {}
-        found = []
         rows = self._messages.everything()
-        for place in spread([each.message_count for each in publishes], SAMPLED_PUBLISHES):
-            time = publishes[place].publish_time
-            assert time is not None
-            if time not in means:
-                means[time] = _mean(rows.where(F.col("publish_time") == instant(time)))
-            found.append(means[time])
-        known = [mean for mean in found if mean is not None]
+
+        def means(times: Sequence[datetime]) -> dict[datetime, float]:
+            sampled = {t: _mean(rows.where(F.col("publish_time") == instant(t))) for t in times}
+            return {time: mean for time, mean in sampled.items() if mean is not None}
+
+        places = spread([each.message_count for each in publishes], SAMPLED_PUBLISHES)
+        times = [time for place in places if (time := publishes[place].publish_time) is not None]
+        found = self._messages.facts(list(dict.fromkeys(times)), means)
+        known = [found[time] for time in times if time in found]
         if known:
             return sum(known) / len(known)
         return _mean(rows) or 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
@@ -22,6 +22,7 @@ from pubsub_delta.tables.ack_states import AckStates
 from pubsub_delta.tables.commits import Commits
 from pubsub_delta.tables.history import Commit
 from pubsub_delta.tables.layout import layout_of
+from pubsub_delta.tables.looks import Looks
 from pubsub_delta.tables.messages import Messages
 from pubsub_delta.tables.ordering import OrderingKeys
 from pubsub_delta.tables.registry import Registry
@@ -34,7 +35,9 @@ def new_uid() -> str:
 
 
 class Tables:
-    """The tables of one store."""
+    """The tables of one store. ``looks``: what looks that write nothing have found."""
+
+    looks: Looks | None = None
 
     def __init__(self, spark: SparkSession, root: str, new_id: Callable[[], str] = new_uid) -> None:
         self.spark = spark
@@ -42,6 +45,7 @@ class Tables:
         self._layout = layout_of(root)
         self._commits = Commits(spark, self._layout)
         self.remembered = Remembered(spark)
+        self.looks = Looks()
         self.registry = Registry(spark, self._layout, self._commits, self.remembered)
         self.ack_state_tables = AckStateTables(
             spark, self._layout.ack_state, self._commits, self.remembered
@@ -83,6 +87,10 @@ class Tables:
             )
         return source
 
+    def looked_at(self, name: ResourceName) -> Source:
+        """Return a subscription as ``source`` does, to look at: nothing may be written from it."""
+        return replace(self.source(name), looks=self.looks)
+
     def find_source(self, name: ResourceName) -> Source | None:
         """Return a subscription with its topic's messages, also a detached one, or None."""
         found = self.registry.source(str(name))
@@ -99,12 +107,16 @@ class Tables:
 
 @dataclass(frozen=True)
 class Source:
-    """A subscription that is attached to a topic, and the topic's messages."""
+    """A subscription that is attached to a topic, and the topic's messages.
+
+    ``looks``: what earlier looks have found, where nothing will be written.
+    """
 
     subscription: Subscription
     topic_uid: str
     messages: Messages
     registry: Registry
+    looks: Looks | None = None
 
     @property
     def uid(self) -> str:
@@ -165,7 +177,16 @@ class Look:
         commits = [commit for commit in new if up_to is None or commit.version <= up_to]
         if not commits:
             return [], None
-        found = self._messages.absorb(after_version, commits, known, self._filter, earliest, before)
+        looks, filter_ = self._source.looks, self._filter
+        if looks is None or not known or any(commit.moves_messages for commit in new):
+            found = self._messages.absorb(after_version, commits, known, filter_, earliest, before)
+            return found, commits[0].version
+        found = looks.added(
+            (self._source.topic_uid, filter_, after_version, earliest, before),
+            after_version,
+            commits,
+            lambda after, some: self._messages.absorb(after, some, True, filter_, earliest, before),
+        )
         return found, commits[0].version
 
     def earlier(self, spans: Sequence[Span], time: datetime) -> tuple[Positions, datetime | None]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from pyspark.sql import Row
 
+from benchmarks.jobs import jobs_of
 from pubsub_delta import DayCount, DeadLetterPolicy, Message, NotFound
+from pubsub_delta.session import is_remote
 from tests.conftest import Bench
 
 DAY = 86_400
@@ -108,3 +111,86 @@ def test_of_a_long_history_some_points_are_read_and_the_last_one_is_among_them(
     assert 2 <= len(told) <= 4
     assert told[-1].time == bench.clock.now()
     assert [m.time for m in told] == sorted(m.time for m in told)
+
+
+def test_what_a_version_told_of_a_subscription_is_not_read_again(bench: Bench) -> None:
+    """No commit changes what an earlier one left, so each version is read once."""
+    if is_remote(bench.spark):
+        pytest.skip("jobs are counted in the driver")
+    topic, subscription = bench.pair()
+    bench.store.publish(topic, [b"a", b"b"])
+    bench.store.pull(subscription, 1)
+    table = bench.ack_state_table(subscription)
+    uid, tables = bench.store.get_subscription(subscription).uid, bench.store._tables
+
+    def figures() -> list[Row]:
+        return tables.ack_state_tables.figures_over_time(uid, 30)
+
+    def listing() -> list[Row]:
+        return bench.spark.sql(f"DESCRIBE HISTORY {table}").select("version").collect()
+
+    first, told = jobs_of(bench.spark, figures)
+    again, same = jobs_of(bench.spark, figures)
+    assert same == told
+    listed, _ = jobs_of(bench.spark, listing)
+    assert len(first) > len(again) == len(listed)
+    bench.clock.advance(1)
+    bench.store.pull(subscription, 1)
+    later = bench.store.subscription_history(subscription)
+    assert [m.num_outstanding_messages for m in later] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("filter_", ["", 'attributes.k = "v"'])
+def test_a_look_finds_what_came_since_the_look_before_and_what_has_gone(
+    bench: Bench, filter_: str
+) -> None:
+    """The figures are those of a fresh look, whatever happened to the topic meanwhile."""
+    topic, subscription = bench.pair(filter=filter_)
+    store, attributes = bench.store, {"k": "v"}
+
+    def look() -> tuple[int, int, int]:
+        told = bench.another().survey_ack_state(subscription).unacked_count
+        assert store.survey_ack_state(subscription).unacked_count == told
+        assert store.metrics(subscription)["num_undelivered_messages"] == told
+        ahead = store.preview_seek(subscription, time=bench.clock.now())
+        assert ahead.unacked_before == told
+        return told, ahead.unacked_after, len(store.peek(subscription, 100))
+
+    store.publish(topic, [Message(b"a", attributes), Message(b"b", attributes)])
+    assert look() == look() == (2, 2, 2)
+    bench.clock.advance(DAY)
+    store.publish(topic, [Message(b"c", attributes)])
+    assert look() == look() == (3, 1, 3)
+    store._tables.messages(store.get_topic(topic).uid).optimize()
+    assert look() == (3, 1, 3)
+    bench.clock.advance(DAY)
+    store.publish(topic, [Message(b"d", attributes)])
+    assert look() == (4, 1, 4)
+    store.pull(subscription, 1).ack()
+    assert look() == (3, 1, 3)
+
+
+def test_a_second_look_reads_no_message_and_a_later_one_what_is_new(bench: Bench) -> None:
+    """What was found stands where it was published; only later commits can tell anything new."""
+    if is_remote(bench.spark):
+        pytest.skip("jobs are counted in the driver")
+    topic, subscription = bench.pair(filter="attributes:k")
+    for number in range(3):
+        bench.store.publish(topic, [Message(b"a", {"k": str(number)})])
+    name = bench.store._subscription(subscription)
+    source = bench.store._tables.looked_at(name)
+    state = bench.store._tables.ack_states.read(source.uid)
+    source.look(state).added(state.after_version, None)
+
+    def read() -> int:
+        found, _ = source.look(state).added(state.after_version, None)
+        return sum(len(part.positions) for part in found)
+
+    def history() -> object:
+        return source.messages.history.commits_after(-1)
+
+    listed, _ = jobs_of(bench.spark, history)
+    again, number = jobs_of(bench.spark, read)
+    assert (number, len(again)) == (3, len(listed))
+    bench.store.publish(topic, [Message(b"a", {"k": "4"})])
+    assert read() == 4

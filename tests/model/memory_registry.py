@@ -17,6 +17,7 @@ from pubsub_delta.tables.resource_rows import (
     subscription_of,
     topic_of,
 )
+from pubsub_delta.tables.seen import Seen
 from pubsub_delta.tables.state_rows import captured_of_row, row_of_captured
 
 Rows = dict[str, dict[str, Any]]
@@ -54,8 +55,11 @@ class MemoryRegistry:
         self._topics[topic.uid] = {**columns_of(topic), "delete_time": None}
         return True
 
-    def change_topic(self, uid: str, fields: Mapping[str, Any]) -> bool:
-        return _change(self._topics, uid, columns_of_fields(fields))
+    def change_topic(
+        self, uid: str, fields: Mapping[str, Any], seen: Seen[Topic] | None = None
+    ) -> bool:
+        living = self.topic_of_uid(uid) is not None
+        return living and _change(self._topics, uid, columns_of_fields(fields), seen)
 
     def remove_topic(self, uid: str, now: datetime) -> bool:
         return _change(self._topics, uid, {"delete_time": now})
@@ -96,8 +100,10 @@ class MemoryRegistry:
         self._subscriptions[subscription.uid] = row
         return True
 
-    def change_subscription(self, uid: str, fields: Mapping[str, Any]) -> bool:
-        return _change(self._subscriptions, uid, columns_of_fields(fields))
+    def change_subscription(
+        self, uid: str, fields: Mapping[str, Any], seen: Seen[Subscription] | None = None
+    ) -> bool:
+        return _change(self._subscriptions, uid, columns_of_fields(fields), seen)
 
     def remove_subscription(self, uid: str) -> bool:
         return self._subscriptions.pop(uid, None) is not None
@@ -128,9 +134,11 @@ class MemoryRegistry:
         self._snapshots[snapshot.uid] = {**columns_of(snapshot), **held}
         return True
 
-    def change_snapshot(self, uid: str, fields: Mapping[str, Any]) -> bool:
+    def change_snapshot(
+        self, uid: str, fields: Mapping[str, Any], seen: Seen[Snapshot] | None = None
+    ) -> bool:
         self._snapshots_version += 1
-        return _change(self._snapshots, uid, fields)
+        return _change(self._snapshots, uid, fields, seen)
 
     def remove_snapshot(self, uid: str) -> bool:
         self._snapshots_version += 1
@@ -140,10 +148,11 @@ class MemoryRegistry:
         return self._snapshots_version
 
 
-def _change(rows: Rows, uid: str, fields: Mapping[str, Any]) -> bool:
-    if uid in rows:
-        rows[uid] = {**rows[uid], **fields}
-    return uid in rows
+def _change(rows: Rows, uid: str, fields: Mapping[str, Any], seen: Seen[Any] | None = None) -> bool:
+    if uid not in rows or (seen is not None and not seen.columns.items() <= rows[uid].items()):
+        return False
+    rows[uid] = {**rows[uid], **fields}
+    return True
 
 
 def _captured(row: Mapping[str, Any]) -> Captured:

@@ -55,6 +55,28 @@ BUGS_OF_TABLES = (
         ),
     ),
     Bug(
+        "change-without-condition",
+        "The row of a resource is changed whether or not it is as it was read.",
+        "tables/seen.py",
+        "compared: list[str] = [_same(columns[name], name in there) for name in self.columns]",
+        "compared: list[str] = []",
+        needs_spark=(
+            "tests/delta/test_if_unchanged.py"
+            "::test_of_two_writers_who_read_the_same_the_second_is_told",
+        ),
+    ),
+    Bug(
+        "own-change-told-as-of-another",
+        "A change on condition whose answer was lost is told as that of another.",
+        "tables/registry.py",
+        "return changed > 0 or (seen is not None and self._commits.has_merged(table, seen.mark))",
+        "return changed > 0",
+        needs_spark=(
+            "tests/delta/test_if_unchanged.py"
+            "::test_a_change_whose_answer_was_lost_is_not_told_as_that_of_another",
+        ),
+    ),
+    Bug(
         "forgotten-before-append",
         "Dead letters are forgotten on the subscription before they are appended.",
         "tables/dead_letters.py",

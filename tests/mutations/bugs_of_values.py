@@ -30,6 +30,20 @@ BUGS_OF_VALUES = (
         "int(self._bitmap[count])",
     ),
     Bug(
+        "anew-is-the-same",
+        "A resource that was deleted and created anew is taken for the one that was read.",
+        "policy/unchanged.py",
+        "if now[name] != then[name]]",
+        'if name not in ("uid", "create_time") and now[name] != then[name]]',
+    ),
+    Bug(
+        "of-another-resource",
+        "What was read of another resource is accepted as the condition of a change.",
+        "policy/unchanged.py",
+        "if if_unchanged.name != name:",
+        "if not if_unchanged.name:",
+    ),
+    Bug(
         "page-begins-with-the-last",
         "A page begins with the last resource of the page before.",
         "policy/paging.py",

@@ -32,8 +32,9 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "policy/spans.py": ("spans", "ordering"),
     "policy/streams.py": ("streams",),
     "policy/turns.py": ("turns",),
+    "policy/unchanged.py": ("if_unchanged",),
     "operations/acknowledge.py": ("consumer_calls", "expiration"),
-    "operations/administer.py": ("update_calls", "expiration"),
+    "operations/administer.py": ("update_calls", "if_unchanged", "expiration"),
     "operations/history.py": ("topic_history",),
     "operations/maintain.py": ("expiration", "retention_job"),
     "operations/measure.py": (),
@@ -46,6 +47,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/ack_states.py": ("lost_answers", "consumer_calls", "simulation"),
     "tables/ack_state_tables.py": (),
     "tables/dead_letters.py": ("consumer_calls", "simulation"),
+    "tables/registry.py": (),
+    "tables/seen.py": (),
     "tables/state_rows.py": ("state_rows",),
 }
 """Unit tests of a module, besides the examples in its docstrings. Others follow anyway."""

@@ -136,6 +136,12 @@ def commit_by_the_log_store(spark: SparkSession, log: str, versions: int) -> lis
     return mine
 
 
+def prepare(store: PubSub) -> None:
+    """Create what the crowd shares, by the clock that it goes by: it is not to be expired."""
+    store.create_topic(TOPIC)
+    store.create_subscription(SUBSCRIPTION, TOPIC, ack_deadline_seconds=10)
+
+
 def main() -> None:
     """Do what is told until nothing more is."""
     spark = session()
@@ -147,6 +153,10 @@ def main() -> None:
                 Commits.locked = _unlocked  # type: ignore[assignment, method-assign]
             if "log" in plan:
                 say(wrote=commit_by_the_log_store(spark, plan["log"], plan["versions"]))
+                continue
+            if plan.get("prepare"):
+                prepare(PubSub(spark, plan["root"]))
+                say(prepared=True)
                 continue
             plan["open_journal"] = Journal(Path(plan["journal"]))
             members = [Member(spark, plan, number) for number in range(len(plan["roles"]))]

@@ -17,7 +17,6 @@ import pytest
 
 from tests.trials import checker, delta_log
 from tests.trials.children import Worker
-from tests.trials.crowd import SUBSCRIPTION, TOPIC
 from tests.trials.journal import entries
 
 pytestmark = [pytest.mark.trial, pytest.mark.timeout(1800)]
@@ -33,15 +32,6 @@ CROWD = {
     "one": ["publish", "consume", "consume", "sweep"],
     "two": ["publish", "consume", "consume", "sweep"],
 }
-PREPARED: list[dict[str, Any]] = [
-    {"op": "create_topic", "topic": TOPIC},
-    {
-        "op": "create_subscription",
-        "subscription": SUBSCRIPTION,
-        "topic": TOPIC,
-        "fields": {"ack_deadline_seconds": 10},
-    },
-]
 
 
 @pytest.fixture(scope="module")
@@ -58,13 +48,13 @@ def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Work
 @pytest.fixture
 def root(tmp_path: Path) -> str:
     """A store with a topic and a subscription, made by a process that is gone."""
-    worker = Worker(tmp_path).wait_until_ready()
-    worker.tell(root=str(tmp_path / "store"), journal=str(tmp_path / "made"), calls=PREPARED)
+    root = str(tmp_path / "store")
+    worker = Worker(tmp_path, "tests.trials.crowd").wait_until_ready()
+    worker.tell(root=root, prepare=True)
     answer = worker.answer()
     worker.kill()
-    assert answer is not None
-    assert "error" not in answer, answer
-    return str(tmp_path / "store")
+    assert answer == {"prepared": True}, answer
+    return root
 
 
 def journal(root: str, name: str) -> Path:
@@ -76,9 +66,9 @@ def let(workers: dict[str, Worker], roles: dict[str, list[str]], **plan: Any) ->
     for name, chosen in roles.items():
         path = str(journal(plan["root"], name))
         workers[name].tell(name=name, journal=path, roles=chosen, **plan)
+    answers = [workers[name].answer() for name in roles]
     turns: list[int] = []
-    for name in roles:
-        answer = workers[name].answer()
+    for answer in answers:
         assert answer is not None
         assert "turns" in answer, answer
         turns += answer["turns"]

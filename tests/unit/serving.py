@@ -21,8 +21,9 @@ from pubsub_delta.clock import SystemClock
 from pubsub_delta.errors import NotFound
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_ids import AckId
-from pubsub_delta.policy.ack_state import Absorbed, AckState, State, union
+from pubsub_delta.policy.ack_state import Absorbed, AckState, Seek, State, union
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.replay import note_seek
 from pubsub_delta.policy.turns import Turn, hear
 from pubsub_delta.resources import Message, ReceivedMessage, Subscription
 from pubsub_delta.server.figures import Figures
@@ -73,10 +74,14 @@ class MemoryHolding:
 
 @dataclass
 class MemoryStore:
-    """A topic with one subscription. ``before_exchange`` is called in the worker's thread."""
+    """A topic with one subscription, whose messages are never forgotten.
+
+    ``before_exchange`` and ``before_seek`` are called in the worker's thread.
+    """
 
     fields: dict[str, Any] = field(default_factory=dict)
     before_exchange: Callable[[], object] = lambda: None
+    before_seek: Callable[[], object] = lambda: None
     messages: list[Message] = field(default_factory=list)
     times: list[datetime] = field(default_factory=list)
     appends: list[int] = field(default_factory=list)
@@ -138,7 +143,14 @@ class MemoryStore:
             return Exchanged(holding, answer, self.subscription_now)
 
     def seek(self, name: str, *, time: datetime | None, snapshot: str | None) -> None:
-        raise NotImplementedError
+        """Make what is unacknowledged available anew: the leases are void."""
+        self.before_seek()
+        with self._lock:
+            now = self.now()
+            asked = Seek(now, len(self.appends), time, None, None)
+            terms = delivery.Terms(self.subscription_now, KeysOf({}))
+            noted = note_seek(self.state, asked, terms)
+            self.state = replace(noted, seeks=())
 
     async def blocking(self, work: Callable[[], T], /) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)

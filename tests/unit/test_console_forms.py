@@ -9,6 +9,11 @@ import pytest
 
 pytest.importorskip("fastapi")
 
+from fastapi import Request, Response
+
+from pubsub_delta.console.editing import CHANGED_MEANWHILE, state_of, unless_crossed
+from pubsub_delta.console.forms import Form
+from pubsub_delta.errors import Aborted, InvalidArgument
 from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy
 from tests.unit.browsing import Browser, words
 
@@ -139,6 +144,73 @@ def test_a_lost_update_is_told_and_nothing_overwritten(
     fresh = re.findall(r'name="shown" value="(\w+)"', answer.text)[0]
     browser.post(f"{path}/edit", {**sent, "shown": fresh})
     assert getattr(browser.store, f"get_{kind[:-1]}")(name) != stored
+
+
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        ("/subscriptions/first", {"ack_deadline": "20"}),
+        ("/topics/flights", {"labels": "a=b"}),
+        ("/snapshots/before", {"labels": "a=b"}),
+    ],
+)
+def test_a_writer_who_crosses_a_form_is_not_overwritten(
+    path: str, sent: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody writes in the same second, after the form was compared with what is stored."""
+    browser = Browser()
+    browser.store.create_snapshot("before", "first")
+    _, kind, name = path.split("/")
+    update = getattr(browser.store, f"update_{kind[:-1]}")
+
+    def crossed(*names: str, **fields: Any) -> Any:
+        monkeypatch.undo()
+        update(name, labels={"team": "towers"})
+        return update(*names, **fields)
+
+    monkeypatch.setattr(browser.store, f"update_{kind[:-1]}", crossed)
+    answer = browser.post(f"{path}/edit", sent)
+    assert answer.status_code == 409
+    assert "Somebody changed it while you were editing" in words(answer.text)
+    stored = getattr(browser.store, f"get_{kind[:-1]}")
+    assert "team=towers" in words(answer.text), "what is stored now is not shown"
+    assert next(iter(sent.values())) in answer.text, "what was typed is lost"
+    assert stored(name).labels == {"team": "towers"}
+    fresh = re.findall(r'name="shown" value="(\w+)"', answer.text)[0]
+    assert browser.post(f"{path}/edit", {**sent, "shown": fresh}).status_code == 200
+    assert stored(name).labels != {"team": "towers"} or stored(name).ack_deadline_seconds == 20
+
+
+def test_an_answer_that_tells_of_a_crossing_tells_it_again() -> None:
+    """A reader may load the page of a piece of work anew."""
+    store = Browser().store
+    form = Form({"shown": state_of(store.get_topic("flights"))})
+    store.update_topic("flights", labels={"team": "towers"})
+    answer = unless_crossed(
+        form,
+        lambda: store.get_topic("flights"),
+        lambda _, stored: Response(f"stored: {stored.labels}"),
+        lambda _, error: Response(str(error)),
+    )
+    request, crossing = Request({"type": "http"}), Aborted("not what it was")
+    for _ in range(2):
+        assert b"towers" in answer(request, crossing).body
+    assert form.warning == CHANGED_MEANWHILE
+    assert answer(request, InvalidArgument("labels: no")).body == b"labels: no"
+
+
+def test_too_many_writers_are_told_at_the_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    browser = Browser()
+
+    def failing(*_: Any, **__: Any) -> None:
+        raise Aborted("topic flights: concurrent writers were faster")
+
+    monkeypatch.setattr(browser.store, "update_topic", failing)
+    answer = browser.post("/topics/flights/edit", {"labels": "a=b"})
+    assert answer.status_code == 400
+    assert "concurrent writers were faster" in words(answer.text)
+    assert "while you were editing" not in words(answer.text)
+    assert "a=b" in answer.text
 
 
 def test_a_subscription_that_was_created_anew_is_another_one() -> None:

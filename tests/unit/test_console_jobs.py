@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -52,7 +53,7 @@ def test_a_page_does_not_wait_for_long_work(slow: tuple[Browser, threading.Event
     answer = browser.post("/topics/new", {"id": "news"})  # it comes, though the work goes on
     assert answer.url.path.startswith("/jobs/")
     assert "Creating the topic news" in words(answer.text)
-    assert 'hx-trigger="every 1s"' in answer.text
+    assert 'hx-trigger="load"' in answer.text
     browser.world.be_at(75)
     part = browser.get(f"{answer.url.path}/progress")
     assert "Running for 1 min 15 s" in words(part.text)
@@ -107,6 +108,60 @@ def page_of(_: Request, __: object) -> Response:
 
 def failed(_: Request, error: PubSubError) -> Response:
     return Response(str(error))
+
+
+PART = "/subscriptions/board/figures"
+BY_HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def slow_figures(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Browser, threading.Event]]:
+    """A console that measures a subscription only when the event is set."""
+    browser, go_on = Browser(), threading.Event()
+    browser.store.create_subscription("board", "flights")
+    measure = browser.store.metrics
+
+    def waiting(name: str) -> Any:
+        assert go_on.wait(60)
+        return measure(name)
+
+    monkeypatch.setattr(browser.store, "metrics", waiting)
+    monkeypatch.setattr(pages, "PATIENCE_SECONDS", 0.05)
+    yield browser, go_on
+    go_on.set()
+
+
+def test_a_part_that_lasts_asks_again_until_it_is_there(
+    slow_figures: tuple[Browser, threading.Event],
+) -> None:
+    """What takes longer goes on in the background: the page tells so, and shows it then."""
+    browser, go_on = slow_figures
+    waiting = browser.get(PART, headers=BY_HTMX)
+    [again] = re.findall(r'hx-get="(/jobs/[^"]+/part)" hx-trigger="load"', waiting.text)
+    assert "Measuring the backlog" in words(waiting.text)
+    assert again in browser.get(again, headers=BY_HTMX).text, "it asks a second time"
+    go_on.set()
+    pages_to_come = (browser.get(again, headers=BY_HTMX).text for _ in range(1_000))
+    part = next(text for text in pages_to_come if "hx-trigger" not in text)
+    assert "Unacknowledged" in words(part)
+    assert "<html" not in part
+    assert "not known any more" in words(browser.get(again, headers=BY_HTMX).text)
+
+
+def test_a_part_that_lasts_has_a_page_in_a_browser_without_scripts(
+    slow_figures: tuple[Browser, threading.Event],
+) -> None:
+    browser, _ = slow_figures
+    answer = browser.get(PART)
+    assert answer.url.path.startswith("/jobs/")
+    assert "<html" in answer.text
+
+
+def test_an_error_of_a_part_is_told_in_its_place() -> None:
+    browser = Browser()
+    answer = browser.get("/subscriptions/absent/figures", headers=BY_HTMX)
+    assert "no subscription, topic or snapshot of that name exists" in words(answer.text)
+    assert "<html" not in answer.text
 
 
 def test_only_the_last_pieces_of_work_are_remembered() -> None:

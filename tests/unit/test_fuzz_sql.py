@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pubsub_delta.policy.ack_state import State
 from pubsub_delta.tables import schemas
 from pubsub_delta.tables.ack_state_tables import _FIGURES, _REPLACE
-from pubsub_delta.tables.commits import _plain, _properties
+from pubsub_delta.tables.commits import _properties, plain
 from pubsub_delta.tables.messages import _too_old
 from pubsub_delta.tables.registry import _TAKEN_SNAPSHOT, _TAKEN_TOPIC
 from pubsub_delta.tables.schemas import TableSchema
@@ -73,7 +73,7 @@ PARTS: dict[str, dict[str, str]] = {
     "tables/commits": {
         "', '.join(schema.columns.names)": OURS,
         "', '.join(schema.partitioned_by)": OURS,
-        "_plain(uid)": CHECKED,
+        "plain(uid)": CHECKED,
         "_properties(schema)": OURS,
         "clauses": OURS,
         "columns": OURS,
@@ -94,9 +94,15 @@ PARTS: dict[str, dict[str, str]] = {
         "_TAKEN": OURS,
         "also": OURS,
         "assignments": OURS,
+        "condition": OURS,
         "name": OURS,
         "names": OURS,
         "taken": OURS,
+    },
+    "tables/seen": {
+        "_SEEN": OURS,
+        "column.name": OURS,
+        "plain(self.mark)": CHECKED,
     },
 }
 """Every part of an f-string of SQL, by module, and why it may stand there."""
@@ -182,10 +188,10 @@ def test_columns_and_properties_need_no_quotes(schema: TableSchema) -> None:
 @example("A" * 32)
 def test_a_row_is_deleted_by_a_uid_and_nothing_else(uid: str) -> None:
     if re.fullmatch("[0-9a-f]{32}", uid):
-        assert _plain(uid) == uid
+        assert plain(uid) == uid
     else:
         with pytest.raises(ValueError, match="not a uid"):
-            _plain(uid)
+            plain(uid)
 
 
 zones = st.integers(-14 * 60, 14 * 60).map(lambda m: timezone(timedelta(minutes=m)))

@@ -110,7 +110,10 @@ def test_push_and_exactly_once_delivery_exclude_each_other() -> None:
     once = InMemory(enable_exactly_once_delivery=True).store
     with pytest.raises(InvalidArgument, match=told):
         once.update_subscription(NAME, push_config=PushConfig(URL))
-    fields = {"push_config": PushConfig(URL), "enable_exactly_once_delivery": False}
+    fields: dict[str, Any] = {
+        "push_config": PushConfig(URL),
+        "enable_exactly_once_delivery": False,
+    }
     assert once.update_subscription(NAME, **fields).push_config == PushConfig(URL, V1)
 
 

@@ -257,3 +257,37 @@ def test_with_exactly_once_delivery_a_deadline_beyond_the_lease_is_written() -> 
     assert asked.is_settled
     assert not asked.failures
     assert {span.until for span in bench.state.in_state(State.LEASED)} == {at(300)}
+
+
+def test_what_is_said_during_a_hold_is_said_after_it() -> None:
+    """ "What was said before is written first, and what is said meanwhile afterwards." """
+    bench = Bench(3, exactly_once=True)
+    lease = bench.lease(3)
+    ids = [bench.ack_id(lease, n) for n in range(3)]
+    bench.ledger.acknowledge(ids[:1])
+    bench.ledger.unsaid.hold()
+    meanwhile = bench.ledger.acknowledge(ids[1:2])
+    bench.ledger.unsaid.hold()
+    bench.ledger.modify_ack_deadline(ids[2:], 0, at(1))
+    assert bench.ledger.turn(at(1)).acknowledged == {lease: Positions.of([0])}
+    bench.ledger.unsaid.settle(Answer())
+    assert not bench.ledger.unsaid
+    assert not meanwhile.is_settled
+    bench.ledger.unsaid.release()
+    assert not bench.ledger.unsaid, "somebody else holds still"
+    bench.ledger.unsaid.release()
+    turn = bench.ledger.turn(at(1))
+    assert turn.acknowledged == {lease: Positions.of([1])}
+    assert turn.deadlines[NACK] == {lease: Positions.of([2])}
+
+
+def test_what_is_kept_during_a_hold_can_be_given_up() -> None:
+    bench = Bench(1, exactly_once=True)
+    lease = bench.lease(1)
+    bench.ledger.unsaid.hold()
+    asked = bench.ledger.acknowledge([bench.ack_id(lease, 0)])
+    bench.ledger.unsaid.give_up()
+    assert asked.failures == {bench.ack_id(lease, 0): TRANSIENT}
+    assert asked.is_settled
+    bench.ledger.unsaid.release()
+    assert not bench.ledger.unsaid

@@ -1,0 +1,41 @@
+"""Changes on condition: only of a resource that is stored as it was read."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from pubsub_delta.errors import Aborted, InvalidArgument
+from pubsub_delta.resources import Snapshot, Subscription, Topic, own_fields
+
+R = TypeVar("R", Topic, Subscription, Snapshot)
+
+
+def check_if_unchanged(if_unchanged: object, kind: type[R], name: str) -> R | None:
+    """Return what a resource was when it was read, None where nobody asks for that."""
+    if if_unchanged is None:
+        return None
+    if not isinstance(if_unchanged, kind):
+        raise InvalidArgument(
+            f"if_unchanged: {if_unchanged!r} is not a {kind.__name__}; "
+            f"{name} as it was read is accepted, or None"
+        )
+    if if_unchanged.name != name:
+        raise InvalidArgument(
+            f"if_unchanged: it is {if_unchanged.name!r}, where {name} is to be changed; "
+            f"{name} as it was read is accepted, or None"
+        )
+    return if_unchanged
+
+
+def check_unchanged(stored: R, seen: R) -> None:
+    """Raise Aborted where a resource is stored otherwise than it was seen.
+
+    AIP-154: a change of what is not as its etag says fails with ABORTED.
+    """
+    then, now = own_fields(seen), own_fields(stored)
+    changed = [name for name in now if now[name] != then[name]]
+    if changed:
+        raise Aborted(
+            f"{stored.name} is not what if_unchanged says any more ({', '.join(changed)}); "
+            "nothing was written: read it again, and decide again"
+        )
