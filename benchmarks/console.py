@@ -7,6 +7,7 @@ they take just after a publish.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -65,7 +66,11 @@ _OF_A_SUBSCRIPTION = (
     "/messages/peek?max_messages=100",
     "/replay",
 )
-_OF_A_JOB = ("", "/progress")
+_OF_A_JOB = ("", "/progress", "/part")
+_PARTS = ("/figures", "/picture", "/history", "/messages/peek", "/part")
+"""What htmx asks for: it comes into a page that is there."""
+_ASKS_AGAIN = re.compile(r'hx-get="(/jobs/[^"]+/part)"')
+_BY_HTMX = {"HX-Request": "true"}
 _LOOK_AT_TOPIC = ("/figures", "/picture", "/messages/peek", "/replay/preview")
 
 
@@ -220,16 +225,28 @@ class _Visit:
             data = {**asked.fields, "form_token": self._token}
             answer = self._client.post(asked.path, data=data)
         else:
-            answer = self._client.get(asked.path)
+            htmx = asked.route.endswith(_PARTS)
+            answer = self._client.get(asked.path, headers=_BY_HTMX if htmx else None)
         self._section.add(what, time.perf_counter() - start, keep=keep)
         assert answer.status_code in (200, 303), f"{what}: {answer.status_code}: {answer.text}"
-        if answer.headers.get("location", "").startswith("/jobs/"):
-            self._wait(answer.headers["location"])
+        if self._waited(asked, answer):
             took = time.perf_counter() - start
             self._section.add(f"· {what}: until its work has shown", took, keep=keep)
         if keep:
             found = len(_jobs(self._store.spark) - before)
             self.jobs[what] = max(self.jobs.get(what, 0), found)
+
+    def _waited(self, asked: Asked, answer: httpx2.Response) -> bool:
+        """Wait for what goes on in the background, if anything does; tell whether it did."""
+        if answer.headers.get("location", "").startswith("/jobs/"):
+            self._wait(answer.headers["location"])
+            return True
+        again = _ASKS_AGAIN.search(answer.text)
+        if again is None or asked.route.startswith("/jobs/"):
+            return False
+        while _ASKS_AGAIN.search(self._client.get(again[1], headers=_BY_HTMX).text):
+            pass  # each waits a while for its answer
+        return True
 
     def _wait(self, job: str) -> None:
         """Ask how work goes on, as its page does, until it is done; then for what it led to."""
