@@ -139,6 +139,9 @@ def test_a_part_that_lasts_asks_again_until_it_is_there(
     waiting = browser.get(PART, headers=BY_HTMX)
     [again] = re.findall(r'hx-get="(/jobs/[^"]+/part)" hx-trigger="load"', waiting.text)
     assert "Measuring the backlog" in words(waiting.text)
+    assert 'hx-target="this" hx-swap="outerHTML"' in waiting.text, (
+        "not the place that it was put into"
+    )
     assert again in browser.get(again, headers=BY_HTMX).text, "it asks a second time"
     go_on.set()
     pages_to_come = (browser.get(again, headers=BY_HTMX).text for _ in range(1_000))
