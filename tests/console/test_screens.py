@@ -12,7 +12,6 @@ pytest.importorskip("playwright")
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from pubsub_delta.clock import uptime
 from tests.console.conftest import LONG, Served
 
 pytestmark = pytest.mark.console
@@ -82,24 +81,6 @@ def test_the_steps_between_are_seen_too(chromium: Browser, served: Served) -> No
     expect(page.get_by_text("messages are leased to you")).to_be_visible(timeout=60_000)
     page.screenshot(path=SCREENS / "pulled-light.png", full_page=True)
     context.close()
-
-
-def loaded(page: Page, path: str) -> float:
-    """Return how many seconds a page takes until it is there."""
-    begun = uptime()
-    page.goto(path)
-    return uptime() - begun
-
-
-def test_a_warm_page_answers_within_a_second(served: Served, page: Page) -> None:
-    """Pages answer in ≤ 1 s when the session is warm."""
-    told = {}
-    for name, path in PAGES.items():
-        page.goto(path)
-        settled(page)
-        told[name] = min(loaded(page, path) for _ in range(2))
-    slow = {name: round(seconds, 2) for name, seconds in told.items() if seconds > 1}
-    assert slow == {}
 
 
 def test_every_page_is_seen_and_has_no_barrier(chromium: Browser, served: Served) -> None:
