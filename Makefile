@@ -15,7 +15,7 @@ help: ## list the targets
 demo: .venv/ready java ## publish a year of real flights and drain it twice (3 to 4 minutes)
 	@$(BIN)/python jobs/demo.py
 
-test: .venv/ready java ## run the tests (needs Java; 10 to 12 minutes)
+test: .venv/ready java ## run the tests (needs Java; about 10 minutes)
 	$(BIN)/pytest
 
 trial: .venv/ready java ## run the long trials: killed processes, jobs, notebooks, docs, random sequences

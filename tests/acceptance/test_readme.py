@@ -14,6 +14,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OUTPUT = re.compile(r"^print\(.*\)  # (.+)$", re.MULTILINE)
 
 
+@pytest.mark.trial
 def test_the_examples_of_the_readme_run_as_they_stand(
     spark: SparkSession,
     tmp_path: Path,

@@ -99,6 +99,7 @@ def test_the_history_of_a_subscription_tells_its_figures_commit_by_commit(bench:
     assert [m.delivery_attempt for m in told] == [0, 1, 1]
 
 
+@pytest.mark.trial
 def test_of_a_long_history_some_points_are_read_and_the_last_one_is_among_them(
     bench: Bench,
 ) -> None:
@@ -140,6 +141,7 @@ def test_what_a_version_told_of_a_subscription_is_not_read_again(bench: Bench) -
     assert [m.num_outstanding_messages for m in later] == [0, 1, 2]
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize("filter_", ["", 'attributes.k = "v"'])
 def test_a_look_finds_what_came_since_the_look_before_and_what_has_gone(
     bench: Bench, filter_: str
