@@ -51,6 +51,7 @@ _PLAIN = (
     "/snapshots/new",
     "/static/console.css",
     "/static/htmx.min.js",
+    "/static/chart.umd.min.js",
 )
 _OF_A_TOPIC = ("", "/figures", "/edit", "/delete", "/publish")
 _OF_A_SNAPSHOT = ("", "/figures", "/edit", "/delete")

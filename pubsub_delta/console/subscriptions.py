@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pubsub_delta.console import lines, picture, shown
+from pubsub_delta.console import charts, picture, shown
 from pubsub_delta.console.dead_letters import action_items, prompt
 from pubsub_delta.console.editing import is_outdated, unless_crossed
 from pubsub_delta.console.forms import Form, Posted
@@ -123,7 +123,7 @@ def show_history(request: Request, id_: str) -> Response:
         "Reading the versions of the ack state",
         partial(of(request).store.subscription_history, id_),
         lambda asked, told: page(
-            asked, "subscription_history.html", id=id_, moments=told, lines=lines.drawn(told)
+            asked, "subscription_history.html", id=id_, moments=told, figures=charts.over_time(told)
         ),
     )
 

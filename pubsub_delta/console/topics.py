@@ -11,7 +11,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pubsub_delta.console import bars, shown
+from pubsub_delta.console import charts, shown
 from pubsub_delta.console.editing import is_outdated, state_of, unless_crossed
 from pubsub_delta.console.forms import (
     Form,
@@ -95,16 +95,16 @@ def show_figures(request: Request, id_: str) -> Response:
     """Show how much a topic stores: a part of its page."""
     console = of(request)
 
-    def measure() -> tuple[Metrics, bars.Bars]:
+    def measure() -> tuple[Metrics, charts.Days]:
         figures, days = console.metrics("topics", id_), console.store.messages_by_day(id_)
-        return figures, bars.by_day(days, console.at_present().date())
+        return figures, charts.by_day(days, console.at_present().date())
 
     return part(
         request,
         "Counting messages",
         measure,
         lambda asked, found: page(
-            asked, "topic_figures.html", id=id_, figures=found[0], bars=found[1]
+            asked, "topic_figures.html", id=id_, figures=found[0], days=found[1]
         ),
     )
 

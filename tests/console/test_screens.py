@@ -60,7 +60,7 @@ def test_the_steps_between_are_seen_too(chromium: Browser, served: Served) -> No
     page.goto("/subscriptions/departures-board")
     settled(page)
     page.get_by_text("Show the figures over time").click()
-    expect(page.locator("#history svg").first).to_be_visible(timeout=60_000)
+    expect(page.locator("#history canvas").first).to_be_visible(timeout=60_000)
     page.screenshot(path=SCREENS / "history-light.png", full_page=True)
     page.goto("/subscriptions/departures-board/replay?snapshot=before-deploy")
     page.get_by_role("button", name="Preview").click()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import date, datetime, timedelta
+from html import unescape
+from typing import Any
 
 import pytest
 
@@ -11,8 +14,10 @@ pytest.importorskip("fastapi")
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pubsub_delta.console import bars, lines, picture, shown
+from pubsub_delta.console import charts, picture, shown
 from pubsub_delta.console.picture import LEFT, MOST_IN_A_LANE, RIGHT, WIDTH, Lane, drawn
+from pubsub_delta.metrics import Measured, Metrics
+from pubsub_delta.names import ResourceName
 from pubsub_delta.operations.survey import (
     AckStateSurvey,
     DayCount,
@@ -159,22 +164,22 @@ def test_the_page_draws_what_the_subscription_holds() -> None:
     assert "Acked, kept to replay: 1, Available: 2, Leased: 1" in words(html)
 
 
-def test_days_without_messages_have_no_bar_and_few_messages_still_have_one() -> None:
+def test_days_without_messages_have_no_bar() -> None:
     counts = [DayCount(date(2026, 1, 1), 1), DayCount(date(2026, 1, 3), 10**9)]
-    told = bars.by_day(counts, date(2026, 1, 4))
-    assert [bar.message_count for bar in told.bars] == [1, 0, 10**9, 0]
-    assert [bar.height for bar in told.bars] == [2.0, 0.0, bars.HEIGHT, 0.0]
-    assert told.largest == 10**9
-    assert bars.by_day([], date(2026, 1, 4)).bars == ()
+    told = charts.by_day(counts, date(2026, 1, 4))
+    assert [each.message_count for each in told.counts] == [1, 0, 10**9, 0]
+    assert told.chart.x == ("01-01", "01-02", "01-03", "01-04")
+    assert told.chart.y == (1, None, 10**9, None)
+    assert told.chart.told[2] == "2026-01-03: 1,000,000,000 messages"
+    assert charts.by_day([], date(2026, 1, 4)).counts == ()
 
 
 @given(st.dictionaries(st.dates(date(2024, 1, 1), date(2026, 1, 9)), st.integers(1, 10**9)))
 def test_bars_lose_no_message(counted: dict[date, int]) -> None:
-    told = bars.by_day([DayCount(d, counted[d]) for d in sorted(counted)], date(2026, 1, 4))
-    shown_there = sum(bar.message_count for bar in told.bars)
+    told = charts.by_day([DayCount(d, counted[d]) for d in sorted(counted)], date(2026, 1, 4))
+    shown_there = sum(each.message_count for each in told.counts)
     assert shown_there + told.earlier == sum(counted.values())
-    assert len(told.bars) <= bars.MOST_DAYS
-    assert all(bar.x + bar.width <= bars.WIDTH for bar in told.bars)
+    assert len(told.counts) <= charts.MOST_DAYS
 
 
 @given(st.binary(max_size=300))
@@ -212,15 +217,20 @@ def moment(time: float, undelivered: int, letters: int = 0) -> SubscriptionMomen
     return SubscriptionMoment(at(time), undelivered, 0, 90.0, 1, 7, letters)
 
 
-def test_lines_over_time_are_steps_that_hold_until_the_next_commit() -> None:
+def test_figures_over_time_are_steps_that_hold_until_the_next_commit() -> None:
     """Backlog, oldest unacked age, … over time, from the table history."""
-    told = lines.drawn([moment(0, 100), moment(MINUTE, 50), moment(4 * MINUTE, 0, letters=2)])
+    told = charts.over_time([moment(0, 100), moment(MINUTE, 50), moment(4 * MINUTE, 0, letters=2)])
     backlog = told[0]
-    assert backlog.path == "M0.0 0.0H75.0V35.0H300.0V70.0"
-    assert [point.title for point in backlog.points][1:] == [
-        "50 at 2026-01-01 00:01:00 UTC",
-        "0 at 2026-01-01 00:04:00 UTC",
-    ]
+    assert json.loads(backlog.chart.data) == {
+        "kind": "steps",
+        "x": [1767225600000.0, 1767225660000.0, 1767225840000.0],
+        "y": [100, 50, 0],
+        "told": [
+            "100 at 2026-01-01 00:00:00 UTC",
+            "50 at 2026-01-01 00:01:00 UTC",
+            "0 at 2026-01-01 00:04:00 UTC",
+        ],
+    }
     assert (backlog.largest, backlog.last) == ("100", "0")
     assert {each.label: each.last for each in told} == {
         "Unacknowledged": "0",
@@ -232,7 +242,30 @@ def test_lines_over_time_are_steps_that_hold_until_the_next_commit() -> None:
     }
 
 
-def test_lines_of_nothing_and_of_one_moment_can_be_drawn() -> None:
-    assert lines.drawn([]) == []
-    (point,) = lines.drawn([moment(0, 0)])[0].points
-    assert (point.x, point.y) == (0.0, lines.HEIGHT)
+def test_nothing_over_time_has_no_figures() -> None:
+    assert charts.over_time([]) == []
+
+
+def test_what_is_drawn_stands_in_a_table_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A screen reader, and a browser without scripts, is told what the charts show."""
+    browser = Browser()
+    store = browser.store
+    names = "message_count", "byte_cost", "num_retained_messages", "oldest_retained_message_age"
+    of = ResourceName("local", "topics", "flights")
+    told = Metrics("topic", of, {}, at(0), dict.fromkeys(names, Measured(2)))
+    monkeypatch.setattr(store, "metrics", lambda _: told)
+    days = [DayCount(at(0).date(), 1_234)]
+    monkeypatch.setattr(store, "messages_by_day", lambda _: days)
+    moments = [moment(0, 100), moment(MINUTE, 50)]
+    monkeypatch.setattr(store, "subscription_history", lambda _: moments)
+    html = browser.get("/topics/flights/figures").text
+    assert [each["y"] for each in drawn_in(html)] == [[1234]]
+    assert "Day Messages 2026-01-01 1,234" in words(html)
+    html = browser.get("/subscriptions/first/history").text
+    assert [each["kind"] for each in drawn_in(html)] == ["steps"] * 6
+    assert "2026-01-01 00:01:00 UTC 50 0 1 min 30 s 1 7 0" in words(html)
+
+
+def drawn_in(html: str) -> list[Any]:
+    """Return what a page gives to be drawn."""
+    return [json.loads(unescape(each)) for each in re.findall(r'data-chart="([^"]*)"', html)]
