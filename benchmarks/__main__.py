@@ -13,7 +13,7 @@ from benchmarks.drain import drain, random_acks
 from benchmarks.drift import drift
 from benchmarks.measuring import Bench, Section
 from benchmarks.peers import kafka
-from benchmarks.profile import profile
+from benchmarks.profiling import profile
 from benchmarks.replay import replay
 from benchmarks.running import main
 from benchmarks.scaling import scaling

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -191,6 +192,12 @@ def test_only_commits_writes_sql_statements(module: str) -> None:
 @each_of_both
 def test_nothing_uses_the_delta_table_api(module: str) -> None:
     assert "DeltaTable" not in text_of(module)
+
+
+@pytest.mark.parametrize("module", modules("benchmarks", "jobs"))
+def test_a_script_hides_no_module_of_python(module: str) -> None:
+    """The directory of a script that is run stands before Python's own modules."""
+    assert Path(module).stem not in sys.stdlib_module_names
 
 
 @pytest.mark.parametrize("module", UNIT_TESTS)
