@@ -157,6 +157,7 @@ def test_a_detached_subscription_has_nothing_and_gives_nothing(bench: Bench) -> 
         bench.store.pull(subscription)
 
 
+@pytest.mark.trial
 def test_a_store_lives_in_a_catalog_schema_too(spark: SparkSession) -> None:
     store = PubSub(spark, "pubsub_tables", clock=ManualClock())
     store.create_topic("flights")

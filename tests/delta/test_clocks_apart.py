@@ -18,6 +18,7 @@ def ahead(bench: Bench) -> PubSub:
     return PubSub(bench.spark, bench.root, clock=ManualClock(bench.clock.now() + HOUR))
 
 
+@pytest.mark.trial
 def test_clocks_apart_cost_a_redelivery_and_lose_nothing(bench: Bench, ahead: PubSub) -> None:
     topic, name = bench.pair(ack_deadline_seconds=600)
     early = ahead.publish(topic, ["first"])

@@ -142,6 +142,7 @@ def test_labels_are_compared_as_a_whole_in_any_order(it: Changed) -> None:
         assert it.merge("topic", replace(stored, labels=dict(sorted(labels.items()))))
 
 
+@pytest.mark.trial
 def test_what_was_created_anew_is_another_one(bench: Bench) -> None:
     it = Changed(bench)
     seen = it.read("subscription")
@@ -154,6 +155,7 @@ def test_what_was_created_anew_is_another_one(bench: Bench) -> None:
     assert it.read("subscription").labels == {}
 
 
+@pytest.mark.trial
 def test_a_deleted_topic_is_not_found_however_it_was_read(bench: Bench) -> None:
     it = Changed(bench)
     seen, reader = it.read("topic"), it.read("subscription")
@@ -209,6 +211,7 @@ def test_a_change_whose_answer_was_lost_is_not_told_as_that_of_another(
     assert it.read("topic").labels == {"by": "another" if followed else "me"}
 
 
+@pytest.mark.trial
 def test_an_earlier_store_without_columns_for_push_is_compared_too(
     spark: SparkSession, tmp_path: Path
 ) -> None:

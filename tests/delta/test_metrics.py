@@ -22,6 +22,7 @@ MESSAGES = [
 BYTES = 18 + 2 + 14
 
 
+@pytest.mark.trial
 def test_metrics_of_a_store_as_a_mapping_as_rows_and_for_prometheus(bench: Bench) -> None:
     # "one row per resource and metric (kind, name, metric, labels map, value double, unit,
     # is_estimate, time)"

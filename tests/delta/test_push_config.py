@@ -61,6 +61,7 @@ def earlier(spark: SparkSession, tmp_path: Path) -> Earlier:
     return Earlier(spark, f"{tmp_path}/earlier")
 
 
+@pytest.mark.trial
 def test_an_earlier_store_stays_as_it_is_while_nobody_pushes(earlier: Earlier) -> None:
     # "existing stores must stay readable"
     store = earlier.store
@@ -73,6 +74,7 @@ def test_an_earlier_store_stays_as_it_is_while_nobody_pushes(earlier: Earlier) -
     assert not earlier.columns & set(PUSH_COLUMNS)
 
 
+@pytest.mark.trial
 def test_an_earlier_store_gets_the_columns_with_the_first_push_config(earlier: Earlier) -> None:
     store = earlier.store
     changed = store.update_subscription("plain", push_config=PushConfig(URL))

@@ -74,6 +74,7 @@ def test_a_table_that_is_not_there_is_asked_each_time(spark: SparkSession, tmp_p
     assert len(asked) == 2
 
 
+@pytest.mark.trial
 def test_idling_commits_nothing_and_runs_no_spark_job(bench: Bench) -> None:
     """Nothing available is legal, not an error; and it is cheap."""
     if is_remote(bench.spark):
@@ -92,6 +93,7 @@ def test_idling_commits_nothing_and_runs_no_spark_job(bench: Bench) -> None:
     assert bench.store.pull(subscription).message_count == 1
 
 
+@pytest.mark.trial
 def test_a_change_by_another_process_is_noticed_at_once(bench: Bench) -> None:
     topic, subscription = bench.pair()
     gone = bench.subscription(topic)

@@ -78,6 +78,7 @@ def test_messages_are_counted_by_the_day_of_publishing_in_utc(bench: Bench) -> N
         bench.store.messages_by_day("absent")
 
 
+@pytest.mark.trial
 def test_the_history_of_a_subscription_tells_its_figures_commit_by_commit(bench: Bench) -> None:
     """Over time, from the table history."""
     topic, subscription = bench.pair()
@@ -114,6 +115,7 @@ def test_of_a_long_history_some_points_are_read_and_the_last_one_is_among_them(
     assert [m.time for m in told] == sorted(m.time for m in told)
 
 
+@pytest.mark.trial
 def test_what_a_version_told_of_a_subscription_is_not_read_again(bench: Bench) -> None:
     """No commit changes what an earlier one left, so each version is read once."""
     if is_remote(bench.spark):
