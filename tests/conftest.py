@@ -17,6 +17,7 @@ from pubsub_delta.session import (
     DELTA_SETTINGS,
     LOCAL_SETTINGS,
     SPEED_SETTINGS,
+    is_remote,
     remote_session,
 )
 from tests.servers import connect_server
@@ -170,6 +171,13 @@ def states(bench: Bench, subscription: str) -> dict[bytes, str]:
     """Return the state of every message in a backlog, by its data."""
     rows = bench.store.backlog(subscription).select("data", "state").collect()
     return {bytes(row["data"]): row["state"] for row in rows}
+
+
+@pytest.fixture
+def jobs_are_counted(spark: SparkSession) -> None:
+    """Skip a test that counts Spark jobs where they run behind Spark Connect."""
+    if is_remote(spark):
+        pytest.skip("jobs are counted in the driver")
 
 
 @pytest.fixture(scope="module")

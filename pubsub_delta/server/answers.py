@@ -79,7 +79,7 @@ class Unsaid:
     """
 
     def __init__(self) -> None:
-        self._next = self._heard = _Words()
+        self._next, self._kept = _Words(), _Words()
         self._saying: _Words | None = None
         self._holds = 0
 
@@ -88,15 +88,18 @@ class Unsaid:
 
     def hold(self) -> None:
         """Keep what is said from now on for the time after ``release``, out of any turn."""
-        if not self._holds:
-            self._heard = _Words()
         self._holds += 1
 
     def release(self) -> None:
         """Let the turns say what was kept, once every ``hold`` is released."""
         self._holds -= 1
         if not self._holds:
-            self._next = self._heard = _joined(self._next, self._heard)
+            self._next, self._kept = _joined(self._next, self._kept), _Words()
+
+    @property
+    def _heard(self) -> _Words:
+        """Where what is said goes."""
+        return self._kept if self._holds else self._next
 
     def acknowledge(self, place: Place, ack_id: str, asked: Asked | None) -> None:
         """Say an acknowledgement; ``asked`` waits for what comes of it."""
@@ -123,8 +126,6 @@ class Unsaid:
         """
         words = self._next if self._saying is None else _joined(self._saying, self._next)
         self._saying, self._next = words, _Words()
-        if not self._holds:
-            self._heard = self._next
         deadlines: dict[timedelta, Held] = dict(extensions)
         for deadline, named in words.deadlines.items():
             said = dict(deadlines.get(deadline, {}))
@@ -149,14 +150,11 @@ class Unsaid:
 
     def give_up(self, reason: str = TRANSIENT) -> None:
         """Fail everything that is not written, for those who wait."""
-        kept = self._heard if self._holds else None
-        for words in (self._saying, self._next, kept):
+        for words in (self._saying, self._next, self._kept):
             for _, _, ack_id, asked in words.waiting if words else ():
                 asked.fail(ack_id, reason)
                 asked.end()
-        self._saying, self._next, self._heard = None, _Words(), _Words()
-        if not self._holds:
-            self._heard = self._next
+        self._saying, self._next, self._kept = None, _Words(), _Words()
 
     def _await(
         self, deadline: timedelta | None, place: Place, ack_id: str, asked: Asked | None

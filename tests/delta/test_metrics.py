@@ -8,7 +8,6 @@ from pyspark.sql import SparkSession
 from benchmarks.jobs import jobs_of
 from pubsub_delta import Message, NotFound, PubSub
 from pubsub_delta.metrics import METRICS, RESOURCE_LABELS
-from pubsub_delta.session import is_remote
 from pubsub_delta.tables import sizes
 from pubsub_delta.tables.columns import message_bytes
 from pubsub_delta.tables.sizes import Sizes
@@ -102,10 +101,9 @@ def test_estimates_are_told_and_exact_has_none(
     assert bench.store.metrics(topic, exact=True)["byte_cost"] == 2000
 
 
+@pytest.mark.usefixtures("jobs_are_counted")
 def test_a_publish_is_sampled_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the messages of a publish weigh does not change with what is published later."""
-    if is_remote(bench.spark):
-        pytest.skip("jobs are counted in the driver")
     monkeypatch.setattr(sizes, "QUICK_FILE_BYTES", 0)
     topic, _ = bench.pair()
     uid = bench.store.get_topic(topic).uid

@@ -75,10 +75,9 @@ def test_a_table_that_is_not_there_is_asked_each_time(spark: SparkSession, tmp_p
 
 
 @pytest.mark.trial
+@pytest.mark.usefixtures("jobs_are_counted")
 def test_idling_commits_nothing_and_runs_no_spark_job(bench: Bench) -> None:
     """Nothing available is legal, not an error; and it is cheap."""
-    if is_remote(bench.spark):
-        pytest.skip("jobs are counted in the driver")
     topic, subscription = bench.pair()
     bench.store.publish(topic, ["a"])
     bench.store.pull(subscription).ack()

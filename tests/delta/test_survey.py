@@ -9,7 +9,6 @@ from pyspark.sql import Row
 
 from benchmarks.jobs import jobs_of
 from pubsub_delta import DayCount, DeadLetterPolicy, Message, NotFound
-from pubsub_delta.session import is_remote
 from tests.conftest import Bench
 
 DAY = 86_400
@@ -116,10 +115,9 @@ def test_of_a_long_history_some_points_are_read_and_the_last_one_is_among_them(
 
 
 @pytest.mark.trial
+@pytest.mark.usefixtures("jobs_are_counted")
 def test_what_a_version_told_of_a_subscription_is_not_read_again(bench: Bench) -> None:
     """No commit changes what an earlier one left, so each version is read once."""
-    if is_remote(bench.spark):
-        pytest.skip("jobs are counted in the driver")
     topic, subscription = bench.pair()
     bench.store.publish(topic, [b"a", b"b"])
     bench.store.pull(subscription, 1)
@@ -174,10 +172,9 @@ def test_a_look_finds_what_came_since_the_look_before_and_what_has_gone(
     assert look() == (3, 1, 3)
 
 
+@pytest.mark.usefixtures("jobs_are_counted")
 def test_a_second_look_reads_no_message_and_a_later_one_what_is_new(bench: Bench) -> None:
     """What was found stands where it was published; only later commits can tell anything new."""
-    if is_remote(bench.spark):
-        pytest.skip("jobs are counted in the driver")
     topic, subscription = bench.pair(filter="attributes:k")
     for number in range(3):
         bench.store.publish(topic, [Message(b"a", {"k": str(number)})])

@@ -239,33 +239,6 @@ def test_the_end_commits_what_was_acknowledged_and_gives_back_what_nobody_has() 
     future.cancel()
 
 
-def test_an_ack_that_comes_during_a_seek_means_nothing_after_it() -> None:
-    """ "Seek voids leases": what was delivered before it comes again, however the ack is timed."""
-    seeking, acked = threading.Event(), threading.Event()
-    store = MemoryStore()
-
-    def hold_up() -> None:
-        seeking.set()
-        acked.wait(LONG)
-
-    store.before_seek = hold_up
-    with serving(store) as address, clients(address) as (publisher, subscriber):
-        publisher.publish(TOPIC, b"again").result(LONG)
-        pulled = subscriber.pull(subscription=SUBSCRIPTION, max_messages=1, timeout=LONG)
-        request = {"subscription": SUBSCRIPTION, "time": store.times[0]}
-        call = threading.Thread(target=subscriber.seek, kwargs={"request": request})
-        call.start()
-        assert seeking.wait(LONG)
-        ids = [each.ack_id for each in pulled.received_messages]
-        subscriber.acknowledge(subscription=SUBSCRIPTION, ack_ids=ids)
-        acked.set()
-        call.join()
-        again = subscriber.pull(subscription=SUBSCRIPTION, max_messages=1, timeout=LONG)
-        assert [each.message.data for each in again.received_messages] == [b"again"]
-        eventually(lambda: any(turn.acknowledged for turn, _ in store.turns))
-        assert store.unacked == [0], "an ack of a void lease"
-
-
 def test_an_ack_that_comes_after_a_seek_is_not_written_before_it() -> None:
     """What is sent after a Seek is not written before it, also where a turn is under way."""
     pulling, sought = threading.Event(), threading.Event()
