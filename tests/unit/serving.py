@@ -76,12 +76,11 @@ class MemoryHolding:
 class MemoryStore:
     """A topic with one subscription, whose messages are never forgotten.
 
-    ``before_exchange`` and ``before_seek`` are called in the worker's thread.
+    ``before_exchange`` is called in the worker's thread.
     """
 
     fields: dict[str, Any] = field(default_factory=dict)
     before_exchange: Callable[[], object] = lambda: None
-    before_seek: Callable[[], object] = lambda: None
     messages: list[Message] = field(default_factory=list)
     times: list[datetime] = field(default_factory=list)
     appends: list[int] = field(default_factory=list)
@@ -144,7 +143,6 @@ class MemoryStore:
 
     def seek(self, name: str, *, time: datetime | None, snapshot: str | None) -> None:
         """Make what is unacknowledged available anew: the leases are void."""
-        self.before_seek()
         with self._lock:
             now = self.now()
             asked = Seek(now, len(self.appends), time, None, None)
