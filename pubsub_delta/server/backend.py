@@ -46,6 +46,7 @@ class StoreBackend:
         self._administration = Administration(self._tables, project, clock)
         self._workers = ThreadPoolExecutor(workers, "pubsub-server")
         self._administrators = ThreadPoolExecutor(_ADMINISTRATORS, "pubsub-server-admin")
+        self._ahead = ThreadPoolExecutor(1, "pubsub-server-ahead")
 
     @property
     def administration(self) -> Administration:
@@ -71,6 +72,7 @@ class StoreBackend:
         found = self._tables.topic(topic_name(topic, self._project))
         log = self._tables.messages(found.uid)
         done = publish.publish(self._tables, log, messages, self._now(), None)
+        self._ahead.submit(log.prepare)  # while the ids are looked up, and the next ones gather
         return list(done.message_ids)
 
     def seek(self, name: str, *, time: datetime | None, snapshot: str | None) -> None:
@@ -93,8 +95,8 @@ class StoreBackend:
 
     def close(self) -> None:
         """End the threads; what runs in them is waited for."""
-        self._workers.shutdown()
-        self._administrators.shutdown()
+        for threads in (self._workers, self._administrators, self._ahead):
+            threads.shutdown()
 
 
 class StoreChannel:

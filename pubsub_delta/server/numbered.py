@@ -41,8 +41,8 @@ class NumberedHistory(History):
         super().__init__(spark, table, remembered)
         self._numbering = numbering
 
-    def _read(self, limit: int | None = None) -> list[Commit]:
-        commits = super()._read(limit)
+    def _look(self, limit: int | None) -> list[Commit]:
+        commits = super()._look(limit)
         self._numbering.see(commits)
         return commits
 

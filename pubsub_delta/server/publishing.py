@@ -32,8 +32,8 @@ class _Request:
 class Gathering:
     """The publish requests of one topic.
 
-    The first request after a pause waits for ``gather`` seconds for others; while an append is
-    under way the next requests gather by themselves. A reply comes when its append has landed.
+    Before each append the requests gather for ``gather`` seconds, unless there are enough for one:
+    who was answered by the last append is back by then. A reply comes when its append has landed.
     """
 
     def __init__(
@@ -71,8 +71,9 @@ class Gathering:
             await self._task
 
     async def _run(self) -> None:
-        await asyncio.sleep(self._gather)
         while self._requests:
+            if sum(len(request.messages) for request in self._requests) < MOST_MESSAGES:
+                await asyncio.sleep(self._gather)
             batch = self._take()
             messages = [message for request in batch for message in request.messages]
             try:

@@ -78,9 +78,12 @@ class History:
         return new, len(new) == max(behind, 0)
 
     def published_as(self, publish_id: str) -> Commit | None:
-        """Return the commit that carries a publish id, or None."""
+        """Return the commit that carries a publish id, or None.
+
+        Who asks has just published, so nothing that is remembered holds.
+        """
         for limit in (_FIRST_LOOK, None):
-            history = self._read(limit)
+            history = self._look(limit)
             found = next((c for c in history if c.publish_id == publish_id), None)
             if found is not None or len(history) < _FIRST_LOOK:
                 return found
@@ -129,13 +132,13 @@ class History:
         return self._described(limit, *columns)
 
     def _read(self, limit: int | None = None) -> list[Commit]:
-        commits = self._remembered.recall(
-            self._table,
-            ("history", limit),
-            lambda: [_commit(row) for row in self._described(limit)],
-        )
+        asked = ("history", limit)
+        commits = self._remembered.recall(self._table, asked, lambda: self._look(limit))
         self._newest = commits[0].version
         return commits
+
+    def _look(self, limit: int | None) -> list[Commit]:
+        return [_commit(row) for row in self._described(limit)]
 
     def _described(self, limit: int | None, *columns: str | Column) -> list[Row]:
         bound = f" LIMIT {limit:d}" if limit else ""

@@ -64,6 +64,10 @@ class Messages:
             transaction=idempotency_id,
         )
 
+    def prepare(self) -> None:
+        """Have Delta put the table's state together, for which the next append would wait."""
+        self._remembered.look(self._table)
+
     def exists(self) -> bool:
         """Tell whether the table is there."""
         try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from pubsub_delta.clock import uptime
 from pubsub_delta.tables.commits import expected_errors
@@ -19,16 +19,20 @@ Question = TypeVar("Question", bound=Hashable)
 Mark = tuple[Hashable, ...]
 
 SETTLED = 2.0
-"""Seconds for which a mark must have stood: some stores tell the time of a file in seconds."""
+"""Seconds for which a mark must have stood where files have their times in whole seconds."""
+TICK = 0.05
+"""Seconds for which one must have stood where they have finer times; clocks of files tick slower
+than they count, every 0.01 s at most."""
 MOST_FACTS = 10_000
 """Facts that are kept; beyond it the one that was found out first is forgotten."""
 
 
 @dataclass
 class _Known:
-    """A table's mark, since when it is known to stand, and what was read under it."""
+    """A table's mark, how long it must stand, since when it does, and what was read under it."""
 
     mark: Mark
+    settles_in: float
     since: float
     answers: dict[Hashable, Any] = field(default_factory=dict)
 
@@ -37,9 +41,9 @@ class Remembered:
     """Answers of tables that nobody has committed to since they were read.
 
     A table's mark is when its last commit was written, and how many files it has of what size. To
-    look at it takes no Spark job. Two commits in quick succession may have the same mark in some
-    object stores. So an answer is remembered only if it was read when the mark had stood for a
-    while: whatever is committed after that has a later one.
+    look at it takes no Spark job. Two commits in quick succession may have the same mark, in some
+    object stores within a second. So an answer is remembered only if it was read when the mark had
+    stood for a while: whatever is committed after that has a later one.
     """
 
     def __init__(self, spark: SparkSession, uptime: Callable[[], float] = uptime) -> None:
@@ -51,18 +55,19 @@ class Remembered:
 
     def recall(self, table: str, question: Hashable, read: Callable[[], T]) -> T:
         """Return what was read before, if the table stands as it did then; otherwise read it."""
-        mark = self._mark(table)
-        if mark is None:
+        detail = self.look(table)
+        if detail is None:
             return read()
+        mark = _mark(detail)
         at = self._uptime()
         known = self._tables.get(table)
         if known is None or known.mark != mark:
-            known = self._tables[table] = _Known(mark, at)
+            known = self._tables[table] = _Known(mark, _settles_in(detail), at)
         if question in known.answers:
             answer: T = known.answers[question]
             return answer
         answer = read()
-        if at - known.since >= SETTLED:
+        if at - known.since >= known.settles_in:
             known.answers[question] = answer
         return answer
 
@@ -88,14 +93,24 @@ class Remembered:
                 del self._facts[oldest]
         return {**known, **found}
 
-    def _mark(self, table: str) -> Mark | None:
-        """Return the mark of a table; None where there is no such table."""
+    def look(self, table: str) -> Row | None:
+        """Return what Delta tells of a table; None where there is no such table.
+
+        Delta puts the table's state together for it, 0.3 s after a commit and no time otherwise.
+        """
         try:
             with expected_errors(), telling_damage(table):
-                told = self._spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]
+                detail = self._spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]
         except AnalysisException:
             return None
-        written = told["lastModified"]
-        if written is None:
-            return None
-        return told["id"], written, written.fold, told["numFiles"], told["sizeInBytes"]
+        return None if detail["lastModified"] is None else detail
+
+
+def _mark(detail: Row) -> Mark:
+    written = detail["lastModified"]
+    return detail["id"], written, written.fold, detail["numFiles"], detail["sizeInBytes"]
+
+
+def _settles_in(detail: Row) -> float:
+    """Return how long a mark must stand: a time within a second was told by a finer clock."""
+    return TICK if detail["lastModified"].microsecond else SETTLED

@@ -108,6 +108,7 @@ def test_a_subscription_needs_a_topic(bench: Bench) -> None:
         bench.store.create_subscription("lost", "_deleted-topic_")
 
 
+@pytest.mark.trial
 def test_listings_are_by_project_and_name_and_page(spark: SparkSession, tmp_path: object) -> None:
     store = PubSub(spark, f"{tmp_path}/store", clock=ManualClock())
     for name in ("bravo", "alpha", "projects/other/topics/alpha"):

@@ -132,6 +132,7 @@ def test_a_crash_on_the_way_neither_loses_nor_duplicates(
     assert told["num_undelivered_messages"] == 0
 
 
+@pytest.mark.trial
 def test_without_its_topic_nothing_is_forwarded_or_lost(bench: Bench) -> None:
     # "If the dead-letter topic cannot be written (gone) … the message stays on the source and the
     # failure is reported."

@@ -48,6 +48,7 @@ def test_a_store_stays_under_its_root_whatever_it_is_called(hostile: Bench) -> N
     assert all(re.fullmatch("[0-9a-f]{32}", each) for each in below)
 
 
+@pytest.mark.trial
 def test_ack_ids_that_were_not_given_out_touch_no_message(
     hostile: Bench, pair: tuple[str, str]
 ) -> None:

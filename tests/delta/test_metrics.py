@@ -75,6 +75,7 @@ def test_metrics_of_a_store_as_a_mapping_as_rows_and_for_prometheus(bench: Bench
     assert "pubsub_delta_up 1.0" in exporter.text().splitlines()
 
 
+@pytest.mark.trial
 def test_estimates_are_told_and_exact_has_none(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

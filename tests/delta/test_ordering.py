@@ -96,6 +96,7 @@ def test_an_order_column_must_be_one(bench: Bench) -> None:
         bench.store.publish(topic, frame)
 
 
+@pytest.mark.trial
 def test_a_few_of_many_keys_hold_up_only_themselves(bench: Bench) -> None:
     topic, subscription = bench.pair(enable_message_ordering=True)
     bench.store.publish(topic, numbered(bench, 50, 1000), order_by="sequence number")

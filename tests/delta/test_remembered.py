@@ -10,9 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from benchmarks.jobs import jobs_of
-from pubsub_delta import FailedPrecondition, NotFound
+from pubsub_delta import FailedPrecondition, Message, NotFound
+from pubsub_delta.server.backend import StoreBackend
 from pubsub_delta.session import is_remote
-from pubsub_delta.tables.remembered import SETTLED, Remembered
+from pubsub_delta.tables.remembered import SETTLED, TICK, Remembered
 from tests.conftest import Bench
 
 
@@ -36,6 +37,10 @@ class Asked:
     def insert(self) -> None:
         self.spark.sql(f"INSERT INTO {self.table} VALUES (1)")
 
+    def date(self, version: int, milliseconds: int) -> None:
+        """Tell the file system another time of a commit."""
+        os.utime(self.log / f"{version:020}.json", ns=(0, milliseconds * 1_000_000))
+
 
 def test_an_answer_is_remembered_until_somebody_commits(
     spark: SparkSession, tmp_path: Path
@@ -57,14 +62,28 @@ def test_commits_with_the_same_mark_are_told_apart(spark: SparkSession, tmp_path
         pytest.skip("the files are the server's")
     asked = Asked(spark, tmp_path)
     asked.insert()
+    asked.date(1, 1_700_000_000_000)
     assert asked.ask() == 1
-    first, second = (asked.log / f"{version:020}.json" for version in (1, 2))
     files = spark.table(asked.table).inputFiles()
     asked.spark.sql(f"INSERT OVERWRITE {asked.table} VALUES (1)")  # as many files, as many bytes
-    os.utime(second, ns=(0, first.stat().st_mtime_ns))
+    asked.date(2, 1_700_000_000_000)
     assert spark.table(asked.table).inputFiles() != files
     asked.seconds += SETTLED / 2
-    assert (asked.ask(), asked.reads) == (1, 2)
+    assert [asked.ask(), asked.ask(), asked.reads] == [1, 1, 3]
+    asked.seconds += SETTLED / 2
+    assert [asked.ask(), asked.ask(), asked.reads] == [1, 1, 4]
+
+
+def test_where_times_are_finer_than_seconds_an_answer_is_remembered_at_the_second_look(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    if is_remote(spark):
+        pytest.skip("the files are the server's")
+    asked = Asked(spark, tmp_path)
+    asked.date(0, 1_700_000_000_123)
+    assert [asked.ask(), asked.ask(), asked.reads] == [0, 0, 2]  # within one tick of the clock
+    asked.seconds += TICK
+    assert [asked.ask(), asked.ask(), asked.ask(), asked.reads] == [0, 0, 0, 3]
 
 
 def test_a_table_that_is_not_there_is_asked_each_time(spark: SparkSession, tmp_path: Path) -> None:
@@ -90,6 +109,20 @@ def test_idling_commits_nothing_and_runs_no_spark_job(bench: Bench) -> None:
     assert bench.commits(bench.ack_state_table(subscription)) == commits
     bench.store.publish(topic, ["b"])
     assert bench.store.pull(subscription).message_count == 1
+
+
+@pytest.mark.usefixtures("jobs_are_counted")
+def test_a_server_publishes_by_one_job_and_looks_up_the_ids_by_another(bench: Bench) -> None:
+    """A reply waits for no more: what Delta prepares for the next publish, it does meanwhile."""
+    topic = bench.topic()
+    backend = StoreBackend(bench.spark, bench.root, "local", bench.clock)
+    messages = [Message(b"a"), Message(b"b")]
+    for _ in range(2):
+        first = backend.append(topic, messages)
+        backend._ahead.submit(lambda: None).result()
+    jobs, ids = jobs_of(bench.spark, lambda: backend.append(topic, messages))
+    assert ([int(each) for each in ids], len(jobs)) == ([int(each) + 2 for each in first], 2)
+    backend.close()
 
 
 @pytest.mark.trial

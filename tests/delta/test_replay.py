@@ -81,6 +81,7 @@ def test_a_seek_into_the_future_purges(bench: Bench) -> None:
     assert texts(bench, subscription) == []
 
 
+@pytest.mark.trial
 def test_a_topics_retention_covers_what_was_published_before_a_subscription(bench: Bench) -> None:
     topic = bench.unused("retaining")
     bench.store.create_topic(topic, message_retention_duration="1d")

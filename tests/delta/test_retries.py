@@ -66,6 +66,7 @@ def test_policies_are_kept_as_they_were_given(bench: Bench) -> None:
     assert bench.store.get_subscription(subscription) == cleared
 
 
+@pytest.mark.trial
 def test_a_dead_letter_topic_exists_and_stays_while_it_is_needed(bench: Bench) -> None:
     topic, dead = bench.topic(), bench.topic()
     with pytest.raises(NotFound, match="topics/nowhere does not exist"):

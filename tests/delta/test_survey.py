@@ -44,6 +44,7 @@ def test_a_peek_has_no_attempts_without_a_dead_letter_topic(bench: Bench) -> Non
     assert bench.store.peek(subscription)[0].delivery_attempt is None
 
 
+@pytest.mark.trial
 def test_a_survey_tells_spans_and_what_the_topic_stores(bench: Bench) -> None:
     topic, subscription = bench.pair()
     published = bench.clock.now()

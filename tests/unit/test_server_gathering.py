@@ -1,0 +1,69 @@
+"""Publish requests of many clients, gathered into one append after the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import pytest
+
+from pubsub_delta.resources import Message
+from pubsub_delta.server import publishing
+from pubsub_delta.server.figures import Figures
+from pubsub_delta.server.publishing import Gathering
+
+T = TypeVar("T")
+
+
+class Log:
+    """A topic whose appends take as long as the test says."""
+
+    def __init__(self) -> None:
+        self.appends: list[list[bytes]] = []
+        self.begun, self.landed = asyncio.Event(), asyncio.Event()
+
+    def append(self, messages: Sequence[Message]) -> list[str]:
+        self.appends.append([bytes(message.data) for message in messages])
+        return [str(n) for n, _ in enumerate(messages)]
+
+    async def blocking(self, work: Callable[[], T], /) -> T:
+        self.begun.set()
+        await self.landed.wait()
+        return work()
+
+    def gathering(self, gather: float) -> Gathering:
+        return Gathering(self.append, self.blocking, Figures(), lambda: None, gather)
+
+
+def test_who_was_answered_by_an_append_may_be_in_the_next_one() -> None:
+    """Clients that publish one request after the other stay together: half of them never waits for
+    an append of the other half."""
+
+    async def run() -> list[list[bytes]]:
+        log = Log()
+        gathering = log.gathering(0.02)
+        first = asyncio.create_task(gathering.publish([Message(b"1st of a")], 8))
+        await log.begun.wait()
+        waiting = asyncio.create_task(gathering.publish([Message(b"1st of b")], 8))
+        await asyncio.sleep(0)
+        log.landed.set()
+        await first
+        await asyncio.gather(waiting, gathering.publish([Message(b"2nd of a")], 8))
+        return log.appends
+
+    assert asyncio.run(run()) == [[b"1st of a"], [b"1st of b", b"2nd of a"]]
+
+
+def test_requests_that_fill_an_append_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publishing, "MOST_MESSAGES", 2)
+
+    async def run() -> list[list[bytes]]:
+        log = Log()
+        log.landed.set()
+        gathering = log.gathering(3600)
+        both = (gathering.publish([Message(data)], 1) for data in (b"a", b"b"))
+        await asyncio.wait_for(asyncio.gather(*both), 5)
+        return log.appends
+
+    assert asyncio.run(run()) == [[b"a", b"b"]]
