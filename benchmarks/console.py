@@ -29,7 +29,6 @@ from pubsub_delta.console import serve
 from pubsub_delta.console.application import application
 from pubsub_delta.console.forms import moment_values
 from pubsub_delta.console.security import Access
-from pubsub_delta.tables.remembered import SETTLED
 
 MOST_SECONDS = 1.0
 """The target: a page answers within it."""
@@ -116,7 +115,6 @@ def console(bench: Bench) -> Section:
     with _served(made) as (client, app), _work_goes_on(app) as job:
         pages = _pages(made, app, job)
         visit = _Visit(section, client, made, floor)
-        time.sleep(SETTLED)  # what was read so soon after a commit is not remembered
         for turn in range(bench.rounds + 1):
             visit.all(pages, keep=turn > 0)
             load.append(getloadavg()[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from benchmarks.floor import Floor
 from benchmarks.jobs import jobs_of
 from benchmarks.measuring import Bench, Section
 from pubsub_delta import ManualClock, PubSub
-from pubsub_delta.tables.remembered import SETTLED
 
 
 def publishing(bench: Bench) -> Section:
@@ -114,7 +112,6 @@ def idle(bench: Bench) -> Section:
     store.pull("idle").ack()
     floor = Floor(bench.spark, bench.directory)
     store.pull("idle")
-    time.sleep(SETTLED)  # what was read so soon after a commit is not remembered
     before, most = _commits(bench), 0
     for turn in range(8 * bench.rounds):
         jobs, batch = jobs_of(bench.spark, lambda: store.pull("idle"))

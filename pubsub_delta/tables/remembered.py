@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Row, SparkSession
+from tenacity import nap
 
 from pubsub_delta.clock import uptime
 from pubsub_delta.tables.commits import expected_errors
@@ -20,9 +21,9 @@ Mark = tuple[Hashable, ...]
 
 SETTLED = 2.0
 """Seconds for which a mark must have stood where files have their times in whole seconds."""
-TICK = 0.05
-"""Seconds for which one must have stood where they have finer times; clocks of files tick slower
-than they count, every 0.01 s at most."""
+TICK = 0.02
+"""Seconds for which one must have stood where they have finer times: twice what clocks of files,
+which tick slower than they count, take for a tick at most."""
 MOST_FACTS = 10_000
 """Facts that are kept; beyond it the one that was found out first is forgotten."""
 
@@ -43,12 +44,19 @@ class Remembered:
     A table's mark is when its last commit was written, and how many files it has of what size. To
     look at it takes no Spark job. Two commits in quick succession may have the same mark, in some
     object stores within a second. So an answer is remembered only if it was read when the mark had
-    stood for a while: whatever is committed after that has a later one.
+    stood for a while, a tick of which is waited for: whatever is committed after that has a later
+    one.
     """
 
-    def __init__(self, spark: SparkSession, uptime: Callable[[], float] = uptime) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        uptime: Callable[[], float] = uptime,
+        sleep: Callable[[float], None] = nap.sleep,
+    ) -> None:
         self._spark = spark
         self._uptime = uptime
+        self._sleep = sleep
         self._tables: dict[str, _Known] = {}
         self._facts: dict[Hashable, Any] = {}
         self._lock = threading.Lock()
@@ -59,15 +67,18 @@ class Remembered:
         if detail is None:
             return read()
         mark = _mark(detail)
-        at = self._uptime()
         known = self._tables.get(table)
         if known is None or known.mark != mark:
-            known = self._tables[table] = _Known(mark, _settles_in(detail), at)
+            known = self._tables[table] = _Known(mark, _settles_in(detail), self._uptime())
         if question in known.answers:
             answer: T = known.answers[question]
             return answer
+        missing = known.since + known.settles_in - self._uptime()
+        if 0 < missing <= TICK:
+            self._sleep(missing)
+            missing = 0
         answer = read()
-        if at - known.since >= known.settles_in:
+        if missing <= 0:
             known.answers[question] = answer
         return answer
 
