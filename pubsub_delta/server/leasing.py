@@ -266,7 +266,7 @@ class Dispatcher:
         """
         if not self._takers or self._stopping:
             return 0
-        free = sum(taker.consumer.free for taker in self._takers.values())
+        free = sum(taker.consumer.free * taker.consumer.ahead for taker in self._takers.values())
         goal = prefetch(free, max(self._sent, self._sent_before), MOST_PREFETCHED)
         waiting = self.ledger.waiting
         held_up = len(self.ledger.sharing.waiting) if free else 0

@@ -26,13 +26,15 @@ class Consumer:
 
     ``max_messages``, ``max_bytes``: how much it may hold that is not answered for; 0 or less: no
     limit of its own. ``ack_deadline_seconds``: how long it has for a message. ``keys_singly``: it
-    is given one message of an ordering key at a time. While it ``is_paused`` it is given none.
+    is given one message of an ordering key at a time. ``ahead``: how many times what it has room
+    for is leased at once. While it ``is_paused`` it is given none.
     """
 
     max_messages: int = 0
     max_bytes: int = 0
     ack_deadline_seconds: int = 10
     keys_singly: bool = False
+    ahead: int = 1
     messages: int = field(default=0, init=False)
     bytes: int = field(default=0, init=False)
     is_open: bool = field(default=True, init=False)
@@ -154,8 +156,9 @@ class Sharing:
 def prefetch(free: int, sent_last_turn: int, most: int) -> int:
     """Return how many messages should wait to be given away.
 
-    As many as the consumers have room for, and twice as many as went out while the last turn was
-    committed, as they make room meanwhile. Nothing is taken for consumers that stand still.
+    As many as the consumers want: ``free`` is what they have room for, some of them several times.
+    Or twice as many as went out while the last turn was committed, if that is more, as they make
+    room meanwhile. Nothing is taken for consumers that stand still.
 
     >>> prefetch(1000, 0, 20_000), prefetch(1000, 3000, 20_000), prefetch(0, 0, 20_000)
     (1000, 6000, 0)
