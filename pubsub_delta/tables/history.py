@@ -59,6 +59,10 @@ class History:
         """Return the version of the last commit as of the last look at the history."""
         return self.version() if self._newest is None else self._newest
 
+    def is_newest(self, version: int) -> bool:
+        """Tell whether a version was the newest as of the last look, if there was one."""
+        return self._newest == version
+
     def commits_after(self, version: int) -> tuple[list[Commit], bool]:
         """Return the commits after a version, the newest first, and whether they are all known.
 

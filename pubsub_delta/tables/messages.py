@@ -26,6 +26,10 @@ _FEW_COMMITS = 64
 """Commits of which each may send bitmaps of its own."""
 
 
+_Question = tuple[str, int, "str | None"]
+"""What is asked of a publish, its version and its id."""
+
+
 class Messages:
     """The messages table of one topic."""
 
@@ -119,17 +123,44 @@ class Messages:
     ) -> list[Absorbed] | None:
         """Find the messages of publishes whose files stand as written; None if that won't do."""
         if filter_ is None:
-            return self._appended(publishes, within)
+            return self._appended(publishes, version)
         if len(publishes) > _FEW_COMMITS:
             return None
         return self._matching(publishes, version, within, filter_)
 
-    def _appended(self, publishes: list[Commit], within: Column) -> list[Absorbed] | None:
+    def _appended(self, publishes: list[Commit], version: int) -> list[Absorbed] | None:
+        """Find the positions of publishes, of which every message is stored; None otherwise.
+
+        What was counted once need not be counted again, while nobody can have rewritten a file:
+        where ``version``, the last of the commits, is the topic's newest.
+        """
+        asked: dict[_Question, Commit] = {
+            ("positions", each.version, each.publish_id): each for each in publishes
+        }
+
+        def count(unknown: Sequence[_Question]) -> dict[_Question, Positions]:
+            return self._counted_positions({question: asked[question] for question in unknown})
+
+        if self.history.is_newest(version):
+            found = self._remembered.facts(self._table, list(asked), count)
+        else:
+            found = count(list(asked))
+        absorbed = []
+        for question, commit in asked.items():
+            if question not in found or commit.publish_time is None:
+                return None
+            absorbed.append(Absorbed(found[question], commit.publish_time, commit.publish_time))
+        return absorbed
+
+    def _counted_positions(
+        self, publishes: Mapping[_Question, Commit]
+    ) -> dict[_Question, Positions]:
         """Find the positions of publishes by their files, whose rows are numbered from a base.
 
-        None where the rows found are not as many as were written: a file was rewritten since.
+        Not those of which other rows are found than were written: a file was rewritten since.
         """
-        files = self._spark.table(self._table).where(within)
+        stamps = [each.publish_time for each in publishes.values() if each.publish_time is not None]
+        files = self._spark.table(self._table).where(published_between(min(stamps), max(stamps)))
         counted = (
             files.select(
                 F.col("_metadata.default_row_commit_version").alias("version"),
@@ -138,17 +169,16 @@ class Messages:
             .groupBy("version", "base")
             .count()
         )
-        found: dict[int, list[Positions]] = {}
+        parts: dict[int, list[Positions]] = {}
         for row in self._collected(counted):
             part = Positions.between(row["base"], row["base"] + row["count"] - 1)
-            found.setdefault(row["version"], []).append(part)
-        absorbed = []
-        for commit in publishes:
-            positions = Positions.union(found.get(commit.version, []))
-            if len(positions) != commit.message_count or commit.publish_time is None:
-                return None
-            absorbed.append(Absorbed(positions, commit.publish_time, commit.publish_time))
-        return absorbed
+            parts.setdefault(row["version"], []).append(part)
+        found = {name: Positions.union(parts.get(c.version, [])) for name, c in publishes.items()}
+        return {
+            name: positions
+            for name, positions in found.items()
+            if len(positions) == publishes[name].message_count
+        }
 
     def _check_all_there(self, publishes: list[Commit], after_version: int, version: int) -> None:
         """Raise DataLoss where a version lacks messages that its publishes say they wrote.

@@ -107,6 +107,20 @@ def test_idling_commits_nothing_and_runs_no_spark_job(bench: Bench) -> None:
 
 
 @pytest.mark.usefixtures("jobs_are_counted")
+def test_the_messages_of_a_publish_are_counted_once(bench: Bench) -> None:
+    """Each subscription absorbs them; which positions they have, no later commit changes."""
+    topic, first = bench.pair()
+    second, third = bench.subscription(topic), bench.subscription(topic)
+    bench.store.publish(topic, ["a", "b", "c"])
+    counting, _ = jobs_of(bench.spark, lambda: bench.store.pull(first))
+    without, batch = jobs_of(bench.spark, lambda: bench.store.pull(second))
+    assert (batch.message_count, len(counting) - len(without) >= 3) == (3, True)
+    messages = bench.store._tables.messages(bench.store.get_topic(topic).uid)
+    bench.spark.sql(f"DELETE FROM {messages.table} WHERE data = X'62'")  # as retention may
+    assert [each.data for each in bench.store.pull(third)] == [b"a", b"c"]
+
+
+@pytest.mark.usefixtures("jobs_are_counted")
 def test_a_server_publishes_by_one_job_and_looks_up_the_ids_by_another(bench: Bench) -> None:
     """A reply waits for no more: what Delta prepares for the next publish, it does meanwhile."""
     topic = bench.topic()
