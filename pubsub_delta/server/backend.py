@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from threading import Semaphore
 from typing import TypeVar
 
 from pyspark.sql import SparkSession
@@ -20,6 +21,7 @@ from pubsub_delta.policy.turns import Turn
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.leasing import Exchanged
 from pubsub_delta.server.numbered import NumberedTables
+from pubsub_delta.tables.messages import Messages
 
 T = TypeVar("T")
 
@@ -47,6 +49,7 @@ class StoreBackend:
         self._workers = ThreadPoolExecutor(workers, "pubsub-server")
         self._administrators = ThreadPoolExecutor(_ADMINISTRATORS, "pubsub-server-admin")
         self._ahead = ThreadPoolExecutor(1, "pubsub-server-ahead")
+        self._preparing = Semaphore()
 
     @property
     def administration(self) -> Administration:
@@ -72,8 +75,20 @@ class StoreBackend:
         found = self._tables.topic(topic_name(topic, self._project))
         log = self._tables.messages(found.uid)
         done = publish.publish(self._tables, log, messages, self._now(), None)
-        self._ahead.submit(log.prepare)  # while the ids are looked up, and the next ones gather
+        self._prepare(log)  # while the ids are looked up, and the next ones gather
         return list(done.message_ids)
+
+    def _prepare(self, log: Messages) -> None:
+        """Let a topic be prepared for its next publish, unless another one is just now."""
+
+        def prepare() -> None:
+            try:
+                log.prepare()
+            finally:
+                self._preparing.release()
+
+        if self._preparing.acquire(blocking=False):
+            self._ahead.submit(prepare)
 
     def seek(self, name: str, *, time: datetime | None, snapshot: str | None) -> None:
         """Seek a subscription to a time or to a snapshot."""

@@ -52,8 +52,6 @@ class Asked:
 def test_an_answer_is_remembered_until_somebody_commits(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    if is_remote(spark):
-        pytest.skip("the files are the server's")
     asked = Asked(spark, tmp_path)
     asked.date(0, FINE)
     assert [asked.ask(), asked.ask(), asked.reads] == [0, 0, 1]
