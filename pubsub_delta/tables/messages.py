@@ -13,6 +13,7 @@ from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.ack_state import Absorbed, Span, union
 from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables.added_files import counted_in_files, told_by_log
 from pubsub_delta.tables.bitmaps import fold, fold_by_key, fold_by_time, holding, labelled
 from pubsub_delta.tables.columns import instant, matching, published_between
 from pubsub_delta.tables.commits import Commits, expected_errors, is_missing
@@ -157,28 +158,27 @@ class Messages:
     ) -> dict[_Question, Positions]:
         """Find the positions of publishes by their files, whose rows are numbered from a base.
 
-        Not those of which other rows are found than were written: a file was rewritten since.
+        The log tells it, or else the files. Not those of which other rows are found than were
+        written: a file was rewritten since.
         """
+
+        def whole(found: Mapping[int, Positions]) -> dict[_Question, Positions]:
+            rows = {name: found.get(each.version, Positions()) for name, each in publishes.items()}
+            return {n: rows[n] for n in rows if len(rows[n]) == publishes[n].message_count}
+
+        versions = [each.version for each in publishes.values()]
+        told = whole(told_by_log(self._spark, self._path(), versions))
+        if len(told) == len(publishes):
+            return told
         stamps = [each.publish_time for each in publishes.values() if each.publish_time is not None]
         files = self._spark.table(self._table).where(published_between(min(stamps), max(stamps)))
-        counted = (
-            files.select(
-                F.col("_metadata.default_row_commit_version").alias("version"),
-                F.col("_metadata.base_row_id").alias("base"),
-            )
-            .groupBy("version", "base")
-            .count()
-        )
-        parts: dict[int, list[Positions]] = {}
-        for row in self._collected(counted):
-            part = Positions.between(row["base"], row["base"] + row["count"] - 1)
-            parts.setdefault(row["version"], []).append(part)
-        found = {name: Positions.union(parts.get(c.version, [])) for name, c in publishes.items()}
-        return {
-            name: positions
-            for name, positions in found.items()
-            if len(positions) == publishes[name].message_count
-        }
+        with telling_damage(self._table):
+            return whole(counted_in_files(files))
+
+    def _path(self) -> str | None:
+        path = path_of(self._table)
+        detail = self._remembered.look(self._table) if path is None else None
+        return path if detail is None else detail["location"]
 
     def _check_all_there(self, publishes: list[Commit], after_version: int, version: int) -> None:
         """Raise DataLoss where a version lacks messages that its publishes say they wrote.
