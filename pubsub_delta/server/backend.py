@@ -20,8 +20,8 @@ from pubsub_delta.operations import metrics, publish, pull, seek
 from pubsub_delta.policy.turns import Turn
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.leasing import Exchanged
-from pubsub_delta.server.numbered import NumberedTables
 from pubsub_delta.tables.messages import Messages
+from pubsub_delta.tables.store import Tables
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ class StoreBackend:
     ) -> None:
         self._now = clock.now
         self._project = project
-        self._tables = NumberedTables(spark, root)
+        self._tables = Tables(spark, root)
         self._administration = Administration(self._tables, project, clock)
         self._workers = ThreadPoolExecutor(workers, "pubsub-server")
         self._administrators = ThreadPoolExecutor(_ADMINISTRATORS, "pubsub-server-admin")
@@ -119,7 +119,7 @@ class StoreChannel:
 
     def __init__(
         self,
-        tables: NumberedTables,
+        tables: Tables,
         name: ResourceName,
         uid: str,
         now: Callable[[], datetime],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,7 +13,9 @@ from pyspark.sql import functions as F
 
 from pubsub_delta.clock import from_micros
 from pubsub_delta.errors import DataLoss
+from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.damage import telling_damage
+from pubsub_delta.tables.log import Log, LoggedCommit
 from pubsub_delta.tables.remembered import Remembered
 
 _FIRST_LOOK = 20
@@ -49,6 +52,7 @@ class History:
         self._spark = spark
         self._table = table
         self._remembered = remembered
+        self._log = Log(spark, table, remembered)
         self._newest: int | None = None
 
     def version(self) -> int:
@@ -84,14 +88,41 @@ class History:
     def published_as(self, publish_id: str) -> Commit | None:
         """Return the commit that carries a publish id, or None.
 
-        Who asks has just published, so nothing that is remembered holds.
+        Who asks has just published, so nothing that is remembered holds; and it is probably the
+        commit after the last one that was seen.
         """
+        last = self._remembered.last_seen(self._table)
+        likely = [] if last is None else self._logged([last + 1])
+        if likely and likely[0].publish_id == publish_id:
+            self._remembered.saw(self._table, likely[0].version)
+            return likely[0]
         for limit in (_FIRST_LOOK, None):
             history = self._look(limit)
             found = next((c for c in history if c.publish_id == publish_id), None)
             if found is not None or len(history) < _FIRST_LOOK:
                 return found
         return None
+
+    def rows_added(self, publishes: Sequence[Commit]) -> dict[int, Positions]:
+        """Return the rows that publishes wrote, by version, of those of which the log tells them.
+
+        Nobody has asked whether they still stand there.
+        """
+        asked = {_rows_of(each): each.version for each in publishes}
+
+        def find(unknown: list[_Question]) -> dict[_Question, Positions]:
+            read = self._log.commits([asked[question] for question in unknown])
+            return _told(read)
+
+        found = self._remembered.facts(self._table, list(asked), find)
+        return {asked[question]: rows for question, rows in found.items()}
+
+    def _logged(self, versions: Sequence[int]) -> list[Commit]:
+        """Return commits as the log tells them, and remember which rows they have added."""
+        read = self._log.commits(versions)
+        told = _told(read)
+        self._remembered.facts(self._table, list(told), lambda _: told)
+        return [_commit(each.version, each.info) for each in read]
 
     def reaches_back_to(self, time: datetime) -> bool:
         """Tell whether a commit of that time must be known: the first one is, or an older one."""
@@ -142,7 +173,9 @@ class History:
         return commits
 
     def _look(self, limit: int | None) -> list[Commit]:
-        return [_commit(row) for row in self._described(limit)]
+        commits = [_commit(row["version"], row) for row in self._described(limit)]
+        self._remembered.saw(self._table, commits[0].version)
+        return commits
 
     def _described(self, limit: int | None, *columns: str | Column) -> list[Row]:
         bound = f" LIMIT {limit:d}" if limit else ""
@@ -157,18 +190,37 @@ _ADDS_NONE = frozenset({*_LEAVES_ROWS, "OPTIMIZE", "DELETE"})
 """Delta's names of operations that add no message; an unknown one is taken to add some."""
 
 
-def _commit(row: Row) -> Commit:
-    mark = mark_of(row["userMetadata"])
-    metrics: dict[str, str] = row["operationMetrics"] or {}
+def _commit(version: int, told: Row) -> Commit:
+    """Return a commit by operation, operationMetrics and userMetadata, as Delta tells them."""
+    mark = mark_of(told["userMetadata"])
+    metrics: dict[str, str] = told["operationMetrics"] or {}
     stamp = mark.get("publish_time")
     return Commit(
-        version=row["version"],
+        version=version,
         publish_time=from_micros(stamp) if isinstance(stamp, int) else None,
         publish_id=mark.get("publish_id"),
         message_count=int(metrics.get("numOutputRows", 0)),
-        adds_messages=row["operation"] not in _ADDS_NONE,
-        moves_messages=row["operation"] not in {_PUBLISH, *_LEAVES_ROWS},
+        adds_messages=told["operation"] not in _ADDS_NONE,
+        moves_messages=told["operation"] not in {_PUBLISH, *_LEAVES_ROWS},
     )
+
+
+_Question = tuple[str, int, "str | None"]
+"""What is asked of a publish, its version and its id."""
+
+
+def _rows_of(publish: Commit) -> _Question:
+    return "rows", publish.version, publish.publish_id
+
+
+def _told(read: Sequence[LoggedCommit]) -> dict[_Question, Positions]:
+    """Return the rows of those commits of which as many are told as were written."""
+    commits = [(_commit(each.version, each.info), each.rows) for each in read]
+    return {
+        _rows_of(commit): rows
+        for commit, rows in commits
+        if rows is not None and len(rows) == commit.message_count
+    }
 
 
 def mark_of(user_metadata: str | None) -> dict[str, Any]:

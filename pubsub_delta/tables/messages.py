@@ -13,22 +13,18 @@ from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.ack_state import Absorbed, Span, union
 from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.tables.added_files import counted_in_files, told_by_log
 from pubsub_delta.tables.bitmaps import fold, fold_by_key, fold_by_time, holding, labelled
 from pubsub_delta.tables.columns import instant, matching, published_between
 from pubsub_delta.tables.commits import Commits, expected_errors, is_missing
 from pubsub_delta.tables.damage import telling_damage
 from pubsub_delta.tables.history import Commit, History
 from pubsub_delta.tables.layout import path_of
+from pubsub_delta.tables.log import counted_in_files
 from pubsub_delta.tables.remembered import Remembered
 from pubsub_delta.tables.schemas import MESSAGE_COLUMNS, MESSAGES
 
 _FEW_COMMITS = 64
 """Commits of which each may send bitmaps of its own."""
-
-
-_Question = tuple[str, int, "str | None"]
-"""What is asked of a publish, its version and its id."""
 
 
 class Messages:
@@ -132,53 +128,27 @@ class Messages:
     def _appended(self, publishes: list[Commit], version: int) -> list[Absorbed] | None:
         """Find the positions of publishes, of which every message is stored; None otherwise.
 
-        What was counted once need not be counted again, while nobody can have rewritten a file:
-        where ``version``, the last of the commits, is the topic's newest.
+        What they wrote is there as long as nobody can have rewritten a file since: where
+        ``version``, the last of the commits, is the topic's newest. Otherwise, or where the log
+        does not tell, their files are looked at.
         """
-        asked: dict[_Question, Commit] = {
-            ("positions", each.version, each.publish_id): each for each in publishes
-        }
-
-        def count(unknown: Sequence[_Question]) -> dict[_Question, Positions]:
-            return self._counted_positions({question: asked[question] for question in unknown})
-
-        if self.history.is_newest(version):
-            found = self._remembered.facts(self._table, list(asked), count)
-        else:
-            found = count(list(asked))
+        newest = self.history.is_newest(version)
+        rows = self.history.rows_added(publishes) if newest else {}
+        if len(rows) < len(publishes):
+            rows = self._counted_rows(publishes)
         absorbed = []
-        for question, commit in asked.items():
-            if question not in found or commit.publish_time is None:
+        for each in publishes:
+            found = rows.get(each.version, Positions())
+            if len(found) != each.message_count or each.publish_time is None:
                 return None
-            absorbed.append(Absorbed(found[question], commit.publish_time, commit.publish_time))
+            absorbed.append(Absorbed(found, each.publish_time, each.publish_time))
         return absorbed
 
-    def _counted_positions(
-        self, publishes: Mapping[_Question, Commit]
-    ) -> dict[_Question, Positions]:
-        """Find the positions of publishes by their files, whose rows are numbered from a base.
-
-        The log tells it, or else the files. Not those of which other rows are found than were
-        written: a file was rewritten since.
-        """
-
-        def whole(found: Mapping[int, Positions]) -> dict[_Question, Positions]:
-            rows = {name: found.get(each.version, Positions()) for name, each in publishes.items()}
-            return {n: rows[n] for n in rows if len(rows[n]) == publishes[n].message_count}
-
-        versions = [each.version for each in publishes.values()]
-        told = whole(told_by_log(self._spark, self._path(), versions))
-        if len(told) == len(publishes):
-            return told
-        stamps = [each.publish_time for each in publishes.values() if each.publish_time is not None]
+    def _counted_rows(self, publishes: list[Commit]) -> dict[int, Positions]:
+        stamps = [each.publish_time for each in publishes if each.publish_time is not None]
         files = self._spark.table(self._table).where(published_between(min(stamps), max(stamps)))
         with telling_damage(self._table):
-            return whole(counted_in_files(files))
-
-    def _path(self) -> str | None:
-        path = path_of(self._table)
-        detail = self._remembered.look(self._table) if path is None else None
-        return path if detail is None else detail["location"]
+            return counted_in_files(files)
 
     def _check_all_there(self, publishes: list[Commit], after_version: int, version: int) -> None:
         """Raise DataLoss where a version lacks messages that its publishes say they wrote.
@@ -263,6 +233,9 @@ class Messages:
 
     def positions_of(self, commit: Commit) -> Positions:
         """Return the positions that a publish was given."""
+        told = self.history.rows_added([commit])
+        if told:
+            return told[commit.version]
         parts = self.absorb(commit.version - 1, [commit], known=True)
         return Positions.union(part.positions for part in parts)
 

@@ -59,6 +59,7 @@ class Remembered:
         self._sleep = sleep
         self._tables: dict[str, _Known] = {}
         self._facts: dict[Hashable, Any] = {}
+        self._last_seen: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def recall(self, table: str, question: Hashable, read: Callable[[], T]) -> T:
@@ -103,6 +104,15 @@ class Remembered:
             for oldest in list(self._facts)[: max(0, len(self._facts) - MOST_FACTS)]:
                 del self._facts[oldest]
         return {**known, **found}
+
+    def saw(self, table: str, version: int) -> None:
+        """Take note of a version that a table has had."""
+        with self._lock:
+            self._last_seen[table] = max(version, self._last_seen.get(table, version))
+
+    def last_seen(self, table: str) -> int | None:
+        """Return the last version that was seen, or None; there may be later ones by now."""
+        return self._last_seen.get(table)
 
     def look(self, table: str) -> Row | None:
         """Return what Delta tells of a table; None where there is no such table.
