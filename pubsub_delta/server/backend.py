@@ -20,6 +20,7 @@ from pubsub_delta.operations import metrics, publish, pull, seek
 from pubsub_delta.policy.turns import Turn
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.leasing import Exchanged
+from pubsub_delta.server.publishing import Append
 from pubsub_delta.tables.messages import Messages
 from pubsub_delta.tables.store import Tables
 
@@ -70,13 +71,20 @@ class StoreBackend:
         found = self._tables.registry.push_subscriptions()
         return [each for each in found if not each.detached]
 
-    def append(self, topic: str, messages: Sequence[Message]) -> Sequence[str]:
-        """Publish messages in one commit, and return their ids."""
+    def publisher(self, topic: str) -> Append:
+        """Return what publishes messages to a topic in one commit, and returns their ids.
+
+        NotFound where there is no such topic now.
+        """
         found = self._tables.topic(topic_name(topic, self._project))
         log = self._tables.messages(found.uid)
-        done = publish.publish(self._tables, log, messages, self._now(), None)
-        self._prepare(log)  # while the ids are looked up, and the next ones gather
-        return list(done.message_ids)
+
+        def append(messages: Sequence[Message]) -> list[str]:
+            done = publish.publish(self._tables, log, messages, self._now(), None)
+            self._prepare(log)  # while the ids are looked up, and the next ones gather
+            return list(done.message_ids)
+
+        return append
 
     def _prepare(self, log: Messages) -> None:
         """Let a topic be prepared for its next publish, unless another one is just now."""

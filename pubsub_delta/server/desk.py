@@ -12,7 +12,7 @@ from pubsub_delta.errors import FailedPrecondition, NotFound
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.figures import Figures
 from pubsub_delta.server.leasing import Channel, Dispatcher, Pace
-from pubsub_delta.server.publishing import Gathering
+from pubsub_delta.server.publishing import Append, Gathering
 from pubsub_delta.server.status import Unavailable
 
 T = TypeVar("T")
@@ -33,8 +33,8 @@ class Backend(Protocol):
     def push_subscriptions(self) -> Sequence[Subscription]:
         """Return the subscriptions, of all projects, whose messages are to be pushed."""
 
-    def append(self, topic: str, messages: Sequence[Message]) -> Sequence[str]:
-        """Publish messages in one commit, and return their ids."""
+    def publisher(self, topic: str) -> Append:
+        """Return what publishes to a topic that is there now, else NotFound."""
 
     def seek(self, name: str, *, time: datetime | None, snapshot: str | None) -> None: ...
 
@@ -66,7 +66,7 @@ class Desk:
         gathering = self._gatherings.get(topic)
         if gathering is None:
             gathering = self._gatherings[topic] = Gathering(
-                lambda batch: self.backend.append(topic, batch),
+                lambda: self.backend.publisher(topic),
                 self.backend.blocking,
                 self.figures,
                 lambda: self.published(topic),

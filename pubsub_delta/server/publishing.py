@@ -33,18 +33,19 @@ class Gathering:
     """The publish requests of one topic.
 
     Before each append the requests gather for ``gather`` seconds, unless there are enough for one:
-    who was answered by the last append is back by then. A reply comes when its append has landed.
+    who was answered by the last append is back by then. Meanwhile it is looked whether the topic is
+    still there. A reply comes when its append has landed.
     """
 
     def __init__(
         self,
-        append: Append,
+        publisher: Callable[[], Append],
         blocking: Blocking,
         figures: Figures,
         published: Callable[[], object],
         gather: float,
     ) -> None:
-        self._append = append
+        self._publisher = publisher
         self._blocking = blocking
         self._figures = figures
         self._published = published
@@ -72,12 +73,14 @@ class Gathering:
 
     async def _run(self) -> None:
         while self._requests:
+            looking = asyncio.ensure_future(self._blocking(self._publisher))
             if sum(len(request.messages) for request in self._requests) < MOST_MESSAGES:
                 await asyncio.sleep(self._gather)
             batch = self._take()
             messages = [message for request in batch for message in request.messages]
             try:
-                ids = await self._blocking(lambda: self._append(messages))  # noqa: B023
+                append = await looking
+                ids = await self._blocking(lambda: append(messages))  # noqa: B023
             except BaseException as error:
                 logger.warning("%d messages could not be published: %s", len(messages), error)
                 _fail(batch, error)

@@ -127,9 +127,9 @@ def test_a_server_publishes_by_one_job_and_looks_up_the_ids_by_another(bench: Be
     backend = StoreBackend(bench.spark, bench.root, "local", bench.clock)
     messages = [Message(b"a"), Message(b"b")]
     for _ in range(2):
-        first = backend.append(topic, messages)
+        first = backend.publisher(topic)(messages)
         backend._ahead.submit(lambda: None).result()
-    jobs, ids = jobs_of(bench.spark, lambda: backend.append(topic, messages))
+    jobs, ids = jobs_of(bench.spark, lambda: backend.publisher(topic)(messages))
     assert ([int(each) for each in ids], len(jobs)) == ([int(each) + 2 for each in first], 2)
     backend.close()
 

@@ -28,6 +28,7 @@ from pubsub_delta.policy.turns import Turn, hear
 from pubsub_delta.resources import Message, ReceivedMessage, Subscription
 from pubsub_delta.server.figures import Figures
 from pubsub_delta.server.leasing import Exchanged, Pace
+from pubsub_delta.server.publishing import Append
 from pubsub_delta.server.security import Security
 from pubsub_delta.server.serve import Server, ServerSettings
 from tests.unit.builders import PLAIN, KeysOf
@@ -109,9 +110,12 @@ class MemoryStore:
         now = self.subscription_now
         return [] if self.gone or now.push_config is None else [now]
 
-    def append(self, topic: str, messages: Sequence[Message]) -> Sequence[str]:
+    def publisher(self, topic: str) -> Append:
         if topic != TOPIC:
             raise NotFound(f"topic {topic} does not exist")
+        return self._append
+
+    def _append(self, messages: Sequence[Message]) -> Sequence[str]:
         with self._lock:
             now, first = self.now(), len(self.messages)
             self.messages += messages

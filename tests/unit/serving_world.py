@@ -36,6 +36,7 @@ from pubsub_delta.resources import (
 )
 from pubsub_delta.server.figures import Figures
 from pubsub_delta.server.leasing import Exchanged, Pace
+from pubsub_delta.server.publishing import Append
 from pubsub_delta.server.security import Security
 from pubsub_delta.tables.leases import Lease
 from pubsub_delta.tables.resource_rows import snapshot_of
@@ -181,9 +182,14 @@ class WorldBackend:
         found: Sequence[Subscription] = self._tables.registry.push_subscriptions()
         return found
 
-    def append(self, topic: str, messages: Sequence[Message]) -> Sequence[str]:
-        ids: Sequence[str] = self.store.publish(topic, messages).message_ids
-        return ids
+    def publisher(self, topic: str) -> Append:
+        self.store.get_topic(topic)
+
+        def append(messages: Sequence[Message]) -> Sequence[str]:
+            ids: Sequence[str] = self.store.publish(topic, messages).message_ids
+            return ids
+
+        return append
 
     def seek(self, name: str, *, time: datetime | None, snapshot: str | None) -> None:
         self.store.seek(name, time=time, snapshot=snapshot)

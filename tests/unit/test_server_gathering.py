@@ -11,7 +11,7 @@ import pytest
 from pubsub_delta.resources import Message
 from pubsub_delta.server import publishing
 from pubsub_delta.server.figures import Figures
-from pubsub_delta.server.publishing import Gathering
+from pubsub_delta.server.publishing import Append, Gathering
 
 T = TypeVar("T")
 
@@ -21,19 +21,26 @@ class Log:
 
     def __init__(self) -> None:
         self.appends: list[list[bytes]] = []
+        self.looks = 0
         self.begun, self.landed = asyncio.Event(), asyncio.Event()
+
+    def publisher(self) -> Append:
+        return self.append
 
     def append(self, messages: Sequence[Message]) -> list[str]:
         self.appends.append([bytes(message.data) for message in messages])
         return [str(n) for n, _ in enumerate(messages)]
 
     async def blocking(self, work: Callable[[], T], /) -> T:
+        if work == self.publisher:
+            self.looks += 1
+            return work()
         self.begun.set()
         await self.landed.wait()
         return work()
 
     def gathering(self, gather: float) -> Gathering:
-        return Gathering(self.append, self.blocking, Figures(), lambda: None, gather)
+        return Gathering(self.publisher, self.blocking, Figures(), lambda: None, gather)
 
 
 def test_who_was_answered_by_an_append_may_be_in_the_next_one() -> None:
@@ -67,3 +74,19 @@ def test_requests_that_fill_an_append_do_not_wait(monkeypatch: pytest.MonkeyPatc
         return log.appends
 
     assert asyncio.run(run()) == [[b"a", b"b"]]
+
+
+def test_it_is_looked_whether_the_topic_is_there_while_requests_gather() -> None:
+    """Before each append, and without waiting for it first."""
+
+    async def run() -> tuple[int, int]:
+        log = Log()
+        log.landed.set()
+        gathering = log.gathering(0.05)
+        first = asyncio.create_task(gathering.publish([Message(b"a")], 1))
+        await asyncio.sleep(0.02)
+        looked = log.looks, len(log.appends)
+        await first
+        return looked
+
+    assert asyncio.run(run()) == (1, 0)
