@@ -20,6 +20,8 @@ from pubsub_delta.tables.remembered import Remembered
 
 _FIRST_LOOK = 20
 """Commits asked for when looking for what is new; most consumers are not further behind."""
+_FEW = 64
+"""So many commits are looked through at once, where a scan of messages is the other way."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,26 @@ class History:
             if found is not None or len(history) < _FIRST_LOOK:
                 return found
         return None
+
+    def publishes_within(self, earliest: datetime, latest: datetime) -> list[Commit] | None:
+        """Return the publishes that were stamped between two times.
+
+        None where it cannot be told, or not quickly: there are many commits, one that added
+        messages has no stamp, or messages may have been deleted.
+        """
+        if self.newest_version() >= _FEW:
+            return None
+        commits = self._read(_FEW)
+        if commits[-1].version > 0 or any(commit.moves_messages for commit in commits):
+            return None
+        adding = [commit for commit in commits if commit.adds_messages]
+        if any(commit.publish_time is None for commit in adding):
+            return None
+        return [
+            each
+            for each in adding
+            if each.publish_time is not None and earliest <= each.publish_time <= latest
+        ]
 
     def rows_added(self, publishes: Sequence[Commit]) -> dict[int, Positions]:
         """Return the rows that publishes wrote, by version, of those of which the log tells them.

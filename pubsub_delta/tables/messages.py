@@ -191,6 +191,11 @@ class Messages:
         self, earliest: datetime, latest: datetime
     ) -> tuple[Positions, datetime | None]:
         """Return the messages published between two times, and when the first of them was."""
+        publishes = self.history.publishes_within(earliest, latest)
+        rows = self.history.rows_added(publishes or [])
+        if publishes is not None and len(rows) == len(publishes):
+            times = [each.publish_time for each in publishes if each.publish_time is not None]
+            return Positions.union(rows.values()), min(times, default=None)
         parts = list(fold_by_time(self._positioned().where(published_between(earliest, latest))))
         first = min((part.publish_time_min for part in parts), default=None)
         return Positions.union(part.positions for part in parts), first

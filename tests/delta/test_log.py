@@ -58,6 +58,30 @@ def test_messages_that_were_deleted_are_not_named_by_the_log(bench: Bench) -> No
     assert [each.data for each in bench.store.pull(subscription)] == [b"a", b"c"]
 
 
+def test_when_messages_were_published_the_log_tells_unless_some_may_be_deleted(
+    bench: Bench,
+) -> None:
+    topic, times = bench.topic(), []
+    for text in ("a", "b", "c", "d"):
+        bench.clock.advance(60)
+        times.append(bench.clock.now())
+        bench.store.publish(topic, [text, text.upper()])
+    messages = bench.store._tables.messages(bench.store.get_topic(topic).uid)
+    publishes = messages.history.publishes_within(times[1], times[2])
+    assert publishes is not None
+    assert [commit.version for commit in publishes] == [3, 2]
+    between = messages.published_within(times[1], times[2] + timedelta(seconds=59))
+    assert between == (Positions.between(2, 5), times[1])
+    assert messages.published_within(times[3] + timedelta(seconds=1), times[3]) == (
+        Positions(),
+        None,
+    )
+    bench.spark.sql(f"DELETE FROM {messages.table} WHERE data = X'62'")
+    messages = bench.store._tables.messages(bench.store.get_topic(topic).uid)
+    assert messages.history.publishes_within(times[1], times[2]) is None
+    assert messages.published_within(times[1], times[2]) == (Positions.between(3, 5), times[1])
+
+
 def test_a_pull_opens_no_file_and_reading_tells_of_one_that_is_gone(bench: Bench) -> None:
     topic, subscription = bench.pair()
     bench.store.publish(topic, ["a"])
