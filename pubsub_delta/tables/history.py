@@ -20,8 +20,8 @@ from pubsub_delta.tables.remembered import Remembered
 
 _FIRST_LOOK = 20
 """Commits asked for when looking for what is new; most consumers are not further behind."""
-_FEW = 64
-"""So many commits are looked through at once, where a scan of messages is the other way."""
+_FEW = 256
+"""So many commits are looked through, where a scan of messages is the other way."""
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,8 @@ class History:
         None where it cannot be told, or not quickly: there are many commits, one that added
         messages has no stamp, or messages may have been deleted.
         """
-        if self.newest_version() >= _FEW:
-            return None
-        commits = self._read(_FEW)
-        if commits[-1].version > 0 or any(commit.moves_messages for commit in commits):
+        commits = self._since_creation()
+        if not commits or any(commit.moves_messages for commit in commits):
             return None
         adding = [commit for commit in commits if commit.adds_messages]
         if any(commit.publish_time is None for commit in adding):
@@ -138,6 +136,21 @@ class History:
 
         found = self._remembered.facts(self._table, list(asked), find)
         return {asked[question]: rows for question, rows in found.items()}
+
+    def _since_creation(self) -> list[Commit]:
+        """Return all commits, of which few are new to this process; none where there are many."""
+        newest = self.newest_version()
+        if newest >= _FEW:
+            return []
+        numbers = range(newest + 1)
+
+        def find(unknown: list[tuple[str, int]]) -> dict[tuple[str, int], Commit]:
+            read = self._read(newest + 1 - min(number for _, number in unknown))
+            return {("commit", commit.version): commit for commit in read}
+
+        found = self._remembered.facts(self._table, [("commit", n) for n in numbers], find)
+        commits = [found["commit", n] for n in numbers if ("commit", n) in found]
+        return commits if len(commits) == len(numbers) else []
 
     def _logged(self, versions: Sequence[int]) -> list[Commit]:
         """Return commits as the log tells them, and remember which rows they have added."""

@@ -26,8 +26,9 @@ _ACTIONS = (
     "remove STRUCT<path: STRING>"
 )
 _PATTERN = re.compile(r"[*?\[\]{}\\]")
-_AT_ONCE = 32
-"""Files that Spark opens without a job that lists them first, with a task for each."""
+_AT_ONCE = 256
+"""Files that are read together. Of more than 32 Spark has a job find out first how long they are,
+with a task for each where the session does not say otherwise."""
 
 
 @dataclass(frozen=True)
