@@ -111,17 +111,15 @@ class History:
         None where it cannot be told, or not quickly: there are many commits, one that added
         messages has no stamp, or messages may have been deleted.
         """
-        commits = self._since_creation()
-        if not commits or any(commit.moves_messages for commit in commits):
+        behind = self.newest_version() + 1
+        commits = self._read(behind) if behind <= _FEW else []
+        if not commits or commits[-1].version > 0 or any(each.moves_messages for each in commits):
             return None
         adding = [commit for commit in commits if commit.adds_messages]
-        if any(commit.publish_time is None for commit in adding):
+        stamped = [(each, each.publish_time) for each in adding if each.publish_time is not None]
+        if len(stamped) < len(adding):
             return None
-        return [
-            each
-            for each in adding
-            if each.publish_time is not None and earliest <= each.publish_time <= latest
-        ]
+        return [each for each, time in stamped if earliest <= time <= latest]
 
     def rows_added(self, publishes: Sequence[Commit]) -> dict[int, Positions]:
         """Return the rows that publishes wrote, by version, of those of which the log tells them.
@@ -136,21 +134,6 @@ class History:
 
         found = self._remembered.facts(self._table, list(asked), find)
         return {asked[question]: rows for question, rows in found.items()}
-
-    def _since_creation(self) -> list[Commit]:
-        """Return all commits, of which few are new to this process; none where there are many."""
-        newest = self.newest_version()
-        if newest >= _FEW:
-            return []
-        numbers = range(newest + 1)
-
-        def find(unknown: list[tuple[str, int]]) -> dict[tuple[str, int], Commit]:
-            read = self._read(newest + 1 - min(number for _, number in unknown))
-            return {("commit", commit.version): commit for commit in read}
-
-        found = self._remembered.facts(self._table, [("commit", n) for n in numbers], find)
-        commits = [found["commit", n] for n in numbers if ("commit", n) in found]
-        return commits if len(commits) == len(numbers) else []
 
     def _logged(self, versions: Sequence[int]) -> list[Commit]:
         """Return commits as the log tells them, and remember which rows they have added."""

@@ -69,7 +69,7 @@ def test_when_messages_were_published_the_log_tells_unless_some_may_be_deleted(
     messages = bench.store._tables.messages(bench.store.get_topic(topic).uid)
     publishes = messages.history.publishes_within(times[1], times[2])
     assert publishes is not None
-    assert [commit.version for commit in publishes] == [2, 3]
+    assert [commit.version for commit in publishes] == [3, 2]
     between = messages.published_within(times[1], times[2] + timedelta(seconds=59))
     assert between == (Positions.between(2, 5), times[1])
     assert messages.published_within(times[3] + timedelta(seconds=1), times[3]) == (
