@@ -54,8 +54,8 @@ def _started(settings: Settings) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with _jvm_told_apart(quiet=settings.log_level == "error") as log:
         try:
-            settings = {"spark.log.level": level, **_SMALL_COMMITS}
-            return local_session(app_name="pubsub-delta", settings=settings)
+            wanted = {"spark.log.level": level, **_SMALL_COMMITS}
+            return local_session(app_name="pubsub-delta", settings=wanted)
         except Exception as error:
             raise FailedPrecondition(_why(error, log)) from error
 
