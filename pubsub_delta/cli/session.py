@@ -23,8 +23,8 @@ from pubsub_delta.session import check_connect_client, local_session, remote_ses
 _SPARK_LEVELS = dict(zip(LOG_LEVELS, ("ERROR", "WARN", "INFO", "DEBUG"), strict=True))
 
 _SMALL_COMMITS = {"spark.sql.adaptive.enabled": "false"}
-"""Commands, console and server make small commits and run nobody's queries: planning them anew
-after each stage gains nothing, and takes a seventh of the time that a table's state takes."""
+"""Commands, console and server make small commits and run nobody's queries. Planning these anew
+after each of their stages gains nothing, and Delta takes a seventh longer for a table's state."""
 
 ANSWER_SECONDS = 5
 """So long a Spark Connect server is waited for."""

@@ -7,6 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from pubsub_delta.resources import Message
 from pubsub_delta.server.figures import Figures
@@ -80,7 +81,7 @@ class Gathering:
             messages = [message for request in batch for message in request.messages]
             try:
                 append = await looking
-                ids = await self._blocking(lambda: append(messages))  # noqa: B023
+                ids = await self._blocking(partial(append, messages))
             except BaseException as error:
                 logger.warning("%d messages could not be published: %s", len(messages), error)
                 _fail(batch, error)

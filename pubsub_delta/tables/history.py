@@ -112,7 +112,7 @@ class History:
         messages has no stamp, or messages may have been deleted.
         """
         behind = self.newest_version() + 1
-        commits = self._read(behind) if behind <= _FEW else []
+        commits = self._read(max(behind, _FIRST_LOOK)) if behind <= _FEW else []
         if not commits or commits[-1].version > 0 or any(each.moves_messages for each in commits):
             return None
         adding = [commit for commit in commits if commit.adds_messages]

@@ -25,6 +25,7 @@ _ACTIONS = (
     "userMetadata: STRING>, add STRUCT<baseRowId: BIGINT, stats: STRING>, "
     "remove STRUCT<path: STRING>"
 )
+_IS_TOLD = "commitInfo IS NOT NULL OR add IS NOT NULL OR remove IS NOT NULL"
 _PATTERN = re.compile(r"[*?\[\]{}\\]")
 _AT_ONCE = 256
 """Files that are read together. Of more than 32 Spark has a job find out first how long they are,
@@ -63,20 +64,19 @@ class Log:
             return []
         files = [f"{path}/_delta_log/{version:020d}.json" for version in versions]
         number = F.get_json_object("add.stats", "$.numRecords").cast("long").alias("number")
-        about = F.col("commitInfo").isNotNull() | F.col("add").isNotNull()
         try:
             with expected_errors():
                 actions = self._spark.read.schema(_ACTIONS).json(files)
-                told = actions.where(about | F.col("remove").isNotNull()).select(
+                told = actions.where(_IS_TOLD)
+                rows = told.select(
                     "_metadata.file_name", "commitInfo", "add", number, "remove"
-                )
-                rows = told.collect()
+                ).collect()
         except PySparkException:
             return []
         by_file: dict[str, list[Row]] = {}
         for row in rows:
             by_file.setdefault(row["file_name"], []).append(row)
-        return [found for file, told in by_file.items() if (found := _commit(file, told))]
+        return [found for file in by_file if (found := _commit(file, by_file[file]))]
 
     def _path(self) -> str | None:
         """Return where the table is; in a catalog it is asked for once."""

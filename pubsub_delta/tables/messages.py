@@ -93,8 +93,7 @@ class Messages:
 
         Only those published in [earliest, before), where such times are given. With a filter,
         only those that pass it. Without one, where the commits are publishes and nothing else, the
-        positions follow from the files that they wrote, and no column of a message is read but the
-        time that lets other files be skipped.
+        log tells their positions, or the files that they wrote, and no message is read.
         """
         adding = [each for each in commits if each.adds_messages and each.may_be(earliest, before)]
         if not adding and known:
