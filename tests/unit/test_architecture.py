@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -54,42 +53,50 @@ def tree_of(module: str) -> ast.Module:
     return ast.parse(text_of(module), module)
 
 
-def imports(module: str) -> Iterator[tuple[str, str | None]]:
+@cache
+def nodes_of(module: str) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree_of(module)))
+
+
+@cache
+def imports(module: str) -> tuple[tuple[str, str | None], ...]:
     """Return every import as (module, name), without a name for a plain import."""
-    for node in ast.walk(tree_of(module)):
+    found: list[tuple[str, str | None]] = []
+    for node in nodes_of(module):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, None) for alias in node.names)
+            found += [(alias.name, None) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             origin = "." * node.level + (node.module or "")
-            yield from ((origin, alias.name) for alias in node.names)
+            found += [(origin, alias.name) for alias in node.names]
+    return tuple(found)
 
 
-def calls(module: str) -> list[str]:
+@cache
+def calls(module: str) -> tuple[str, ...]:
     """Return what is called in a module, as it is written: ``datetime.now``, ``self.f``."""
-    return [
-        ast.unparse(node.func) for node in ast.walk(tree_of(module)) if isinstance(node, ast.Call)
-    ]
+    return tuple(ast.unparse(node.func) for node in nodes_of(module) if isinstance(node, ast.Call))
 
 
-def attributes(module: str) -> list[str]:
+@cache
+def attributes(module: str) -> tuple[str, ...]:
     """Return every attribute in a module, with what it is taken from."""
-    return [
-        ast.unparse(node) for node in ast.walk(tree_of(module)) if isinstance(node, ast.Attribute)
-    ]
+    return tuple(ast.unparse(node) for node in nodes_of(module) if isinstance(node, ast.Attribute))
 
 
-def literals(module: str) -> list[str]:
+@cache
+def literals(module: str) -> tuple[str, ...]:
     """Return the texts in a module that are not docstrings, parts of f-strings included."""
+    nodes = nodes_of(module)
     prose = {
         id(node.value)
-        for node in ast.walk(tree_of(module))
+        for node in nodes
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
-    return [
+    return tuple(
         node.value
-        for node in ast.walk(tree_of(module))
+        for node in nodes
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose
-    ]
+    )
 
 
 def test_there_is_something_to_check() -> None:
