@@ -26,12 +26,16 @@ SPEED_SETTINGS = {
     "spark.databricks.delta.snapshotPartitions": "1",
     # A bulk publish into the day's partition is written as it comes, not sorted by day first.
     "spark.sql.maxConcurrentOutputFileWriters": "4",
+    # A round of publish, pull and ack generates about 150 classes, most of them Delta's; where they
+    # do not fit, each is compiled again every time.
+    "spark.sql.codegen.cache.maxEntries": "1000",
 }
 """Without these everything works, slower."""
 
 _SLOW = {
     "spark.databricks.delta.snapshotPartitions": "50",
     "spark.sql.maxConcurrentOutputFileWriters": "0",
+    "spark.sql.codegen.cache.maxEntries": "100",
 }
 """What Spark and Delta do where nobody sets them."""
 

@@ -92,13 +92,14 @@ def labelled(frame: DataFrame, groups: Mapping[int, Positions], label: str) -> D
     """
     runs = {number: each.runs(limit=_FEW_RUNS + 1) for number, each in groups.items() if each}
     if sum(map(len, runs.values())) <= _FEW_RUNS:
-        number_of = F.lit(None).cast("int")
-        for number, found in runs.items():
-            number_of = F.when(_within(found), F.lit(number)).otherwise(number_of)
-        if len(runs) == 1:
-            ((number, found),) = runs.items()
-            return frame.where(_within(found)).withColumn(label, F.lit(number))
-        return frame.withColumn(label, number_of).where(F.col(label).isNotNull())
+        tests = {number: _within(found) for number, found in runs.items()}
+        if len(tests) == 1:
+            ((number, test),) = tests.items()
+            return frame.where(test).withColumn(label, F.lit(number))
+        numbers = F.lit(None).cast("int")
+        for number, test in tests.items():
+            numbers = F.when(F.expr(test), F.lit(number)).otherwise(numbers)
+        return frame.withColumn(label, numbers).where(F.col(label).isNotNull())
     bitmaps = pa.concat_tables(_bitmaps(number, each) for number, each in groups.items() if each)
     looked_up = _frame(frame.sparkSession, bitmaps, label)
     bucket = F.shiftright("position", 15) == F.col("_bucket")
@@ -106,11 +107,8 @@ def labelled(frame: DataFrame, groups: Mapping[int, Positions], label: str) -> D
     return frame.join(looked_up, bucket & is_set).drop("_bucket", "_words")
 
 
-def _within(runs: list[tuple[int, int]]) -> Column:
-    inside = F.lit(False)
-    for first, last in runs:
-        inside |= F.col("position").between(first, last)
-    return inside
+def _within(runs: list[tuple[int, int]]) -> str:
+    return " OR ".join(f"(position >= {first:d} AND position <= {last:d})" for first, last in runs)
 
 
 def _frame(spark: SparkSession, bitmaps: pa.Table, label: str) -> DataFrame:

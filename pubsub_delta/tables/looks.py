@@ -6,44 +6,45 @@ Looks write nothing. Whoever writes an ack state reads the topic itself.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from pubsub_delta.policy.ack_state import Absorbed
 from pubsub_delta.tables.history import Commit
 
 MOST_LOOKS = 16
-"""Looks whose findings are kept, those of the last ones: each may hold large bitmaps."""
+"""Questions whose answers are kept, those that were asked last: each may hold large bitmaps."""
 
 
 class Looks:
     """The messages that looks have found, for as long as they stand where they were published."""
 
     def __init__(self) -> None:
-        self._found: dict[Hashable, tuple[int, list[Absorbed]]] = {}
+        self._found: dict[Hashable, dict[Commit, Absorbed | None]] = {}
         self._lock = threading.Lock()
 
     def added(
         self,
         question: Hashable,
-        after_version: int,
-        commits: Sequence[Commit],
-        absorb: Callable[[int, list[Commit]], list[Absorbed]],
-    ) -> list[Absorbed]:
-        """Return what commits have added, all those after a version and the newest first.
+        publishes: Sequence[Commit],
+        find: Callable[[list[Commit]], Mapping[int, Absorbed] | None],
+    ) -> list[Absorbed] | None:
+        """Return what publishes have added.
 
-        ``question``: names the topic and whatever else decides what is found, besides the commits.
-        ``absorb``: finds what some of the commits have added, those after a version.
+        ``question``: names the topic and whatever else decides what is found. ``find``: finds what
+        some of the publishes have added, by version, none where that is no message. None if it
+        cannot tell.
         """
         with self._lock:
-            until, found = self._found.get(question, (after_version, []))
-        if until > commits[0].version:
-            until, found = after_version, []
-        new = [commit for commit in commits if commit.version > until]
+            known = dict(self._found.get(question, {}))
+        new = [publish for publish in publishes if publish not in known]
         if new:
-            found = [*found, *absorb(until, new)]
+            found = find(new)
+            if found is None:
+                return None
+            known.update({publish: found.get(publish.version) for publish in new})
         with self._lock:
             self._found.pop(question, None)
-            self._found[question] = (commits[0].version, found)
+            self._found[question] = known
             for oldest in list(self._found)[: max(0, len(self._found) - MOST_LOOKS)]:
                 del self._found[oldest]
-        return list(found)
+        return [part for publish in publishes if (part := known[publish]) is not None]

@@ -8,13 +8,13 @@ from datetime import date, datetime
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from pubsub_delta.clock import UTC, from_micros, to_micros
+from pubsub_delta.clock import from_micros, to_micros
 from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.ack_state import Absorbed, Span, union
 from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.bitmaps import fold, fold_by_key, fold_by_time, holding, labelled
-from pubsub_delta.tables.columns import instant, matching, published_between
+from pubsub_delta.tables.columns import instant, matching, published_between, sql_day, sql_instant
 from pubsub_delta.tables.commits import Commits, expected_errors, is_missing
 from pubsub_delta.tables.damage import telling_damage
 from pubsub_delta.tables.history import Commit, History
@@ -98,33 +98,37 @@ class Messages:
         adding = [each for each in commits if each.adds_messages and each.may_be(earliest, before)]
         if not adding and known:
             return []
-        stamps = [commit.publish_time for commit in adding if commit.publish_time is not None]
-        within = published_between(earliest, None)
-        if before is not None:
-            within &= published_between(None, before) & (F.col("publish_time") < instant(before))
-        if known and len(stamps) == len(adding):
-            within = published_between(min(stamps), max(stamps))
-            if not any(commit.moves_messages for commit in commits):
-                found = self._by_files(adding, commits[0].version, within, filter_)
-                if found is not None:
-                    return found
-                self._check_all_there(adding, after_version, commits[0].version)
+        stamped = known and all(commit.publish_time is not None for commit in adding)
+        if stamped and not any(commit.moves_messages for commit in commits):
+            found = self.added_by(adding, commits[0].version, filter_)
+            if found is not None:
+                return list(found.values())
+            self._check_all_there(adding, after_version, commits[0].version)
+        within = _stamped_as(adding) if stamped else published_between(earliest, before)
+        if before is not None and not stamped:
+            within &= F.col("publish_time") < instant(before)
         rows = self._positioned("attributes").where(
             within & (F.col("version") > after_version) & (F.col("version") <= commits[0].version)
         )
         return list(fold_by_time(rows.where(matching(filter_))))
 
-    def _by_files(
-        self, publishes: list[Commit], version: int, within: Column, filter_: Filter | None
-    ) -> list[Absorbed] | None:
-        """Find the messages of publishes whose files stand as written; None if that won't do."""
+    def added_by(
+        self, publishes: list[Commit], version: int, filter_: Filter | None
+    ) -> dict[int, Absorbed] | None:
+        """Find what each of some publishes has added that passes a filter, by version.
+
+        None if that won't do: they are many, or one of them has no stamp. ``version``: of the last
+        of the commits that were looked at, none of which has rewritten a file.
+        """
+        if any(each.publish_time is None for each in publishes):
+            return None
         if filter_ is None:
             return self._appended(publishes, version)
         if len(publishes) > _FEW_COMMITS:
             return None
-        return self._matching(publishes, version, within, filter_)
+        return self._matching(publishes, version, filter_)
 
-    def _appended(self, publishes: list[Commit], version: int) -> list[Absorbed] | None:
+    def _appended(self, publishes: list[Commit], version: int) -> dict[int, Absorbed] | None:
         """Find the positions of publishes, of which every message is stored; None otherwise.
 
         What they wrote is there as long as nobody can have rewritten a file since: where
@@ -135,17 +139,16 @@ class Messages:
         rows = self.history.rows_added(publishes) if newest else {}
         if len(rows) < len(publishes):
             rows = self._counted_rows(publishes)
-        absorbed = []
+        absorbed = {}
         for each in publishes:
             found = rows.get(each.version, Positions())
             if len(found) != each.message_count or each.publish_time is None:
                 return None
-            absorbed.append(Absorbed(found, each.publish_time, each.publish_time))
+            absorbed[each.version] = Absorbed(found, each.publish_time, each.publish_time)
         return absorbed
 
     def _counted_rows(self, publishes: list[Commit]) -> dict[int, Positions]:
-        stamps = [each.publish_time for each in publishes if each.publish_time is not None]
-        files = self._spark.table(self._table).where(published_between(min(stamps), max(stamps)))
+        files = self._spark.table(self._table).where(_stamped_as(publishes))
         with telling_damage(self._table):
             return counted_in_files(files)
 
@@ -166,8 +169,8 @@ class Messages:
             )
 
     def _matching(
-        self, publishes: list[Commit], version: int, within: Column, filter_: Filter
-    ) -> list[Absorbed]:
+        self, publishes: list[Commit], version: int, filter_: Filter
+    ) -> dict[int, Absorbed]:
         """Find the messages of publishes that pass a filter, by the files that these wrote.
 
         As of the last of the commits, when none of those files had been rewritten yet: the commit
@@ -179,12 +182,14 @@ class Messages:
             f"FROM {self._table} VERSION AS OF {version:d}"
         )
         new = F.col("key").isin([commit.version for commit in publishes])
-        found = fold_by_key(rows.where(within & new & matching(filter_)))
-        return [
-            Absorbed(found[commit.version], commit.publish_time, commit.publish_time)
+        found = fold_by_key(rows.where(_stamped_as(publishes) & new & matching(filter_)))
+        return {
+            commit.version: Absorbed(
+                found[commit.version], commit.publish_time, commit.publish_time
+            )
             for commit in publishes
             if commit.version in found and commit.publish_time is not None
-        ]
+        }
 
     def published_within(
         self, earliest: datetime, latest: datetime
@@ -348,10 +353,15 @@ class Messages:
 
 def _too_old(time: datetime, *, exact: bool) -> str:
     """Return in SQL what was published before a time, or on days before it."""
-    day = f"DATE'{time.astimezone(UTC).date().isoformat()}'"
     if not exact:
-        return f"publish_date < {day}"
-    return f"publish_date <= {day} AND publish_time < timestamp_micros({to_micros(time)})"
+        return f"publish_date < {sql_day(time)}"
+    return f"publish_date <= {sql_day(time)} AND publish_time < {sql_instant(time)}"
+
+
+def _stamped_as(publishes: Sequence[Commit]) -> Column:
+    """Tell whether a message may be one of some publishes, by their stamps."""
+    stamps = [each.publish_time for each in publishes if each.publish_time is not None]
+    return published_between(min(stamps), max(stamps))
 
 
 def _published_within(spans: Sequence[Span]) -> Column:

@@ -177,17 +177,26 @@ class Look:
         commits = [commit for commit in new if up_to is None or commit.version <= up_to]
         if not commits:
             return [], None
+        version = commits[0].version
+        stands = known and not any(commit.moves_messages for commit in new)
+        adding = [each for each in commits if each.adds_messages and each.may_be(earliest, before)]
+        found = self._looked(adding, version) if stands else None
+        if found is None:
+            found = self._messages.absorb(
+                after_version, commits, known, self._filter, earliest, before
+            )
+        return found, version
+
+    def _looked(self, publishes: list[Commit], version: int) -> list[Absorbed] | None:
+        """Return what publishes have added, if looks are remembered and nothing was rewritten."""
         looks, filter_ = self._source.looks, self._filter
-        if looks is None or not known or any(commit.moves_messages for commit in new):
-            found = self._messages.absorb(after_version, commits, known, filter_, earliest, before)
-            return found, commits[0].version
-        found = looks.added(
-            (self._source.topic_uid, filter_, after_version, earliest, before),
-            after_version,
-            commits,
-            lambda after, some: self._messages.absorb(after, some, True, filter_, earliest, before),
+        if looks is None:
+            return None
+        return looks.added(
+            (self._source.topic_uid, filter_),
+            publishes,
+            lambda new: self._messages.added_by(new, version, filter_),
         )
-        return found, commits[0].version
 
     def earlier(self, spans: Sequence[Span], time: datetime) -> tuple[Positions, datetime | None]:
         """Find the messages of spans published before a time, and the first later time."""
@@ -197,6 +206,12 @@ class Look:
 
     def passing(self, spans: Sequence[Span]) -> Positions:
         """Find the messages of spans that pass the filter."""
+        times = [span.publish_time_min for span in spans], [span.publish_time_max for span in spans]
+        publishes = self._messages.history.publishes_within(min(times[0]), max(times[1]))
+        newest = self._messages.history.newest_version()
+        found = None if publishes is None else self._looked(publishes, newest)
+        if found is not None:
+            return Positions.union(part.positions for part in found) & union(spans)
         return self._messages.passing(spans, self._filter)
 
     def covered_from(self, now: datetime) -> datetime | None:

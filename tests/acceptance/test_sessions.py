@@ -41,3 +41,4 @@ def test_a_session_without_delta_is_refused_and_one_of_databricks_is_not(tmp_pat
     assert slow.startswith("SlowSettings: ")
     assert "spark.databricks.delta.snapshotPartitions=1" in slow
     assert "spark.sql.maxConcurrentOutputFileWriters=4" in slow
+    assert "spark.sql.codegen.cache.maxEntries=1000" in slow

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from pyspark.sql import Row
+from pyspark.sql import DataFrame, Row
 
 from benchmarks.jobs import jobs_of
 from pubsub_delta import DayCount, DeadLetterPolicy, Message, NotFound
+from pubsub_delta.tables import messages
+from pubsub_delta.tables.bitmaps import fold, fold_by_key, fold_by_time
 from tests.conftest import Bench
 
 DAY = 86_400
@@ -196,3 +200,47 @@ def test_a_second_look_reads_no_message_and_a_later_one_what_is_new(bench: Bench
     assert (number, len(again)) == (3, len(listed))
     bench.store.publish(topic, [Message(b"a", {"k": "4"})])
     assert read() == 4
+
+
+def test_previews_hold_a_filter_against_each_message_once(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To whatever time or snapshot: "pages read metrics and ack states, never whole topics"."""
+    store, topic = bench.store, bench.topic()
+    store.update_topic(topic, message_retention_duration="31d")
+    everything, filtered = (
+        bench.subscription(topic),
+        bench.subscription(topic, filter="attributes:k"),
+    )
+    times = []
+    for number in range(4):
+        bench.clock.advance(60)
+        times.append(bench.clock.now())
+        store.publish(topic, [Message(b"a", {"k": str(number)}), Message(b"b", {"other": "v"})])
+    snapshot = bench.unused("snapshot")
+    store.create_snapshot(snapshot, everything)
+    store.pull(filtered).ack()
+    scans = []
+
+    def counted(scan: Callable[[DataFrame], Any]) -> Callable[[DataFrame], Any]:
+        def count(frame: DataFrame) -> Any:
+            scans.append(scan.__name__)
+            return scan(frame)
+
+        return count
+
+    for each in (fold, fold_by_key, fold_by_time):
+        monkeypatch.setattr(messages, each.__name__, counted(each))
+
+    def preview(**target: Any) -> tuple[int, int]:
+        told = store.preview_seek(filtered, **target)
+        return told.becomes_unacked, told.unacked_after
+
+    assert preview(time=times[2]) == (2, 2)
+    assert scans == ["fold_by_key"]
+    assert preview(time=times[0]) == (4, 4)
+    assert scans == ["fold_by_key"] * 2, "the two publishes before"
+    bench.clock.advance(1)
+    assert [preview(time=each) for each in times] == [(4, 4), (3, 3), (2, 2), (1, 1)]
+    assert preview(snapshot=snapshot) == (4, 4)
+    assert len(scans) == 2, "all that is stored was looked at before"

@@ -27,7 +27,7 @@ from tests.unit.test_architecture import LIBRARY, tree_of
 SPOKEN = re.compile(
     r"\b(SELECT|FROM|MERGE|SET|DELETE|INSERT|CREATE|DESCRIBE|OPTIMIZE|VACUUM|VERSION|LIMIT|BETWEEN"
     r"|IS NULL|GENERATED|PARTITIONED|AND old|DATE'|uid = '|coalesce\(|aggregate\(|map_keys\(|get\()"
-    r"|new\.|old\.|timestamp_micros\("
+    r"|new\.|old\.|timestamp_micros\(|publish_(date|time) [<>=]|position [<>=]"
 )
 """What tells an f-string of SQL from one of a message."""
 SPEAKING = {"sql": 0, "_run": 0, "expr": 0, "selectExpr": 0, "delete_where": 1, "merge": 2}
@@ -38,6 +38,8 @@ COMPOSED = {
     "_REPLACE",  # so is this
     "clauses",  # of registry._add: an f-string, below
     "_too_old(time, exact=exact)",
+    "test",  # of bitmaps._within: an f-string, below
+    "' AND '.join(tests) or 'true'",  # of f-strings
     "' + '.join((f'coalesce({part}, 0)' for part in parts))",
     "' AND '.join(sure)",
     "' UNION ALL '.join(parts)",  # of f-strings
@@ -57,6 +59,7 @@ PARTS: dict[str, dict[str, str]] = {
         "name": OURS,
         "version": NUMBER,
     },
+    "tables/bitmaps": {"first": NUMBER, "last": NUMBER},
     "tables/columns": {
         "UNROLLED_ATTRIBUTES": OURS,
         "key": OURS,
@@ -69,6 +72,12 @@ PARTS: dict[str, dict[str, str]] = {
         "rules.MAX_VALUE_BYTES": OURS,
         "rules.RESERVED_PREFIX": OURS,
         "same_key": OURS,
+        "sql_day(earliest)": OURS,
+        "sql_day(latest)": OURS,
+        "sql_instant(earliest)": OURS,
+        "sql_instant(latest)": OURS,
+        "time.astimezone(UTC).date().isoformat()": NUMBER,
+        "to_micros(time)": NUMBER,
     },
     "tables/commits": {
         "', '.join(schema.columns.names)": OURS,
@@ -84,9 +93,8 @@ PARTS: dict[str, dict[str, str]] = {
     },
     "tables/history": {"bound": NUMBER, "limit": NUMBER},
     "tables/messages": {
-        "day": NUMBER,
-        "time.astimezone(UTC).date().isoformat()": NUMBER,
-        "to_micros(time)": NUMBER,
+        "sql_day(time)": OURS,
+        "sql_instant(time)": OURS,
         "version": NUMBER,
     },
     "tables/registry": {
