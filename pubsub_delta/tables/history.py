@@ -15,7 +15,7 @@ from pubsub_delta.clock import from_micros
 from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.damage import telling_damage
-from pubsub_delta.tables.log import Log, LoggedCommit
+from pubsub_delta.tables.log import Log, LoggedCommit, Told
 from pubsub_delta.tables.remembered import Remembered
 
 _FIRST_LOOK = 20
@@ -208,7 +208,7 @@ _ADDS_NONE = frozenset({*_LEAVES_ROWS, "OPTIMIZE", "DELETE"})
 """Delta's names of operations that add no message; an unknown one is taken to add some."""
 
 
-def _commit(version: int, told: Row) -> Commit:
+def _commit(version: int, told: Told) -> Commit:
     """Return a commit by operation, operationMetrics and userMetadata, as Delta tells them."""
     mark = mark_of(told["userMetadata"])
     metrics: dict[str, str] = told["operationMetrics"] or {}

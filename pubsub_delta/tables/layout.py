@@ -59,12 +59,7 @@ class Layout:
 
     def local_directory(self) -> str | None:
         """The root on the local file system, or None where it is elsewhere."""
-        if self.in_catalog:
-            return None
-        if not _URL.fullmatch(self.base):
-            return self.base
-        on_disk = _FILE_URL.fullmatch(self.base)  # as Hadoop reads it: "#", "?" and "%" are letters
-        return on_disk[1] if on_disk else None
+        return None if self.in_catalog else on_disk(self.base)
 
     def _table(self, *parts: str) -> str:
         if self.in_catalog:
@@ -89,6 +84,18 @@ def layout_of(root: str) -> Layout:
     if root.strip("/") and "/" in root and ":" not in root.split("/")[0]:
         return Layout("/" + os.path.abspath(root).strip("/"), in_catalog=False)
     raise InvalidArgument(f"root: {root!r} is not a root; {_ACCEPTED}")
+
+
+def on_disk(path: str) -> str | None:
+    """Return a path or URL as a path of the local file system, or None where it is elsewhere.
+
+    >>> on_disk("file:/data/pubsub"), on_disk("s3a://bucket/pubsub")
+    ('/data/pubsub', None)
+    """
+    if not _URL.fullmatch(path):
+        return path
+    local = _FILE_URL.fullmatch(path)  # as Hadoop reads it: "#", "?" and "%" are letters
+    return local[1] if local else None
 
 
 def path_of(table: str) -> str | None:

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from pubsub_delta import DataLoss, PubSub
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables import log
 from pubsub_delta.tables.layout import path_of
 from pubsub_delta.tables.log import Log, counted_in_files
 from pubsub_delta.tables.remembered import Remembered
@@ -23,15 +24,41 @@ def test_the_log_tells_what_the_files_hold(bench: Bench) -> None:
     bench.store.publish(topic, numbers.repartition(3))
     bench.store.publish(topic, ["a", "b"])
     messages = bench.store._tables.messages(bench.store.get_topic(topic).uid)
-    log = Log(bench.spark, messages.table, Remembered(bench.spark))
-    told = {each.version: each.rows for each in log.commits([1, 2])}
+    reader = Log(bench.spark, messages.table, Remembered(bench.spark))
+    told = {each.version: each.rows for each in reader.commits([1, 2])}
     assert told == counted_in_files(bench.spark.table(messages.table))
     assert told == {1: Positions.between(0, 999), 2: Positions.between(1000, 1001)}
-    assert log.commits([2, 3]) == [], "one of them is not in the log"
-    assert log.commits(list(range(257))) == [], "too many to open at once"
+    assert reader.commits([2, 3]) == [], "one of them is not in the log"
+    assert reader.commits(list(range(257))) == [], "too many to open at once"
     bench.spark.sql(f"DELETE FROM {messages.table} WHERE publish_date > DATE'2000-01-01'")
-    (deletion,) = log.commits([3])
+    (deletion,) = reader.commits([3])
     assert (deletion.info["operation"], deletion.rows) == ("DELETE", None)
+
+
+@pytest.mark.parametrize("texts", [["a"], ["a", "b", "c"]])
+def test_a_log_on_disk_is_read_as_spark_reads_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, texts: list[str]
+) -> None:
+    """Without a Spark job; where the disk is another machine's, or the log is odd, with one."""
+    topic = bench.topic()
+    bench.store.publish(topic, texts)
+    table = bench.messages_table(topic)
+    bench.spark.sql(f"DELETE FROM {table} WHERE data = X'61'")
+    reader = Log(bench.spark, table, Remembered(bench.spark))
+
+    def told() -> list[tuple[object, ...]]:
+        names = ("operation", "operationMetrics", "userMetadata")
+        found = sorted(reader.commits([0, 1, 2]), key=lambda each: each.version)
+        return [(each.version, each.rows, *(each.info[n] for n in names)) for each in found]
+
+    by_python = told()
+    monkeypatch.setattr(log, "on_disk", lambda _: None)
+    assert told() == by_python
+    assert [rows for _, rows, *_ in by_python] == [
+        Positions(),
+        Positions.between(0, len(texts) - 1),
+        None,
+    ]
 
 
 def test_a_publish_is_found_where_it_is_expected_or_wherever_it_is(bench: Bench) -> None:
