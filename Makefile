@@ -67,7 +67,7 @@ format: .venv/ready ## lay the code out anew
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: .venv/ready java ## measure against plain Delta, a row per message, and Kafka (an hour and a half)
+bench: .venv/ready java ## measure against plain Delta, a row per message, and Kafka (40 to 90 minutes)
 	$(BIN)/python -m benchmarks --markdown benchmarks/results.md --json benchmarks/results.json
 
 bench-full: .venv/ready java ## the same with 100 M messages and 10,000 commits (hours)

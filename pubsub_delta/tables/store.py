@@ -206,13 +206,18 @@ class Look:
 
     def passing(self, spans: Sequence[Span]) -> Positions:
         """Find the messages of spans that pass the filter."""
-        times = [span.publish_time_min for span in spans], [span.publish_time_max for span in spans]
-        publishes = self._messages.history.publishes_within(min(times[0]), max(times[1]))
-        newest = self._messages.history.newest_version()
-        found = None if publishes is None else self._looked(publishes, newest)
-        if found is not None:
-            return Positions.union(part.positions for part in found) & union(spans)
-        return self._messages.passing(spans, self._filter)
+        found = None if self._source.looks is None else self._looked_within(spans)
+        if found is None:
+            return self._messages.passing(spans, self._filter)
+        return Positions.union(part.positions for part in found) & union(spans)
+
+    def _looked_within(self, spans: Sequence[Span]) -> list[Absorbed] | None:
+        """Return what was added between the times of spans, if nothing was rewritten."""
+        earliest = min(span.publish_time_min for span in spans)
+        latest = max(span.publish_time_max for span in spans)
+        history = self._messages.history
+        publishes = history.publishes_within(earliest, latest)
+        return None if publishes is None else self._looked(publishes, history.newest_version())
 
     def covered_from(self, now: datetime) -> datetime | None:
         """Return from when on the topic itself retains every message, or None."""

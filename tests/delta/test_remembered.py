@@ -13,6 +13,7 @@ from benchmarks.jobs import jobs_of
 from pubsub_delta import FailedPrecondition, Message, NotFound
 from pubsub_delta.server.backend import StoreBackend
 from pubsub_delta.session import is_remote
+from pubsub_delta.tables import log
 from pubsub_delta.tables.remembered import SETTLED, Remembered
 from tests.conftest import Bench
 
@@ -105,8 +106,11 @@ def test_idling_commits_nothing_and_runs_no_spark_job(bench: Bench) -> None:
 
 
 @pytest.mark.usefixtures("jobs_are_counted")
-def test_the_positions_of_a_publish_are_looked_up_once(bench: Bench) -> None:
+def test_the_positions_of_a_publish_are_looked_up_once(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each subscription absorbs them; which positions they have, no later commit changes."""
+    monkeypatch.setattr(log, "on_disk", lambda _: None)  # as in an object store: by a job
     topic, first = bench.pair()
     second, third = bench.subscription(topic), bench.subscription(topic)
     bench.store.publish(topic, ["a", "b", "c"])
@@ -121,8 +125,16 @@ def test_the_positions_of_a_publish_are_looked_up_once(bench: Bench) -> None:
 
 
 @pytest.mark.usefixtures("jobs_are_counted")
-def test_a_server_publishes_by_one_job_and_looks_up_the_ids_by_another(bench: Bench) -> None:
-    """A reply waits for no more: what Delta prepares for the next publish, it does meanwhile."""
+@pytest.mark.parametrize(("on_disk", "number"), [(True, 1), (False, 2)])
+def test_a_server_publishes_by_one_job_and_looks_up_the_ids_by_another(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, on_disk: bool, number: int
+) -> None:
+    """A reply waits for no more: what Delta prepares for the next publish, it does meanwhile.
+
+    On the driver's disk the ids are read without a job.
+    """
+    if not on_disk:
+        monkeypatch.setattr(log, "on_disk", lambda _: None)
     topic = bench.topic()
     backend = StoreBackend(bench.spark, bench.root, "local", bench.clock)
     messages = [Message(b"a"), Message(b"b")]
@@ -130,7 +142,7 @@ def test_a_server_publishes_by_one_job_and_looks_up_the_ids_by_another(bench: Be
         first = backend.publisher(topic)(messages)
         backend._ahead.submit(lambda: None).result()
     jobs, ids = jobs_of(bench.spark, lambda: backend.publisher(topic)(messages))
-    assert ([int(each) for each in ids], len(jobs)) == ([int(each) + 2 for each in first], 2)
+    assert ([int(each) for each in ids], len(jobs)) == ([int(each) + 2 for each in first], number)
     backend.close()
 
 
