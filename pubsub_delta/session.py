@@ -26,8 +26,8 @@ SPEED_SETTINGS = {
     "spark.databricks.delta.snapshotPartitions": "1",
     # A bulk publish into the day's partition is written as it comes, not sorted by day first.
     "spark.sql.maxConcurrentOutputFileWriters": "4",
-    # A round of publish, pull and ack generates about 150 classes, most of them Delta's; where they
-    # do not fit, each is compiled again every time.
+    # A round of publish, pull and ack generates more than 100 classes, most of them for Delta's own
+    # queries; where they do not fit, each is compiled again every time.
     "spark.sql.codegen.cache.maxEntries": "1000",
 }
 """Without these everything works, slower."""
