@@ -55,7 +55,8 @@ console-test: .venv/ready java ## drive the console in Chromium (installs it), a
 	$(BIN)/pytest -m console tests/console
 
 unit: .venv/ready ## run the tests that need no Java, with few random examples each (seconds)
-	$(BIN)/pytest --numprocesses 3 --dist worksteal --hypothesis-profile quick tests/unit tests/model pubsub_delta
+	$(BIN)/pytest --numprocesses 3 --dist worksteal --hypothesis-profile quick \
+		tests/unit tests/model pubsub_delta
 
 check: .venv/ready ## lint, check types, and hold the structure against the plan
 	$(BIN)/ruff format --check .

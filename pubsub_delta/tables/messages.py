@@ -24,7 +24,9 @@ from pubsub_delta.tables.remembered import Remembered
 from pubsub_delta.tables.schemas import MESSAGE_COLUMNS, MESSAGES
 
 _FEW_COMMITS = 64
-"""Commits of which each may send bitmaps of its own."""
+"""Commits of which each may send bitmaps of its own, where that is not kept."""
+_AT_ONCE = 1024
+"""Commits of which each may send bitmaps of its own in one scan: some MB."""
 
 
 class Messages:
@@ -100,7 +102,8 @@ class Messages:
             return []
         stamped = known and all(commit.publish_time is not None for commit in adding)
         if stamped and not any(commit.moves_messages for commit in commits):
-            found = self.added_by(adding, commits[0].version, filter_)
+            few = filter_ is None or len(adding) <= _FEW_COMMITS
+            found = self.added_by(adding, commits[0].version, filter_) if few else None
             if found is not None:
                 return list(found.values())
             self._check_all_there(adding, after_version, commits[0].version)
@@ -117,16 +120,17 @@ class Messages:
     ) -> dict[int, Absorbed] | None:
         """Find what each of some publishes has added that passes a filter, by version.
 
-        None if that won't do: they are many, or one of them has no stamp. ``version``: of the last
-        of the commits that were looked at, none of which has rewritten a file.
+        None where that cannot be told: one of them has no stamp, or lacks messages. ``version``: of
+        the last of the commits that were looked at, none of which has rewritten a file.
         """
         if any(each.publish_time is None for each in publishes):
             return None
         if filter_ is None:
             return self._appended(publishes, version)
-        if len(publishes) > _FEW_COMMITS:
-            return None
-        return self._matching(publishes, version, filter_)
+        found: dict[int, Absorbed] = {}
+        for first in range(0, len(publishes), _AT_ONCE):
+            found |= self._matching(publishes[first : first + _AT_ONCE], version, filter_)
+        return found
 
     def _appended(self, publishes: list[Commit], version: int) -> dict[int, Absorbed] | None:
         """Find the positions of publishes, of which every message is stored; None otherwise.
