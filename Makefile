@@ -4,6 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 OF_THE_SERVER := $(addprefix tests/acceptance/test_,server_killed.py server_push.py \
 	server_console.py cli_endpoint.py)
+NEED_NO_JAVA := tests/unit tests/model pubsub_delta
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
@@ -15,8 +16,8 @@ help: ## list the targets
 demo: .venv/ready java ## publish a year of real flights and drain it twice (3 to 4 minutes)
 	@$(BIN)/python jobs/demo.py
 
-test: .venv/ready java ## run the tests (needs Java; about 10 minutes)
-	$(BIN)/pytest
+test: unit java ## run the tests (needs Java; about 9 minutes)
+	$(BIN)/pytest tests $(addprefix --ignore ,$(NEED_NO_JAVA))
 
 trial: .venv/ready java ## run the long trials: killed processes, jobs, notebooks, docs, random sequences
 	SEEDS=$${SEEDS:-3} $(BIN)/pytest -m trial tests/acceptance tests/delta tests/unit \
@@ -54,9 +55,8 @@ console-test: .venv/ready java ## drive the console in Chromium (installs it), a
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,test-console]'
 	$(BIN)/pytest -m console tests/console
 
-unit: .venv/ready ## run the tests that need no Java, with few random examples each (seconds)
-	$(BIN)/pytest --numprocesses 3 --dist worksteal --hypothesis-profile quick \
-		tests/unit tests/model pubsub_delta
+unit: .venv/ready ## run the tests that need no Java, side by side (half a minute)
+	$(BIN)/pytest --numprocesses 3 --dist worksteal $(NEED_NO_JAVA)
 
 check: .venv/ready ## lint, check types, and hold the structure against the plan
 	$(BIN)/ruff format --check .

@@ -5,5 +5,4 @@ from __future__ import annotations
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("unit", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("quick", parent=settings.get_profile("unit"), max_examples=15)
 settings.load_profile("unit")
