@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from enum import Enum
 from functools import partial
 from threading import Condition, Thread
@@ -24,6 +25,7 @@ _log = logging.getLogger("pubsub_delta")
 class _Phase(Enum):
     PROCESSING = "the lease is extended, long before it is over"
     PROCESSED = "the messages are acknowledged, unless a next micro-batch comes first"
+    LAST = "the messages are acknowledged, since no next micro-batch takes any"
     FAILED = "the messages are given back, as failed deliveries"
     STOPPED = "the messages are given back, as if never delivered"
     LEFT = "there is nothing more to do"
@@ -49,16 +51,27 @@ class LeaseKeeper:
         self._messages = Named({lease.lease_id: lease.positions})
         self._deadline: int = lease.source.subscription.ack_deadline_seconds
         self._query_id = query_id
+        self._uid = lease.source.uid
         self._batch_id = batch_id
         self._clock = clock
         self._changed = Condition()
         self._phase = _Phase.PROCESSING
+        self._is_done = False
         self._thread = Thread(target=self._run, name=f"{name}, batch {batch_id}", daemon=True)
         self._thread.start()
 
     def processed(self) -> None:
         """Take note that the messages are processed."""
         self._enter(_Phase.PROCESSED)
+
+    def finish(self) -> bool:
+        """Acknowledge the processed messages now, as the last ones; tell whether it was possible.
+
+        Otherwise the next micro-batch does it.
+        """
+        self._enter(_Phase.LAST)
+        self._thread.join()
+        return self._is_done
 
     def leave(self) -> None:
         """Do nothing more: the next micro-batch acknowledges this one with its own commit."""
@@ -76,16 +89,21 @@ class LeaseKeeper:
             self._changed.notify_all()
 
     def _run(self) -> None:
+        with suppress(Exception):  # the next commit would tell what is wrong
+            self._tables.ack_state_tables.prepare(self._uid)
         while True:
             with self._changed:
                 phase = self._phase
                 if self._changed.wait_for(partial(self._is_past, phase), self._pause(phase)):
                     continue
+            done = True
             try:
                 self._do(phase)
             except Exception:
+                done = False
                 _log.exception("%s: micro-batch %d: %s", self._name, self._batch_id, phase.value)
             if phase is not _Phase.PROCESSING:
+                self._is_done = done
                 return
 
     def _is_past(self, phase: _Phase) -> bool:
@@ -107,7 +125,7 @@ class LeaseKeeper:
                     "%s: the lease of micro-batch %d is over; others may be given its messages",
                     *(name, self._batch_id),
                 )
-        elif phase is _Phase.PROCESSED:
+        elif phase in (_Phase.PROCESSED, _Phase.LAST):
             pull.finish_micro_batch(tables, name, self._query_id, self._batch_id, now)
         elif phase is not _Phase.LEFT:
             pull.give_back_micro_batch(

@@ -7,9 +7,9 @@ is with ``txnAppId`` and ``txnVersion``, holds every message once.
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from functools import cached_property
 from threading import Event, Thread
 from typing import Any, TypeAlias
@@ -93,6 +93,7 @@ class _MicroBatches(ABC):
         self, tables: Tables, name: ResourceName, checkpoint_location: str, clock: Clock
     ) -> None:
         self.is_active: Callable[[], bool] = lambda: True
+        self._started: Future[StreamingQuery] = Future()
         self._tables = tables
         self._name = name
         self._checkpoint_location = checkpoint_location
@@ -105,6 +106,7 @@ class _MicroBatches(ABC):
             writer = writer.trigger(**timing)
         query = writer.option("checkpointLocation", self._checkpoint_location).start()
         self.is_active = lambda: query.isActive
+        self._started.set_result(query)
         return query
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
@@ -121,9 +123,8 @@ class _MicroBatches(ABC):
 
     @cached_property
     def query_id(self) -> str:
-        """The id that the query keeps from start to start, as its checkpoint tells."""
-        written = self._tables.spark.read.text(f"{self._checkpoint_location}/metadata").collect()
-        return str(json.loads("".join(row["value"] for row in written))["id"])
+        """The id that the query keeps from start to start."""
+        return str(self._started.result().id)
 
 
 class QueryStopped(Exception):
@@ -197,6 +198,9 @@ class _Consuming(_MicroBatches):
         except BaseException:
             keeper.fail(stopped=not self.is_active())
             raise
+        if self._drain is not None and self._drain.is_finishing:
+            self._drain.is_over = keeper.finish()
+            return
         keeper.processed()
         self._keeper = keeper
 

@@ -20,6 +20,7 @@ from pubsub_delta.session import (
     is_remote,
     remote_session,
 )
+from pubsub_delta.tables.remembered import Remembered
 from tests.servers import connect_server
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -178,6 +179,12 @@ def jobs_are_counted(spark: SparkSession) -> None:
     """Skip a test that counts Spark jobs where they run behind Spark Connect."""
     if is_remote(spark):
         pytest.skip("jobs are counted in the driver")
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have stores keep off the driver's disk, as if theirs were an object store."""
+    monkeypatch.setattr(Remembered, "directory", lambda *_: None)
 
 
 @pytest.fixture(scope="module")

@@ -55,7 +55,7 @@ class History:
         self._table = table
         self._remembered = remembered
         self._log = Log(spark, table, remembered)
-        self._newest: int | None = None
+        self._seen: list[Commit] = []
 
     def version(self) -> int:
         """Return the version of the last commit."""
@@ -63,11 +63,11 @@ class History:
 
     def newest_version(self) -> int:
         """Return the version of the last commit as of the last look at the history."""
-        return self.version() if self._newest is None else self._newest
+        return self._seen[0].version if self._seen else self.version()
 
     def is_newest(self, version: int) -> bool:
         """Tell whether a version was the newest as of the last look, if there was one."""
-        return self._newest == version
+        return bool(self._seen) and self._seen[0].version == version
 
     def commits_after(self, version: int) -> tuple[list[Commit], bool]:
         """Return the commits after a version, the newest first, and whether they are all known.
@@ -91,10 +91,11 @@ class History:
         """Return the commit that carries a publish id, or None.
 
         Who asks has just published, so nothing that is remembered holds; and it is probably the
-        commit after the last one that was seen.
+        commit after the last one that was seen. On disk, to look at the last ones costs nothing.
         """
         last = self._remembered.last_seen(self._table)
-        likely = [] if last is None else self._logged([last + 1])
+        on_disk = self._remembered.directory(self._table) is not None
+        likely = [] if last is None or on_disk else self._logged([last + 1])
         if likely and likely[0].publish_id == publish_id:
             self._remembered.saw(self._table, likely[0].version)
             return likely[0]
@@ -187,11 +188,14 @@ class History:
     def _read(self, limit: int | None = None) -> list[Commit]:
         asked = ("history", limit)
         commits = self._remembered.recall(self._table, asked, lambda: self._look(limit))
-        self._newest = commits[0].version
+        self._seen = commits
         return commits
 
     def _look(self, limit: int | None) -> list[Commit]:
-        commits = [_commit(row["version"], row) for row in self._described(limit)]
+        told = None if limit is None else self._log.last(limit)
+        if told is None:
+            told = [(row["version"], row) for row in self._described(limit)]
+        commits = [_commit(version, info) for version, info in told]
         self._remembered.saw(self._table, commits[0].version)
         return commits
 

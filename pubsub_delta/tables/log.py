@@ -7,11 +7,9 @@ are. So the positions of a publish can be told without opening one of its files.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -19,9 +17,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.session import is_remote
+from pubsub_delta.tables import log_on_disk
 from pubsub_delta.tables.commits import expected_errors
-from pubsub_delta.tables.layout import on_disk, path_of
+from pubsub_delta.tables.layout import path_of
 from pubsub_delta.tables.remembered import Remembered
 
 _ACTIONS = (
@@ -29,7 +27,6 @@ _ACTIONS = (
     "userMetadata: STRING>, add STRUCT<baseRowId: BIGINT, stats: STRING>, "
     "remove STRUCT<path: STRING>"
 )
-_INFO = ("operation", "operationMetrics", "userMetadata")
 _IS_TOLD = "commitInfo IS NOT NULL OR add IS NOT NULL OR remove IS NOT NULL"
 _PATTERN = re.compile(r"[*?\[\]{}\\]")
 _AT_ONCE = 256
@@ -67,21 +64,32 @@ class Log:
         None of them where one cannot be read, or not quickly: the log is not there, is forgotten or
         not to be read, there are too many, or the path would be taken for a pattern.
         """
-        path = self._path()
-        if path is None or len(versions) > _AT_ONCE or _PATTERN.search(path):
+        if len(versions) > _AT_ONCE:
             return []
-        files = [f"_delta_log/{version:020d}.json" for version in versions]
-        local = None if is_remote(self._spark) else on_disk(path)
-        actions = None if local is None else read_on_disk([Path(local, each) for each in files])
-        if actions is None:
-            actions = self._read([f"{path}/{each}" for each in files])
+        local = self._remembered.directory(self._table)
+        on_disk = None if local is None else log_on_disk.actions(local, versions)
+        actions = self._read(versions) if on_disk is None else on_disk
         by_file: dict[str, list[Told]] = {}
         for action in actions:
             by_file.setdefault(action["file_name"], []).append(action)
         return [found for file in by_file if (found := _commit(file, by_file[file]))]
 
-    def _read(self, files: list[str]) -> Sequence[Told]:
-        """Return the actions of files by a Spark job; none where one of them cannot be read."""
+    def last(self, number: int) -> list[tuple[int, Told]] | None:
+        """Return the last commits with their info, the newest first, if the log is on this disk."""
+        newest = self._remembered.newest(self._table) if number <= _AT_ONCE else None
+        local = self._remembered.directory(self._table)
+        if newest is None or local is None:
+            return None
+        versions = range(newest.version, max(newest.version - number, -1), -1)
+        infos = log_on_disk.infos(local, versions)
+        return None if infos is None else list(zip(versions, infos, strict=False))
+
+    def _read(self, versions: Sequence[int]) -> Sequence[Told]:
+        """Return the actions of commits by a Spark job; none where one of them cannot be read."""
+        path = self._path()
+        if path is None or _PATTERN.search(path):
+            return []
+        files = [f"{path}/_delta_log/{version:020d}.json" for version in versions]
         number = F.get_json_object("add.stats", "$.numRecords").cast("long").alias("number")
         columns = ("_metadata.file_name", "commitInfo", "add", number, "remove")
         try:
@@ -102,36 +110,6 @@ class Log:
             return {} if detail is None else {"location": detail["location"]}
 
         return self._remembered.facts(self._table, ["location"], find).get("location")
-
-
-def read_on_disk(files: Iterable[Path]) -> Sequence[Told] | None:
-    """Return the actions of files of the log as Spark would, 0.05 s quicker than a Spark job.
-
-    None where one is not there, or is not as expected; Spark then says what it makes of it.
-    """
-    try:
-        return [action for file in files for action in _actions(file)]
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return None
-
-
-def _actions(file: Path) -> Iterator[Told]:
-    with file.open(encoding="utf-8", newline="\n") as lines:
-        for action in map(json.loads, lines):
-            info, add, remove = action.get("commitInfo"), action.get("add"), action.get("remove")
-            yield {
-                "file_name": file.name,
-                "commitInfo": None if info is None else {name: info.get(name) for name in _INFO},
-                "add": None if add is None else {"baseRowId": _whole(add.get("baseRowId"))},
-                "number": None if add is None else _whole(json.loads(add["stats"])["numRecords"]),
-                "remove": remove,
-            }
-
-
-def _whole(number: object) -> int:
-    if type(number) is int:
-        return number
-    raise TypeError(f"{number!r} is no whole number")
 
 
 def _commit(file: str, actions: Sequence[Told]) -> LoggedCommit | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pyspark.errors import AnalysisException
@@ -12,12 +13,15 @@ from pyspark.sql import Row, SparkSession
 from tenacity import nap
 
 from pubsub_delta.clock import uptime
+from pubsub_delta.session import is_remote
 from pubsub_delta.tables.commits import expected_errors
 from pubsub_delta.tables.damage import telling_damage
+from pubsub_delta.tables.layout import on_disk, path_of
+from pubsub_delta.tables.log_on_disk import Newest, newest
 
 T = TypeVar("T")
 Question = TypeVar("Question", bound=Hashable)
-Mark = tuple[Hashable, ...]
+Mark = Hashable
 
 SETTLED = 2.0
 """Seconds for which a mark must have stood where files have their times in whole seconds."""
@@ -41,8 +45,9 @@ class _Known:
 class Remembered:
     """Answers of tables that nobody has committed to since they were read.
 
-    A table's mark is when its last commit was written, and how many files it has of what size. To
-    look at it takes no Spark job. Two commits in quick succession may have the same mark, in some
+    On the driver's disk a table's mark is the file of its last commit, of which there is no other.
+    Elsewhere it is when the last commit was written, and how many files the table has of what size.
+    To look at it takes no Spark job. Two commits in quick succession may have the same one, in some
     object stores within a second. So an answer is remembered only if it was read when the mark had
     stood for a while, a tick of which is waited for: whatever is committed after that has a later
     one.
@@ -60,17 +65,18 @@ class Remembered:
         self._tables: dict[str, _Known] = {}
         self._facts: dict[Hashable, Any] = {}
         self._last_seen: dict[str, int] = {}
+        self._is_on_disk: bool | None = None
         self._lock = threading.Lock()
 
     def recall(self, table: str, question: Hashable, read: Callable[[], T]) -> T:
         """Return what was read before, if the table stands as it did then; otherwise read it."""
-        detail = self.look(table)
-        if detail is None:
+        marked = self._marked(table)
+        if marked is None:
             return read()
-        mark = _mark(detail)
+        mark, settles_in = marked
         known = self._tables.get(table)
         if known is None or known.mark != mark:
-            known = self._tables[table] = _Known(mark, _settles_in(detail), self._uptime())
+            known = self._tables[table] = _Known(mark, settles_in, self._uptime())
         if question in known.answers:
             answer: T = known.answers[question]
             return answer
@@ -113,6 +119,37 @@ class Remembered:
     def last_seen(self, table: str) -> int | None:
         """Return the last version that was seen, or None; there may be later ones by now."""
         return self._last_seen.get(table)
+
+    def newest(self, table: str) -> Newest | None:
+        """Return the last commit of a table on this disk; None where Spark is to be asked."""
+        directory = self.directory(table)
+        found = None if directory is None else newest(directory, self.last_seen(table))
+        if found is not None:
+            self.saw(table, found.version)
+        return found
+
+    def directory(self, table: str) -> Path | None:
+        """Return where a table is on this disk; None where it is not there, or perhaps not.
+
+        Spark may take a path for one of another file system. So Delta is asked, once for a store.
+        """
+        path = path_of(table)
+        local = None if path is None or is_remote(self._spark) else on_disk(path)
+        if local is None:
+            return None
+        if self._is_on_disk is None:
+            detail = self.look(table)
+            if detail is not None:
+                self._is_on_disk = on_disk(detail["location"]) == local
+        return Path(local) if self._is_on_disk else None
+
+    def _marked(self, table: str) -> tuple[Mark, float] | None:
+        """Return a table's mark, and how long it must stand; None where there is no such table."""
+        newest = self.newest(table)
+        if newest is not None:
+            return newest, 0
+        detail = self.look(table)
+        return None if detail is None else (_mark(detail), _settles_in(detail))
 
     def look(self, table: str) -> Row | None:
         """Return what Delta tells of a table; None where there is no such table.

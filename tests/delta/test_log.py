@@ -10,7 +10,6 @@ from pyspark.sql import functions as F
 
 from pubsub_delta import DataLoss, PubSub
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.tables import log
 from pubsub_delta.tables.layout import path_of
 from pubsub_delta.tables.log import Log, counted_in_files
 from pubsub_delta.tables.remembered import Remembered
@@ -37,23 +36,24 @@ def test_the_log_tells_what_the_files_hold(bench: Bench) -> None:
 
 @pytest.mark.parametrize("texts", [["a"], ["a", "b", "c"]])
 def test_a_log_on_disk_is_read_as_spark_reads_it(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, texts: list[str]
+    bench: Bench, request: pytest.FixtureRequest, texts: list[str]
 ) -> None:
     """Without a Spark job; where the disk is another machine's, or the log is odd, with one."""
     topic = bench.topic()
     bench.store.publish(topic, texts)
-    table = bench.messages_table(topic)
-    bench.spark.sql(f"DELETE FROM {table} WHERE data = X'61'")
-    reader = Log(bench.spark, table, Remembered(bench.spark))
+    messages = bench.store._tables.messages(bench.store.get_topic(topic).uid)
+    bench.spark.sql(f"DELETE FROM {messages.table} WHERE data = X'61'")
+    reader = Log(bench.spark, messages.table, Remembered(bench.spark))
 
     def told() -> list[tuple[object, ...]]:
         names = ("operation", "operationMetrics", "userMetadata")
         found = sorted(reader.commits([0, 1, 2]), key=lambda each: each.version)
         return [(each.version, each.rows, *(each.info[n] for n in names)) for each in found]
 
-    by_python = told()
-    monkeypatch.setattr(log, "on_disk", lambda _: None)
+    by_python, history = told(), messages.history._look(20)
+    request.getfixturevalue("elsewhere")
     assert told() == by_python
+    assert messages.history._look(20) == history
     assert [rows for _, rows, *_ in by_python] == [
         Positions(),
         Positions.between(0, len(texts) - 1),

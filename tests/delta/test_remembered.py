@@ -13,7 +13,6 @@ from benchmarks.jobs import jobs_of
 from pubsub_delta import FailedPrecondition, Message, NotFound
 from pubsub_delta.server.backend import StoreBackend
 from pubsub_delta.session import is_remote
-from pubsub_delta.tables import log
 from pubsub_delta.tables.remembered import SETTLED, Remembered
 from tests.conftest import Bench
 
@@ -50,6 +49,7 @@ class Asked:
         os.utime(self.log / f"{version:020}.json", ns=(0, milliseconds * 1_000_000))
 
 
+@pytest.mark.usefixtures("elsewhere")
 def test_an_answer_is_remembered_until_somebody_commits(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -62,6 +62,7 @@ def test_an_answer_is_remembered_until_somebody_commits(
     assert [asked.ask(), asked.ask(), asked.reads] == [1, 1, 2]
 
 
+@pytest.mark.usefixtures("elsewhere")
 def test_commits_with_the_same_mark_are_told_apart(spark: SparkSession, tmp_path: Path) -> None:
     """Object stores that tell times in seconds give two quick commits the same time."""
     if is_remote(spark):
@@ -78,6 +79,39 @@ def test_commits_with_the_same_mark_are_told_apart(spark: SparkSession, tmp_path
     assert [asked.ask(), asked.ask(), asked.reads] == [1, 1, 3]
     asked.seconds += SETTLED / 2
     assert [asked.ask(), asked.ask(), asked.reads] == [1, 1, 4]
+
+
+def test_on_disk_a_commit_is_seen_without_delta_and_at_once(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files of two commits are two files, whatever their times; so nothing is waited for."""
+    if is_remote(spark):
+        pytest.skip("the files are the server's")
+    asked = Asked(spark, tmp_path)
+    assert asked.remembered.newest(asked.table) is not None  # Delta is asked for the place, once
+    monkeypatch.delattr(Remembered, "look")
+    assert [asked.ask(), asked.ask(), asked.reads] == [0, 0, 1]
+    for version in (1, 2):
+        asked.spark.sql(f"INSERT OVERWRITE {asked.table} VALUES (1)")
+        asked.date(version, WHOLE_SECOND)
+        assert [asked.ask(), asked.ask(), asked.reads] == [1, 1, version + 1]
+    assert asked.seconds == 0
+
+
+def test_a_path_of_another_file_system_is_not_looked_for_on_disk(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark takes /data for hdfs://host/data where HDFS is its usual file system."""
+    asked = Asked(spark, tmp_path)
+    there = {"location": f"hdfs://host{tmp_path}/table"}
+    monkeypatch.setattr(Remembered, "look", lambda *_: there)
+    assert asked.remembered.directory(asked.table) is None
+    monkeypatch.setattr(Remembered, "look", lambda *_: None)
+    asked = Asked(spark, tmp_path / "another")
+    assert asked.remembered.directory(asked.table) is None, "not there yet: nobody can tell"
+    monkeypatch.undo()
+    found = asked.remembered.directory(asked.table)
+    assert found == (None if is_remote(spark) else tmp_path / "another/table")
 
 
 def test_a_table_that_is_not_there_is_asked_each_time(spark: SparkSession, tmp_path: Path) -> None:
@@ -105,12 +139,11 @@ def test_idling_commits_nothing_and_runs_no_spark_job(bench: Bench) -> None:
     assert bench.store.pull(subscription).message_count == 1
 
 
-@pytest.mark.usefixtures("jobs_are_counted")
+@pytest.mark.usefixtures("jobs_are_counted", "elsewhere")
 def test_the_positions_of_a_publish_are_looked_up_once(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: Bench,
 ) -> None:
     """Each subscription absorbs them; which positions they have, no later commit changes."""
-    monkeypatch.setattr(log, "on_disk", lambda _: None)  # as in an object store: by a job
     topic, first = bench.pair()
     second, third = bench.subscription(topic), bench.subscription(topic)
     bench.store.publish(topic, ["a", "b", "c"])
@@ -127,14 +160,14 @@ def test_the_positions_of_a_publish_are_looked_up_once(
 @pytest.mark.usefixtures("jobs_are_counted")
 @pytest.mark.parametrize(("on_disk", "number"), [(True, 1), (False, 2)])
 def test_a_server_publishes_by_one_job_and_looks_up_the_ids_by_another(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, on_disk: bool, number: int
+    bench: Bench, request: pytest.FixtureRequest, on_disk: bool, number: int
 ) -> None:
     """A reply waits for no more: what Delta prepares for the next publish, it does meanwhile.
 
     On the driver's disk the ids are read without a job.
     """
     if not on_disk:
-        monkeypatch.setattr(log, "on_disk", lambda _: None)
+        request.getfixturevalue("elsewhere")
     topic = bench.topic()
     backend = StoreBackend(bench.spark, bench.root, "local", bench.clock)
     messages = [Message(b"a"), Message(b"b")]

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pubsub_delta import (
+    DataLoss,
     DeadLetterPolicy,
     FailedPrecondition,
     InvalidArgument,
@@ -22,6 +23,8 @@ from pubsub_delta import (
     RetryPolicy,
     lease_keeper,
 )
+from pubsub_delta.operations import pull
+from pubsub_delta.tables.ack_state_tables import AckStateTables
 from tests.conftest import Bench
 
 DRAIN = {"availableNow": True}
@@ -101,6 +104,26 @@ def test_a_query_drains_a_subscription_in_micro_batches(
     figures = told["observedMetrics"]["pubsub_delta"]
     assert figures["num_undelivered_messages"] == 0
     assert figures["ack_message_count_success"] == 7
+    # The last one is acknowledged at once, and one more tells the figures after that.
+    assert told["batchId"] == 3
+
+
+def test_a_last_micro_batch_that_could_not_be_acknowledged_at_once_is_all_the_same(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next one, which takes none, acknowledges it. What Delta prepares ahead is not needed."""
+    topic, subscription = bench.pair()
+    bench.store.publish(topic, ["a", "b"])
+
+    def fail(*_: object) -> None:
+        raise DataLoss("not now")
+
+    monkeypatch.setattr(pull, "finish_micro_batch", fail)
+    monkeypatch.setattr(AckStateTables, "prepare", fail)
+    seen = Seen()
+    drain(bench, subscription, seen, tmp_path)
+    assert seen.batches == [(0, ["a", "b"])]
+    assert undelivered(bench, subscription) == 0
 
 
 def test_an_error_in_process_gives_the_batch_back_and_fails_the_query(
