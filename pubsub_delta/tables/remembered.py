@@ -65,7 +65,7 @@ class Remembered:
         self._tables: dict[str, _Known] = {}
         self._facts: dict[Hashable, Any] = {}
         self._last_seen: dict[str, int] = {}
-        self._is_on_disk: bool | None = None
+        self._is_on_disk: dict[str, bool] = {}
         self._lock = threading.Lock()
 
     def recall(self, table: str, question: Hashable, read: Callable[[], T]) -> T:
@@ -131,17 +131,19 @@ class Remembered:
     def directory(self, table: str) -> Path | None:
         """Return where a table is on this disk; None where it is not there, or perhaps not.
 
-        Spark may take a path for one of another file system. So Delta is asked, once for a store.
+        Spark may take a path for one of another file system. So Delta is asked once for each table;
+        it also reads the table's log then, which the first publish to it would wait for.
         """
         path = path_of(table)
         local = None if path is None or is_remote(self._spark) else on_disk(path)
         if local is None:
             return None
-        if self._is_on_disk is None:
+        if table not in self._is_on_disk:
             detail = self.look(table)
-            if detail is not None:
-                self._is_on_disk = on_disk(detail["location"]) == local
-        return Path(local) if self._is_on_disk else None
+            if detail is None:
+                return None
+            self._is_on_disk[table] = on_disk(detail["location"]) == local
+        return Path(local) if self._is_on_disk[table] else None
 
     def _marked(self, table: str) -> tuple[Mark, float] | None:
         """Return a table's mark, and how long it must stand; None where there is no such table."""
