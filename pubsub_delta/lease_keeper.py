@@ -96,14 +96,13 @@ class LeaseKeeper:
                 phase = self._phase
                 if self._changed.wait_for(partial(self._is_past, phase), self._pause(phase)):
                     continue
-            done = True
             try:
                 self._do(phase)
             except Exception:
-                done = False
                 _log.exception("%s: micro-batch %d: %s", self._name, self._batch_id, phase.value)
+            else:
+                self._is_done = phase is _Phase.LAST
             if phase is not _Phase.PROCESSING:
-                self._is_done = done
                 return
 
     def _is_past(self, phase: _Phase) -> bool:

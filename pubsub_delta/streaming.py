@@ -92,7 +92,6 @@ class _MicroBatches(ABC):
     def __init__(
         self, tables: Tables, name: ResourceName, checkpoint_location: str, clock: Clock
     ) -> None:
-        self.is_active: Callable[[], bool] = lambda: True
         self._started: Future[StreamingQuery] = Future()
         self._tables = tables
         self._name = name
@@ -105,7 +104,6 @@ class _MicroBatches(ABC):
         if timing:
             writer = writer.trigger(**timing)
         query = writer.option("checkpointLocation", self._checkpoint_location).start()
-        self.is_active = lambda: query.isActive
         self._started.set_result(query)
         return query
 
@@ -116,6 +114,10 @@ class _MicroBatches(ABC):
             if self.is_active():
                 raise
             raise QueryStopped from None
+
+    def is_active(self) -> bool:
+        """Tell whether the query runs, or is beginning to."""
+        return not self._started.done() or bool(self._started.result().isActive)
 
     @abstractmethod
     def run(self, batch: DataFrame, batch_id: int) -> None:

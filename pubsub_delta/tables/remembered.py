@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -136,7 +137,7 @@ class Remembered:
         """
         path = path_of(table)
         local = None if path is None or is_remote(self._spark) else on_disk(path)
-        if local is None:
+        if local is None or not os.path.isdir(f"{local}/_delta_log"):
             return None
         if table not in self._is_on_disk:
             detail = self.look(table)

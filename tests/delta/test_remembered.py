@@ -65,8 +65,6 @@ def test_an_answer_is_remembered_until_somebody_commits(
 @pytest.mark.usefixtures("elsewhere")
 def test_commits_with_the_same_mark_are_told_apart(spark: SparkSession, tmp_path: Path) -> None:
     """Object stores that tell times in seconds give two quick commits the same time."""
-    if is_remote(spark):
-        pytest.skip("the files are the server's")
     asked = Asked(spark, tmp_path)
     asked.insert()
     asked.date(1, WHOLE_SECOND)
@@ -85,8 +83,6 @@ def test_on_disk_a_commit_is_seen_without_delta_and_at_once(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Files of two commits are two files, whatever their times; so nothing is waited for."""
-    if is_remote(spark):
-        pytest.skip("the files are the server's")
     asked = Asked(spark, tmp_path)
     assert asked.remembered.newest(asked.table) is not None  # Delta is asked for the place, once
     monkeypatch.delattr(Remembered, "look")
@@ -140,9 +136,7 @@ def test_idling_commits_nothing_and_runs_no_spark_job(bench: Bench) -> None:
 
 
 @pytest.mark.usefixtures("jobs_are_counted", "elsewhere")
-def test_the_positions_of_a_publish_are_looked_up_once(
-    bench: Bench,
-) -> None:
+def test_the_positions_of_a_publish_are_looked_up_once(bench: Bench) -> None:
     """Each subscription absorbs them; which positions they have, no later commit changes."""
     topic, first = bench.pair()
     second, third = bench.subscription(topic), bench.subscription(topic)
