@@ -26,7 +26,8 @@ from pubsub_delta.tables.store import Tables
 
 T = TypeVar("T")
 
-_ADMINISTRATORS = 2
+_ADMINISTRATORS = 8
+"""So many administrative requests run at a time; what they delete goes in one commit."""
 
 
 class StoreBackend:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -154,9 +154,10 @@ class Commits:
             told = self._spark.sql(f"DESCRIBE HISTORY {table} LIMIT 100")
             return any(mark in str(row[0]) for row in told.select("operationParameters").collect())
 
-    def delete(self, table: str, uid: str) -> int:
-        """DELETE the row with a uid; return how many rows there were."""
-        return self.delete_where(table, f"uid = '{plain(uid)}'")
+    def delete(self, table: str, uids: Sequence[str]) -> int:
+        """DELETE the rows with some uids; return how many there were."""
+        named = ", ".join(f"'{plain(uid)}'" for uid in uids)
+        return self.delete_where(table, f"uid IN ({named})")
 
     def delete_where(self, table: str, wanted: str) -> int:
         """DELETE rows by a condition in SQL; return how many there were."""

@@ -8,7 +8,7 @@ any more, and its name is free.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal, TypeVar
@@ -27,6 +27,7 @@ from pubsub_delta.tables.commits import Commits, expected_errors, is_missing
 from pubsub_delta.tables.damage import collected
 from pubsub_delta.tables.layout import Layout
 from pubsub_delta.tables.remembered import Remembered
+from pubsub_delta.tables.removals import Removal, Removals
 from pubsub_delta.tables.resource_rows import (
     columns_of,
     columns_of_fields,
@@ -53,6 +54,9 @@ class Registry:
         self._layout = layout
         self._commits = commits
         self._remembered = remembered
+        self._removed_topics = Removals(commits, layout.topics, self._living, self._mark)
+        self._removed_subscriptions = self._removals(layout.subscriptions)
+        self._removed_snapshots = self._removals(layout.snapshots)
 
     # Topics
 
@@ -92,11 +96,16 @@ class Registry:
 
     def remove_topic(self, uid: str, now: datetime) -> bool:
         """Mark a topic as deleted; tell whether it was still there."""
-        return self.change_topic(uid, {"delete_time": now})
+        return self._removed_topics.remove(uid, now)
+
+    def _mark(self, deleted: list[Removal]) -> int:
+        columns = StructType([TOPICS.columns[name] for name in ("uid", "delete_time")])
+        rows = _arrow(columns, *({"uid": each.uid, "delete_time": each.time} for each in deleted))
+        return self._commits.merge(self._layout.topics, rows, _MARK_DELETED)
 
     def forget_topic(self, uid: str) -> bool:
         """Delete the row of a deleted topic whose messages are all cleared."""
-        return self._commits.delete(self._layout.topics, uid) > 0
+        return self._commits.delete(self._layout.topics, [uid]) > 0
 
     # Subscriptions
 
@@ -126,9 +135,20 @@ class Registry:
         return [subscription for subscription, _ in self.sources(topic.uid)]
 
     def dead_lettering_to(self, topic: Topic) -> list[Subscription]:
-        """Return the subscriptions whose dead-letter topic a topic is."""
-        found = self._rows(self._layout.subscriptions, F.col("dead_letter_topic") == topic.name)
-        return [subscription_of(row) for row in found]
+        """Return the subscriptions whose dead-letter topic a topic is.
+
+        Where no subscription was changed, what was read before, for all topics at once.
+        """
+
+        def read() -> list[Subscription]:
+            found = self._rows(self._layout.subscriptions, F.col("dead_letter_topic").isNotNull())
+            return [subscription_of(row) for row in found]
+
+        every = self._remembered.recall(self._layout.subscriptions, "dead lettering", read)
+        policies = ((each, each.dead_letter_policy) for each in every)
+        return [
+            each for each, policy in policies if policy and policy.dead_letter_topic == topic.name
+        ]
 
     def sources(self, topic_uid: str | None = None) -> list[tuple[Subscription, str]]:
         """Return every subscription, or those of a topic, with the uid of its topic."""
@@ -170,7 +190,7 @@ class Registry:
 
     def remove_subscription(self, uid: str) -> bool:
         """Delete a subscription's row; tell whether it was still there."""
-        return self._commits.delete(self._layout.subscriptions, uid) > 0
+        return self._removed_subscriptions.remove(uid)
 
     # Snapshots
 
@@ -216,7 +236,7 @@ class Registry:
 
     def remove_snapshot(self, uid: str) -> bool:
         """Delete a snapshot with what it holds; tell whether it was still there."""
-        return self._commits.delete(self._layout.snapshots, uid) > 0
+        return self._removed_snapshots.remove(uid)
 
     def snapshots_version(self) -> int | None:
         """Return the version of the table of snapshots, None while there is none."""
@@ -244,6 +264,12 @@ class Registry:
         table: str = getattr(self._layout, kind)
         if self._frame(table) is not None:
             self._commits.version(table)
+
+    def _removals(self, table: str) -> Removals:
+        def there(uids: list[str]) -> Collection[str]:
+            return [row["uid"] for row in self._rows(table, F.col("uid").isin(uids), ["uid"])]
+
+        return Removals(self._commits, table, there)
 
     def _has_push_columns(self) -> bool:
         frame = self._frame(self._layout.subscriptions)
@@ -346,6 +372,10 @@ class Registry:
 
 _TAKEN = "old.name = new.name"
 _NOT_DELETED = " AND old.delete_time IS NULL"
+_MARK_DELETED = (
+    f"ON old.uid = new.uid{_NOT_DELETED} "
+    "WHEN MATCHED THEN UPDATE SET old.delete_time = new.delete_time"
+)
 _TAKEN_TOPIC = f"{_TAKEN}{_NOT_DELETED}"
 _TAKEN_SNAPSHOT = f"{_TAKEN} AND old.expire_time > new.create_time"
 
@@ -366,5 +396,5 @@ def _unexpired(now: datetime) -> Column:
     return F.col("expire_time") > instant(now)
 
 
-def _arrow(columns: StructType, row: Mapping[str, Any]) -> pa.Table:
-    return pa.Table.from_pylist([dict(row)], schema=to_arrow_schema(columns, timezone="UTC"))
+def _arrow(columns: StructType, *rows: Mapping[str, Any]) -> pa.Table:
+    return pa.Table.from_pylist([*map(dict, rows)], schema=to_arrow_schema(columns, timezone="UTC"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -41,6 +43,33 @@ def test_a_topic_lives_from_create_to_delete(bench: Bench) -> None:
     for gone in (bench.store.get_topic, bench.store.delete_topic, bench.store.update_topic):
         with pytest.raises(NotFound, match="lifecycle"):
             gone("lifecycle")
+
+
+def test_what_is_deleted_at_the_same_time_goes_in_few_commits(bench: Bench) -> None:
+    topics = [bench.topic() for _ in range(6)]
+    subscriptions = [bench.subscription(topics[0]) for _ in range(4)]
+    registry = bench.store._tables.registry
+    before = [bench.commits(table) for table in registry._tables[:2]]
+
+    def delete(delete: Callable[[str], None], name: str) -> bool:
+        try:
+            delete(name)
+        except NotFound:
+            return False
+        return True
+
+    of_topics = [(bench.store.delete_topic, name) for name in (*topics, topics[-1])]
+    of_subscriptions = [(bench.store.delete_subscription, name) for name in subscriptions]
+    with ThreadPoolExecutor(11) as pool:
+        done = list(pool.map(lambda each: delete(*each), [*of_topics, *of_subscriptions]))
+    assert done.count(False) == 1
+    assert not all(done[5:7])  # one of the two who deleted the same topic
+    after = [bench.commits(table) for table in registry._tables[:2]]
+    assert after[0] - before[0] <= 4
+    assert after[1] - before[1] <= 3
+    there = [each.name for each in bench.store.list_topics()]
+    there += [each.name for each in bench.store.list_subscriptions()]
+    assert not {name.rpartition("/")[2] for name in there} & {*topics, *subscriptions}
 
 
 def test_a_subscription_lives_from_create_to_delete(bench: Bench) -> None:

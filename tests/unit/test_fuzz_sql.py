@@ -26,7 +26,7 @@ from tests.unit.test_architecture import LIBRARY, tree_of
 
 SPOKEN = re.compile(
     r"\b(SELECT|FROM|MERGE|SET|DELETE|INSERT|CREATE|DESCRIBE|OPTIMIZE|VACUUM|VERSION|LIMIT|BETWEEN"
-    r"|IS NULL|GENERATED|PARTITIONED|AND old|DATE'|uid = '|coalesce\(|aggregate\(|map_keys\(|get\()"
+    r"|IS NULL|GENERATED|PARTITIONED|AND old|DATE'|uid IN|coalesce\(|aggregate\(|map_keys\(|get\()"
     r"|new\.|old\.|timestamp_micros\(|publish_(date|time) [<>=]|position [<>=]"
 )
 """What tells an f-string of SQL from one of a message."""
@@ -36,6 +36,7 @@ COMPOSED = {
     "sql",  # of Commits._run, whose callers are looked at here
     "text",  # one of _FIGURES, which are constants
     "_REPLACE",  # so is this
+    "_MARK_DELETED",  # and this
     "clauses",  # of registry._add: an f-string, below
     "_too_old(time, exact=exact)",
     "test",  # of bitmaps._within: an f-string, below
@@ -82,7 +83,7 @@ PARTS: dict[str, dict[str, str]] = {
     "tables/commits": {
         "', '.join(schema.columns.names)": OURS,
         "', '.join(schema.partitioned_by)": OURS,
-        "plain(uid)": CHECKED,
+        "named": CHECKED,
         "_properties(schema)": OURS,
         "clauses": OURS,
         "columns": OURS,
@@ -99,6 +100,7 @@ PARTS: dict[str, dict[str, str]] = {
     },
     "tables/registry": {
         "', '.join((f'new.{name}' for name in columns.names))": OURS,
+        "_NOT_DELETED": OURS,
         "_TAKEN": OURS,
         "also": OURS,
         "assignments": OURS,
