@@ -13,8 +13,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from pyspark.sql import SparkSession
 
@@ -42,7 +43,11 @@ _JVM = (
 )
 """Quicker for a few minutes. With the usual size the cache is soon full, and all is interpreted."""
 
-_ANSWERS = os.fdopen(os.dup(1), "w")
+
+@cache
+def _answers() -> TextIO:
+    """Return where answers go: the standard output, as it is at the first call."""
+    return os.fdopen(os.dup(1), "w")
 
 
 def session() -> SparkSession:
@@ -50,6 +55,7 @@ def session() -> SparkSession:
 
     Its JVM inherits the log as its standard output, where warnings of HotSpot's go.
     """
+    _answers()
     os.dup2(2, 1)
     settings = {**SETTINGS, "spark.driver.extraJavaOptions": _JVM}
     return local_session(master="local[1]", driver_memory="2g", settings=settings)
@@ -57,8 +63,8 @@ def session() -> SparkSession:
 
 def say(**answer: Any) -> None:
     """Write one line of JSON to whoever told this process what to do."""
-    _ANSWERS.write(json.dumps(answer) + "\n")
-    _ANSWERS.flush()
+    _answers().write(json.dumps(answer) + "\n")
+    _answers().flush()
 
 
 def die() -> None:
