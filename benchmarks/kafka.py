@@ -2,8 +2,9 @@
 
 One broker and one client at a time share the machine, as a store and its Spark do. Each round has a
 topic of its own; a smaller one before them warms the broker up and is not counted. Settings follow
-what Kafka's documentation advises for throughput: large batches that wait a little, no compression,
-large fetches; see PRODUCER, CONSUMER and SHARE_CONSUMER, and BROKER_SETTINGS in kafka_broker.
+what Kafka's documentation advises for throughput (TUNED): large batches that wait a little, no
+compression, large fetches, many records at a time with share consumers. Or they are Kafka's own
+(AS_IT_COMES).
 
 What a rate is: messages by the seconds that the tool itself reports, without the start of its JVM
 and without joining the group. ProducerPerformance: from the first send to the last answer of the
@@ -18,7 +19,7 @@ last poll unacknowledged: this is the cheapest kind of acknowledgement that a sh
 "acknowledged" is what the broker says afterwards: the start offsets of the group, added up.
 
     python benchmarks/kafka.py [--messages N] [--size 64] [--partitions P] [--acks 1]
-        [--rounds R] [--json FILE]
+        [--rounds R] [--as-it-comes] [--json FILE]
 """
 
 from __future__ import annotations
@@ -32,21 +33,38 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from benchmarks.kafka_broker import VERSION, Broker, KafkaFailed, KafkaUnavailable, broker
 
-PRODUCER = {
-    "compression.type": "none",
-    "batch.size": "524288",
-    "linger.ms": "50",
-    "buffer.memory": "134217728",
-}
-FETCH_BYTES = 8 * 2**20
-CONSUMER = {"fetch.max.bytes": "67108864", "max.poll.records": "5000"}
-SHARE_CONSUMER = {"max.poll.records": "10000"}
+
+@dataclass(frozen=True)
+class Tuning:
+    """What is set in place of Kafka's defaults, of the broker and of each tool."""
+
+    broker: Mapping[str, str] = field(default_factory=dict)
+    producer: Mapping[str, str] = field(default_factory=dict)
+    consumer: Mapping[str, str] = field(default_factory=dict)
+    share_consumer: Mapping[str, str] = field(default_factory=dict)
+    fetch_bytes: int | None = None
+
+
+TUNED = Tuning(
+    # The most records of a partition that may be with share consumers; the default is 2,000.
+    broker={"group.share.partition.max.record.locks": "10000"},
+    producer={
+        "compression.type": "none",
+        "batch.size": "524288",
+        "linger.ms": "50",
+        "buffer.memory": "134217728",
+    },
+    consumer={"fetch.max.bytes": "67108864", "max.poll.records": "5000"},
+    share_consumer={"max.poll.records": "10000"},
+    fetch_bytes=8 * 2**20,
+)
+AS_IT_COMES = Tuning()
 IDLE_SECONDS = 60
 """A consumer that gets nothing for so long ends."""
 LIMIT_SECONDS = 900
@@ -101,7 +119,13 @@ class KafkaFigures:
 
 
 def measure(
-    messages: int, size: int = 64, *, partitions: int = 1, acks: str = "1", rounds: int = 1
+    messages: int,
+    size: int = 64,
+    *,
+    partitions: int = 1,
+    acks: str = "1",
+    rounds: int = 1,
+    tuning: Tuning = TUNED,
 ) -> KafkaFigures:
     """Start a broker, measure by Kafka's tools, and stop it.
 
@@ -110,23 +134,23 @@ def measure(
     """
     with (
         tempfile.TemporaryDirectory(prefix="pubsub_delta-kafka-") as directory,
-        broker(directory) as kafka,
+        broker(directory, tuning.broker) as kafka,
     ):
-        _round(kafka, "warm-up", max(messages // 10, 1), size, partitions, acks)
-        turns = range(1, rounds + 1)
-        runs = [_round(kafka, f"round-{n}", messages, size, partitions, acks) for n in turns]
+        asked = size, partitions, acks, tuning
+        _round(kafka, "warm-up", max(messages // 10, 1), *asked)
+        runs = [_round(kafka, f"round-{n}", messages, *asked) for n in range(1, rounds + 1)]
     producer, consumer, share_consumer = (Rate(each) for each in zip(*runs, strict=True))
     return KafkaFigures(messages, size, partitions, acks, producer, consumer, share_consumer)
 
 
 def _round(
-    kafka: Broker, topic: str, messages: int, size: int, partitions: int, acks: str
+    kafka: Broker, topic: str, messages: int, size: int, partitions: int, acks: str, tuning: Tuning
 ) -> tuple[Run, Run, Run]:
     kafka.create_topic(topic, partitions)
     runs = (
-        _produce(kafka, topic, messages, size, acks),
-        _consume(kafka, topic, messages),
-        _consume_shared(kafka, topic, messages, partitions),
+        _produce(kafka, topic, messages, size, acks, tuning),
+        _consume(kafka, topic, messages, tuning),
+        _consume_shared(kafka, topic, messages, partitions, tuning),
     )
     kafka.delete_topic(topic)
     if short := [run for run in runs if run.messages < messages]:
@@ -134,8 +158,8 @@ def _round(
     return runs
 
 
-def _produce(kafka: Broker, topic: str, messages: int, size: int, acks: str) -> Run:
-    settings = {"bootstrap.servers": kafka.address, "acks": acks, **PRODUCER}
+def _produce(kafka: Broker, topic: str, messages: int, size: int, acks: str, tuning: Tuning) -> Run:
+    settings = {"bootstrap.servers": kafka.address, "acks": acks, **tuning.producer}
     what = ("--topic", topic, "--num-records", str(messages), "--record-size", str(size))
     how = ("--throughput", "-1", "--producer-props", *(f"{k}={v}" for k, v in settings.items()))
     told, wall = _timed(
@@ -146,40 +170,46 @@ def _produce(kafka: Broker, topic: str, messages: int, size: int, acks: str) -> 
     return parse_producer(told, wall)
 
 
-def _consume(kafka: Broker, topic: str, messages: int) -> Run:
+def _consume(kafka: Broker, topic: str, messages: int, tuning: Tuning) -> Run:
     told, wall = _timed(
         lambda: kafka.run(
             "ConsumerPerformance",
-            *("--topic", topic, "--messages", str(messages), "--fetch-size", str(FETCH_BYTES)),
+            *("--topic", topic, "--messages", str(messages), *_fetching(tuning)),
             *("--timeout", str(IDLE_SECONDS * 1000)),
-            *("--consumer.config", kafka.settings_file("consumer", CONSUMER)),
+            *("--consumer.config", kafka.settings_file("consumer", tuning.consumer)),
             timeout_seconds=LIMIT_SECONDS,
         )
     )
     return parse_consumer(told, wall)
 
 
-def _consume_shared(kafka: Broker, topic: str, messages: int, consumers: int) -> Run:
+def _fetching(tuning: Tuning) -> list[str]:
+    return ["--fetch-size", str(tuning.fetch_bytes)] if tuning.fetch_bytes else []
+
+
+def _consume_shared(
+    kafka: Broker, topic: str, messages: int, consumers: int, tuning: Tuning
+) -> Run:
     """Consume by a share group, after another one that consumes one message, for the start."""
-    joining, _ = _share(kafka, topic, f"{topic}-start", 1, consumers)
-    run, wall = _share(kafka, topic, f"{topic}-share", messages, consumers)
+    joining, _ = _share(kafka, topic, f"{topic}-start", 1, consumers, tuning)
+    run, wall = _share(kafka, topic, f"{topic}-share", messages, consumers, tuning)
     group = ("--describe", "--group", f"{topic}-share", "--offsets")
     told = kafka.run("consumer.group.ShareGroupCommand", *group)
     return Run(run.messages, run.seconds, wall, joining.seconds, parse_start_offsets(told))
 
 
 def _share(
-    kafka: Broker, topic: str, group: str, messages: int, consumers: int
+    kafka: Broker, topic: str, group: str, messages: int, consumers: int, tuning: Tuning
 ) -> tuple[Run, float]:
     kafka.share_from_earliest(group)
     told, wall = _timed(
         lambda: kafka.run(
             "ShareConsumerPerformance",
             *("--topic", topic, "--group", group, "--messages", str(messages)),
-            *("--threads", str(consumers), "--fetch-size", str(FETCH_BYTES)),
+            *("--threads", str(consumers), *_fetching(tuning)),
             # Here the time-out is of the whole run; for ConsumerPerformance it is between messages.
             *("--timeout", str(LIMIT_SECONDS * 1000)),
-            *("--consumer.config", kafka.settings_file("share-consumer", SHARE_CONSUMER)),
+            *("--consumer.config", kafka.settings_file("share-consumer", tuning.share_consumer)),
             timeout_seconds=LIMIT_SECONDS + 60,
         )
     )
@@ -240,13 +270,21 @@ def main() -> None:
     parser.add_argument("--partitions", type=int, help="default: 1, and one for each core")
     parser.add_argument("--acks", choices=("1", "all"), default="1", help="default: 1")
     parser.add_argument("--rounds", type=int, default=1, help="counted runs, default: 1")
+    parser.add_argument("--as-it-comes", action="store_true", help="with Kafka's own settings")
     parser.add_argument("--json", type=Path, help="write the figures here too")
     args = parser.parse_args()
     wanted = [args.partitions] if args.partitions else sorted({1, os.cpu_count() or 1})
     load = os.getloadavg()[0]
     try:
         figures = [
-            measure(args.messages, args.size, partitions=count, acks=args.acks, rounds=args.rounds)
+            measure(
+                args.messages,
+                args.size,
+                partitions=count,
+                acks=args.acks,
+                rounds=args.rounds,
+                tuning=AS_IT_COMES if args.as_it_comes else TUNED,
+            )
             for count in wanted
         ]
     except (KafkaUnavailable, KafkaFailed) as error:

@@ -12,7 +12,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,10 +43,8 @@ BROKER_SETTINGS = {
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",
-    # The most records of a partition that may be with share consumers; the default is 2,000.
-    "group.share.partition.max.record.locks": "10000",
 }
-"""What differs from Kafka's defaults, but for the addresses: one node, and fast share groups."""
+"""What one node needs, but for the addresses, and that nobody waits for others to join a group."""
 
 
 class KafkaUnavailable(RuntimeError):
@@ -129,14 +127,16 @@ class Broker:
         start = ("--add-config", "share.auto.offset.reset=earliest")
         self.run("kafka.admin.ConfigCommand", "--alter", *named, *start)
 
-    def settings_file(self, name: str, settings: dict[str, str]) -> str:
+    def settings_file(self, name: str, settings: Mapping[str, str]) -> str:
         """Write settings as a properties file, for a tool; return its path."""
         return _write_properties(self.directory / f"{name}.properties", settings)
 
 
 @contextmanager
-def broker(directory: str | Path) -> Iterator[Broker]:
+def broker(directory: str | Path, tuning: Mapping[str, str]) -> Iterator[Broker]:
     """Run a broker of one node in a directory; on leaving, stop it and remove its data.
+
+    ``tuning``: what else is set in place of Kafka's defaults.
 
     KafkaUnavailable where its JARs cannot be had, or it does not listen within a minute.
     """
@@ -148,6 +148,7 @@ def broker(directory: str | Path) -> Iterator[Broker]:
         address = f"127.0.0.1:{port}"
         settings = {
             **BROKER_SETTINGS,
+            **tuning,
             "controller.quorum.voters": f"1@127.0.0.1:{controller}",
             "listeners": f"PLAINTEXT://{address},CONTROLLER://127.0.0.1:{controller}",
             "log.dirs": str(place / "data"),
@@ -188,7 +189,7 @@ def _java(
     return done.stdout
 
 
-def _write_properties(path: Path, settings: dict[str, str]) -> str:
+def _write_properties(path: Path, settings: Mapping[str, str]) -> str:
     path.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
     return str(path)
 
