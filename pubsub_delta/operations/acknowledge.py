@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -22,6 +22,9 @@ from pubsub_delta.resources import AckResult, Ids, Subscription
 from pubsub_delta.tables.bitmaps import fold_named
 from pubsub_delta.tables.columns import named_lease
 from pubsub_delta.tables.store import Source, Tables
+
+_SHOWN = 100
+"""Characters of what is no ack id, in an error."""
 
 
 @dataclass(frozen=True)
@@ -97,11 +100,7 @@ def _read(ack_ids: AckIds, subscription: Subscription) -> Named:
         ) from None
     parsed = {text: parse_ack_id(text) for text in texts}
     if not any(parsed.values()):
-        shown = repr(texts[0]) if texts else "an empty list"
-        raise InvalidArgument(
-            f"ack_ids: {shown}: no ack id among {len(texts)}; "
-            "pass the ack_id of messages that were pulled"
-        )
+        raise _no_ack_id(texts, "the list is empty")
     found: dict[int, list[int]] = {}
     for ack_id in parsed.values():
         if ack_id is not None and ack_id.subscription_uid == subscription.uid:
@@ -128,10 +127,20 @@ def _read_frame(frame: DataFrame, subscription: Subscription) -> Named:
     read = frame.select("ack_id", lease.alias("lease"), position.alias("position"))
     found, foreign = fold_named(read)
     if not found and not any(map(parse_ack_id, foreign)):
-        raise InvalidArgument(
-            "ack_ids: no ack id in the DataFrame; pass the ack_id of messages that were pulled"
-        )
+        raise _no_ack_id(foreign, "the DataFrame has no rows")
     return Named(found, Ids.of(text or "" for text in foreign))
+
+
+def _no_ack_id(given: Sequence[object], none: str) -> InvalidArgument:
+    first = f"{_shortened(repr(given[0]))} is no ack id" if given else none
+    others = f", nor is any other of {len(given):,}" if len(given) > 1 else ""
+    return InvalidArgument(
+        f"ack_ids: {first}{others}; pass the ack_id of messages that were pulled"
+    )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _ids(subscription: Subscription, positions: Mapping[int, Positions]) -> Ids:

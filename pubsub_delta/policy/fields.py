@@ -180,8 +180,8 @@ def check_retry_policy(policy: RetryPolicy | None) -> RetryPolicy | None:
     )
     if smallest > largest:
         raise InvalidArgument(
-            f"retry_policy: minimum_backoff {smallest.total_seconds():g}s is above "
-            f"maximum_backoff {largest.total_seconds():g}s; at most that is accepted"
+            f"retry_policy.minimum_backoff: {smallest.total_seconds():g}s is more than the "
+            f"maximum_backoff; up to {largest.total_seconds():g}s is accepted"
         )
     return policy
 
@@ -299,7 +299,9 @@ def _checked(
         if field in checks:
             continue
         if field in IMMUTABLE_FIELDS:
-            raise InvalidArgument(f"{field!r} cannot be changed; delete and create it anew")
+            raise InvalidArgument(
+                f"{field!r} cannot be changed, here to {fields[field]!r}; delete and create it anew"
+            )
         raise InvalidArgument(
             f"{field!r} is not a field; fields that can be updated: {', '.join(sorted(checks))}"
         )

@@ -103,6 +103,15 @@ _ESCAPE = re.compile(
     r"\\(?:(u[0-9A-Fa-f]{4})|(x[0-9A-Fa-f]{2})|([0-3][0-7]{2})|([\"\\n])|(.?))", re.S
 )
 
+_OTHER_FIELD = re.compile(r"(?:message\.)?(?:data|message_?id|publish_?time|ordering_?key)\b", re.I)
+
+_DIGITS = {
+    "u": ", with 4 hexadecimal digits",
+    "x": ", with 2 hexadecimal digits",
+    **dict.fromkeys("01234567", r", with 3 octal digits from \000 to \377"),
+}
+"""What an escape lacks that begins like one."""
+
 _LONE_SURROGATE = re.compile(
     r"(?:(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]|\\u[dD][89abAB](?!..\\u[dD][c-fC-F]))"
 )
@@ -121,11 +130,11 @@ def parse_filter(text: str) -> Filter | None:
     And(terms=(Equals(key='lang', value='en'), Not(term=Has(key='test'))))
     """
     if not isinstance(text, str):
-        raise InvalidArgument(f"filter: {text!r} is not a string")
+        raise InvalidArgument(f'filter: {text!r} is not a string; a filter, or "" for none')
     size = len(text.encode(errors="surrogatepass"))
     if size > MAX_FILTER_BYTES:
         raise InvalidArgument(
-            f"filter: {text!r} is {size} bytes; at most {MAX_FILTER_BYTES} are accepted"
+            f"filter: {text[:40]!r}… is {size} bytes; at most {MAX_FILTER_BYTES} are accepted"
         )
     return _parse(text) if text.strip(_BLANKS) else None
 
@@ -222,7 +231,7 @@ def _parse(text: str) -> Filter:
             text,
             escape.place,
             f"{escape.escape} is no escape; "
-            r"\" \\ \n \uXXXX \xHH \OOO are accepted",
+            r"\" \\ \n \uXXXX \xHH \OOO are accepted" + _DIGITS.get(escape.escape[1:], ""),
         ) from None
     except UnexpectedInput as error:
         raise _wrong(text, *_explain(text, error)) from None
@@ -237,22 +246,23 @@ def _explain(text: str, error: UnexpectedInput) -> tuple[int, str]:
     """Return the place of an error and what is wrong there."""
     token = getattr(error, "token", None)
     if isinstance(error, UnexpectedCharacters):
-        place, accepted = error.pos_in_stream or 0, error.allowed
+        place = error.pos_in_stream or 0
     else:
         place = len(text) if token is None or token.type == "$END" else token.start_pos or 0
-        accepted = error.accepts or error.expected  # type: ignore[attr-defined]
-    wanted = " or ".join(sorted(_NAMES.get(name, name) for name in accepted or ()))
+    accepted = error.interactive_parser.accepts()  # type: ignore[no-untyped-call]
+    wanted = " or ".join(sorted(_NAMES.get(name, name) for name in accepted))
     rest = text[place:]
     word = re.match(r"[A-Za-z]+", rest)
     if not rest.strip(_BLANKS):
         return place, f"it ends where {wanted} should follow"
-    if rest.startswith('"') and "STRING" in (accepted or ()):
+    if rest.startswith('"') and "STRING" in accepted:
         return place, "a string has no closing quote"
-    if word and word[0] in ("AND", "OR") and {"_AND", "_OR"} & set(accepted or ()):
+    if word and word[0] in ("AND", "OR") and {"_AND", "_OR"} & accepted:
         return place, "AND and OR cannot be mixed without parentheses"
     if word and word[0].upper() in ("AND", "OR", "NOT") and not word[0].isupper():
         return place, f"operators are upper case: {word[0].upper()}"
-    return place, f"{rest[:12]!r} stands where {wanted} should"
+    hint = "; only attributes can be filtered" if _OTHER_FIELD.match(rest) else ""
+    return place, f"{rest[:12]!r} stands where {wanted} should{hint}"
 
 
 def _wrong(text: str, place: int, what: str) -> InvalidArgument:

@@ -56,8 +56,11 @@ def test_a_dataframe_of_ack_ids_counts_like_a_list(bench: Bench) -> None:
     assert result.counts == {"success": 25, "expired": 0, "invalid": 2}
     assert sorted(result.success) == sorted(row[0] for row in some.collect())
     assert bench.store.metrics(subscription)["num_undelivered_messages"] == 25
-    with pytest.raises(InvalidArgument, match="no ack id"):
+    refusal = r"('broken'|None) is no ack id, nor is any other of 2;"
+    with pytest.raises(InvalidArgument, match=refusal):
         bench.store.acknowledge(subscription, broken)
+    with pytest.raises(InvalidArgument, match="the DataFrame has no rows"):
+        bench.store.acknowledge(subscription, some.limit(0))
     with pytest.raises(InvalidArgument, match="'ack_id' is needed"):
         bench.store.acknowledge(subscription, batch.df.select("data"))
 

@@ -36,7 +36,7 @@ WRONG = [
     ({"dead_letter": "on", "dead_letter_topic": "letters", "max_delivery_attempts": "4"},
      "max_delivery_attempts", "4 is out of range"),
     ({"retry": "backoff", "minimum_backoff": "20", "maximum_backoff": "10"},
-     "minimum_backoff", "minimum_backoff 20s is above"),
+     "minimum_backoff", "minimum_backoff: 20s is more than"),
     ({"retry": "backoff", "maximum_backoff": "601"}, "maximum_backoff", "out of range"),
     ({"retry": "backoff", "minimum_backoff": "nan"}, "minimum_backoff", "'nan' is not a number"),
     ({"delivery": "push", "push_endpoint": "ftp://a"}, "push_endpoint", "neither http"),

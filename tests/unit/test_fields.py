@@ -139,11 +139,11 @@ def test_backoffs_are_0_to_600_seconds(smallest: Any, largest: Any) -> None:
 @pytest.mark.parametrize(
     ("smallest", "largest", "named"),
     [
-        (-1, 10, "minimum_backoff"),
-        (10, 601, "maximum_backoff"),
+        (-1, 10, r"minimum_backoff: .*\(-1s\) is out of range; from 0s to 10m"),
+        (10, 601, r"maximum_backoff: .*\(601s\) is out of range; from 0s to 10m"),
         (601, 600, "minimum_backoff"),
         (10, "11m", "maximum_backoff"),
-        (20, 10, "minimum_backoff 20s is above maximum_backoff 10s"),
+        (20, 10, "minimum_backoff: 20s is more than the maximum_backoff; up to 10s"),
     ],
 )
 def test_other_backoffs_are_refused(smallest: Any, largest: Any, named: str) -> None:

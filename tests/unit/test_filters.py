@@ -152,20 +152,26 @@ REFUSED: list[tuple[str, int, str]] = [
     (f"{X} AND ( )", 20, "')' stands where"),
     ("attributes:(x)", 12, "'(x)' stands where"),
     # "data cannot be filtered"
-    ('data = "x"', 1, "'data = \"x\"' stands where"),
+    (
+        'data = "x"',
+        1,
+        "'data = \"x\"' stands where ( or - or NOT or attributes or hasPrefix should; "
+        "only attributes can be filtered",
+    ),
     ("data:x", 1, "'data:x' stands where"),
-    ('ordering_key = "x"', 1, "'ordering_key' stands where"),
+    ('ordering_key = "x"', 1, "should; only attributes can be filtered"),
+    (f'{X} AND message_id = "1"', 18, "should; only attributes can be filtered"),
     ('"x"', 1, "'\"x\"' stands where"),
     # "escapes outside the grammar are refused"
     (r'attributes.x = "\q"', 17, rf"\q {ESCAPES}"),
     (r'attributes.x = "ab\t"', 19, rf"\t {ESCAPES}"),
     (r"""attributes.x = "\'" """, 17, rf"\' {ESCAPES}"),
     (r'attributes.x = "\\\q"', 19, rf"\q {ESCAPES}"),
-    (r'attributes.x = "\u12"', 17, rf"\u {ESCAPES}"),
+    (r'attributes.x = "\u12"', 17, rf"\u {ESCAPES}, with 4 hexadecimal digits"),
     (r'attributes.x = "\U0001F600"', 17, rf"\U {ESCAPES}"),
-    (r'attributes.x = "\xg1"', 17, rf"\x {ESCAPES}"),
+    (r'attributes.x = "\xg1"', 17, rf"\x {ESCAPES}, with 2 hexadecimal digits"),
     (r'attributes.x = "\8"', 17, rf"\8 {ESCAPES}"),
-    (r'attributes.x = "\18"', 17, rf"\1 {ESCAPES}"),
+    (r'attributes.x = "\18"', 17, rf"\1 {ESCAPES}, with 3 octal digits from \000 to \377"),
     (r'attributes.x = "\400"', 17, rf"\4 {ESCAPES}"),
     (r'attributes:"\q"', 13, rf"\q {ESCAPES}"),
     (r'attributes."é" = "é\q"', 20, rf"\q {ESCAPES}"),  # characters, not bytes
@@ -190,7 +196,8 @@ REFUSED: list[tuple[str, int, str]] = [
     ('attributes.x = "y" z', 20, "'z' stands where AND or OR or the end should"),
     ('attributes.x = "y" = "z"', 20, "stands where AND or OR or the end should"),
     ('attributes.x == "y"', 15, 'stands where a "string" should'),
-    ('attributes.x < "y"', 14, "'< \"y\"' stands where"),
+    ('attributes.x < "y"', 14, "'< \"y\"' stands where != or = should"),
+    ("attributes:x && attributes:y", 14, "'&& attribute' stands where AND or OR or the end should"),
     ('attributes.x.y = "z"', 13, "stands where != or = should"),
     (f"{X} AND\nb", 18, "'b' stands where"),  # columns count from the start of the text
 ]
