@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
 from pubsub_delta.errors import InvalidArgument
@@ -20,7 +19,7 @@ from pubsub_delta.policy.fields import check_new_deadline
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import AckResult, Ids, Subscription
 from pubsub_delta.tables.bitmaps import fold_named
-from pubsub_delta.tables.columns import named_lease
+from pubsub_delta.tables.columns import named_leases
 from pubsub_delta.tables.store import Source, Tables
 
 _SHOWN = 100
@@ -123,9 +122,7 @@ def _read_frame(frame: DataFrame, subscription: Subscription) -> Named:
         raise InvalidArgument(
             f"ack_ids: a DataFrame with columns {told}; one STRING column 'ack_id' is needed"
         )
-    lease, position = named_lease(subscription.uid, F.col("ack_id"))
-    read = frame.select("ack_id", lease.alias("lease"), position.alias("position"))
-    found, foreign = fold_named(read)
+    found, foreign = fold_named(named_leases(subscription.uid, frame))
     if not found and not any(map(parse_ack_id, foreign)):
         raise _no_ack_id(foreign, "the DataFrame has no rows")
     return Named(found, Ids.of(text or "" for text in foreign))

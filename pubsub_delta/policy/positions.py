@@ -9,6 +9,7 @@ import numpy as np
 from pyroaring import BitMap64
 
 _BITMAPS_AT_A_TIME = 1024
+_WORDS_AT_A_TIME = 65_536
 
 
 class Positions:
@@ -46,8 +47,29 @@ class Positions:
         >>> Positions.from_bits(100, bytes([0b101])).runs()
         [(100, 100), (102, 102)]
         """
-        places = np.flatnonzero(np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little"))
-        return cls(BitMap64(array("Q", (places + start).astype(np.uint64).tobytes())))
+        return cls._of_sorted(_places(np.frombuffer(bits, np.uint8)) + start)
+
+    @classmethod
+    def from_words(cls, numbers: np.ndarray, bits: np.ndarray) -> Positions:
+        """Read words of 64 bits, in any order: the lowest bit of word n means position 64 · n.
+
+        >>> Positions.from_words(np.array([3, 0]), np.array([0b11, 0b100])).runs()
+        [(2, 2), (192, 193)]
+        """
+        order = np.argsort(numbers)
+        return cls.union(
+            cls._of_some_words(numbers[part], bits[part])
+            for part in np.array_split(order, len(order) // _WORDS_AT_A_TIME + 1)
+        )
+
+    @classmethod
+    def _of_some_words(cls, numbers: np.ndarray, bits: np.ndarray) -> Positions:
+        places = _places(bits.view(np.uint8))
+        return cls._of_sorted((numbers[places >> 6] << 6) + (places & 63))
+
+    @classmethod
+    def _of_sorted(cls, positions: np.ndarray) -> Positions:
+        return cls(BitMap64(array("Q", positions.astype(np.uint64).tobytes())))
 
     @classmethod
     def union(cls, sets: Iterable[Positions]) -> Positions:
@@ -152,3 +174,8 @@ class Positions:
     def __repr__(self) -> str:
         shown = ", ".join(f"{a}" if a == b else f"{a}–{b}" for a, b in self.runs(limit=4))
         return f"Positions({len(self)}: {shown})"
+
+
+def _places(bits: np.ndarray) -> np.ndarray:
+    """Return which bits of some bytes are set, counted from the lowest one of the first byte."""
+    return np.flatnonzero(np.unpackbits(bits, bitorder="little").view(bool))

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import reduce
 from operator import and_, or_
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pubsub_delta.clock import UTC, to_micros
@@ -75,22 +75,34 @@ def value_of_span(values: Sequence[int | str]) -> Column:
     return F.element_at(F.array(*map(F.lit, values)), F.col("span") + 1)
 
 
-def named_lease(subscription_uid: str, text: Column) -> tuple[Column, Column]:
-    """Read ack ids as (lease, position), both null where the text is not an id of the subscription.
+def named_leases(subscription_uid: str, ids: DataFrame) -> DataFrame:
+    """Read a DataFrame (ack_id STRING, …) as (ack_id, lease BIGINT, position BIGINT).
 
-    The twin of ``parse_ack_id``: an id counts only if writing its parts gives the same text.
+    Both are null where the text is not an id of the subscription. The twin of ``parse_ack_id``: an
+    id counts only if writing its parts gives the same text. In steps, so that Spark computes what
+    several conditions need once.
     """
-    parts = F.split(text, r"\.")
-    lease, position = (F.try_element_at(parts, F.lit(i)).try_cast("bigint") for i in (2, 3))
-    named = F.concat(
-        F.lit(f"{subscription_uid}."),
-        lease.cast("string"),
-        F.lit("."),
-        position.cast("string"),
+    parts = ids.select("ack_id", F.split("ack_id", r"\.").alias("parts"))
+    lease, position = (
+        F.expr(f"try_cast(get(parts, {place}) AS bigint)").alias(name)
+        for place, name in ((1, "lease"), (2, "position"))
     )
-    again = F.concat(named, F.lit("."), F.crc32(named.cast("binary")).cast("string"))
-    genuine = (again == text) & (lease >= 0) & (position >= 0)
-    return F.when(genuine, lease), F.when(genuine, position)
+    same_text = F.expr(
+        "size(parts) = 4"
+        " AND least(lease, position) >= 0 AND greatest(lease, position) < bigint(1e18)"
+        " AND cast(lease AS string) = get(parts, 1) AND cast(position AS string) = get(parts, 2)"
+    )
+    before_check = F.expr("octet_length(ack_id) - octet_length(get(parts, 3)) - 1")
+    named = F.substring(F.col("ack_id").cast("binary"), F.lit(1), before_check)
+    checked = F.crc32(named).cast("string") == F.get("parts", F.lit(3))
+    genuine = (F.get("parts", F.lit(0)) == F.lit(subscription_uid)) & same_text & checked
+    tested = parts.select("ack_id", "parts", lease, position).select(
+        "ack_id", "lease", "position", genuine.alias("genuine")
+    )
+    return tested.select(
+        "ack_id",
+        *(F.when(F.col("genuine"), F.col(each)).alias(each) for each in ("lease", "position")),
+    )
 
 
 def matching(filter_: Filter | None) -> Column:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pubsub_delta import InvalidArgument
+from pubsub_delta.policy.ack_ids import AckId, parse_ack_id
+from pubsub_delta.tables.columns import named_leases
 from tests.conftest import Bench
+from tests.unit.test_ack_ids import OTHER_FORMS, UID, with_check
 
 
 def test_acks_are_idempotent_and_reported_by_id(bench: Bench) -> None:
@@ -44,6 +47,20 @@ def test_a_call_without_any_well_formed_id_is_refused(bench: Bench) -> None:
             bench.store.acknowledge(subscription, ids)
         with pytest.raises(InvalidArgument, match="ack_ids"):
             bench.store.modify_ack_deadline(subscription, ids, 10)
+
+
+def test_ack_ids_are_read_alike_in_a_dataframe_and_in_a_list(bench: Bench) -> None:
+    # The twin of parse_ack_id: "an id counts only if writing its parts gives the same text"
+    genuine = [str(AckId(UID, 0, 0)), str(AckId(UID, 7, 42)), str(AckId(UID, 1, 10**18 - 1))]
+    damaged = [f"{genuine[1]}{more}" for more in ("\n", "0", ".", " ")] + [f" {genuine[1]}"]
+    another = str(AckId(UID[::-1], 7, 42))
+    texts = [*genuine, *map(with_check, OTHER_FORMS), *damaged, another, None]
+    frame = bench.spark.createDataFrame([(text,) for text in texts], "ack_id STRING")
+    read = {row.ack_id: (row.lease, row.position) for row in named_leases(UID, frame).collect()}
+    for text in texts:
+        parsed = parse_ack_id(text) if text != another else None
+        expected = (parsed.lease_id, parsed.position) if parsed else (None, None)
+        assert read[text] == expected, text
 
 
 def test_a_dataframe_of_ack_ids_counts_like_a_list(bench: Bench) -> None:

@@ -55,22 +55,29 @@ def test_the_form_alone_is_accepted() -> None:
     assert parse_ack_id(with_check(f"{UID}.7.42")) == AckId(UID, 7, 42)
 
 
-@pytest.mark.parametrize(
-    "named",
-    [
-        f"{UID}.07.42",
-        f"{UID}.7.-1",
-        f"{UID}.7.4.2",
-        f"{UID}.7",
-        f"{UID}..42",
-        f"{UID.upper()}.7.42",
-        f"{UID[1:]}.7.42",
-        f"{UID}.7.{10**18}",
-        f"{UID}.٧.42",
-        f" {UID}.7.42",
-        "",
-    ],
-)
+OTHER_FORMS = [
+    f"{UID}.07.42",
+    f"{UID}.7.042",
+    f"{UID}.7.-1",
+    f"{UID}.+7.42",
+    f"{UID}.7.42 ",
+    f"{UID}.7\t.42",
+    f"{UID}.7.4.2",
+    f"{UID}.7",
+    f"{UID}..42",
+    f"{UID}.7.4e1",
+    f"{UID.upper()}.7.42",
+    f"{UID[1:]}.7.42",
+    f"{UID}.7.{10**18}",
+    f"{UID}.{2**63}.42",
+    f"{UID}.٧.42",
+    f" {UID}.7.42",
+    "",
+]
+"""What an ack id does not read like; a DataFrame of them is read in ``test_acknowledge.py``."""
+
+
+@pytest.mark.parametrize("named", OTHER_FORMS)
 def test_another_form_is_malformed_even_with_the_right_check(named: str) -> None:
     assert parse_ack_id(with_check(named)) is None
 

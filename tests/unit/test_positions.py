@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,6 +94,23 @@ def test_a_plain_bitmap_counts_from_its_lowest_bit(start: int, bits: bytes) -> N
         if byte >> bit & 1
     ]
     assert list(Positions.from_bits(start, bits)) == expected
+
+
+@given(st.sets(st.integers(0, 2**40), max_size=200), st.randoms(use_true_random=False))
+def test_words_of_64_bits_are_read_in_any_order(positions: set[int], random: Random) -> None:
+    words: dict[int, int] = {}
+    for position in positions:
+        words[position >> 6] = words.get(position >> 6, 0) | 1 << (position & 63)
+    numbers = list(words)
+    random.shuffle(numbers)
+    bits = np.array([words[n] for n in numbers], np.uint64).view(np.int64)
+    assert list(Positions.from_words(np.array(numbers, np.int64), bits)) == sorted(positions)
+
+
+def test_more_words_than_are_read_at_a_time() -> None:
+    numbers = np.arange(200_000)[::-1]
+    found = Positions.from_words(numbers, np.full(200_000, -1))
+    assert found == Positions.between(0, 64 * 200_000 - 1)
 
 
 def test_a_contiguous_set_costs_a_few_bytes_for_every_65536_positions() -> None:
