@@ -76,13 +76,13 @@ def as_message(value: object, index: int) -> Message:
         value = Message(_utf8(value, f"messages[{index}].data"))
     elif isinstance(value, (bytes, bytearray, memoryview)):
         value = Message(bytes(value))
-    if isinstance(value, Message) and _surely_valid(value):
-        return value
     if not isinstance(value, Message):
         raise InvalidArgument(
             f"messages[{index}]: {_shown(value)} is a {type(value).__name__}; "
             "a Message, bytes or str is accepted"
         )
+    if _surely_valid(value):
+        return value
     _check_types(value, index)
     rule = broken_rule(value)
     if rule is not None:
