@@ -32,6 +32,15 @@ SPEED_SETTINGS = {
 }
 """Without these everything works, slower."""
 
+SMALL_WORK_SETTINGS = {
+    # Planning anew after each stage gains nothing where a stage has a few rows.
+    "spark.sql.adaptive.enabled": "false",
+    # Spark generates the code of projections anew in every task, though it compiles it once. That
+    # takes more than half of the time of a task that handles a few rows of Delta's log.
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""For commits and looks of few rows. Millions of rows take several times as long with them."""
+
 _SLOW = {
     "spark.databricks.delta.snapshotPartitions": "50",
     "spark.sql.maxConcurrentOutputFileWriters": "0",
@@ -90,6 +99,22 @@ def local_session(
     for key, value in wanted.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def session_for_small_work(spark: SparkSession) -> SparkSession:
+    """Return a session beside another one, which stays as it is, for commits and looks of few rows.
+
+    It takes over the settings and the catalog that the other one has now. A session of Spark
+    Connect is returned itself.
+    """
+    if is_remote(spark):
+        return spark
+    small = spark.newSession()
+    for key, value in {**spark.conf.getAll, **SMALL_WORK_SETTINGS}.items():
+        if small.conf.get(key, None) != value and small.conf.isModifiable(key):
+            small.conf.set(key, value)
+    small.catalog.setCurrentCatalog(spark.catalog.currentCatalog())
+    return small
 
 
 def remote_session(url: str) -> SparkSession:

@@ -99,7 +99,7 @@ def publish(
             "messages given one by one are received in that order"
         )
     else:
-        rows = _rows_of(tables.spark, what)
+        rows = _rows_of(tables.small, what)
         repeat_on_conflict(
             lambda: messages.append(rows, now, publish_id, idempotency_id), "publish"
         )

@@ -33,13 +33,18 @@ class Messages:
     """The messages table of one topic."""
 
     def __init__(
-        self, spark: SparkSession, table: str, commits: Commits, remembered: Remembered
+        self,
+        spark: SparkSession,
+        table: str,
+        commits: Commits,
+        remembered: Remembered,
+        history: History,
     ) -> None:
         self._spark = spark
         self._table = table
         self._commits = commits
         self._remembered = remembered
-        self.history = History(spark, table, remembered)
+        self.history = history
 
     @property
     def table(self) -> str:

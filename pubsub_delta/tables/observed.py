@@ -67,9 +67,9 @@ class ObservedMessages(Messages):
     """The messages of a topic as they are while a store is measured."""
 
     def __init__(self, messages: Messages) -> None:
-        spark, table, remembered = messages._spark, messages._table, messages._remembered
-        super().__init__(spark, table, messages._commits, remembered)
-        self.history = ObservedHistory(spark, table, remembered)
+        table, remembered = messages._table, messages._remembered
+        history = ObservedHistory(messages.history._spark, table, remembered)
+        super().__init__(messages._spark, table, messages._commits, remembered, history)
         self._answers = _Answers()
 
     def absorb(

@@ -29,6 +29,8 @@ SETTLED = 2.0
 TICK = 0.02
 """Seconds for which one must have stood where they have finer times: twice what clocks of files,
 which tick slower than they count, take for a tick at most."""
+MANY_FILES = 4_000
+"""From so many files of a table on, Delta puts its state together sooner by generated code."""
 MOST_FACTS = 10_000
 """Facts that are kept; beyond it the one that was found out first is forgotten."""
 
@@ -52,6 +54,8 @@ class Remembered:
     object stores within a second. So an answer is remembered only if it was read when the mark had
     stood for a while, a tick of which is waited for: whatever is committed after that has a later
     one.
+
+    ``many_files``: the session for tables of more than ``MANY_FILES``, where that is another one.
     """
 
     def __init__(
@@ -59,14 +63,17 @@ class Remembered:
         spark: SparkSession,
         uptime: Callable[[], float] = uptime,
         sleep: Callable[[float], None] = nap.sleep,
+        many_files: SparkSession | None = None,
     ) -> None:
         self._spark = spark
+        self._for_many_files = many_files if many_files is not None else spark
         self._uptime = uptime
         self._sleep = sleep
         self._tables: dict[str, _Known] = {}
         self._facts: dict[Hashable, Any] = {}
         self._last_seen: dict[str, int] = {}
         self._is_on_disk: dict[str, bool] = {}
+        self._files: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def recall(self, table: str, question: Hashable, read: Callable[[], T]) -> T:
@@ -159,11 +166,14 @@ class Remembered:
 
         Delta puts the table's state together for it, 0.3 s after a commit and no time otherwise.
         """
+        many = self._files.get(table, 0) > MANY_FILES
+        spark = self._for_many_files if many else self._spark
         try:
             with expected_errors(), telling_damage(table):
-                detail = self._spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]
+                detail = spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]
         except AnalysisException:
             return None
+        self._files[table] = detail["numFiles"] or 0
         return None if detail["lastModified"] is None else detail
 
 

@@ -20,7 +20,7 @@ from pubsub_delta.resources import Subscription, Topic
 from pubsub_delta.tables.ack_state_tables import AckStateTables
 from pubsub_delta.tables.ack_states import AckStates
 from pubsub_delta.tables.commits import Commits
-from pubsub_delta.tables.history import Commit
+from pubsub_delta.tables.history import Commit, History
 from pubsub_delta.tables.layout import layout_of
 from pubsub_delta.tables.looks import Looks
 from pubsub_delta.tables.messages import Messages
@@ -35,27 +35,38 @@ def new_uid() -> str:
 
 
 class Tables:
-    """The tables of one store. ``looks``: what looks that write nothing have found."""
+    """The tables of one store. ``looks``: what looks that write nothing have found.
+
+    ``small``: a session for commits and looks of few rows, if another one than that for messages.
+    """
 
     looks: Looks | None = None
 
-    def __init__(self, spark: SparkSession, root: str, new_id: Callable[[], str] = new_uid) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        root: str,
+        new_id: Callable[[], str] = new_uid,
+        small: SparkSession | None = None,
+    ) -> None:
         self.spark = spark
+        self.small = small if small is not None else spark
         self.new_id = new_id
         self._layout = layout_of(root)
-        self._commits = Commits(spark, self._layout)
-        self.remembered = Remembered(spark)
+        self._commits = Commits(self.small, self._layout)
+        self.remembered = Remembered(self.small, many_files=spark)
         self.looks = Looks()
-        self.registry = Registry(spark, self._layout, self._commits, self.remembered)
+        self.registry = Registry(self.small, self._layout, self._commits, self.remembered)
         self.ack_state_tables = AckStateTables(
-            spark, self._layout.ack_state, self._commits, self.remembered
+            self.small, self._layout.ack_state, self._commits, self.remembered
         )
         self.ack_states = AckStates(self.ack_state_tables, new_id)
 
     def messages(self, topic_uid: str) -> Messages:
         """Return the messages of a topic."""
         table = self._layout.messages(topic_uid)
-        return Messages(self.spark, table, self._commits, self.remembered)
+        history = History(self.small, table, self.remembered)
+        return Messages(self.spark, table, self._commits, self.remembered, history)
 
     def topic(self, name: ResourceName) -> Topic:
         """Return a topic, or raise NotFound naming it."""
