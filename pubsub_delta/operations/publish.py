@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cached_property
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, DataType, MapType, NullType, StringType
 
@@ -23,6 +23,9 @@ from pubsub_delta.tables.store import Tables
 
 _IGNORED = ("message_id", "publish_time", "publish_date")
 """Columns that the server fills in; values that a client supplies for them are ignored."""
+
+_FEW = 10_000
+"""So many messages are written sooner in the session for small work."""
 
 _SUSPECT = "pubsub_delta: this message may break a rule"
 
@@ -99,7 +102,7 @@ def publish(
             "messages given one by one are received in that order"
         )
     else:
-        rows = _rows_of(tables.small, what)
+        rows = _rows_of(tables, what)
         repeat_on_conflict(
             lambda: messages.append(rows, now, publish_id, idempotency_id), "publish"
         )
@@ -108,7 +111,7 @@ def publish(
     return PublishResult(messages, now, publish_id)
 
 
-def _rows_of(spark: SparkSession, what: Iterable[object]) -> DataFrame:
+def _rows_of(tables: Tables, what: Iterable[object]) -> DataFrame:
     """Check messages given one by one, and make them rows of one file, in request order."""
     try:
         given = list(what)
@@ -130,6 +133,7 @@ def _rows_of(spark: SparkSession, what: Iterable[object]) -> DataFrame:
             "ordering_key": pa.array([m.ordering_key for m in checked], pa.string()),
         }
     )
+    spark = tables.small if len(checked) <= _FEW else tables.spark
     return spark.createDataFrame(rows).coalesce(1)
 
 

@@ -21,7 +21,6 @@ from pubsub_delta.policy.turns import Turn
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.leasing import Exchanged
 from pubsub_delta.server.publishing import Append
-from pubsub_delta.session import session_for_small_work
 from pubsub_delta.tables.messages import Messages
 from pubsub_delta.tables.store import Tables
 
@@ -47,7 +46,7 @@ class StoreBackend:
     ) -> None:
         self._now = clock.now
         self._project = project
-        self._tables = Tables(spark, root, small=session_for_small_work(spark))
+        self._tables = Tables(spark, root)
         self._administration = Administration(self._tables, project, clock)
         self._workers = ThreadPoolExecutor(workers, "pubsub-server")
         self._administrators = ThreadPoolExecutor(_ADMINISTRATORS, "pubsub-server-admin")

@@ -65,10 +65,11 @@ class _Held(threading.local):
 
 
 class Commits:
-    """Writes to the tables of one store."""
+    """Writes to the tables of one store: of few rows in ``small``, of whole tables in ``spark``."""
 
-    def __init__(self, spark: SparkSession, layout: Layout) -> None:
+    def __init__(self, spark: SparkSession, small: SparkSession, layout: Layout) -> None:
         self._spark = spark
+        self._small = small
         self._layout = layout
         self._held = _Held()
 
@@ -95,7 +96,7 @@ class Commits:
                 f"CREATE TABLE {table} USING DELTA TBLPROPERTIES ({_properties(schema)}) "
                 f"AS SELECT {', '.join(schema.columns.names)} FROM {{first_rows}}",
                 table,
-                first_rows=self._spark.createDataFrame(rows),
+                first_rows=self._small.createDataFrame(rows),
             )
 
     def add_columns(self, table: str, columns: StructType) -> None:
@@ -104,7 +105,7 @@ class Commits:
         Somebody else may add them at the same time: then it is theirs.
         """
         with self.locked(table):
-            there = self._spark.table(table).columns
+            there = self._small.table(table).columns
             missing = [column for column in columns if column.name not in there]
             if not missing:
                 return
@@ -112,7 +113,7 @@ class Commits:
             try:
                 self._run(f"ALTER TABLE {table} ADD COLUMNS ({added})", table)
             except AnalysisException:
-                if not set(columns.names) <= set(self._spark.table(table).columns):
+                if not set(columns.names) <= set(self._small.table(table).columns):
                     raise
 
     def append(
@@ -139,7 +140,7 @@ class Commits:
 
     def merge(self, table: str, rows: pa.Table, clauses: str) -> int:
         """MERGE INTO a table (as ``old``) the rows (as ``new``); return how many rows changed."""
-        source = self._spark.createDataFrame(rows)
+        source = self._small.createDataFrame(rows)
         with self.locked(table):
             counts = self._run(
                 f"MERGE INTO {table} AS old USING {{new_rows}} AS new {clauses}",
@@ -151,7 +152,7 @@ class Commits:
     def has_merged(self, table: str, mark: str) -> bool:
         """Tell whether a MERGE among a table's last commits had a text in its conditions."""
         with _telling(table):
-            told = self._spark.sql(f"DESCRIBE HISTORY {table} LIMIT 100")
+            told = self._small.sql(f"DESCRIBE HISTORY {table} LIMIT 100")
             return any(mark in str(row[0]) for row in told.select("operationParameters").collect())
 
     def delete(self, table: str, uids: Sequence[str]) -> int:
@@ -162,7 +163,7 @@ class Commits:
     def delete_where(self, table: str, wanted: str) -> int:
         """DELETE rows by a condition in SQL; return how many there were."""
         with self.locked(table):
-            counts = self._run(f"DELETE FROM {table} WHERE {wanted}", table)
+            counts = self._run(f"DELETE FROM {table} WHERE {wanted}", table, spark=self._spark)
         return int(counts["num_affected_rows"])
 
     def version(self, table: str) -> int:
@@ -178,17 +179,25 @@ class Commits:
     def optimize(self, table: str) -> int:
         """OPTIMIZE: write many small files as few large ones; return how many were replaced."""
         with self.locked(table):
-            metrics = self._run(f"OPTIMIZE {table}", table)["metrics"]
+            metrics = self._run(f"OPTIMIZE {table}", table, spark=self._spark)["metrics"]
         return int(metrics["numFilesRemoved"])
 
     def vacuum(self, table: str) -> None:
         """VACUUM: remove the files that no version younger than the table's retention needs."""
         with self.locked(table):  # it writes to the log that it began and ended
-            self._run(f"VACUUM {table}", table)
+            self._run(f"VACUUM {table}", table, spark=self._spark)
 
-    def _run(self, sql: str, table: str | None = None, /, **frames: Any) -> Row:
+    def _run(
+        self,
+        sql: str,
+        table: str | None = None,
+        /,
+        *,
+        spark: SparkSession | None = None,
+        **frames: Any,
+    ) -> Row:
         with _telling(table):
-            rows = self._spark.sql(sql, **frames).collect()
+            rows = (self._small if spark is None else spark).sql(sql, **frames).collect()
         return rows[0] if rows else Row()
 
     @contextmanager
@@ -223,7 +232,7 @@ class Commits:
     def _local_directory(self) -> str | None:
         if not self._layout.in_catalog:
             return self._layout.local_directory()
-        described = self._spark.sql(f"DESCRIBE SCHEMA {self._layout.schema}").collect()
+        described = self._small.sql(f"DESCRIBE SCHEMA {self._layout.schema}").collect()
         location = next((row[1] for row in described if row[0] == "Location"), "")
         return layout_of(location).local_directory() if location else None
 

@@ -17,6 +17,7 @@ from pubsub_delta.policy.ack_state import Absorbed, AckState, Span, union
 from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import Subscription, Topic
+from pubsub_delta.session import session_for_small_work
 from pubsub_delta.tables.ack_state_tables import AckStateTables
 from pubsub_delta.tables.ack_states import AckStates
 from pubsub_delta.tables.commits import Commits
@@ -37,23 +38,18 @@ def new_uid() -> str:
 class Tables:
     """The tables of one store. ``looks``: what looks that write nothing have found.
 
-    ``small``: a session for commits and looks of few rows, if another one than that for messages.
+    Whatever is read or written by the million is so in the caller's session, ``spark``; commits and
+    looks of few rows are made in ``small``.
     """
 
     looks: Looks | None = None
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        root: str,
-        new_id: Callable[[], str] = new_uid,
-        small: SparkSession | None = None,
-    ) -> None:
+    def __init__(self, spark: SparkSession, root: str, new_id: Callable[[], str] = new_uid) -> None:
         self.spark = spark
-        self.small = small if small is not None else spark
+        self.small = session_for_small_work(spark)
         self.new_id = new_id
         self._layout = layout_of(root)
-        self._commits = Commits(self.small, self._layout)
+        self._commits = Commits(spark, self.small, self._layout)
         self.remembered = Remembered(self.small, many_files=spark)
         self.looks = Looks()
         self.registry = Registry(self.small, self._layout, self._commits, self.remembered)

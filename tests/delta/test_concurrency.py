@@ -60,7 +60,7 @@ def test_a_commit_whose_answer_was_lost_is_recognised(bench: Bench) -> None:
     topic, subscription = bench.pair()
     bench.store.publish(topic, ["a", "b"])
     store = bench.another()
-    store._tables.ack_state_tables._commits = Once(bench.spark, store._tables._layout)
+    store._tables.ack_state_tables._commits = Once(bench.spark, bench.spark, store._tables._layout)
     assert [m.data for m in store.pull(subscription, 1)] == [b"a"]
     assert bench.store.metrics(subscription)["num_outstanding_messages"] == 1
 
@@ -72,7 +72,7 @@ def test_a_commit_that_failed_and_did_not_land_is_an_error(bench: Bench) -> None
     topic, subscription = bench.pair()
     bench.store.publish(topic, ["a"])
     store = bench.another()
-    store._tables.ack_state_tables._commits = Once(bench.spark, store._tables._layout)
+    store._tables.ack_state_tables._commits = Once(bench.spark, bench.spark, store._tables._layout)
     with pytest.raises(ConnectionError):
         store.pull(subscription)
     assert [m.data for m in store.pull(subscription)] == [b"a"]

@@ -55,9 +55,10 @@ def test_a_server_commits_and_looks_in_it_and_reads_messages_in_the_other(bench:
     assert tables.spark is bench.spark
     assert (tables.small is bench.spark) == is_remote(bench.spark)
     messages = tables.messages(bench.store.get_topic(topic).uid)
-    small = (tables._commits, tables.registry, tables.ack_state_tables, messages.history)
+    small = (tables.registry, tables.ack_state_tables, messages.history)
     assert [each._spark is tables.small for each in small] == [True] * len(small)
-    assert messages._spark is bench.spark
+    assert tables._commits._small is tables.small
+    assert (messages._spark, tables._commits._spark) == (bench.spark, bench.spark)
     ids = backend.publisher(topic)([Message(b"a", {"k": "v"}), Message(b"b")])
     backend.close()
     stored = messages.everything().collect()

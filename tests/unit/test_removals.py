@@ -25,7 +25,7 @@ class Table:
         self.begun, self.go_on = Event(), Event()
         self.fails_with: BaseException | None = None
         layout = layout_of(str(directory))
-        commits = Commits(cast(Any, None), layout)
+        commits = Commits(cast(Any, None), cast(Any, None), layout)
         self.removals = Removals(commits, layout.topics, self.there, self.remove)
         self.threads = ThreadPoolExecutor(10)
 
