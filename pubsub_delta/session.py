@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 
 from delta import configure_spark_with_delta_pip
-from pyspark.errors import PySparkRuntimeError
+from pyspark.errors import AnalysisException, PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from pubsub_delta.errors import FailedPrecondition
@@ -111,8 +112,9 @@ def session_for_small_work(spark: SparkSession) -> SparkSession:
         return spark
     small = spark.newSession()
     for key, value in {**spark.conf.getAll, **SMALL_WORK_SETTINGS}.items():
-        if small.conf.get(key, None) != value and small.conf.isModifiable(key):
-            small.conf.set(key, value)
+        if small.conf.get(key, None) != value:
+            with suppress(AnalysisException):  # what only the start of Spark can set, both have
+                small.conf.set(key, value)
     small.catalog.setCurrentCatalog(spark.catalog.currentCatalog())
     return small
 
