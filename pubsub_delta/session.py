@@ -111,10 +111,10 @@ def session_for_small_work(spark: SparkSession) -> SparkSession:
     if is_remote(spark):
         return spark
     small = spark.newSession()
-    for key, value in {**spark.conf.getAll, **SMALL_WORK_SETTINGS}.items():
-        if small.conf.get(key, None) != value:
-            with suppress(AnalysisException):  # what only the start of Spark can set, both have
-                small.conf.set(key, value)
+    wanted = {**spark.conf.getAll, **SMALL_WORK_SETTINGS}
+    for key, value in wanted.items() - small.conf.getAll.items():
+        with suppress(AnalysisException):  # what only the start of Spark can set, both have
+            small.conf.set(key, value)
     small.catalog.setCurrentCatalog(spark.catalog.currentCatalog())
     return small
 

@@ -22,9 +22,9 @@ from pubsub_delta.session import check_connect_client, local_session, remote_ses
 
 _SPARK_LEVELS = dict(zip(LOG_LEVELS, ("ERROR", "WARN", "INFO", "DEBUG"), strict=True))
 
-_SMALL_COMMITS = {"spark.sql.adaptive.enabled": "false"}
-"""Commands, console and server make small commits and run nobody's queries. Planning these anew
-after each of their stages gains nothing, and Delta takes a seventh longer for a table's state."""
+_FEW_ROWS = {"spark.sql.adaptive.enabled": "false"}
+"""Commands, console and server mostly read few messages, and run nobody's queries. Planning anew
+after each stage gains nothing, and Delta takes a seventh longer for a table's state."""
 
 ANSWER_SECONDS = 5
 """So long a Spark Connect server is waited for."""
@@ -54,7 +54,7 @@ def _started(settings: Settings) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with _jvm_told_apart(quiet=settings.log_level == "error") as log:
         try:
-            wanted = {"spark.log.level": level, **_SMALL_COMMITS}
+            wanted = {"spark.log.level": level, **_FEW_ROWS}
             return local_session(app_name="pubsub-delta", settings=wanted)
         except Exception as error:
             raise FailedPrecondition(_why(error, log)) from error

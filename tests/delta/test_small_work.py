@@ -1,4 +1,4 @@
-"""The session for commits and looks of few rows, which a server has beside that for messages."""
+"""The session for commits and looks of few rows, which a store has beside the caller's."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pubsub_delta import Message
-from pubsub_delta.server.backend import StoreBackend
+from pubsub_delta.operations import publish
 from pubsub_delta.session import SMALL_WORK_SETTINGS, is_remote, session_for_small_work
 from pubsub_delta.tables import remembered
+from pubsub_delta.tables.commits import Commits
 from pubsub_delta.tables.remembered import Remembered
 from tests.conftest import Bench
 
@@ -53,22 +53,27 @@ def test_it_has_the_settings_of_the_session_beside_it_and_those_for_small_work(
     assert small.catalog.currentCatalog() == spark.catalog.currentCatalog()
 
 
-def test_a_server_commits_and_looks_in_it_and_reads_messages_in_the_other(bench: Bench) -> None:
+def test_a_store_looks_in_it_and_reads_messages_in_the_callers(bench: Bench) -> None:
     """Millions of rows take several times as long with its settings."""
     topic = bench.topic()
-    backend = StoreBackend(bench.spark, bench.root, "local", bench.clock)
-    tables = backend._tables
+    tables = bench.store._tables
     assert tables.spark is bench.spark
     assert (tables.small is bench.spark) == is_remote(bench.spark)
     messages = tables.messages(bench.store.get_topic(topic).uid)
     small = (tables.registry, tables.ack_state_tables, messages.history)
     assert [each._spark is tables.small for each in small] == [True] * len(small)
-    assert tables._commits._small is tables.small
-    assert (messages._spark, tables._commits._spark) == (bench.spark, bench.spark)
-    ids = backend.publisher(topic)([Message(b"a", {"k": "v"}), Message(b"b")])
-    backend.close()
-    stored = messages.everything().collect()
-    assert sorted(row["message_id"] for row in stored) == sorted(ids)
+    assert messages._spark is bench.spark
+
+
+def test_messages_are_written_in_it_where_they_are_few(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given one by one, 10,000 or fewer: each costs more there, a commit less."""
+    tables = bench.store._tables
+    assert publish._FEW == 10_000
+    monkeypatch.setattr(publish, "_FEW", 2)
+    few, more = (publish._rows_of(tables, ["a"] * number) for number in (2, 3))
+    assert (few.sparkSession, more.sparkSession) == (tables.small, tables.spark)
 
 
 class Asked:
@@ -80,6 +85,22 @@ class Asked:
     def sql(self, query: str, **frames: Any) -> DataFrame:
         self._told.append(self._name)
         return self._spark.sql(query, **frames)
+
+
+def test_whole_tables_are_rewritten_in_the_callers_session(bench: Bench) -> None:
+    """DELETE, OPTIMIZE and VACUUM may have millions of rows to read and to write."""
+    topic = bench.topic()
+    bench.store.publish(topic, ["a"])
+    tables, told = bench.store._tables, list[str]()
+    table = tables.messages(bench.store.get_topic(topic).uid).table
+    small, large = (Asked(bench.spark, name, told) for name in ("small", "large"))
+    make: Any = Commits
+    commits = make(large, small, tables._layout)
+    commits.version(table)
+    commits.delete_where(table, "publish_date < DATE'2000-01-01'")
+    commits.optimize(table)
+    commits.vacuum(table)
+    assert told == ["small", "large", "large", "large"]
 
 
 def test_a_table_of_many_files_is_put_together_by_generated_code(
