@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import uuid
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 
+import pyarrow as pa
 from delta import configure_spark_with_delta_pip
 from pyspark.errors import AnalysisException, PySparkRuntimeError
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pubsub_delta.errors import FailedPrecondition
 
@@ -117,6 +119,24 @@ def session_for_small_work(spark: SparkSession) -> SparkSession:
             small.conf.set(key, value)
     small.catalog.setCurrentCatalog(spark.catalog.currentCatalog())
     return small
+
+
+def few_rows(spark: SparkSession, small: SparkSession, rows: pa.Table) -> DataFrame:
+    """Return a few rows as a DataFrame of ``small``, the session for small work beside ``spark``.
+
+    ``small.createDataFrame`` would leave ``small`` as the active session of the whole process. So
+    they are created in ``spark``, and handed over by a view that all sessions see, for a moment.
+    """
+    frame = spark.createDataFrame(rows)
+    if small is spark:
+        return frame
+    view = f"pubsub_delta_{uuid.uuid4().hex}"
+    shared = spark.conf.get("spark.sql.globalTempDatabase")
+    frame.createGlobalTempView(view)
+    try:
+        return small.table(f"{shared}.{view}")
+    finally:
+        spark.catalog.dropGlobalTempView(view)
 
 
 def remote_session(url: str) -> SparkSession:

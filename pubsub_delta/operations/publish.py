@@ -14,6 +14,7 @@ from pyspark.sql.types import BinaryType, DataType, MapType, NullType, StringTyp
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.policy.messages import FIELD_OF_RULE, as_message
 from pubsub_delta.resources import Ids
+from pubsub_delta.session import few_rows
 from pubsub_delta.tables.columns import surely_valid, violations
 from pubsub_delta.tables.commits import repeat_on_conflict
 from pubsub_delta.tables.history import Commit
@@ -133,8 +134,8 @@ def _rows_of(tables: Tables, what: Iterable[object]) -> DataFrame:
             "ordering_key": pa.array([m.ordering_key for m in checked], pa.string()),
         }
     )
-    spark = tables.small if len(checked) <= _FEW else tables.spark
-    return spark.createDataFrame(rows).coalesce(1)
+    small = tables.small if len(checked) <= _FEW else tables.spark
+    return few_rows(tables.spark, small, rows).coalesce(1)
 
 
 def check_stream(frame: DataFrame, order_by: str | None = None) -> None:

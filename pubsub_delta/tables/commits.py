@@ -33,6 +33,7 @@ from tenacity import (
 )
 
 from pubsub_delta.errors import Aborted, DataLoss
+from pubsub_delta.session import few_rows
 from pubsub_delta.tables.damage import in_our_words, telling_damage
 from pubsub_delta.tables.layout import Layout, layout_of, path_of
 from pubsub_delta.tables.schemas import TableSchema
@@ -96,7 +97,7 @@ class Commits:
                 f"CREATE TABLE {table} USING DELTA TBLPROPERTIES ({_properties(schema)}) "
                 f"AS SELECT {', '.join(schema.columns.names)} FROM {{first_rows}}",
                 table,
-                first_rows=self._small.createDataFrame(rows),
+                first_rows=few_rows(self._spark, self._small, rows),
             )
 
     def add_columns(self, table: str, columns: StructType) -> None:
@@ -140,7 +141,7 @@ class Commits:
 
     def merge(self, table: str, rows: pa.Table, clauses: str) -> int:
         """MERGE INTO a table (as ``old``) the rows (as ``new``); return how many rows changed."""
-        source = self._small.createDataFrame(rows)
+        source = few_rows(self._spark, self._small, rows)
         with self.locked(table):
             counts = self._run(
                 f"MERGE INTO {table} AS old USING {{new_rows}} AS new {clauses}",

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Event, Thread
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pubsub_delta.operations import publish
-from pubsub_delta.session import SMALL_WORK_SETTINGS, is_remote, session_for_small_work
+from pubsub_delta.session import (
+    SMALL_WORK_SETTINGS,
+    few_rows,
+    is_remote,
+    session_for_small_work,
+)
 from pubsub_delta.tables import remembered
 from pubsub_delta.tables.commits import Commits
 from pubsub_delta.tables.remembered import Remembered
@@ -74,6 +81,41 @@ def test_messages_are_written_in_it_where_they_are_few(
     monkeypatch.setattr(publish, "_FEW", 2)
     few, more = (publish._rows_of(tables, ["a"] * number) for number in (2, 3))
     assert (few.sparkSession, more.sparkSession) == (tables.small, tables.spark)
+
+
+def test_the_callers_session_stays_the_active_one(bench: Bench) -> None:
+    """PySpark makes a session the active one of all threads when it creates a DataFrame."""
+    spark, store = bench.spark, bench.store
+    seen: list[SparkSession | None] = []
+    done = Event()
+
+    def look() -> None:
+        spark.createDataFrame([], "a int")
+        while not done.wait(0.001):
+            seen.append(SparkSession.getActiveSession())
+
+    looking = Thread(target=look)
+    looking.start()
+    topic, subscription = bench.pair()
+    store.publish(topic, ["a", "b"])
+    store.pull(subscription, max_messages=1).ack()
+    store.seek(subscription, time=bench.clock.now())
+    done.set()
+    looking.join()
+    assert len(seen) > 10
+    assert set(seen) == {spark}
+    assert SparkSession.getActiveSession() is spark
+
+
+def test_nothing_is_left_of_the_views_by_which_rows_are_handed_over(bench: Bench) -> None:
+    """A view that all sessions see carries them from the caller's session, for a moment."""
+    spark = bench.spark
+    small = session_for_small_work(spark)
+    rows = pa.table({"n": [1, 2], "data": [b"a", None]})
+    frame = few_rows(spark, small, rows)
+    assert frame.sparkSession is small
+    assert [tuple(row) for row in frame.collect()] == [(1, b"a"), (2, None)]
+    assert spark.catalog.listTables("global_temp") == []
 
 
 class Asked:
