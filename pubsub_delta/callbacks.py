@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum, auto
-from typing import TypeAlias
 
 from pubsub_delta.policy.fields import check_new_deadline
+from pubsub_delta.policy.messages import size_of
 from pubsub_delta.resources import Message, ReceivedMessage
+from pubsub_delta.words import Outcome, Words
 
 logger = logging.getLogger("pubsub_delta")
-
-Outcome: TypeAlias = Callable[[int, int], str]
-"""Tells what came of a lease's position, or raises the error that kept it from being said."""
 
 
 class _Place(Enum):
@@ -29,21 +27,6 @@ class _Place(Enum):
     READY = auto()
     CALLED = auto()
     RETURNED = auto()
-
-
-class Words:
-    """What was said of messages between two turns, as positions by lease, and what came of it.
-
-    ``gone``: nothing was said of them, but a nack of an earlier message with which they return.
-    """
-
-    def __init__(self, outcome: Outcome | None = None) -> None:
-        self.acked: defaultdict[int, list[int]] = defaultdict(list)
-        self.nacked: defaultdict[int, list[int]] = defaultdict(list)
-        self.gone: defaultdict[int, list[int]] = defaultdict(list)
-        self.deadlines: dict[tuple[int, int], timedelta] = {}
-        self.outcome = outcome
-        self.waiting: list[tuple[Future[str], int, int]] = []
 
 
 @dataclass(eq=False, slots=True)
@@ -121,20 +104,13 @@ class PulledMessage:
         return None
 
 
-def size_of(message: ReceivedMessage) -> int:
-    """Return the bytes that count for flow control: data, attributes and ordering key."""
-    size = len(message.data) + len(message.ordering_key.encode())
-    for key, value in message.attributes.items():
-        size += len(key.encode()) + len(value.encode())
-    return size
-
-
 class Callbacks:
     """Worker threads that call a function with messages, and what it says of them.
 
     Args:
         callback: what is called. When it fails, that is logged and its message nacked.
         max_workers: how many callbacks run at a time.
+        subscription: its full name, for the log.
         ordered: messages of the same non-empty ordering key are called in order, the next one
             when the callback of the one before has returned and it was answered, or dropped.
             After a nack the later ones of its key and lease are not called: the store returns
@@ -148,11 +124,13 @@ class Callbacks:
         self,
         callback: Callable[[PulledMessage], object],
         max_workers: int,
+        subscription: str,
         *,
         ordered: bool,
         on_idle: Callable[[], None],
     ) -> None:
         self._callback = callback
+        self._subscription = subscription
         self._ordered = ordered
         self._on_idle = on_idle
         self._lock = threading.Lock()  # of all that follows; nothing slow happens under it
@@ -371,7 +349,8 @@ class Callbacks:
         try:
             self._callback(message)
         except BaseException:
-            logger.exception("the callback failed for message %s: nack", message.message_id)
+            which = (self._subscription, message.message_id)
+            logger.exception("%s: the callback failed for message %s: nack", *which)
             message.nack()
         with self._lock:
             message._place = _Place.RETURNED

@@ -166,6 +166,10 @@ class _Channel:
         self._name = name
         self._clock = clock
 
+    @property
+    def subscription(self) -> str:
+        return str(self._name)
+
     def exchange(self, turn: Turn, max_messages: int) -> tuple[Lease | None, Answer]:
         return pull.exchange(self._tables, self._name, turn, max_messages, self._clock.now())
 

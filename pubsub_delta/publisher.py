@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, Unknown
-from pubsub_delta.policy.messages import as_message
+from pubsub_delta.policy.messages import as_message, size_of
 from pubsub_delta.resources import BatchSettings, Message
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ class Publisher:
             if self._stopped:
                 raise FailedPrecondition("this publisher was stopped; publish with a new one")
             if message.ordering_key not in self._paused:
-                queued = _Queued(self._given, message, _size(message))
+                queued = _Queued(self._given, message, size_of(message))
                 self._given += 1
                 self._queue.append(queued)
                 self._queued_bytes += queued.size
@@ -220,11 +220,6 @@ def _message(data: bytes | str | Message, ordering_key: str, attributes: dict[st
         )
     checked = as_message(data, 0)
     return Message(bytes(checked.data), dict(checked.attributes), checked.ordering_key)
-
-
-def _size(message: Message) -> int:
-    texts = [message.ordering_key, *message.attributes.keys(), *message.attributes.values()]
-    return len(message.data) + sum(len(text.encode()) for text in texts)
 
 
 def _overtaking(ordering_key: str) -> FailedPrecondition:

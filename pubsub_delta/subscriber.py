@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Protocol
 
-from pubsub_delta.callbacks import Callbacks, Outcome, PulledMessage, Words, size_of
+from pubsub_delta.callbacks import Callbacks, PulledMessage
 from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument
+from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.policy.turns import Answer, Held, Turn
+from pubsub_delta.policy.turns import Answer, Turn
 from pubsub_delta.resources import FlowControl, ReceivedMessage
+from pubsub_delta.words import Outcome, Words, failing, saying, told_by
 
 logger = logging.getLogger("pubsub_delta")
 
@@ -55,6 +56,10 @@ class Channel(Protocol):
         """
 
     def now(self) -> datetime: ...
+
+    @property
+    def subscription(self) -> str:
+        """Its full name, for the log."""
 
 
 @dataclass
@@ -136,7 +141,7 @@ class StreamingPull:
         self._end: Future[None] = Future()
         self._end.set_running_or_notify_cancel()
         self._callbacks = Callbacks(
-            callback, max_workers, ordered=ordered, on_idle=self._paused.set
+            callback, max_workers, channel.subscription, ordered=ordered, on_idle=self._paused.set
         )
         self._thread = threading.Thread(target=self._run, name="pubsub-subscriber", daemon=True)
         self._thread.start()
@@ -199,10 +204,10 @@ class StreamingPull:
             self._take_turns()
             given_back = self._take_last_turn()
         except BaseException as error:
-            logger.error("the streaming pull fails: %r", error)
+            logger.error("%s: the streaming pull fails: %r", self._channel.subscription, error)
             # First, as a callback that runs may wait for the response to its words.
-            self._unsaid.append(self._callbacks.close(_failing(error)))
-            self._settle(_failing(error))
+            self._unsaid.append(self._callbacks.close(failing(error)))
+            self._settle(failing(error))
             self._callbacks.join()
             self._leases.clear()
             self._end.set_exception(error)
@@ -228,7 +233,7 @@ class StreamingPull:
         self._note(self._callbacks.collect())
         now = self._channel.now()
         self._drop_what_is_too_old(now)
-        turn, extended = self._extending(_saying(self._unsaid), now)
+        turn, extended = self._extending(saying(self._unsaid), now)
         outstanding = sum(len(lease.outstanding) for lease in self._leases.values())
         room = max(0, self._flow_control.max_messages - outstanding)
         if self._callbacks.stopping:
@@ -238,7 +243,7 @@ class StreamingPull:
         try:
             holding, answer = self._channel.exchange(turn, room)
         except Aborted as error:
-            logger.warning("nothing was written; it is said again in the next turn: %s", error)
+            self._tell_lost(error)
             return
         for lease in extended:
             lease.until = now + lease.extension
@@ -249,21 +254,25 @@ class StreamingPull:
     def _take_last_turn(self) -> int:
         """Say what is left to say, and give back all that is held; return how much that was."""
         ended = FailedPrecondition("the StreamingPull has ended; the message is delivered again")
-        self._note(self._callbacks.close(_failing(ended)))
+        self._note(self._callbacks.close(failing(ended)))
         self._drop_what_is_too_old(self._channel.now())
         given_back = {lease_id: lease.outstanding for lease_id, lease in self._leases.items()}
-        turn = replace(_saying(self._unsaid), given_back=given_back)
+        turn = replace(saying(self._unsaid), given_back=given_back)
         if turn != Turn():
             self._hear(turn, self._say_finally(turn))
         self._leases.clear()
         return sum(map(len, given_back.values()))
+
+    def _tell_lost(self, error: Aborted) -> None:
+        which = self._channel.subscription
+        logger.warning("%s: nothing was written; it is said again: %s", which, error)
 
     def _say_finally(self, turn: Turn) -> Answer:
         for _ in range(_LAST_TURNS - 1):
             try:
                 return self._channel.exchange(turn, 0)[1]
             except Aborted as error:
-                logger.warning("nothing was written; it is said again: %s", error)
+                self._tell_lost(error)
                 threading.Event().wait(self._interval)
         return self._channel.exchange(turn, 0)[1]
 
@@ -314,7 +323,7 @@ class StreamingPull:
         return replace(turn, deadlines=deadlines), due
 
     def _hear(self, turn: Turn, answer: Answer) -> None:
-        self._settle(lambda lease_id, position: _outcome(answer, lease_id, position))
+        self._settle(told_by(answer))
         for deadline, held in turn.deadlines.items():
             kept = answer.deadlines[deadline].success
             for lease_id, positions in held.items():
@@ -358,41 +367,3 @@ class StreamingPull:
         count, size = self._callbacks.loaded()
         room = self._flow_control.max_bytes - size
         return room if room >= needs or not count else 0
-
-
-def _saying(words: Sequence[Words]) -> Turn:
-    """Return the turn that says some words: of each message the last one."""
-    acked = _held(each.acked for each in words)
-    nacked = _held(each.nacked for each in words)
-    last = {of: deadline for each in words for of, deadline in each.deadlines.items()}
-    moved: dict[timedelta, dict[int, list[int]]] = {}
-    for (lease_id, position), deadline in last.items():
-        if not any(position in held.get(lease_id, _NONE) for held in (acked, nacked)):
-            moved.setdefault(deadline, {}).setdefault(lease_id, []).append(position)
-    deadlines: dict[timedelta, Held] = {timedelta(0): nacked} if nacked else {}
-    deadlines.update((deadline, _held([lists])) for deadline, lists in moved.items())
-    return Turn(acknowledged=acked, deadlines=deadlines)
-
-
-def _held(parts: Iterable[Mapping[int, list[int]]]) -> dict[int, Positions]:
-    together: defaultdict[int, list[int]] = defaultdict(list)
-    for part in parts:
-        for lease_id, positions in part.items():
-            together[lease_id] += positions
-    return {lease_id: Positions.of(positions) for lease_id, positions in together.items()}
-
-
-def _outcome(answer: Answer, lease_id: int, position: int) -> str:
-    for outcomes in (answer.acknowledged, *answer.deadlines.values()):
-        named = {"success": outcomes.success, "expired": outcomes.expired}
-        for name, held in named.items():
-            if position in held.get(lease_id, _NONE):
-                return name
-    return "invalid"
-
-
-def _failing(error: BaseException) -> Outcome:
-    def outcome(_lease_id: int, _position: int) -> str:
-        raise error
-
-    return outcome

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.resources import Message
+from pubsub_delta.resources import Message, ReceivedMessage
 
 MAX_MESSAGE_BYTES = 10_000_000
 """Of data, attributes and ordering key together."""
@@ -45,17 +45,25 @@ FIELD_OF_RULE = {
 """Every rule, in the order in which they are checked, with the field that it is about."""
 
 
+def size_of(message: Message | ReceivedMessage) -> int:
+    """Return the bytes of a message that count: data, attributes and ordering key together.
+
+    >>> size_of(Message(b"four", {"é": "1"}, "key"))
+    10
+    """
+    size = len(message.data) + _bytes(message.ordering_key)
+    return size + sum(_bytes(key) + _bytes(value) for key, value in message.attributes.items())
+
+
 def broken_rule(message: Message) -> str | None:
     """Return the first rule that a message breaks, or None.
 
     >>> broken_rule(Message(b"", {})) == EMPTY
     True
     """
-    size = len(message.data) + _bytes(message.ordering_key)
-    size += sum(_bytes(key) + _bytes(value) for key, value in message.attributes.items())
     checks = {
         EMPTY: bool(message.data) or bool(message.attributes),
-        TOO_LARGE: size <= MAX_MESSAGE_BYTES,
+        TOO_LARGE: size_of(message) <= MAX_MESSAGE_BYTES,
         TOO_MANY_ATTRIBUTES: len(message.attributes) <= MAX_ATTRIBUTES,
         BAD_KEY: all(
             1 <= _bytes(key) <= MAX_KEY_BYTES and not key.startswith(RESERVED_PREFIX)

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from pubsub_delta.callbacks import size_of
 from pubsub_delta.policy.ack_ids import parse_ack_id
+from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.turns import Answer, Turn
 from pubsub_delta.resources import ReceivedMessage

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 from pyspark.sql.types import (
@@ -22,8 +23,10 @@ from pyspark.sql.types import (
 LABELS = MapType(StringType(), StringType())
 
 
-def _struct(**columns: DataType) -> StructType:
-    return StructType([StructField(name, type_) for name, type_ in columns.items()])
+def _struct(not_null: Container[str] = (), /, **columns: DataType) -> StructType:
+    return StructType(
+        [StructField(name, type_, name not in not_null) for name, type_ in columns.items()]
+    )
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ MESSAGE_COLUMNS = ("publish_time", "data", "attributes", "ordering_key")
 """The columns of a message that its readers see, in their order."""
 
 EMPTY_BATCH = _struct(
+    ("ack_id", "message_id"),
     ack_id=StringType(),
     message_id=StringType(),
     publish_time=TimestampType(),

@@ -64,6 +64,7 @@ class Store:
     keys: str = ""
     fields: dict[str, Any] = field(default_factory=dict)
     errors: list[Exception] = field(default_factory=list)  # of the next exchanges
+    subscription: str = "projects/p/subscriptions/s"
     receive_error: Exception | None = None
     unreadable: Positions = field(default_factory=Positions)
     exchanges: list[Exchange] = field(default_factory=list)

@@ -13,14 +13,15 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta.callbacks import Callbacks, PulledMessage, Words
+from pubsub_delta.callbacks import Callbacks, PulledMessage
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.resources import Message, ReceivedMessage
+from pubsub_delta.words import Words
 from tests.unit.builders import START
 from tests.unit.pulling import eventually, leave
 
 PATIENCE = 10.0
-LEASE, OTHER_LEASE = 1, 2
+LEASE, OTHER_LEASE, NAME = 1, 2, "projects/p/subscriptions/s"
 
 Made = Callable[..., Callbacks]
 
@@ -67,7 +68,7 @@ def make(answers: Answers) -> Iterator[Made]:
     made: list[Callbacks] = []
 
     def make(max_workers: int = 1, ordered: bool = False) -> Callbacks:
-        made.append(Callbacks(answers, max_workers, ordered=ordered, on_idle=lambda: None))
+        made.append(Callbacks(answers, max_workers, NAME, ordered=ordered, on_idle=lambda: None))
         return made[-1]
 
     yield make
@@ -114,7 +115,7 @@ def test_nothing_is_called_after_stop(make: Made, answers: Answers) -> None:
     # "no new callbacks are begun; running ones are waited for"
     free, over = threading.Event(), threading.Event()
     answers.otherwise = lambda message: free.wait(PATIENCE)
-    callbacks = Callbacks(answers, 1, ordered=False, on_idle=over.set)
+    callbacks = Callbacks(answers, 1, NAME, ordered=False, on_idle=over.set)
     callbacks.put(LEASE, [received(0), received(1)])
     answers.wait_for(0)
     callbacks.stop()
@@ -275,7 +276,7 @@ def test_an_error_is_logged_and_nacks_the_message(
     assert told(callbacks.collect()) == {"acked": {LEASE: [8]}, **failed}
     (record,) = caplog.records
     assert (record.name, record.levelno) == ("pubsub_delta", logging.ERROR)
-    assert "message 7" in record.getMessage()
+    assert record.getMessage() == f"{NAME}: the callback failed for message 7: nack"
     assert record.exc_info is not None
     assert record.exc_info[1] is error
 

@@ -50,7 +50,8 @@ def test_what_an_aborted_exchange_said_is_said_again(
     eventually(lambda: store.unacked == [1, 3])
     warnings = [record for record in caplog.records if record.levelno == logging.WARNING]
     assert [record.name for record in warnings] == ["pubsub_delta"] * 2
-    assert "lost again" in warnings[1].getMessage()
+    told = "projects/p/subscriptions/s: nothing was written; it is said again: lost again"
+    assert warnings[1].getMessage() == told
 
 
 @pytest.mark.parametrize("where", ["exchange", "receive"])
