@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from functools import cached_property
 
 from pyspark.sql import DataFrame
 
@@ -17,24 +18,30 @@ AckIds = DataFrame | Iterable[str]
 class PulledBatch:
     """The messages of one pull, leased together until ``ack_deadline``.
 
-    ``df`` is lazy and can be evaluated as often as one likes: it gives the same rows each time.
-    Its columns: ack_id STRING, message_id STRING, publish_time TIMESTAMP, data BINARY,
-    attributes ``MAP<STRING,STRING>``, ordering_key STRING, delivery_attempt INT. A column that is
-    not selected costs nothing, and the two ids cost as much as all the others. Iterating gives
-    ``ReceivedMessage`` in the order of receipt.
+    ``df`` has them as rows. Iterating gives ``ReceivedMessage`` in the order of receipt.
     """
 
     def __init__(
         self,
-        df: DataFrame,
         lease: Lease | None,
+        empty: Callable[[], DataFrame],
         acknowledge: Callable[[AckIds | Named], AckResult],
         modify_ack_deadline: Callable[[AckIds | Named, int], AckResult],
     ) -> None:
-        self.df = df
         self._lease = lease
+        self._empty = empty
         self._acknowledge = acknowledge
         self._modify_ack_deadline = modify_ack_deadline
+
+    @cached_property
+    def df(self) -> DataFrame:
+        """The messages as a DataFrame, which may be evaluated often: it gives the same rows.
+
+        Columns: ack_id STRING, message_id STRING, publish_time TIMESTAMP, data BINARY, attributes
+        ``MAP<STRING,STRING>``, ordering_key STRING, delivery_attempt INT. A column that is not
+        selected costs nothing, and the two ids cost as much as all the others.
+        """
+        return self._empty() if self._lease is None else self._lease.df
 
     @property
     def message_count(self) -> int:

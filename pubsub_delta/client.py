@@ -107,10 +107,9 @@ class PubSub(LongRunning):
         """
         name = self._subscription(subscription)
         leased = pull.pull(self._tables, name, max_messages, self._clock.now())
-        df = self._tables.spark.createDataFrame([], EMPTY_BATCH) if leased is None else leased.df
         return PulledBatch(
-            df,
             leased,
+            lambda: self._tables.spark.createDataFrame([], EMPTY_BATCH),
             lambda ids: self._acknowledge(name, ids),
             lambda ids, seconds: self._modify_ack_deadline(name, ids, seconds),
         )

@@ -51,6 +51,21 @@ def test_received_messages_carry_what_was_published(bench: Bench) -> None:
     assert batch.df.schema == EMPTY_BATCH
 
 
+def test_the_dataframe_of_a_batch_is_made_when_it_is_asked_for(bench: Bench) -> None:
+    """A pull that is iterated does without; and however late, it has the messages of the lease."""
+    topic, subscription = bench.pair()
+    for text in "ab":
+        bench.store.publish(topic, [text])
+    batch = bench.store.pull(subscription)
+    assert texts(batch) == ["a", "b"]
+    assert "df" not in vars(batch)
+    batch.ack()
+    bench.store.publish(topic, ["c"])
+    bench.store.maintain(optimize=True)
+    assert sorted(bytes(row["data"]) for row in batch.df.collect()) == [b"a", b"b"]
+    assert batch.df is batch.df
+
+
 def test_every_subscription_gets_its_own_copy_of_what_came_after_it(bench: Bench) -> None:
     topic = bench.topic()
     bench.store.publish(topic, ["before"])
