@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -33,9 +34,10 @@ class _Request:
 class Gathering:
     """The publish requests of one topic.
 
-    Before each append the requests gather for ``gather`` seconds, unless there are enough for one:
-    who was answered by the last append is back by then. Meanwhile it is looked whether the topic is
-    still there. A reply comes when its append has landed.
+    Before each append the requests gather for ``gather`` seconds at most: until they are enough for
+    one, or as many as the last append answered and left waiting. So who publishes one request after
+    the other is in the next append again. Meanwhile it is looked whether the topic is still there.
+    A reply comes when its append has landed.
     """
 
     def __init__(
@@ -52,6 +54,8 @@ class Gathering:
         self._published = published
         self._gather = gather
         self._requests: deque[_Request] = deque()
+        self._came = asyncio.Event()
+        self._draining = False
         self._task: asyncio.Task[None] | None = None
 
     async def publish(self, messages: Sequence[Message], size: int) -> Sequence[str]:
@@ -62,6 +66,7 @@ class Gathering:
         loop = asyncio.get_running_loop()
         request = _Request(messages, size, loop.create_future())
         self._requests.append(request)
+        self._came.set()
         if self._task is None:
             self._task = loop.create_task(self._run())
         # A client that goes away does not take back what may be under way.
@@ -69,14 +74,16 @@ class Gathering:
 
     async def drain(self) -> None:
         """Wait until everything that was asked for is published, or has failed."""
+        self._draining = True
+        self._came.set()
         if self._task is not None:
             await self._task
 
     async def _run(self) -> None:
-        while self._requests:
+        expected: int | None = None  # nobody knows who else is about to publish
+        while self._requests or await self._gathered(1):
             looking = asyncio.ensure_future(self._blocking(self._publisher))
-            if sum(len(request.messages) for request in self._requests) < MOST_MESSAGES:
-                await asyncio.sleep(self._gather)
+            await self._gathered(expected)
             batch = self._take()
             messages = [message for request in batch for message in request.messages]
             try:
@@ -88,6 +95,7 @@ class Gathering:
                 if not isinstance(error, Exception):
                     raise
                 continue
+            expected = len(batch) + len(self._requests)
             self._figures.published += len(messages)
             self._figures.publish_commits += 1
             start = 0
@@ -98,6 +106,23 @@ class Gathering:
                 start = end
             self._published()
         self._task = None
+
+    async def _gathered(self, expected: int | None) -> bool:
+        """Wait until so many requests are there, or enough messages; tell whether any are."""
+
+        async def enough() -> None:
+            while not self._draining and not self._are_enough(expected):
+                self._came.clear()
+                await self._came.wait()
+
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(enough(), self._gather)
+        return bool(self._requests)
+
+    def _are_enough(self, expected: int | None) -> bool:
+        if expected is not None and len(self._requests) >= expected:
+            return True
+        return sum(len(request.messages) for request in self._requests) >= MOST_MESSAGES
 
     def _take(self) -> list[_Request]:
         """Take the requests of the next append, the oldest first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -60,6 +61,67 @@ def test_who_was_answered_by_an_append_may_be_in_the_next_one() -> None:
         return log.appends
 
     assert asyncio.run(run()) == [[b"1st of a"], [b"1st of b", b"2nd of a"]]
+
+
+def test_who_publishes_one_request_after_the_other_does_not_wait() -> None:
+    """An append begins when so many requests are there as the last one answered and left waiting.
+
+    Who does not come back is waited for once.
+    """
+
+    async def run() -> list[list[bytes]]:
+        log = Log()
+        gathering = log.gathering(0.3)
+
+        async def twice(name: bytes) -> None:
+            for number in (b"1", b"2"):
+                await gathering.publish([Message(name + number)], 2)
+
+        clients = [asyncio.create_task(twice(b"a"))]
+        await log.begun.wait()
+        clients.append(asyncio.create_task(twice(b"b")))
+        await asyncio.sleep(0)
+        log.landed.set()
+        began = time.perf_counter()
+        await clients[0]
+        assert time.perf_counter() - began < 0.3
+        await clients[1]
+        assert time.perf_counter() - began >= 0.3
+        return log.appends
+
+    assert asyncio.run(run()) == [[b"a1"], [b"b1", b"a2"], [b"b2"]]
+
+
+def test_a_request_alone_is_waited_with_for_others() -> None:
+    """Nobody knows who else is about to publish, nor whether who was answered comes back."""
+
+    async def run() -> list[list[bytes]]:
+        log = Log()
+        log.landed.set()
+        gathering = log.gathering(0.1)
+        for number in (b"1", b"2"):
+            first = asyncio.create_task(gathering.publish([Message(b"a" + number)], 2))
+            await asyncio.sleep(0.02)
+            await asyncio.gather(first, gathering.publish([Message(b"b" + number)], 2))
+            await asyncio.sleep(0.2)
+        return log.appends
+
+    assert asyncio.run(run()) == [[b"a1", b"b1"], [b"a2", b"b2"]]
+
+
+def test_a_server_that_ends_does_not_wait_for_who_may_come_back() -> None:
+    async def run() -> float:
+        log = Log()
+        log.landed.set()
+        gathering = log.gathering(3600)
+        publishing_ = asyncio.create_task(gathering.publish([Message(b"a")], 1))
+        await asyncio.sleep(0.01)
+        began = time.perf_counter()
+        await asyncio.wait_for(gathering.drain(), 5)
+        assert publishing_.done()
+        return time.perf_counter() - began
+
+    assert asyncio.run(run()) < 1
 
 
 def test_requests_that_fill_an_append_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
