@@ -39,7 +39,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--group-commit",
     default="0.1s",
     show_default=True,
-    help="How long requests wait for others to be committed with them.",
+    help="How long requests wait at most for others to be committed with them.",
 )
 @click.option(
     "--confirm-acks",
