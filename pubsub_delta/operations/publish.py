@@ -134,8 +134,8 @@ def _rows_of(tables: Tables, what: Iterable[object]) -> DataFrame:
             "ordering_key": pa.array([m.ordering_key for m in checked], pa.string()),
         }
     )
-    small = tables.small if len(checked) <= _FEW else tables.spark
-    return few_rows(tables.spark, small, rows).coalesce(1)
+    session = tables.small if len(checked) <= _FEW else tables.spark
+    return few_rows(tables.spark, session, rows).coalesce(1)
 
 
 def check_stream(frame: DataFrame, order_by: str | None = None) -> None:

@@ -71,7 +71,7 @@ def test_who_publishes_one_request_after_the_other_does_not_wait() -> None:
 
     async def run() -> list[list[bytes]]:
         log = Log()
-        gathering = log.gathering(0.3)
+        gathering = log.gathering(1.0)
 
         async def twice(name: bytes) -> None:
             for number in (b"1", b"2"):
@@ -84,9 +84,9 @@ def test_who_publishes_one_request_after_the_other_does_not_wait() -> None:
         log.landed.set()
         began = time.perf_counter()
         await clients[0]
-        assert time.perf_counter() - began < 0.3
+        assert time.perf_counter() - began < 1
         await clients[1]
-        assert time.perf_counter() - began >= 0.3
+        assert time.perf_counter() - began >= 1
         return log.appends
 
     assert asyncio.run(run()) == [[b"a1"], [b"b1", b"a2"], [b"b2"]]
@@ -98,12 +98,12 @@ def test_a_request_alone_is_waited_with_for_others() -> None:
     async def run() -> list[list[bytes]]:
         log = Log()
         log.landed.set()
-        gathering = log.gathering(0.1)
+        gathering = log.gathering(0.5)
         for number in (b"1", b"2"):
             first = asyncio.create_task(gathering.publish([Message(b"a" + number)], 2))
             await asyncio.sleep(0.02)
             await asyncio.gather(first, gathering.publish([Message(b"b" + number)], 2))
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.7)
         return log.appends
 
     assert asyncio.run(run()) == [[b"a1", b"b1"], [b"a2", b"b2"]]
