@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import os
-import uuid
+import time
+from functools import partial
 from pathlib import Path
-from typing import Any
 
+from benchmarks.aging import INTERVAL, age
+from benchmarks.floor import Floor
 from benchmarks.measuring import Bench, Section
 from pubsub_delta import PubSub
 
-INTERVAL = 100
-"""Delta writes a checkpoint at every hundredth version of these tables."""
+MINUTE = 60
+"""Seconds of history that maintain leaves; Delta counts by whole minutes."""
+
+PLAIN = {"publish": "plain append", "pull": "ten-row MERGE", "ack": "ten-row MERGE"}
+"""Operations, and what plain Delta does in their place."""
 
 
 def drift(bench: Bench) -> Section:
@@ -21,90 +24,71 @@ def drift(bench: Bench) -> Section:
     section = Section(
         "drift",
         f"Publishes of 10 messages, pull(10) and ack, in the medians of {rounds} rounds, after 100 "
-        f"commits of the topic and of the ack state and after {commits:,} of both. Most of those "
-        "commits are copies of real ones, written into the log by hand; each hundredth is real "
-        "and writes the checkpoint. Nothing was maintained; then maintain(optimize=True) ran.",
+        f"commits of the topic and of the ack state and after {commits:,} of both; in turn with an "
+        "append of 10 rows and a ten-row MERGE on plain tables of as many commits. Most of those "
+        "commits are copies of real ones, written by hand, with the four files that a commit has "
+        "on a local disk; one in a thousand and the last are real and write a checkpoint. Nothing "
+        'was maintained; then maintain(optimize=True, truncate_history="1m") ran.',
     )
     store = PubSub(bench.spark, f"{bench.directory}/store")
     topic = store.create_topic("old")
     subscription = store.create_subscription("old", "old", ack_deadline_seconds=600)
-    tables = [
+    stored = [
         Path(bench.directory, "store", "messages", topic.uid),
         Path(bench.directory, "store", "ack_state", subscription.uid),
     ]
+    floor = Floor(bench.spark, bench.directory)
+    for table in (f"delta.`{floor.alike}`", floor.ten_rows):
+        interval = f"'delta.checkpointInterval' = '{INTERVAL}'"
+        bench.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({interval})")
+    plain = [Path(floor.alike), Path(bench.directory, "ten_rows")]
     stages = {"100": 100, f"{commits:,}": commits}
     for stage, wanted in stages.items():
-        _grow(store, tables, wanted)
-        _rounds(section, store, f"after {stage}", rounds)
-    store.maintain(optimize=True)
-    _rounds(section, store, "after maintain", rounds)
+        age(stored, wanted, partial(_cycle, store))
+        age(plain, wanted, partial(_plain_cycle, floor))
+        _rounds(section, store, floor, f"after {stage}", rounds)
+    time.sleep(2 * MINUTE)
+    report = store.maintain(optimize=True, truncate_history=MINUTE)
+    assert len(report.truncated) == len(stored), report
+    _rounds(section, store, floor, "after maintain", rounds)
     for stage in (f"{commits:,}", "maintain"):
-        for what in ("publish", "pull", "ack"):
+        for what in PLAIN:
             section.compare(
                 f"{what} after {stage}: × after 100",
                 [f"{what}, after {stage}"],
                 [f"{what}, after 100"],
                 at_most=1.3,
             )
+    for what in dict.fromkeys(PLAIN.values()):
+        section.compare(
+            f"{what} after {commits:,}: × after 100",
+            [f"{what}, after {commits:,}"],
+            [f"{what}, after 100"],
+        )
+    for what, beside in PLAIN.items():
+        for stage in stages:
+            above, below = f"{what}, after {stage}", f"{beside}, after {stage}"
+            section.compare(f"{what} after {stage}: × a {beside}", [above], [below])
     return section
 
 
-def _rounds(section: Section, store: PubSub, when: str, rounds: int) -> None:
+def _cycle(store: PubSub) -> None:
+    """Commit once to a topic, and twice to an ack state."""
+    store.publish("old", ["x" * 64])
+    store.pull("old", 1).ack()
+
+
+def _plain_cycle(floor: Floor) -> None:
+    floor.append_few([b"x" * 64])
+    floor.merge()
+
+
+def _rounds(section: Section, store: PubSub, floor: Floor, when: str, rounds: int) -> None:
+    ten = [b"x" * 64] * 10
     for turn in range(rounds + 3):
         keep = turn > 2
-        section.time(f"publish, {when}", lambda: store.publish("old", ["x" * 64] * 10), keep=keep)
+        section.time(f"plain append, {when}", partial(floor.append_few, ten), keep=keep)
+        section.time(f"publish, {when}", lambda: store.publish("old", ten), keep=keep)
         batch = section.time(f"pull, {when}", lambda: store.pull("old", 10), keep=keep)
         assert len(section.time(f"ack, {when}", batch.ack, keep=keep).success) == 10
-
-
-def _grow(store: PubSub, tables: list[Path], wanted: int) -> None:
-    """Bring both tables to about a number of commits: copies, and real ones for checkpoints."""
-    _, ack_state = tables
-    while (at := min(map(_version, tables))) < wanted:
-        for _ in range(2):  # a commit that can be copied is the last one, and not a checkpoint's
-            store.publish("old", ["x" * 64])
-            store.pull("old", 1).ack()
-        for table in tables:
-            for _ in range(_version(table), min((at // INTERVAL + 1) * INTERVAL, wanted) - 1):
-                _copy_last(table, replaces=table == ack_state)
-        store.publish("old", ["x" * 64])
-        store.pull("old").ack()
-
-
-def _version(table: Path) -> int:
-    return max(int(each.stem) for each in (table / "_delta_log").glob("*[0-9].json"))
-
-
-def _copy_last(table: Path, *, replaces: bool) -> None:
-    """Commit once more what the last commit of a table was, with a data file of its own."""
-    log, version = table / "_delta_log", _version(table)
-    actions = [json.loads(line) for line in (log / f"{version:020}.json").open()]
-    added = next(action["add"] for action in actions if "add" in action)
-    new = str(Path(added["path"]).with_name(f"part-00000-{uuid.uuid4()}-c000.snappy.parquet"))
-    os.link(table / added["path"], table / new)
-    following = [_following(action, version + 1, new) for action in actions]
-    if replaces:
-        for action in following:
-            if "remove" in action:
-                action["remove"]["path"] = added["path"]
-    text = "".join(json.dumps(action) + "\n" for action in following)
-    (log / f"{version + 1:020}.json").write_text(text)
-
-
-def _following(action: dict[str, Any], version: int, path: str) -> dict[str, Any]:
-    """Return an action as the next commit has it: later, and with positions that follow."""
-    action = json.loads(json.dumps(action))
-    match action:
-        case {"commitInfo": info}:
-            info["inCommitTimestamp"] = info["timestamp"] = info["timestamp"] + 1
-            info["readVersion"], info["txnId"] = version - 1, str(uuid.uuid4())
-        case {"add": add}:
-            count = json.loads(add["stats"])["numRecords"]
-            add["path"], add["defaultRowCommitVersion"] = path, version
-            if "baseRowId" in add:
-                add["baseRowId"] += count
-        case {"domainMetadata": {"domain": "delta.rowTracking"} as domain}:
-            high = json.loads(domain["configuration"])
-            high["rowIdHighWaterMark"] += 1
-            domain["configuration"] = json.dumps(high)
-    return action
+        section.time(f"ten-row MERGE, {when}", floor.merge, keep=keep)

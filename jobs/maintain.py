@@ -43,10 +43,21 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     callback=read_duties,
     help="What to do, separated by commas; also optimize and vacuum.",
 )
+@click.option(
+    "--truncate-history",
+    metavar="DURATION",
+    help="Forget older commits of the tables, such as 6h; for stores of a commit a second.",
+)
 @click.option("--exact", is_flag=True, help="Delete to the message, not only whole days.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
 def maintain(
-    root: str, project: str, summary: Path | None, duties: list[str], exact: bool, dry_run: bool
+    root: str,
+    project: str,
+    summary: Path | None,
+    duties: list[str],
+    truncate_history: str | None,
+    exact: bool,
+    dry_run: bool,
 ) -> None:
     """Forward dead letters, delete what is expired or nobody can get, tidy and VACUUM."""
 
@@ -54,7 +65,9 @@ def maintain(
         spark = local_session(app_name="maintain")
         store = PubSub(spark, root, project=project)
         switches = {duty.replace("-", "_"): duty in duties for duty in DUTIES}
-        report = store.maintain(**switches, exact=exact, dry_run=dry_run)
+        report = store.maintain(
+            **switches, truncate_history=truncate_history, exact=exact, dry_run=dry_run
+        )
         tell(report, duties)
         if summary is not None:
             summary.parent.mkdir(parents=True, exist_ok=True)
@@ -81,6 +94,7 @@ def totals(report: MaintenanceReport, would: str) -> Iterator[str]:
         (sum(report.discarded.values()), "message", "deleted"),
         (sum(report.optimized.values()), "small file", "replaced"),
         (len(report.vacuumed), "topic", "vacuumed"),
+        (sum(report.truncated.values()), "commit", "forgotten"),
     ):
         if count:
             yield f"{counted(count, what)} {would}{done}"

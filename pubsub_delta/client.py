@@ -294,6 +294,7 @@ class PubSub(LongRunning):
         exact: bool = False,
         optimize: bool = False,
         vacuum: bool = False,
+        truncate_history: Duration | None = None,
         dry_run: bool = False,
     ) -> maintain.MaintenanceReport:
         """Do what must be done even where nobody pulls. Problems are reported, not raised.
@@ -306,6 +307,11 @@ class PubSub(LongRunning):
             exact: with retention, delete to the message, which rewrites or marks files.
             optimize: write many small files of a topic as few large ones.
             vacuum: remove the files that no version of the last 8 days needs.
+            truncate_history: forget the commits of topics and ack states that are older, from
+                ``"1m"`` to ``"8d"``; where fewer than 200 are, none. Delta lists every commit that
+                is known each time it reads or writes a table, so one of a commit a second is slow
+                after some hours. ``as_of``, open batches and streams from an earlier version reach
+                back no further then. What snapshots need stays.
             dry_run: only tell what would be done.
         """
         duties = maintain.Duties(
@@ -315,6 +321,7 @@ class PubSub(LongRunning):
             exact=exact,
             optimize=optimize,
             vacuum=vacuum,
+            truncate_history=maintain.kept_history(truncate_history),
             dry_run=dry_run,
         )
         return maintain.maintain(self._tables, self._clock.now(), duties)

@@ -30,7 +30,12 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
 @click.command(
     "maintain",
     cls=Verb,
-    examples=["maintain", "maintain --dry-run", "maintain --duties=retention,vacuum"],
+    examples=[
+        "maintain",
+        "maintain --dry-run",
+        "maintain --duties=retention,vacuum",
+        "maintain --duties=retention --truncate-history=6h",
+    ],
 )
 @click.option(
     "--duties",
@@ -39,18 +44,30 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     callback=read_duties,
     help="What to do, separated by commas; also optimize and vacuum.",
 )
+@click.option(
+    "--truncate-history",
+    metavar="DURATION",
+    help="Forget older commits of the tables, such as 6h; for stores of a commit a second.",
+)
 @click.option("--exact", cls=Switch, help="Delete to the message, not only whole days.")
 @click.option("--dry-run", cls=Switch, help="Only tell what would be done.")
 @click.pass_obj
-def maintain(app: App, duties: list[str], exact: bool | None, dry_run: bool | None) -> None:
+def maintain(
+    app: App,
+    duties: list[str],
+    truncate_history: str | None,
+    exact: bool | None,
+    dry_run: bool | None,
+) -> None:
     """Forward dead letters, delete what is over, tidy up.
 
     What fails is told and stops nothing else; the exit code is then 1, and running it again is
     right. It may run late, twice, and beside publishers and consumers.
     """
     switches: dict[str, Any] = {duty.replace("-", "_"): duty in duties for duty in DUTIES}
+    switches |= {"exact": bool(exact), "dry_run": bool(dry_run)}
     report = app.call_store(
-        lambda store: store.maintain(**switches, exact=bool(exact), dry_run=bool(dry_run))
+        lambda store: store.maintain(**switches, truncate_history=truncate_history)
     )
     if app.given.get("format"):
         app.show(plain(asdict(report)))

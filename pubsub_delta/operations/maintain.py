@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
+from pubsub_delta.durations import Duration, parse_duration_within
 from pubsub_delta.policy import redelivery, retention
 from pubsub_delta.policy.ack_state import AckState, State
+from pubsub_delta.policy.truncation import Truncation, truncation
 from pubsub_delta.resources import Subscription, Topic
 from pubsub_delta.tables import dead_letters
 from pubsub_delta.tables.commits import repeat_on_conflict
 from pubsub_delta.tables.messages import Messages
+from pubsub_delta.tables.past import Past
 from pubsub_delta.tables.store import Source, Tables
 
 _TRIES = 3
@@ -22,11 +26,18 @@ _FORGET_AFTER = timedelta(days=31)
 """Until then the row of a deleted topic stays, so that VACUUM comes by once it may remove files."""
 
 
+_CALLING = re.compile(r"An error occurred while calling \S+\s+: ")
+"""How py4j begins an error of Java's that PySpark has no class of its own for."""
+_HISTORY = (timedelta(minutes=1), timedelta(days=8))
+"""How much of a table's past may be kept: Delta counts minutes, and forgets the rest by itself."""
+
+
 @dataclass(frozen=True)
 class Duties:
     """What a run of ``maintain`` is to do, in this order; ``dry_run`` only tells what it would.
 
     ``exact``: retention deletes to the message, and not only whole days of publishing.
+    ``truncate_history``: how young a commit must be to stay known; None forgets none.
     """
 
     dead_letters: bool
@@ -35,6 +46,7 @@ class Duties:
     exact: bool
     optimize: bool
     vacuum: bool
+    truncate_history: timedelta | None
     dry_run: bool
 
 
@@ -46,8 +58,9 @@ class MaintenanceReport:
     that were deleted. ``discarded``: messages that nobody can get any more and that were deleted,
     by topic; ``kept_from``: the earliest publish time that somebody may still get, by topic, None
     where there is none. ``optimized``: files that were replaced by fewer, by topic. ``vacuumed``:
-    topics whose unneeded files were removed. ``problems``: what could not be done, and why; the
-    rest was.
+    topics whose unneeded files were removed. ``truncated``: commits that were forgotten, by topic
+    and by subscription, whose ack state's they were. ``problems``: what could not be done, and why;
+    the rest was.
     """
 
     dead_letters: dict[str, int] = field(default_factory=dict)
@@ -56,6 +69,7 @@ class MaintenanceReport:
     kept_from: dict[str, datetime | None] = field(default_factory=dict)
     optimized: dict[str, int] = field(default_factory=dict)
     vacuumed: list[str] = field(default_factory=list)
+    truncated: dict[str, int] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     dry_run: bool = False
 
@@ -78,6 +92,8 @@ class MaintenanceReport:
                 yield f"optimize: {resource}: {_counted(count, 'small file')} replaced"
         for resource in self.vacuumed:
             yield f"vacuum: {resource}: unneeded files removed"
+        for resource, count in self.truncated.items():
+            yield f"truncate-history: {resource}: {_counted(count, 'commit')} {would}forgotten"
         for resource, why in self.problems.items():
             yield f"not done: {resource}: {' '.join(why.split())}"
 
@@ -88,6 +104,11 @@ def _counted(count: int, what: str) -> str:
 
 def _kept(time: datetime | None) -> str:
     return "nobody needs any" if time is None else f"needed from {time:%Y-%m-%d %H:%M} UTC on"
+
+
+def kept_history(asked: Duration | None) -> timedelta | None:
+    """Return how much of a table's past is to be kept, or raise InvalidArgument."""
+    return None if asked is None else parse_duration_within(asked, "truncate_history", *_HISTORY)
 
 
 def maintain(tables: Tables, now: datetime, duties: Duties) -> MaintenanceReport:
@@ -102,6 +123,8 @@ def maintain(tables: Tables, now: datetime, duties: Duties) -> MaintenanceReport
         _expire(tables, now, report)
     if duties.retention or duties.optimize or duties.vacuum:
         _look_after_topics(tables, now, duties, report)
+    if duties.truncate_history is not None:
+        _forget(tables, now, duties.truncate_history, report)
     return report
 
 
@@ -274,10 +297,32 @@ def _attached(tables: Tables, topic_uid: str) -> Sequence[Source]:
     ]
 
 
+def _forget(tables: Tables, now: datetime, keep: timedelta, report: MaintenanceReport) -> None:
+    """Forget old commits of topics, as far as no snapshot needs them, and of ack states."""
+    for topic in tables.registry.topics(""):
+        with _telling(report, topic.name):
+            captured = tables.registry.captured_of(topic.uid, now)
+            needed_after = min((each.after_version for each in captured), default=None)
+            past = tables.messages(topic.uid).past()
+            _truncate(past, truncation(past.aged(), keep, needed_after), topic.name, report)
+    for subscription, _ in tables.registry.sources():
+        with _telling(report, subscription.name):
+            past = tables.ack_state_tables.past(subscription.uid)
+            _truncate(past, truncation(past.aged(), keep), subscription.name, report)
+
+
+def _truncate(past: Past, what: Truncation | None, name: str, report: MaintenanceReport) -> None:
+    if what is None:
+        return
+    if not report.dry_run:
+        repeat_on_conflict(partial(past.truncate, what), name)
+    report.truncated[name] = what.commits
+
+
 @contextmanager
 def _telling(report: MaintenanceReport, name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        why = next(iter(str(error).splitlines()), "")
+        why = next(iter(_CALLING.sub("", str(error)).splitlines()), "")
         report.problems[name] = f"{type(error).__name__}: {why}"

@@ -16,6 +16,7 @@ from pubsub_delta.errors import DataLoss, NotFound
 from pubsub_delta.tables.ack_states import Stored
 from pubsub_delta.tables.commits import Commits, expected_errors, is_missing
 from pubsub_delta.tables.damage import collected, telling_damage
+from pubsub_delta.tables.past import FORGETTING, Past
 from pubsub_delta.tables.remembered import Remembered
 from pubsub_delta.tables.schemas import ACK_STATE
 from pubsub_delta.tables.state_rows import row_of_state, state_of_row
@@ -46,7 +47,7 @@ _FIGURES = {
 
 _TIMES = ("micros", "oldest_unacked_publish_time")
 _LAST_ATTEMPT = f"array_max(transform(filter(spans, s -> {_UNACKED}), s -> s.delivery_attempt))"
-_CHANGES_NOTHING = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})
+_CHANGES_NOTHING = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END", *FORGETTING})
 """Delta's names of commits that leave an ack state as it was."""
 
 
@@ -148,6 +149,10 @@ class AckStateTables:
     def vacuum(self, uid: str) -> None:
         """Remove the files of a subscription's ack state that are not needed any more."""
         self._commits.vacuum(self._table_of(uid))
+
+    def past(self, uid: str) -> Past:
+        """Return the commits of an ack state that its table's log still tells."""
+        return Past(self._spark, self._commits, self._table_of(uid))
 
 
 def _spread(versions: Sequence[int], most: int) -> list[int]:

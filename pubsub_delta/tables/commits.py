@@ -188,6 +188,12 @@ class Commits:
         with self.locked(table):  # it writes to the log that it began and ended
             self._run(f"VACUUM {table}", table, spark=self._spark)
 
+    def alter(self, table: str, *changes: str) -> None:
+        """ALTER TABLE, by some changes one after the other; each is a commit of its own."""
+        with self.locked(table):
+            for change in changes:
+                self._run(f"ALTER TABLE {table} {change}", table, spark=self._spark)
+
     def _run(
         self,
         sql: str,

@@ -16,6 +16,7 @@ from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.damage import telling_damage
 from pubsub_delta.tables.log import Log, LoggedCommit, Told
+from pubsub_delta.tables.past import FORGETTING
 from pubsub_delta.tables.remembered import Remembered
 
 _FIRST_LOOK = 20
@@ -207,7 +208,7 @@ class History:
 
 
 _PUBLISH = "WRITE"
-_LEAVES_ROWS = frozenset({"CREATE TABLE", "VACUUM START", "VACUUM END"})
+_LEAVES_ROWS = frozenset({"CREATE TABLE", "VACUUM START", "VACUUM END", *FORGETTING})
 _ADDS_NONE = frozenset({*_LEAVES_ROWS, "OPTIMIZE", "DELETE"})
 """Delta's names of operations that add no message; an unknown one is taken to add some."""
 

@@ -20,6 +20,7 @@ from pubsub_delta.tables.damage import telling_damage
 from pubsub_delta.tables.history import Commit, History
 from pubsub_delta.tables.layout import path_of
 from pubsub_delta.tables.log import counted_in_files
+from pubsub_delta.tables.past import Past
 from pubsub_delta.tables.remembered import Remembered
 from pubsub_delta.tables.schemas import MESSAGE_COLUMNS, MESSAGES
 
@@ -281,6 +282,10 @@ class Messages:
     def vacuum(self) -> None:
         """Remove the files that no version of the last 8 days needs."""
         self._commits.vacuum(self._table)
+
+    def past(self) -> Past:
+        """Return the commits of the topic that its table's log still tells."""
+        return Past(self._spark, self._commits, self._table)
 
     def as_of(self, version: int) -> DataFrame:
         """Return all messages that were stored at a version: message_id and their columns."""
