@@ -180,14 +180,16 @@ class PubSub(LongRunning):
 
         ``as_of``: as they were stored then. An int is a version of the Delta table. A time is one
         of the store's clock: the messages stamped until then, of the table as it was before the
-        first publish with a later stamp. The history reaches back 8 days.
+        first publish with a later stamp. The history reaches back 8 days, or to what
+        ``maintain(truncate_history=...)`` left.
         """
         return measure.read_topic(self._tables, self._topic(topic), as_of)
 
     def topic_history(self, topic: str, limit: int | None = None) -> list[history.TopicCommit]:
         """Return the last commits of a topic, newest first, with what each published or deleted.
 
-        None means all that are still known: those of the last 8 days at least.
+        None means all that are still known: those of the last 8 days at least, unless
+        ``maintain(truncate_history=...)`` kept fewer.
         """
         return history.topic_history(self._tables, self._topic(topic), limit)
 
@@ -223,7 +225,7 @@ class PubSub(LongRunning):
         """Return the figures of a subscription over time, the earliest first.
 
         Every commit of its ack state is such a point; of many, about ``points`` are read. They
-        reach back 8 days at least.
+        reach back 8 days at least, unless ``maintain(truncate_history=...)`` kept fewer.
         """
         return survey.over_time(self._tables, self._subscription(subscription), points)
 

@@ -301,14 +301,14 @@ def _forget(tables: Tables, now: datetime, keep: timedelta, report: MaintenanceR
     """Forget old commits of topics, as far as no snapshot needs them, and of ack states."""
     for topic in tables.registry.topics(""):
         with _telling(report, topic.name):
-            captured = tables.registry.captured_of(topic.uid, now)
-            needed_after = min((each.after_version for each in captured), default=None)
+            snapshots = tables.registry.captured_of(topic.uid, now)
+            needed_after = min((each.after_version for each in snapshots), default=None)
             past = tables.messages(topic.uid).past()
-            _truncate(past, truncation(past.aged(), keep, needed_after), topic.name, report)
+            _truncate(past, truncation(past.known(), now, keep, needed_after), topic.name, report)
     for subscription, _ in tables.registry.sources():
         with _telling(report, subscription.name):
             past = tables.ack_state_tables.past(subscription.uid)
-            _truncate(past, truncation(past.aged(), keep), subscription.name, report)
+            _truncate(past, truncation(past.known(), now, keep), subscription.name, report)
 
 
 def _truncate(past: Past, what: Truncation | None, name: str, report: MaintenanceReport) -> None:

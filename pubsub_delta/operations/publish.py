@@ -63,7 +63,7 @@ class PublishResult:
         if commit is None and not self._messages.history.reaches_back_to(self.publish_time):
             raise NotFound(
                 f"publish {self._publish_id} is no longer in the topic's history, "
-                "which is kept for 8 days"
+                "which is kept for 8 days, or as long as maintain(truncate_history=...) says"
             )
         return commit
 
@@ -313,7 +313,7 @@ def _publish_time(messages: Messages, publish_id: str, idempotency_id: tuple[str
         application, version = idempotency_id
         raise FailedPrecondition(
             f"idempotency_id: version {version} of {application!r} is not above the last version "
-            "that was published, and the topic's history (8 days) does not show it either; "
+            "that was published, and what is kept of the topic's history does not show it either; "
             "nothing was published: use a higher version, or another application id"
         )
     return commit.publish_time

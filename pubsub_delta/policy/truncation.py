@@ -5,26 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 LEAST = 200
 """So many commits must be old enough, or none is forgotten: that takes some commits itself, and
 begins at a checkpoint, of which there is one in a hundred versions."""
 
 _MARGIN = timedelta(hours=1)
-"""How much younger than the oldest commit that is needed a commit is forgotten at most: the clocks
-of writers differ, and time goes by until Delta looks at its own."""
-
-_MINUTE = 60
+"""How much older than the oldest commit that is needed one must be to be forgotten: the clocks of
+writers differ, and time goes by until Delta looks at its own."""
+_MINUTE = timedelta(minutes=1)
 """Delta forgets what is older than the beginning of the minute that it reckons with."""
 
 
 @dataclass(frozen=True)
-class Aged:
-    """A commit, and how many seconds ago it was."""
+class Known:
+    """A commit that a table's log still tells, and when it was made."""
 
     version: int
-    age: float
+    time: datetime
 
 
 @dataclass(frozen=True)
@@ -37,16 +36,17 @@ class Truncation:
 
 
 def truncation(
-    known: Sequence[Aged], keep: timedelta, needed_after: int | None = None
+    known: Sequence[Known], now: datetime, keep: timedelta, needed_after: int | None = None
 ) -> Truncation | None:
     """Return what of a table's commits to forget, None where it is not worth it.
 
     ``keep``: how young a commit must be to be kept. ``needed_after``: all commits after this
     version are, because of a snapshot, and those of the hour before them.
     """
-    needed = [] if needed_after is None else [c.age for c in known if c.version > needed_after]
-    kept = max([keep.total_seconds(), *(age + _MARGIN.total_seconds() for age in needed)])
-    old = [commit.version for commit in known if commit.age > kept + _MINUTE]
+    if needed_after is not None:
+        needed = [now - each.time for each in known if each.version > needed_after]
+        keep = max([keep, *(age + _MARGIN for age in needed)])
+    old = [each.version for each in known if now - each.time > keep + _MINUTE]
     if len(old) < LEAST:
         return None
-    return Truncation(before=min(old) + 1, seconds=math.ceil(kept), commits=len(old))
+    return Truncation(min(old) + 1, math.ceil(keep.total_seconds()), len(old))

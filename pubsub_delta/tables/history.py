@@ -49,7 +49,7 @@ class Commit:
 
 
 class History:
-    """The commits of one topic, of the last 8 days at least."""
+    """The commits of one topic, of the last 8 days or as many as maintenance has left."""
 
     def __init__(self, spark: SparkSession, table: str, remembered: Remembered) -> None:
         self._spark = spark
@@ -73,7 +73,8 @@ class History:
     def commits_after(self, version: int) -> tuple[list[Commit], bool]:
         """Return the commits after a version, the newest first, and whether they are all known.
 
-        The history of a table is forgotten after 8 days; a subscription may have slept for longer.
+        The history of a table is forgotten after 8 days, or earlier by ``maintain``; a subscription
+        may have slept for longer.
         DataLoss if there was no such version.
         """
         seen = self._read(_FIRST_LOOK)

@@ -6,12 +6,11 @@ commit a second slows down within hours. One statement truncates it to the minut
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from pubsub_delta.policy.truncation import Aged, Truncation
+from pubsub_delta.clock import from_micros
+from pubsub_delta.policy.truncation import Known, Truncation
 from pubsub_delta.tables.commits import Commits
 from pubsub_delta.tables.damage import collected
 
@@ -19,19 +18,20 @@ FORGETTING = frozenset({"SET TBLPROPERTIES", "UNSET TBLPROPERTIES", "Empty Commi
 """Delta's names of the commits by which a past is truncated."""
 
 
-@dataclass(frozen=True)
 class Past:
     """The past of one table."""
 
-    spark: SparkSession
-    commits: Commits
-    table: str
+    def __init__(self, spark: SparkSession, commits: Commits, table: str) -> None:
+        self._spark = spark
+        self._commits = commits
+        self._table = table
 
-    def aged(self) -> list[Aged]:
-        """Return the commits that are still known, by Delta's clock."""
-        age = F.current_timestamp().cast("double") - F.col("timestamp").cast("double")
-        told = self.spark.sql(f"DESCRIBE HISTORY {self.table}").select("version", age.alias("age"))
-        return [Aged(row["version"], row["age"]) for row in collected(told, self.table)]
+    def known(self) -> list[Known]:
+        """Return the commits that the log tells, and when Delta made each, by its own clock."""
+        micros = F.unix_micros("timestamp").alias("micros")
+        told = self._spark.sql(f"DESCRIBE HISTORY {self._table}").select("version", micros)
+        rows = collected(told, self._table)
+        return [Known(row["version"], from_micros(row["micros"])) for row in rows]
 
     def truncate(self, truncation: Truncation) -> None:
         """Forget commits.
@@ -40,8 +40,8 @@ class Past:
         known, so Delta forgets them first: all that are old enough. The table has it for no longer
         than that; where the second statement fails, the next truncation drops it.
         """
-        self.commits.alter(
-            self.table,
+        self._commits.alter(
+            self._table,
             "SET TBLPROPERTIES ('delta.feature.checkpointProtection' = 'supported', "
             f"'delta.requireCheckpointProtectionBeforeVersion' = '{truncation.before:d}', "
             "'delta.dropFeatureTruncateHistory.retentionDuration' = "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,6 @@ from pyspark.sql import Row
 
 from benchmarks.aging import age, version_of
 from pubsub_delta.policy import truncation
-from pubsub_delta.policy.truncation import Aged
-from pubsub_delta.tables.past import Past
 from tests.conftest import Bench
 
 COMMITS = 60
@@ -33,17 +32,12 @@ def with_checkpoints(bench: Bench, *tables: Path) -> None:
         bench.spark.sql(f"ALTER TABLE delta.`{table}` {properties}")
 
 
-def let_an_hour_go_by(tables: Iterable[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make logs look an hour older, as Delta sees it by their files, and to the library."""
+def let_an_hour_go_by(bench: Bench, tables: Iterable[Path]) -> None:
+    """Advance the store's clock, and make files of logs an hour older, by which Delta goes."""
+    bench.clock.advance(HOUR)
     for table in tables:
         for file in (table / "_delta_log").glob("*.*"):
             os.utime(file, (file.stat().st_atime, file.stat().st_mtime - HOUR))
-    young = Past.aged
-
-    def aged(past: Past) -> list[Aged]:
-        return [Aged(each.version, each.age + HOUR) for each in young(past)]
-
-    monkeypatch.setattr(Past, "aged", aged)
 
 
 def first_known(table: Path) -> int:
@@ -71,8 +65,10 @@ def followed(bench: Bench, table: Path, checkpoint: Path) -> int:
 
 
 def test_old_commits_are_forgotten_and_every_message_is_still_delivered(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, tmp_path: Path
 ) -> None:
+    # Delta's commits have the time of the machine
+    bench.clock.advance((datetime.now(timezone.utc) - bench.clock.now()).total_seconds())
     topic, reader = bench.pair()
     sleeper = bench.subscription(topic)
     root, store, acked = Path(bench.root), bench.store, list[str]()
@@ -92,7 +88,7 @@ def test_old_commits_are_forgotten_and_every_message_is_still_delivered(
     snapshot = bench.unused("snapshot")
     store.create_snapshot(snapshot, reader)
     age([messages, ack_state], COMMITS, commit)
-    let_an_hour_go_by(tables.values(), monkeypatch)
+    let_an_hour_go_by(bench, tables.values())
     published = store.read_topic(topic).count()
     assert published > COMMITS - 10
     assert followed(bench, messages, tmp_path / "stream") == published

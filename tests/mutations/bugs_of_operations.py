@@ -148,6 +148,13 @@ BUGS_OF_OPERATIONS = (
         "    ]",
     ),
     Bug(
+        "history-of-snapshots-forgotten",
+        "A truncation forgets what came after a snapshot.",
+        "policy/truncation.py",
+        "    if needed_after is not None:",
+        "    if False:",
+    ),
+    Bug(
         "snapshots-hold-nothing",
         "Retention deletes what only a snapshot holds.",
         _MAINTAIN,

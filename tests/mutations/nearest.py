@@ -31,6 +31,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "policy/sampling.py": (),
     "policy/spans.py": ("spans", "ordering"),
     "policy/streams.py": ("streams",),
+    "policy/truncation.py": ("truncation",),
     "policy/turns.py": ("turns",),
     "policy/unchanged.py": ("if_unchanged",),
     "operations/acknowledge.py": ("consumer_calls", "expiration"),
