@@ -24,8 +24,6 @@ _TRIES = 3
 _FOR_EVER = timedelta(days=36_500)
 _FORGET_AFTER = timedelta(days=31)
 """Until then the row of a deleted topic stays, so that VACUUM comes by once it may remove files."""
-
-
 _CALLING = re.compile(r"An error occurred while calling \S+\s+: ")
 """How py4j begins an error of Java's that PySpark has no class of its own for."""
 _HISTORY = (timedelta(minutes=1), timedelta(days=8))
@@ -312,11 +310,10 @@ def _forget(tables: Tables, now: datetime, keep: timedelta, report: MaintenanceR
 
 
 def _truncate(past: Past, what: Truncation | None, name: str, report: MaintenanceReport) -> None:
-    if what is None:
-        return
-    if not report.dry_run:
-        repeat_on_conflict(partial(past.truncate, what), name)
-    report.truncated[name] = what.commits
+    if what is not None:
+        forget = partial(past.truncate, what)
+        forgotten = what.commits if report.dry_run else repeat_on_conflict(forget, name)
+        report.truncated[name] = forgotten
 
 
 @contextmanager

@@ -28,9 +28,9 @@ class Known:
 
 @dataclass(frozen=True)
 class Truncation:
-    """Commits to forget: those older than so many seconds, among them all before a version."""
+    """Commits to forget, from the first that is known on: those older than so many seconds."""
 
-    before: int
+    first: int
     seconds: int
     commits: int
 
@@ -49,4 +49,4 @@ def truncation(
     old = [each.version for each in known if now - each.time > keep + _MINUTE]
     if len(old) < LEAST:
         return None
-    return Truncation(min(old) + 1, math.ceil(keep.total_seconds()), len(old))
+    return Truncation(min(old), math.ceil(keep.total_seconds()), len(old))

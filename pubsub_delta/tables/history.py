@@ -74,8 +74,7 @@ class History:
         """Return the commits after a version, the newest first, and whether they are all known.
 
         The history of a table is forgotten after 8 days, or earlier by ``maintain``; a subscription
-        may have slept for longer.
-        DataLoss if there was no such version.
+        may have slept for longer. DataLoss if there was no such version.
         """
         seen = self._read(_FIRST_LOOK)
         behind = seen[0].version - version

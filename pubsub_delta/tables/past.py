@@ -33,8 +33,8 @@ class Past:
         rows = collected(told, self._table)
         return [Known(row["version"], from_micros(row["micros"])) for row in rows]
 
-    def truncate(self, truncation: Truncation) -> None:
-        """Forget commits.
+    def truncate(self, truncation: Truncation) -> int:
+        """Forget commits, and return how many: those up to the last checkpoint that is old enough.
 
         The feature ``checkpointProtection`` may not be dropped while commits before a version are
         known, so Delta forgets them first: all that are old enough. The table has it for no longer
@@ -43,8 +43,9 @@ class Past:
         self._commits.alter(
             self._table,
             "SET TBLPROPERTIES ('delta.feature.checkpointProtection' = 'supported', "
-            f"'delta.requireCheckpointProtectionBeforeVersion' = '{truncation.before:d}', "
+            f"'delta.requireCheckpointProtectionBeforeVersion' = '{truncation.first + 1:d}', "
             "'delta.dropFeatureTruncateHistory.retentionDuration' = "
             f"'interval {truncation.seconds:d} seconds')",
             "DROP FEATURE checkpointProtection TRUNCATE HISTORY",
         )
+        return min(each.version for each in self.known()) - truncation.first

@@ -98,7 +98,7 @@ PARTS: dict[str, dict[str, str]] = {
         "sql_instant(time)": OURS,
         "version": NUMBER,
     },
-    "tables/past": {"truncation.before": NUMBER, "truncation.seconds": NUMBER},
+    "tables/past": {"truncation.first + 1": NUMBER, "truncation.seconds": NUMBER},
     "tables/registry": {
         "', '.join((f'new.{name}' for name in columns.names))": OURS,
         "_NOT_DELETED": OURS,
