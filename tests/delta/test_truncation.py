@@ -64,6 +64,7 @@ def followed(bench: Bench, table: Path, checkpoint: Path) -> int:
     return sum(counted)
 
 
+@pytest.mark.trial
 def test_old_commits_are_forgotten_and_every_message_is_still_delivered(
     bench: Bench, tmp_path: Path
 ) -> None:
