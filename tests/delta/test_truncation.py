@@ -106,6 +106,14 @@ def test_old_commits_are_forgotten_and_every_message_is_still_delivered(
     # "dry_run: only tell what would be done"
     assert [first_known(table) for table in tables.values()] == [0, 0]
 
+    # "where the second statement fails, the next truncation drops it": it was killed before
+    half_way = (
+        "'delta.feature.checkpointProtection' = 'supported', "
+        "'delta.requireCheckpointProtectionBeforeVersion' = '1'"
+    )
+    bench.spark.sql(f"ALTER TABLE delta.`{messages}` SET TBLPROPERTIES ({half_way})")
+    assert protocol(bench, messages) != before[0]
+
     told = store.maintain(**NO_DUTIES, truncate_history="30m")
     assert (set(told.truncated), told.problems) == (set(tables), {})
     for name, table in tables.items():
