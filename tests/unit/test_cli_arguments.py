@@ -344,6 +344,17 @@ def test_maintain_tells_what_was_done_and_fails_where_something_was_not() -> Non
     assert {name for name, value in asked.items() if value} == {"dead_letters", "vacuum", "dry_run"}
 
 
+def test_how_much_history_is_kept_is_handed_on_and_told() -> None:
+    truncated = {"projects/p/topics/t": 1200, "projects/p/subscriptions/s": 1}
+    store = Noting(maintain=MaintenanceReport(truncated=truncated))
+    result = run(store, "maintain", "--truncate-history=6h")
+    assert store.calls[0][2]["truncate_history"] == "6h"
+    assert result.stdout.splitlines() == [
+        "truncate-history: projects/p/topics/t: 1,200 commits forgotten",
+        "truncate-history: projects/p/subscriptions/s: 1 commit forgotten",
+    ]
+
+
 def test_no_permission_is_needed_for_forwarding_and_none_can_be_granted() -> None:
     grant = ["topics", "add-iam-policy-binding", "ttt", "--member=serviceAccount:x"]
     result = run(Noting(), *grant, "--role=roles/pubsub.publisher")
