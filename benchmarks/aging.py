@@ -53,16 +53,16 @@ def _copy_last(table: Path, *, until: int) -> None:
         old = next(action["add"]["path"] for action in actions if "add" in action)
         new = str(Path(old).with_name(f"part-00000-{uuid.uuid4()}-c000.snappy.parquet"))
         os.link(table / old, table / new)
-        actions = [_following(action, following, old, new) for action in actions]
+        for action in actions:
+            _advance(action, following, old, new)
         text = "".join(json.dumps(action) + "\n" for action in actions)
         _write_summed(log / f"{following:020}.json", text.encode())
         if following < until:
             _write_summed(log / f"{following:020}.crc", checksum)
 
 
-def _following(action: dict[str, Any], version: int, old: str, new: str) -> dict[str, Any]:
-    """Return an action as the next commit has it: later, and with positions that follow."""
-    action = json.loads(json.dumps(action))
+def _advance(action: dict[str, Any], version: int, old: str, new: str) -> None:
+    """Make an action what the next commit has: later, and with positions that follow."""
     match action:
         case {"commitInfo": info}:
             info["timestamp"] += 1
@@ -80,7 +80,6 @@ def _following(action: dict[str, Any], version: int, old: str, new: str) -> dict
             high = json.loads(domain["configuration"])
             high["rowIdHighWaterMark"] += 1
             domain["configuration"] = json.dumps(high)
-    return action
 
 
 def _write_summed(path: Path, content: bytes) -> None:
