@@ -321,5 +321,5 @@ def _telling(report: MaintenanceReport, name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        why = next(iter(_CALLING.sub("", str(error)).splitlines()), "")
+        why = next(iter(_CALLING.sub("", str(error)).splitlines()), "").removeprefix(f"{name}: ")
         report.problems[name] = f"{type(error).__name__}: {why}"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pubsub_delta import ExpirationPolicy
-from pubsub_delta.errors import NotFound
+from pubsub_delta.errors import Aborted, NotFound
 from pubsub_delta.operations import pull
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.turns import Turn
@@ -117,3 +117,15 @@ def test_what_is_exchanged_counts_as_activity() -> None:
     pull.exchange(store.tables, store.store._subscription(NAME), Turn(), 0, store.now)
     store.be_at(LAST_USE + DAY)
     assert expired(store) == []
+
+
+def test_a_problem_names_its_subscription_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = idle_after_a_day()
+    store.be_at(LAST_USE + 2 * DAY)
+
+    def lose(_: str) -> None:
+        raise Aborted(f"{FULL_NAME}: concurrent writers were faster 25 times")
+
+    monkeypatch.setattr(store.tables.registry, "remove_subscription", lose)
+    problems = store.store.maintain(dead_letters=False, retention=False).problems
+    assert problems == {FULL_NAME: "Aborted: concurrent writers were faster 25 times"}
