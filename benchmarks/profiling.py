@@ -1,4 +1,4 @@
-"""Where the time of one pull and of one ack goes: by the library's steps, and inside of MERGE."""
+"""Where the time of one pull and of one ack goes, by the library's steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STEPS: dict[str, tuple[type, str]] = {
     "look at the topic's commits": (History, "commits_after"),
     "find new messages (absorb)": (Messages, "absorb"),
     "read the ack state": (AckStateTables, "read"),
-    "swap it (MERGE)": (AckStateTables, "replace"),
+    "swap it (the commit)": (AckStateTables, "replace"),
 }
 WARM_UPS = 5
 
@@ -87,11 +87,11 @@ def profile(bench: Bench) -> Section:
     section = Section(
         "profile",
         f"Publish of 1,000 messages, pull(1000), a read, batch.ack(); {rounds} rounds after "
-        f"{WARM_UPS}. Inside of a MERGE: what Delta's history tells of it.",
+        f"{WARM_UPS}.",
     )
     store = PubSub(bench.spark, f"{bench.directory}/store")
     store.create_topic("profile")
-    uid = store.create_subscription("profile", "profile", ack_deadline_seconds=600).uid
+    store.create_subscription("profile", "profile", ack_deadline_seconds=600)
     thousand = ["x" * 64] * 1000
     told = Profile(bench, section)
     with watched(told):
@@ -103,9 +103,4 @@ def profile(bench: Bench) -> Section:
             told.run("ack", batch.ack)
     for what, jobs in told.jobs.items():
         section.facts[f"Spark jobs: {what}"] = f"{statistics.median(jobs):g}"
-    table = f"delta.`{bench.directory}/store/ack_state/{uid}`"
-    history = bench.spark.sql(f"DESCRIBE HISTORY {table} LIMIT {2 * rounds}").collect()
-    for metric in ("executionTimeMs", "scanTimeMs", "rewriteTimeMs"):
-        figures = [int(row["operationMetrics"].get(metric, 0)) for row in history]
-        section.facts[f"MERGE: {metric}, median"] = f"{statistics.median(figures):.0f}"
     return section

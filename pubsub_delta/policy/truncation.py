@@ -28,11 +28,19 @@ class Known:
 
 @dataclass(frozen=True)
 class Truncation:
-    """Commits to forget, from the first that is known on: those older than so many seconds."""
+    """Commits to forget, from the first that is known on: those older than so many seconds.
+
+    ``kept_from``: the first version that is not among them.
+    """
 
     first: int
     seconds: int
-    commits: int
+    kept_from: int
+
+    @property
+    def commits(self) -> int:
+        """How many they are."""
+        return self.kept_from - self.first
 
 
 def truncation(
@@ -46,7 +54,10 @@ def truncation(
     if needed_after is not None:
         needed = [now - each.time for each in known if each.version > needed_after]
         keep = max([keep, *(age + _MARGIN for age in needed)])
-    old = [each.version for each in known if now - each.time > keep + _MINUTE]
-    if len(old) < LEAST:
+    versions = [each.version for each in known]
+    young = [each.version for each in known if now - each.time <= keep + _MINUTE]
+    if not versions:
         return None
-    return Truncation(min(old), math.ceil(keep.total_seconds()), len(old))
+    kept_from = min(young, default=max(versions) + 1)
+    found = Truncation(min(versions), math.ceil(keep.total_seconds()), kept_from)
+    return found if found.commits >= LEAST else None

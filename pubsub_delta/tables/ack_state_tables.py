@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import LongType, StructField, StructType
 
-from pubsub_delta.errors import DataLoss, NotFound
-from pubsub_delta.tables.ack_states import Stored
+from pubsub_delta.errors import DataLoss, NotFound, Unknown
+from pubsub_delta.tables import log_cleanup
+from pubsub_delta.tables.ack_states import REMEMBERED_COMMITS, Stored
 from pubsub_delta.tables.commits import Commits, expected_errors, is_missing
 from pubsub_delta.tables.damage import collected, telling_damage
+from pubsub_delta.tables.log import Log
 from pubsub_delta.tables.past import FORGETTING, Past
 from pubsub_delta.tables.remembered import Remembered
-from pubsub_delta.tables.schemas import ACK_STATE
+from pubsub_delta.tables.schemas import ACK_STATE, CHECKPOINT_INTERVAL, KEPT_COMMITS
 from pubsub_delta.tables.state_rows import row_of_state, state_of_row
-
-_REPLACE = "ON old.revision = new.expected_revision WHEN MATCHED THEN UPDATE SET " + ", ".join(
-    f"old.{name} = new.{name}" for name in ACK_STATE.columns.names
-)
-_NEW_ROW = StructType([*ACK_STATE.columns, StructField("expected_revision", LongType())])
 
 
 def _count_where(condition: str) -> str:
@@ -47,8 +43,11 @@ _FIGURES = {
 
 _TIMES = ("micros", "oldest_unacked_publish_time")
 _LAST_ATTEMPT = f"array_max(transform(filter(spans, s -> {_UNACKED}), s -> s.delivery_attempt))"
-_CHANGES_NOTHING = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END", *FORGETTING})
+_CHANGES_NOTHING = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END", "UPDATE", *FORGETTING})
 """Delta's names of commits that leave an ack state as it was."""
+
+_LEAP = 1 << 40
+"""How far the revisions of a restored table go on from where it was: further than it ever came."""
 
 
 class AckStateTables:
@@ -68,7 +67,7 @@ class AckStateTables:
 
     def create(self, uid: str, first: Stored) -> None:
         """Create the table of a new subscription."""
-        self._commits.create_table_of(self._table_of(uid), ACK_STATE, _row(first, 0))
+        self._commits.create_table_of(self._table_of(uid), ACK_STATE, _row(first))
 
     def read(self, uid: str) -> Stored:
         """Return the row; NotFound without a table, DataLoss if it is not one row."""
@@ -90,9 +89,58 @@ class AckStateTables:
         return Stored(state_of_row(row, table), row["revision"], tuple(row["recent_commits"]))
 
     def replace(self, uid: str, following: Stored, expected_revision: int) -> bool:
-        """MERGE a state over the one of the expected revision; tell whether that was stored."""
-        row = _row(following, expected_revision)
-        return self._commits.merge(self._table_of(uid), row, _REPLACE) > 0
+        """Overwrite the state of the expected revision, and tell whether that was the one stored.
+
+        The overwrites of a table are numbered by revision, and Delta skips one whose number was
+        taken. It does not tell, so it is looked up whether the commit is there.
+        """
+        table, commit_id = self._table_of(uid), following.recent_commits[0]
+        self._commits.overwrite(table, _row(following), number=following.revision, mark=commit_id)
+        version = self._last_on_disk(table, commit_id)
+        if version is not None:
+            self._clean_log(table, version)
+            return True
+        now = self._read(table, uid)
+        if commit_id in now.recent_commits:
+            return True
+        if now.revision == expected_revision:
+            self._renumber(table, expected_revision)
+        elif not expected_revision < now.revision < expected_revision + REMEMBERED_COMMITS:
+            raise Unknown(
+                f"subscription {uid}: a change was sent when revision {expected_revision} was "
+                f"stored, now it is {now.revision}, and it cannot be told whether it landed"
+            )
+        return False
+
+    def _last_on_disk(self, table: str, commit_id: str) -> int | None:
+        """Return the version of the last commit, if that is this one and on the driver's disk.
+
+        There the lock is held, and nobody of this library can have followed.
+        """
+        last = Log(self._spark, table, self._remembered).last(1)
+        if last is None:
+            return None
+        version, info = last[0]
+        return version if info["userMetadata"] == commit_id else None
+
+    def _clean_log(self, table: str, version: int) -> None:
+        """Forget old commits, now and then: as many are kept as a property of the table says."""
+        directory = self._remembered.directory(table)
+        if version % CHECKPOINT_INTERVAL or directory is None:
+            return
+        kept = log_cleanup.properties(directory, version).get(KEPT_COMMITS, "")
+        if kept.isdecimal():
+            with suppress(OSError):  # the change has landed; the next one tries again
+                self._commits.clean_log(table, directory, version - int(kept))
+
+    def _renumber(self, table: str, revision: int) -> None:
+        """Give the state of a table that was restored a revision whose number was never taken.
+
+        RESTORE brings back the row, and leaves the numbers that Delta has noted as they are.
+        """
+        self._commits.update(
+            table, f"SET revision = revision + {_LEAP:d} WHERE revision = {revision:d}"
+        )
 
     def locked(self, uid: str, *, wait: bool = True) -> AbstractContextManager[None]:
         """Keep other writers on this machine away from a table on a local disk."""
@@ -152,7 +200,8 @@ class AckStateTables:
 
     def past(self, uid: str) -> Past:
         """Return the commits of an ack state that its table's log still tells."""
-        return Past(self._spark, self._commits, self._table_of(uid))
+        table = self._table_of(uid)
+        return Past(self._spark, self._commits, table, self._remembered.directory(table))
 
 
 def _spread(versions: Sequence[int], most: int) -> list[int]:
@@ -171,11 +220,10 @@ def _spread(versions: Sequence[int], most: int) -> list[int]:
     return chosen[:most]
 
 
-def _row(stored: Stored, expected_revision: int) -> pa.Table:
+def _row(stored: Stored) -> pa.Table:
     row = {
         "revision": stored.revision,
         "recent_commits": list(stored.recent_commits),
         **row_of_state(stored.state),
-        "expected_revision": expected_revision,
     }
-    return pa.Table.from_pylist([row], schema=to_arrow_schema(_NEW_ROW, timezone="UTC"))
+    return pa.Table.from_pylist([row], schema=to_arrow_schema(ACK_STATE.columns, timezone="UTC"))

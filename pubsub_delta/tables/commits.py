@@ -34,6 +34,7 @@ from tenacity import (
 
 from pubsub_delta.errors import Aborted, DataLoss
 from pubsub_delta.session import few_rows
+from pubsub_delta.tables import log_cleanup
 from pubsub_delta.tables.damage import in_our_words, telling_damage
 from pubsub_delta.tables.layout import Layout, layout_of, path_of
 from pubsub_delta.tables.schemas import TableSchema
@@ -42,6 +43,9 @@ T = TypeVar("T")
 
 ATTEMPTS = 25
 """How often a change is decided anew before it is given up as Aborted."""
+
+OVERWRITES = "pubsub_delta"
+"""The application whose transactions, in Delta's sense, the overwrites of a table are."""
 
 _CONFLICTS = re.compile(
     r"DELTA_CONCURRENT_|DELTA_METADATA_CHANGED|DELTA_PROTOCOL_CHANGED"
@@ -150,6 +154,23 @@ class Commits:
             )
         return int(counts["num_affected_rows"])
 
+    def overwrite(self, table: str, rows: pa.Table, *, number: int, mark: str) -> None:
+        """INSERT OVERWRITE: put rows in the place of all rows of a table, whose columns they have.
+
+        ``number``: higher than that of the table's last overwrite. Where it is not, somebody else
+        was faster, and Delta skips this one (``txnVersion``) without a word. ``mark``: a name that
+        nobody else has, which the commit then carries as its ``userMetadata``.
+        """
+        source = few_rows(self._spark, self._small, rows)
+        with self.locked(table):
+            self._run(
+                f"INSERT OVERWRITE {table} WITH ('txnAppId' = '{OVERWRITES}', "
+                f"'txnVersion' = '{number:d}', 'userMetadata' = '{plain(mark)}', "
+                "'optimizeWrite' = 'false') SELECT * FROM {new_rows}",
+                table,
+                new_rows=source,
+            )
+
     def has_merged(self, table: str, mark: str) -> bool:
         """Tell whether a MERGE among a table's last commits had a text in its conditions."""
         with _telling(table):
@@ -165,6 +186,12 @@ class Commits:
         """DELETE rows by a condition in SQL; return how many there were."""
         with self.locked(table):
             counts = self._run(f"DELETE FROM {table} WHERE {wanted}", table, spark=self._spark)
+        return int(counts["num_affected_rows"])
+
+    def update(self, table: str, clauses: str) -> int:
+        """UPDATE rows as SQL's clauses say; return how many there were."""
+        with self.locked(table):
+            counts = self._run(f"UPDATE {table} {clauses}", table)
         return int(counts["num_affected_rows"])
 
     def version(self, table: str) -> int:
@@ -193,6 +220,11 @@ class Commits:
         with self.locked(table):
             for change in changes:
                 self._run(f"ALTER TABLE {table} {change}", table, spark=self._spark)
+
+    def clean_log(self, table: str, directory: Path, before: int) -> int:
+        """Have a table on the driver's disk forget commits before a version; return how many."""
+        with self.locked(table):
+            return log_cleanup.clean(directory, before)
 
     def _run(
         self,

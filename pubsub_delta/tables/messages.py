@@ -285,7 +285,8 @@ class Messages:
 
     def past(self) -> Past:
         """Return the commits of the topic that its table's log still tells."""
-        return Past(self._spark, self._commits, self._table)
+        directory = self._remembered.directory(self._table)
+        return Past(self._spark, self._commits, self._table, directory)
 
     def as_of(self, version: int) -> DataFrame:
         """Return all messages that were stored at a version: message_id and their columns."""

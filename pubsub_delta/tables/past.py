@@ -6,6 +6,8 @@ commit a second slows down within hours. One statement truncates it to the minut
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -19,12 +21,15 @@ FORGETTING = frozenset({"SET TBLPROPERTIES", "UNSET TBLPROPERTIES", "Empty Commi
 
 
 class Past:
-    """The past of one table."""
+    """The past of one table. ``directory``: where it is, if on the driver's disk."""
 
-    def __init__(self, spark: SparkSession, commits: Commits, table: str) -> None:
+    def __init__(
+        self, spark: SparkSession, commits: Commits, table: str, directory: Path | None
+    ) -> None:
         self._spark = spark
         self._commits = commits
         self._table = table
+        self._directory = directory
 
     def known(self) -> list[Known]:
         """Return the commits that the log tells, and when Delta made each, by its own clock."""
@@ -36,10 +41,15 @@ class Past:
     def truncate(self, truncation: Truncation) -> int:
         """Forget commits, and return how many: those up to the last checkpoint that is old enough.
 
-        The feature ``checkpointProtection`` may not be dropped while commits before a version are
-        known, so Delta forgets them first: all that are old enough. The table has it for no longer
-        than that; where the second statement fails, the next truncation drops it.
+        On the driver's disk nothing is committed for it. Elsewhere, and where that cannot be, Delta
+        does it. The feature ``checkpointProtection`` may not be dropped while commits before a
+        version are known, so Delta forgets them first: all that are old enough. The table has it
+        for no longer than that; where the second statement fails, the next truncation drops it.
         """
+        if self._directory is not None:
+            cleaned = self._commits.clean_log(self._table, self._directory, truncation.kept_from)
+            if cleaned:
+                return cleaned
         self._commits.alter(
             self._table,
             "SET TBLPROPERTIES ('delta.feature.checkpointProtection' = 'supported', "

@@ -54,6 +54,11 @@ EMPTY_BATCH = _struct(
 )
 """The columns of a pulled batch, for one without messages."""
 
+CHECKPOINT_INTERVAL = 100
+"""Versions from one checkpoint to the next."""
+KEPT_COMMITS = "pubsub_delta.keptCommits"
+"""Property of a table: how many of its last commits stay in its log, where nobody needs others."""
+
 _KEEP_A_WEEK_AND_A_DAY = {
     # A message is kept for at most 7 days; what an open batch of it reads must outlive that.
     "delta.logRetentionDuration": "interval 8 days",
@@ -80,7 +85,7 @@ MESSAGES = TableSchema(
         "delta.enableInCommitTimestamps": "true",
         "delta.enableDeletionVectors": "true",
         "delta.dataSkippingStatsColumns": "publish_time",  # none on payload
-        "delta.checkpointInterval": "100",
+        "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
         **_KEEP_A_WEEK_AND_A_DAY,
     },
 )
@@ -139,7 +144,7 @@ COUNTERS = _struct(
 _SMALL_AND_HOT = {
     # One row that every commit rewrites: a deletion vector would only be one more file to read.
     "delta.enableDeletionVectors": "false",
-    "delta.checkpointInterval": "100",
+    "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
     **_KEEP_A_WEEK_AND_A_DAY,
 }
 
@@ -158,7 +163,12 @@ ACK_STATE = TableSchema(
         streams=ArrayType(STREAM),
         counters=COUNTERS,
     ),
-    properties={"delta.dataSkippingStatsColumns": "revision", **_SMALL_AND_HOT},
+    properties={
+        "delta.dataSkippingStatsColumns": "revision",
+        # Delta lists the whole log for each commit, and keeps a day of it at least.
+        KEPT_COMMITS: "1000",
+        **_SMALL_AND_HOT,
+    },
 )
 
 TOPICS = TableSchema(

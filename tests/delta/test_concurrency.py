@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pubsub_delta import DataLoss, PubSub
+from pubsub_delta import DataLoss, NotFound, PubSub
 from pubsub_delta.session import is_remote
+from pubsub_delta.tables.ack_states import Stored
 from pubsub_delta.tables.commits import Commits, Conflict
 from tests.conftest import Bench
 
@@ -30,6 +33,14 @@ def test_consumers_in_threads_never_hold_the_same_message(bench: Bench) -> None:
     assert len(taken) == len(set(taken)) == 40
 
 
+@pytest.fixture(params=["on disk", "elsewhere"])
+def wherever(request: pytest.FixtureRequest) -> None:
+    """Have a store on the driver's disk, and as if it were on an object store."""
+    if request.param == "elsewhere":
+        request.getfixturevalue("elsewhere")
+
+
+@pytest.mark.usefixtures("wherever")
 def test_who_remembers_an_old_state_reads_again_and_decides_again(bench: Bench) -> None:
     topic, subscription = bench.pair()
     one, two = bench.another(), bench.another()
@@ -39,17 +50,104 @@ def test_who_remembers_an_old_state_reads_again_and_decides_again(bench: Bench) 
     assert [m.data for m in one.pull(subscription, 2)] == [b"c"]  # one still remembers only "a"
 
 
+@pytest.mark.usefixtures("wherever")
+def test_a_swap_that_comes_second_changes_nothing_and_says_so(bench: Bench) -> None:
+    """Delta skips a transaction whose number was taken, without a word."""
+    _, subscription = bench.pair()
+    uid = bench.store.get_subscription(subscription).uid
+    tables = bench.another()._tables.ack_state_tables
+    first = tables.read(uid)
+
+    def swap(mark: str, revision: int) -> bool:
+        commits = (mark * 32, *first.recent_commits)
+        return tables.replace(uid, Stored(first.state, revision + 1, commits), revision)
+
+    assert swap("a", first.revision)
+    before = bench.commits(bench.ack_state_table(subscription))
+    assert not swap("b", first.revision)
+    assert swap("c", first.revision + 1)
+    assert bench.commits(bench.ack_state_table(subscription)) == before + 1
+    now = tables.read(uid)
+    assert (now.revision, now.recent_commits[0]) == (first.revision + 2, "c" * 32)
+
+
+@pytest.mark.usefixtures("wherever")
+def test_of_swaps_at_the_same_time_one_lands(bench: Bench) -> None:
+    _, subscription = bench.pair()
+    uid = bench.store.get_subscription(subscription).uid
+    ports = [bench.another()._tables.ack_state_tables for _ in range(4)]
+    first = ports[0].read(uid)
+    for each in ports:  # as where no lock makes writers wait
+        each._commits.locked = lambda *_, **__: nullcontext()  # type: ignore
+
+    def swap(number: int) -> bool:
+        following = Stored(first.state, first.revision + 1, (f"{number:032x}",))
+        try:
+            return ports[number].replace(uid, following, first.revision)
+        except Conflict:
+            return False
+
+    with ThreadPoolExecutor(4) as pool:
+        landed = list(pool.map(swap, range(4)))
+    assert sum(landed) == 1
+    assert ports[0].read(uid).recent_commits == (f"{landed.index(True):032x}",)
+
+
+def test_a_restored_ack_state_goes_on(bench: Bench) -> None:
+    """What was acknowledged since the version that is restored comes again."""
+    topic, subscription = bench.pair()
+    bench.store.publish(topic, ["a", "b", "c"])
+    table, other = bench.ack_state_table(subscription), bench.another()
+    assert [m.data for m in bench.store.pull(subscription, 1)] == [b"a"]
+    for _ in range(2):  # the second time a state that was restored before
+        version = bench.commits(table) - 1
+        assert [m.data for m in bench.store.pull(subscription, 1)] == [b"b"]
+        assert len(bench.store.pull(subscription, 1).ack().success) == 1
+        bench.spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF {version}")
+        assert bench.store.metrics(subscription)["num_undelivered_messages"] == 3
+    assert [m.data for m in other.pull(subscription, 1)] == [b"b"]
+    assert [m.data for m in bench.store.pull(subscription, 1)] == [b"c"]
+    assert bench.store.metrics(subscription)["num_outstanding_messages"] == 3
+
+
+def test_an_ack_state_that_is_gone_is_not_made_anew(bench: Bench) -> None:
+    if is_remote(bench.spark):
+        pytest.skip("the files are the server's")
+    topic, subscription = bench.pair()
+    bench.store.publish(topic, ["a"])
+    bench.store.pull(subscription)
+    directory = Path(bench.root) / "ack_state" / bench.store.get_subscription(subscription).uid
+    shutil.rmtree(directory)
+    bench.store.publish(topic, ["b"])
+    with pytest.raises((NotFound, DataLoss)):
+        bench.store.pull(subscription)
+    assert not directory.exists()
+
+
+def test_overwrites_of_partitions_alone_change_nothing_for_an_ack_state(bench: Bench) -> None:
+    """A session may overwrite only the partitions for which there are rows."""
+    if is_remote(bench.spark):
+        pytest.skip("its sessions have no newSession()")
+    topic, subscription = bench.pair()
+    bench.store.publish(topic, ["a", "b"])
+    session = bench.spark.newSession()
+    session.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    store = PubSub(session, bench.root, clock=bench.clock)
+    assert [m.data for m in store.pull(subscription, 1)] == [b"a"]
+    assert [m.data for m in store.pull(subscription)] == [b"b"]
+
+
 class LosesTheAnswer(Commits):
     """Commits, but reports a failure once, as a broken connection would."""
 
     after = True
 
-    def merge(self, *args: Any) -> int:
+    def overwrite(self, *args: Any, **named: Any) -> None:
         if type(self).__dict__.get("broken"):
-            return super().merge(*args)
+            return super().overwrite(*args, **named)
         type(self).broken = True  # type: ignore[attr-defined]
         if self.after:
-            super().merge(*args)
+            super().overwrite(*args, **named)
         raise ConnectionError("the answer was lost")
 
 

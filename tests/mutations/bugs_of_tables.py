@@ -47,12 +47,31 @@ BUGS_OF_TABLES = (
         "swap-without-revision",
         "The revision is not compared when an ack state is replaced.",
         "tables/ack_state_tables.py",
-        "row = _row(following, expected_revision)",
-        "row = _row(following, self.read(uid).revision)",
+        "number=following.revision",
+        "number=self.read(uid).revision + 1",
         needs_spark=(
             "tests/delta/test_concurrency.py"
             "::test_who_remembers_an_old_state_reads_again_and_decides_again",
         ),
+    ),
+    Bug(
+        "skipped-swap-believed",
+        "A swap that Delta has skipped is taken for one that landed.",
+        "tables/ack_state_tables.py",
+        "        if self._is_last_on_disk(table, commit_id):",
+        "        if self._is_last_on_disk(table, commit_id) or following:",
+        needs_spark=(
+            "tests/delta/test_concurrency.py"
+            "::test_a_swap_that_comes_second_changes_nothing_and_says_so",
+        ),
+    ),
+    Bug(
+        "restored-state-stuck",
+        "The numbers of a restored ack state's table are all taken, and nothing lands any more.",
+        "tables/ack_state_tables.py",
+        "            self._renumber(table, expected_revision)",
+        "            pass",
+        needs_spark=("tests/delta/test_concurrency.py::test_a_restored_ack_state_goes_on",),
     ),
     Bug(
         "change-without-condition",

@@ -32,6 +32,7 @@ WRITES = (
     "delete_where",
     "merge",
     "optimize",
+    "overwrite",
     "vacuum",
 )
 """The functions of the only writer, each of which is one commit (VACUUM: two)."""

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pubsub_delta.policy.ack_state import State
 from pubsub_delta.tables import schemas
-from pubsub_delta.tables.ack_state_tables import _FIGURES, _REPLACE
+from pubsub_delta.tables.ack_state_tables import _FIGURES
 from pubsub_delta.tables.commits import _properties, plain
 from pubsub_delta.tables.messages import _too_old
 from pubsub_delta.tables.registry import _TAKEN_SNAPSHOT, _TAKEN_TOPIC
@@ -25,18 +25,25 @@ from pubsub_delta.tables.schemas import TableSchema
 from tests.unit.test_architecture import LIBRARY, tree_of
 
 SPOKEN = re.compile(
-    r"\b(SELECT|FROM|MERGE|SET|DELETE|INSERT|CREATE|DESCRIBE|OPTIMIZE|VACUUM|VERSION|LIMIT|BETWEEN"
+    r"\b(SELECT|FROM|MERGE|UPDATE|SET|DELETE|INSERT|CREATE|DESCRIBE|OPTIMIZE|VACUUM|VERSION|LIMIT|BETWEEN"
     r"|IS NULL|GENERATED|PARTITIONED|AND old|DATE'|uid IN|coalesce\(|aggregate\(|map_keys\(|get\()"
     r"|new\.|old\.|timestamp_micros\(|publish_(date|time) [<>=]|position [<>=]"
 )
 """What tells an f-string of SQL from one of a message."""
-SPEAKING = {"sql": 0, "_run": 0, "expr": 0, "selectExpr": 0, "delete_where": 1, "merge": 2}
+SPEAKING = {
+    "sql": 0,
+    "_run": 0,
+    "expr": 0,
+    "selectExpr": 0,
+    "delete_where": 1,
+    "merge": 2,
+    "update": 1,
+}
 """Methods that take SQL, and at which place."""
 COMPOSED = {
     "sql",  # of Commits._run, whose callers are looked at here
     "text",  # one of _FIGURES, which are constants
-    "_REPLACE",  # so is this
-    "_MARK_DELETED",  # and this
+    "_MARK_DELETED",  # so is this
     "clauses",  # of registry._add: an f-string, below
     "_too_old(time, exact=exact)",
     "test",  # of bitmaps._within: an f-string, below
@@ -175,7 +182,7 @@ def test_a_column_that_a_caller_names_is_quoted(module: str) -> None:
 
 
 def test_what_is_composed_is_written_in_the_library() -> None:
-    texts = [*_FIGURES.values(), _REPLACE, _TAKEN_TOPIC, _TAKEN_SNAPSHOT]
+    texts = [*_FIGURES.values(), _TAKEN_TOPIC, _TAKEN_SNAPSHOT]
     assert all(re.fullmatch(r"[\w\s.,()<>='+\-]+", text) for text in texts)
     assert {quoted for text in texts for quoted in re.findall("'(.*?)'", text)} <= set(State)
 

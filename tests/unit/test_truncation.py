@@ -21,7 +21,7 @@ def known(count: int, first: int = 0) -> list[Known]:
 
 def test_commits_that_are_older_are_forgotten() -> None:
     commits = known(1000, first=70)
-    assert truncation(commits, NOW, HOUR) == Truncation(first=70, seconds=3600, commits=939)
+    assert truncation(commits, NOW, HOUR) == Truncation(first=70, seconds=3600, kept_from=1009)
 
 
 def test_a_commit_is_kept_until_the_minute_is_over() -> None:
@@ -39,7 +39,7 @@ def test_few_are_not_worth_it() -> None:
 def test_what_came_after_a_snapshot_is_kept_and_an_hour_before() -> None:
     commits = known(1000)  # version n is 1000 - n minutes old
     found = truncation(commits, NOW, HOUR, needed_after=599)
-    assert found == Truncation(first=0, seconds=400 * 60 + 3600, commits=539)
+    assert found == Truncation(first=0, seconds=400 * 60 + 3600, kept_from=539)
     # all that came after it is young enough anyway
     found = truncation(commits, NOW, HOUR, needed_after=998)
     assert found == truncation(commits, NOW, timedelta(minutes=61))
