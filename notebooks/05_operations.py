@@ -235,7 +235,7 @@ figure.savefig(f"{base}/metrics.png", dpi=110)
 
 # COMMAND ----------
 
-history = spark.sql(f"DESCRIBE HISTORY {ack_state}").where("operation = 'MERGE'")
+history = spark.sql(f"DESCRIBE HISTORY {ack_state}").where("userMetadata IS NOT NULL")
 versions = sorted(row["version"] for row in history.select("version").collect())
 assert len(versions) == len(written)
 

@@ -225,7 +225,8 @@ class PubSub(LongRunning):
         """Return the figures of a subscription over time, the earliest first.
 
         Every commit of its ack state is such a point; of many, about ``points`` are read. They
-        reach back 8 days at least, unless ``maintain(truncate_history=...)`` kept fewer.
+        reach back 8 days at least, unless ``maintain(truncate_history=...)`` kept fewer; on the
+        driver's disk 1,000 commits, if that is less.
         """
         return survey.over_time(self._tables, self._subscription(subscription), points)
 

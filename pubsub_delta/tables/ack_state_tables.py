@@ -160,9 +160,10 @@ class AckStateTables:
     def figures_over_time(self, uid: str, most: int) -> list[Row]:
         """Return the figures of some commits of an ack state, the earliest first.
 
-        They are read from the versions of its table, as far as these are still there: 8 days, or
-        as long as ``maintain`` was told. ``micros`` tells when the subscription was in use last,
-        null if never; times are microseconds since 1970. The last commit is among them.
+        They are read from the versions of its table, as far as these are still there: 8 days, as
+        many commits as the table keeps, or as long as ``maintain`` was told. ``micros`` tells when
+        the subscription was in use last, null if never; times are microseconds since 1970. The last
+        commit is among them.
         """
         table = self._table_of(uid)
         told = self._spark.sql(f"DESCRIBE HISTORY {table}").select("version", "operation").collect()

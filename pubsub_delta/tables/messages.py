@@ -181,24 +181,28 @@ class Messages:
     def _matching(
         self, publishes: list[Commit], version: int, filter_: Filter
     ) -> dict[int, Absorbed]:
-        """Find the messages of publishes that pass a filter, by the files that these wrote.
+        """Find the messages of publishes that pass a filter, by the commits that wrote them.
 
-        As of the last of the commits, when none of those files had been rewritten yet: the commit
-        and the time of a row are then those of its file, and need not be read.
+        As of the last of the commits, when none of their files had been rewritten yet: which rows a
+        publish has added the log tells, or else the file of a row, and neither need be read.
         """
-        rows = self._spark.sql(
-            "SELECT publish_date, publish_time, attributes, _metadata.row_id AS position, "
-            "_metadata.default_row_commit_version AS key "
-            f"FROM {self._table} VERSION AS OF {version:d}"
-        )
-        new = F.col("key").isin([commit.version for commit in publishes])
-        found = fold_by_key(rows.where(_stamped_as(publishes) & new & matching(filter_)))
+        columns = "publish_date, publish_time, attributes, _metadata.row_id AS position"
+        rows_of = self.history.rows_added(publishes)
+        told = len(rows_of) == len(publishes)
+        if not told:
+            columns += ", _metadata.default_row_commit_version AS key"
+        rows = self._spark.sql(f"SELECT {columns} FROM {self._table} VERSION AS OF {version:d}")
+        passing = rows.where(_stamped_as(publishes) & matching(filter_))
+        if told:
+            positions = fold(passing)
+            found = {number: positions & added for number, added in rows_of.items()}
+        else:
+            new = F.col("key").isin([commit.version for commit in publishes])
+            found = fold_by_key(passing.where(new))
         return {
-            commit.version: Absorbed(
-                found[commit.version], commit.publish_time, commit.publish_time
-            )
+            commit.version: Absorbed(added, commit.publish_time, commit.publish_time)
             for commit in publishes
-            if commit.version in found and commit.publish_time is not None
+            if (added := found.get(commit.version)) and commit.publish_time is not None
         }
 
     def published_within(

@@ -241,9 +241,9 @@ def test_previews_hold_a_filter_against_each_message_once(
         return told.becomes_unacked, told.unacked_after
 
     assert preview(time=times[2]) == (2, 2)
-    assert scans == ["fold_by_key"] * (2 // at_once)
+    assert scans == ["fold"] * (2 // at_once)
     assert preview(time=times[0]) == (4, 4)
-    assert scans == ["fold_by_key"] * (4 // at_once), "the two publishes before"
+    assert scans == ["fold"] * (4 // at_once), "the two publishes before"
     bench.clock.advance(1)
     assert [preview(time=each) for each in times] == [(4, 4), (3, 3), (2, 2), (1, 1)]
     assert preview(snapshot=snapshot) == (4, 4)

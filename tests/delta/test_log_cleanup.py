@@ -1,0 +1,61 @@
+"""Ack states on the driver's disk forget their old commits by themselves, and nothing else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pubsub_delta.session import is_remote
+from pubsub_delta.tables import ack_state_tables
+from tests.conftest import Bench
+
+
+def known(table: Path) -> list[int]:
+    """Return the versions whose commits the log of a table tells."""
+    names = os.listdir(table / "_delta_log")
+    return sorted(int(name[:20]) for name in names if name[20:] == ".json")
+
+
+def test_an_ack_state_forgets_old_commits_as_its_property_says(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`pubsub_delta.keptCommits`: so many of the last ones stay; those from a checkpoint on do."""
+    if is_remote(bench.spark):
+        pytest.skip("the log is the server's")
+    monkeypatch.setattr(ack_state_tables, "CHECKPOINT_INTERVAL", 10)
+    topic, subscription = bench.pair(ack_deadline_seconds=600)
+    other, store = bench.another(), bench.store
+    table = Path(bench.root, "ack_state", store.get_subscription(subscription).uid)
+
+    def alter(change: str) -> None:
+        bench.spark.sql(f"ALTER TABLE delta.`{table}` {change}")
+
+    def commit_until(version: int) -> None:
+        while known(table)[-1] < version:
+            store.pull(subscription, 1).ack()
+
+    alter("SET TBLPROPERTIES ('delta.checkpointInterval' = '10', 'pubsub_delta.keptCommits' = '5')")
+    store.publish(topic, [f"{n:02}" for n in range(30)])
+    commit_until(11)
+    assert known(table)[0] == 0, "the checkpoint at 10 is not 5 commits old"
+    assert [m.data for m in other.pull(subscription, 1)] == [b"05"]
+    commit_until(20)
+    assert known(table) == list(range(10, known(table)[-1] + 1))
+    assert not list((table / "_delta_log").glob(f"*{9:020d}*"))
+
+    # nothing else has changed: who knew an old version, and who knows none
+    left = store.metrics(subscription)["num_undelivered_messages"]
+    for reader in (other, bench.another()):
+        assert reader.pull(subscription, 1).message_count == 1
+        assert reader.metrics(subscription)["num_undelivered_messages"] == left
+    moments = store.subscription_history(subscription, points=100)
+    assert len(moments) >= len(known(table)) - 2
+    assert moments[-1].num_undelivered_messages == left
+
+    # "where it is not set all stay"
+    first = known(table)[0]
+    alter("UNSET TBLPROPERTIES ('pubsub_delta.keptCommits')")
+    commit_until(31)
+    assert known(table)[0] == first
