@@ -138,9 +138,8 @@ class AckStateTables:
 
         RESTORE brings back the row, and leaves the numbers that Delta has noted as they are.
         """
-        self._commits.update(
-            table, f"SET revision = revision + {_LEAP:d} WHERE revision = {revision:d}"
-        )
+        leap = f"revision = revision + {_LEAP:d}"
+        self._commits.update(table, leap, f"revision = {revision:d}")
 
     def locked(self, uid: str, *, wait: bool = True) -> AbstractContextManager[None]:
         """Keep other writers on this machine away from a table on a local disk."""

@@ -188,10 +188,10 @@ class Commits:
             counts = self._run(f"DELETE FROM {table} WHERE {wanted}", table, spark=self._spark)
         return int(counts["num_affected_rows"])
 
-    def update(self, table: str, clauses: str) -> int:
-        """UPDATE rows as SQL's clauses say; return how many there were."""
+    def update(self, table: str, change: str, wanted: str) -> int:
+        """UPDATE rows by a change and a condition in SQL; return how many there were."""
         with self.locked(table):
-            counts = self._run(f"UPDATE {table} {clauses}", table)
+            counts = self._run(f"UPDATE {table} AS old SET {change} WHERE {wanted}", table)
         return int(counts["num_affected_rows"])
 
     def version(self, table: str) -> int:

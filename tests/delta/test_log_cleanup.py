@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pubsub_delta.session import is_remote
 from pubsub_delta.tables import ack_state_tables
 from tests.conftest import Bench
 
@@ -22,8 +21,6 @@ def test_an_ack_state_forgets_old_commits_as_its_property_says(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`pubsub_delta.keptCommits`: so many of the last ones stay; those from a checkpoint on do."""
-    if is_remote(bench.spark):
-        pytest.skip("the log is the server's")
     monkeypatch.setattr(ack_state_tables, "CHECKPOINT_INTERVAL", 10)
     topic, subscription = bench.pair(ack_deadline_seconds=600)
     other, store = bench.another(), bench.store

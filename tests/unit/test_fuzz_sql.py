@@ -37,12 +37,13 @@ SPEAKING = {
     "selectExpr": 0,
     "delete_where": 1,
     "merge": 2,
-    "update": 1,
+    "update": 2,
 }
 """Methods that take SQL, and at which place."""
 COMPOSED = {
     "sql",  # of Commits._run, whose callers are looked at here
     "text",  # one of _FIGURES, which are constants
+    "leap",  # an f-string of a constant
     "_MARK_DELETED",  # so is this
     "clauses",  # of registry._add: an f-string, below
     "_too_old(time, exact=exact)",
@@ -64,7 +65,6 @@ PARTS: dict[str, dict[str, str]] = {
     "tables/ack_state_tables": {
         "columns": OURS,
         "condition": OURS,
-        "name": OURS,
         "version": NUMBER,
     },
     "tables/bitmaps": {"first": NUMBER, "last": NUMBER},
@@ -97,10 +97,15 @@ PARTS: dict[str, dict[str, str]] = {
         "partitioned if schema.partitioned_by else ''": OURS,
         "rule": OURS,
         "text": OURS,
+        "change": OURS,
+        "number": NUMBER,
+        "OVERWRITES": OURS,
+        "plain(mark)": CHECKED,
         "wanted": OURS,
     },
     "tables/history": {"bound": NUMBER, "limit": NUMBER},
     "tables/messages": {
+        "columns": OURS,
         "sql_day(time)": OURS,
         "sql_instant(time)": OURS,
         "version": NUMBER,
