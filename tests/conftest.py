@@ -73,6 +73,8 @@ NOT_REMOTE = {
     "test_a_foreign_session_works_with_one_warning": "its sessions have no newSession()",
     "test_it_has_the_settings_of_the_session_beside_it_and_those_for_small_work": "the same",
     "test_commits_with_the_same_mark_are_told_apart": "it dates files of the driver's disk",
+    "test_an_ack_state_that_is_gone_is_not_made_anew": "the files are the server's",
+    "test_overwrites_of_partitions_alone_change_nothing_for_an_ack_state": "as above, newSession()",
     "test_an_ack_state_forgets_old_commits_as_its_property_says": "the log is the server's",
     "test_on_disk_a_commit_is_seen_without_delta_and_at_once": "it looks at the driver's disk",
     "test_both_evaluators_agree_with_the_table_of_cases": "it asks for all filters in one "

@@ -72,13 +72,13 @@ def test_a_swap_that_comes_second_changes_nothing_and_says_so(bench: Bench) -> N
 
 
 @pytest.mark.usefixtures("wherever")
-def test_of_swaps_at_the_same_time_one_lands(bench: Bench) -> None:
+def test_of_swaps_at_the_same_time_one_lands(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     _, subscription = bench.pair()
     uid = bench.store.get_subscription(subscription).uid
     ports = [bench.another()._tables.ack_state_tables for _ in range(4)]
     first = ports[0].read(uid)
-    for each in ports:  # as where no lock makes writers wait
-        each._commits.locked = lambda *_, **__: nullcontext()  # type: ignore
+    # as where no lock makes writers wait
+    monkeypatch.setattr(Commits, "locked", lambda *_, **__: nullcontext())
 
     def swap(number: int) -> bool:
         following = Stored(first.state, first.revision + 1, (f"{number:032x}",))
@@ -111,8 +111,6 @@ def test_a_restored_ack_state_goes_on(bench: Bench) -> None:
 
 
 def test_an_ack_state_that_is_gone_is_not_made_anew(bench: Bench) -> None:
-    if is_remote(bench.spark):
-        pytest.skip("the files are the server's")
     topic, subscription = bench.pair()
     bench.store.publish(topic, ["a"])
     bench.store.pull(subscription)
@@ -126,8 +124,6 @@ def test_an_ack_state_that_is_gone_is_not_made_anew(bench: Bench) -> None:
 
 def test_overwrites_of_partitions_alone_change_nothing_for_an_ack_state(bench: Bench) -> None:
     """A session may overwrite only the partitions for which there are rows."""
-    if is_remote(bench.spark):
-        pytest.skip("its sessions have no newSession()")
     topic, subscription = bench.pair()
     bench.store.publish(topic, ["a", "b"])
     session = bench.spark.newSession()
