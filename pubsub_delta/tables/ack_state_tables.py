@@ -95,10 +95,12 @@ class AckStateTables:
         taken. It does not tell, so it is looked up whether the commit is there.
         """
         table, commit_id = self._table_of(uid), following.recent_commits[0]
+        if self._has_moved_on(uid, following.recent_commits[1:], expected_revision):
+            return False
         self._commits.overwrite(table, _row(following), number=following.revision, mark=commit_id)
-        version = self._last_on_disk(table, commit_id)
-        if version is not None:
-            self._clean_log(table, version)
+        last = self._last_on_disk(table)
+        if last is not None and last[1] == commit_id:
+            self._clean_log(table, last[0])
             return True
         now = self._read(table, uid)
         if commit_id in now.recent_commits:
@@ -112,16 +114,25 @@ class AckStateTables:
             )
         return False
 
-    def _last_on_disk(self, table: str, commit_id: str) -> int | None:
-        """Return the version of the last commit, if that is this one and on the driver's disk.
+    def _has_moved_on(self, uid: str, commits: Sequence[str], revision: int) -> bool:
+        """Tell whether a state is known not to be the one stored; its last commits came first.
 
-        There the lock is held, and nobody of this library can have followed.
+        A number that is free does not tell: RESTORE puts an older state there. On the driver's disk
+        the log has the state's own commit as its last, or else the row is read.
+        """
+        last = self._last_on_disk(self._table_of(uid))
+        if last is None or last[1] in commits[:1] or (last[0] == 0 and revision == 1):
+            return False
+        now = self.read(uid)
+        return (now.revision, now.recent_commits[:1]) != (revision, tuple(commits[:1]))
+
+    def _last_on_disk(self, table: str) -> tuple[int, str | None] | None:
+        """Return the last commit's version and mark, if the log is on the driver's disk.
+
+        There the lock is held, and nobody of this library can follow.
         """
         last = Log(self._spark, table, self._remembered).last(1)
-        if last is None:
-            return None
-        version, info = last[0]
-        return version if info["userMetadata"] == commit_id else None
+        return None if last is None else (last[0][0], last[0][1]["userMetadata"])
 
     def _clean_log(self, table: str, version: int) -> None:
         """Forget old commits, now and then: as many are kept as a property of the table says."""

@@ -74,6 +74,17 @@ BUGS_OF_TABLES = (
         needs_spark=("tests/delta/test_concurrency.py::test_a_restored_ack_state_goes_on",),
     ),
     Bug(
+        "restore-undone",
+        "Whoever remembers a later state writes over one that was restored.",
+        "tables/ack_state_tables.py",
+        "if self._has_moved_on(uid, following.recent_commits[1:], expected_revision):",
+        "if False:",
+        needs_spark=(
+            "tests/delta/test_concurrency.py"
+            "::test_who_remembers_a_state_does_not_undo_a_restore",
+        ),
+    ),
+    Bug(
         "change-without-condition",
         "The row of a resource is changed whether or not it is as it was read.",
         "tables/seen.py",
