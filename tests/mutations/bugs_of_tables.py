@@ -80,8 +80,7 @@ BUGS_OF_TABLES = (
         "if self._has_moved_on(uid, following.recent_commits[1:], expected_revision):",
         "if False:",
         needs_spark=(
-            "tests/delta/test_concurrency.py"
-            "::test_who_remembers_a_state_does_not_undo_a_restore",
+            "tests/delta/test_concurrency.py::test_who_remembers_a_state_does_not_undo_a_restore",
         ),
     ),
     Bug(
