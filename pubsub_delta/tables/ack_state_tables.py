@@ -135,14 +135,18 @@ class AckStateTables:
         return None if last is None else (last[0][0], last[0][1]["userMetadata"])
 
     def _clean_log(self, table: str, version: int) -> None:
-        """Forget old commits, now and then: as many are kept as a property of the table says."""
+        """Forget old checksums, now and then, and old commits.
+
+        As many of these are kept as a property of the table says.
+        """
         directory = self._remembered.directory(table)
         if version % CHECKPOINT_INTERVAL or directory is None:
             return
         kept = log_cleanup.properties(directory, version).get(KEPT_COMMITS, "")
-        if kept.isdecimal():
-            with suppress(OSError):  # the change has landed; the next one tries again
+        with suppress(OSError):  # the change has landed; the next hundred tries again
+            if kept.isdecimal():
                 self._commits.clean_log(table, directory, version - int(kept))
+            self._commits.forget_sums(table, directory)
 
     def _renumber(self, table: str, revision: int) -> None:
         """Give the state of a table that was restored a revision whose number was never taken.

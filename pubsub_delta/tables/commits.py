@@ -226,6 +226,11 @@ class Commits:
         with self.locked(table):
             return log_cleanup.clean(directory, before)
 
+    def forget_sums(self, table: str, directory: Path) -> int:
+        """Remove old checksums from the log of a table on the driver's disk; return how many."""
+        with self.locked(table):
+            return log_cleanup.forget_sums(directory)
+
     def _run(
         self,
         sql: str,

@@ -16,6 +16,8 @@ from typing import Any
 _SUM = r"(?:\.crc)?"
 _OF_A_VERSION = re.compile(rf"\.?(\d{{20}})\.(json|crc|checkpoint\.parquet){_SUM}")
 """Files of one version, each with the sums that Hadoop keeps beside it under a hidden name."""
+_SUM_OF = re.compile(r"(?=\.?(\d{20}))(?:\d{20}\.crc|\.\d{20}\.(?:json|crc)\.crc)")
+"""What Delta keeps beside a commit, and what Hadoop keeps beside both."""
 _VERSIONED = re.compile(r"\.?\d{20}\..*")
 _PARQUET = b"PAR1"
 _PROTECTED = "checkpointProtection"
@@ -55,6 +57,27 @@ def clean(table: Path, before: int) -> int:
         for name in versions[version]:
             (log / name).unlink(missing_ok=True)
     return sum(version < kept for version in commits)
+
+
+def forget_sums(table: Path) -> int:
+    """Remove the sums of commits that are older than the last checkpoint; return how many.
+
+    Delta writes a checksum beside each commit, and Hadoop a hidden file beside each of both: three
+    of four names that Delta lists before each transaction. The commits stay, and all that is told
+    by them. Nobody needs the sums who reads a version from that checkpoint on; for one before it,
+    Delta takes a checksum that is missing for one that was never written, as the protocol has it,
+    and Hadoop reads a file without a sum as it is.
+    """
+    log = table / "_delta_log"
+    names = os.listdir(log)
+    checkpoints = sorted(name for name in names if name[20:] == _checkpoint(0)[20:])
+    if not checkpoints or not _is_whole(log / checkpoints[-1]):
+        return 0
+    last = int(checkpoints[-1][:20])
+    sums = [name for name in names if (found := _SUM_OF.fullmatch(name)) and int(found[1]) < last]
+    for name in sums:
+        (log / name).unlink(missing_ok=True)
+    return len(sums)
 
 
 def _commit(version: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -22,7 +23,7 @@ from pubsub_delta.tables.layout import path_of
 from pubsub_delta.tables.log import counted_in_files
 from pubsub_delta.tables.past import Past
 from pubsub_delta.tables.remembered import Remembered
-from pubsub_delta.tables.schemas import MESSAGE_COLUMNS, MESSAGES
+from pubsub_delta.tables.schemas import CHECKPOINT_INTERVAL, MESSAGE_COLUMNS, MESSAGES
 
 _FEW_COMMITS = 64
 """Commits of which each may send bitmaps of its own, where that is not kept."""
@@ -63,15 +64,24 @@ class Messages:
         publish_id: str,
         idempotency_id: tuple[str, int] | None,
     ) -> None:
-        """Append messages (data, attributes, ordering_key) in one commit, stamped and marked."""
+        """Append messages (data, attributes, ordering_key) in one commit, stamped and marked.
+
+        On the driver's disk the log then forgets old checksums, now and then.
+        """
         stamped = messages.withColumn("publish_time", instant(publish_time))
         given = [name for name in MESSAGES.columns.names if name not in MESSAGES.generated]
-        self._commits.append(
-            self._table,
-            stamped.select(*given),
-            user_metadata={"publish_time": to_micros(publish_time), "publish_id": publish_id},
-            transaction=idempotency_id,
-        )
+        directory = self._remembered.directory(self._table)
+        with self._commits.locked(self._table):
+            self._commits.append(
+                self._table,
+                stamped.select(*given),
+                user_metadata={"publish_time": to_micros(publish_time), "publish_id": publish_id},
+                transaction=idempotency_id,
+            )
+            newest = None if directory is None else self._remembered.newest(self._table)
+            if directory and newest and newest.version % CHECKPOINT_INTERVAL == 0:
+                with suppress(OSError):  # the messages are there; the next hundred tries again
+                    self._commits.forget_sums(self._table, directory)
 
     def prepare(self) -> None:
         """Have Delta put the table's state together, for which the next append would wait."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pubsub_delta.tables import ack_state_tables
+from pubsub_delta.tables import ack_state_tables, messages
 from tests.conftest import Bench
 
 
@@ -40,6 +40,7 @@ def test_an_ack_state_forgets_old_commits_as_its_property_says(
     assert [m.data for m in other.pull(subscription, 1)] == [b"05"]
     commit_until(20)
     assert known(table) == list(range(10, known(table)[-1] + 1))
+    assert sums(table)[0] == 20, "the last checkpoint, and what came after it"
     assert not list((table / "_delta_log").glob(f"*{9:020d}*"))
 
     # nothing else has changed: who knew an old version, and who knows none
@@ -56,3 +57,41 @@ def test_an_ack_state_forgets_old_commits_as_its_property_says(
     alter("UNSET TBLPROPERTIES ('pubsub_delta.keptCommits')")
     commit_until(31)
     assert known(table)[0] == first
+
+
+def sums(table: Path) -> list[int]:
+    """Return the versions of whose commits the log of a table has checksums."""
+    names = [name.lstrip(".") for name in os.listdir(table / "_delta_log")]
+    endings = (".crc", ".crc.crc", ".json.crc")
+    return sorted({int(name[:20]) for name in names if name[20:] in endings})
+
+
+def test_a_topic_forgets_old_checksums_and_none_of_its_past(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three of four names in a log are sums. Every version can be read without them."""
+    monkeypatch.setattr(messages, "CHECKPOINT_INTERVAL", 10)
+    topic, subscription = bench.pair()
+    table = Path(bench.root, "messages", bench.store.get_topic(topic).uid)
+    named = f"delta.`{table}`"
+    bench.spark.sql(f"ALTER TABLE {named} SET TBLPROPERTIES ('delta.checkpointInterval' = '10')")
+    first = known(table)[-1] + 1
+    for n in range(8):
+        assert sums(table) == known(table)
+        bench.store.publish(topic, [f"{n:02}"])
+    assert known(table)[-1] >= 10 - 1
+    while known(table)[-1] < 11:
+        bench.store.publish(topic, ["more"])
+    assert sums(table) == [10, 11]
+    assert known(table) == list(range(12)), "each commit is there as before"
+    for version in range(first, 12):
+        assert bench.store.read_topic(topic, as_of=version).count() == version - first + 1
+    assert bench.spark.sql(f"DESCRIBE HISTORY {named}").count() == 12
+    changes = bench.spark.readStream.format("delta").option("startingVersion", "0").load(str(table))
+    query = changes.writeStream.format("memory").queryName("told").trigger(availableNow=True)
+    query.option("checkpointLocation", f"{bench.root}-stream").start().awaitTermination(60)
+    assert bench.spark.table("told").count() == 12 - first
+    for store in (bench.store, bench.another()):
+        assert store.pull(subscription, 1).message_count == 1
+    bench.spark.sql(f"RESTORE TABLE {named} TO VERSION AS OF {first}")
+    assert bench.store.read_topic(topic).count() == 1

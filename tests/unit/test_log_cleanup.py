@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pubsub_delta.tables.log_cleanup import clean, properties
+from pubsub_delta.tables.log_cleanup import clean, forget_sums, properties
 
 PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
 CHECKPOINT = ".checkpoint.parquet"
@@ -138,6 +138,38 @@ def test_the_earliest_go_first(log: Log, monkeypatch: pytest.MonkeyPatch) -> Non
     numbers = [int(name.lstrip(".")[:20]) for name in removed]
     assert numbers == sorted(numbers)
     assert set(numbers) == set(range(3, 40))
+
+
+def test_sums_of_what_is_older_than_the_last_checkpoint_are_forgotten_and_nothing_else(
+    log: Log,
+) -> None:
+    """Of each commit its checksum, and the sums of both; the commits stay, and the checkpoints."""
+    before = set(log.names)
+    assert forget_sums(log.table) == 37 * 3
+    gone = {
+        name
+        for version in range(3, 40)
+        for number in [f"{version:020d}"]
+        for name in (f"{number}.crc", f".{number}.crc.crc", f".{number}.json.crc")
+    }
+    assert before - set(log.names) == gone
+    assert set(log.names) <= before
+    assert forget_sums(log.table) == 0
+
+
+@pytest.mark.parametrize("content", [b"PAR1...", b""])
+def test_sums_stay_where_the_last_checkpoint_is_not_whole(log: Log, content: bytes) -> None:
+    log.write(40, CHECKPOINT, content)
+    before = log.names
+    assert forget_sums(log.table) == 0
+    assert log.names == before
+
+
+def test_sums_stay_in_a_log_without_a_checkpoint(tmp_path: Path) -> None:
+    log = Log(tmp_path, 1, 9)
+    before = log.names
+    assert forget_sums(log.table) == 0
+    assert log.names == before
 
 
 def told(checksums: Iterable[bytes], log: Log) -> list[dict[str, str]]:
