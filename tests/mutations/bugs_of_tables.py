@@ -74,6 +74,13 @@ BUGS_OF_TABLES = (
         needs_spark=("tests/delta/test_concurrency.py::test_a_restored_ack_state_goes_on",),
     ),
     Bug(
+        "last-checksum-forgotten",
+        "The checksum of the last checkpoint's commit is forgotten, too.",
+        "tables/log_cleanup.py",
+        "int(found[1]) < last]",
+        "int(found[1]) <= last]",
+    ),
+    Bug(
         "restore-undone",
         "Whoever remembers a later state writes over one that was restored.",
         "tables/ack_state_tables.py",
