@@ -58,8 +58,8 @@ BUGS_OF_TABLES = (
         "skipped-swap-believed",
         "A swap that Delta has skipped is taken for one that landed.",
         "tables/ack_state_tables.py",
-        "        if version is not None:\n",
-        "        if version is None:\n            return True\n        if version is not None:\n",
+        "if commit_id in now.recent_commits:",
+        "if now.recent_commits:",
         needs_spark=(
             "tests/delta/test_concurrency.py"
             "::test_a_swap_that_comes_second_changes_nothing_and_says_so",
