@@ -16,7 +16,7 @@ from typing import Any
 _SUM = r"(?:\.crc)?"
 _OF_A_VERSION = re.compile(rf"\.?(\d{{20}})\.(json|crc|checkpoint\.parquet){_SUM}")
 """Files of one version, each with the sums that Hadoop keeps beside it under a hidden name."""
-_SUM_OF = re.compile(r"(?=\.?(\d{20}))(?:\d{20}\.crc|\.\d{20}\.(?:json|crc)\.crc)")
+_SUM_OF = re.compile(r"\.?(\d{20})(?:\.json|\.crc)?\.crc")
 """What Delta keeps beside a commit, and what Hadoop keeps beside both."""
 _VERSIONED = re.compile(r"\.?\d{20}\..*")
 _PARQUET = b"PAR1"

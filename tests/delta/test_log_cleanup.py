@@ -76,11 +76,8 @@ def test_a_topic_forgets_old_checksums_and_none_of_its_past(
     named = f"delta.`{table}`"
     bench.spark.sql(f"ALTER TABLE {named} SET TBLPROPERTIES ('delta.checkpointInterval' = '10')")
     first = known(table)[-1] + 1
-    for n in range(8):
-        assert sums(table) == known(table)
-        bench.store.publish(topic, [f"{n:02}"])
-    assert known(table)[-1] >= 10 - 1
     while known(table)[-1] < 11:
+        assert sums(table) == [each for each in known(table) if each >= known(table)[-1] // 10 * 10]
         bench.store.publish(topic, ["more"])
     assert sums(table) == [10, 11]
     assert known(table) == list(range(12)), "each commit is there as before"
