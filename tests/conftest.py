@@ -76,6 +76,9 @@ NOT_REMOTE = {
     "test_an_ack_state_that_is_gone_is_not_made_anew": "the files are the server's",
     "test_overwrites_of_partitions_alone_change_nothing_for_an_ack_state": "as above, newSession()",
     "test_an_ack_state_forgets_old_commits_as_its_property_says": "the log is the server's",
+    "test_a_topic_forgets_old_checksums_and_none_of_its_past": "the log is the server's",
+    "test_who_remembers_a_state_does_not_undo_a_restore": "it is told by the log on the disk",
+    "test_the_callers_session_stays_the_active_one": "its createDataFrame() makes none active",
     "test_on_disk_a_commit_is_seen_without_delta_and_at_once": "it looks at the driver's disk",
     "test_both_evaluators_agree_with_the_table_of_cases": "it asks for all filters in one "
     "expression, and protobuf takes 100 levels",
