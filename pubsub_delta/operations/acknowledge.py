@@ -13,13 +13,12 @@ from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import delivery, replay
 from pubsub_delta.policy.ack_ids import AckId, parse_ack_id
-from pubsub_delta.policy.ack_state import AckState
+from pubsub_delta.policy.ack_state import AckState, State
 from pubsub_delta.policy.delivery import Outcomes
 from pubsub_delta.policy.fields import check_new_deadline
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import AckResult, Ids, Subscription
-from pubsub_delta.tables.bitmaps import fold_named
-from pubsub_delta.tables.columns import named_leases
+from pubsub_delta.tables.id_frames import MANY, fold_ids
 from pubsub_delta.tables.store import Source, Tables
 
 _SHOWN = 100
@@ -68,7 +67,7 @@ def _apply(
     decide: Callable[[Source, Named, AckState], tuple[AckState, Outcomes]],
 ) -> AckResult:
     source = tables.source(name)
-    named = _read(ack_ids, source.subscription)
+    named = _read(ack_ids, source.subscription, tables)
 
     def change(state: AckState) -> tuple[AckState, Outcomes]:
         following, outcomes = decide(source, named, state)
@@ -82,14 +81,15 @@ def _apply(
     )
 
 
-def _read(ack_ids: AckIds, subscription: Subscription) -> Named:
+def _read(ack_ids: AckIds, subscription: Subscription, tables: Tables) -> Named:
     """Sort ack ids by lease; InvalidArgument where there is none, or none is well formed."""
     if isinstance(ack_ids, Named):
         return ack_ids
     if isinstance(ack_ids, (str, bytes)):
         raise InvalidArgument(f"ack_ids: {ack_ids!r} is a single text; pass a list of ack ids")
     if hasattr(ack_ids, "sparkSession") and hasattr(ack_ids, "schema"):
-        return _read_frame(ack_ids, subscription)  # type: ignore[arg-type]
+        many = _leased(tables.ack_states.last_written(subscription.uid)) >= MANY
+        return _read_frame(ack_ids, subscription, many=many)  # type: ignore[arg-type]
     try:
         texts = list(dict.fromkeys(ack_ids))
     except TypeError:
@@ -112,7 +112,12 @@ def _read(ack_ids: AckIds, subscription: Subscription) -> Named:
     return Named({lease: Positions.of(each) for lease, each in found.items()}, Ids.of(foreign))
 
 
-def _read_frame(frame: DataFrame, subscription: Subscription) -> Named:
+def _leased(state: AckState | None) -> int:
+    """Count the messages that are leased, as far as this process knows."""
+    return 0 if state is None else sum(map(len, state.in_state(State.LEASED)))
+
+
+def _read_frame(frame: DataFrame, subscription: Subscription, *, many: bool) -> Named:
     """Fold a DataFrame's column ack_id into bitmaps on the executors."""
     given = [column.dataType for column in frame.schema if column.name == "ack_id"]
     if len(given) != 1 or not isinstance(given[0], StringType):
@@ -122,7 +127,7 @@ def _read_frame(frame: DataFrame, subscription: Subscription) -> Named:
         raise InvalidArgument(
             f"ack_ids: a DataFrame with columns {told}; one STRING column 'ack_id' is needed"
         )
-    found, foreign = fold_named(named_leases(subscription.uid, frame))
+    found, foreign = fold_ids(frame, subscription.uid, many=many)
     if not found and not any(map(parse_ack_id, foreign)):
         raise _no_ack_id(foreign, "the DataFrame has no rows")
     return Named(found, Ids.of(text or "" for text in foreign))

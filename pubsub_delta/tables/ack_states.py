@@ -81,6 +81,11 @@ class AckStates:
         """Return a subscription's ack state as it is now."""
         return self._port.read(uid).state
 
+    def last_written(self, uid: str) -> AckState | None:
+        """Return the ack state that this process wrote last, if it did; it may be out of date."""
+        written = self._written.get(uid)
+        return None if written is None else written.state
+
     def change(self, uid: str, decide: Decide[T]) -> T:
         """Replace an ack state by what ``decide`` makes of it, and return decide's second value.
 

@@ -7,6 +7,8 @@ from tests.mutations.bug import Bug
 _ACK_STATES = "tables/ack_states.py"
 _ROWS = "tables/state_rows.py"
 
+_CACHED_IDS = "tests/delta/test_id_frames.py::test_cached_ids_are_those_that_are_acknowledged"
+
 BUGS_OF_TABLES = (
     Bug(
         "revision-not-raised",
@@ -79,6 +81,32 @@ BUGS_OF_TABLES = (
         "tables/log_cleanup.py",
         "int(found[1]) < last]",
         "int(found[1]) <= last]",
+    ),
+    Bug(
+        "cached-ids-planned-anew",
+        "Ids that are cached are planned anew, with their row ids.",
+        "tables/id_frames.py",
+        '"FileScan", ',
+        '"FileScan", "InMemoryTableScan", "InMemoryRelation", ',
+        needs_spark=(_CACHED_IDS,),
+    ),
+    Bug(
+        "cache-dropped-with-a-view",
+        "Ids lose what is cached of them when they are looked at.",
+        "tables/id_frames.py",
+        "query = frame.where(F.lit(True))",
+        "query = frame",
+        needs_spark=(_CACHED_IDS,),
+    ),
+    Bug(
+        "row-ids-believed",
+        "Row ids are folded whether or not the ids beside them are theirs.",
+        "tables/id_frames.py",
+        "if proven else None",
+        "",
+        needs_spark=(
+            "tests/delta/test_id_frames.py::test_ids_that_may_be_anything_are_read[altered]",
+        ),
     ),
     Bug(
         "restore-undone",
