@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from pubsub_delta.errors import DataLoss, NotFound, Unknown
-from pubsub_delta.tables import log_cleanup
+from pubsub_delta.errors import DataLoss, NotFound, PubSubError, Unknown
+from pubsub_delta.tables import log_cleanup, removed_files
 from pubsub_delta.tables.ack_states import REMEMBERED_COMMITS, Stored
-from pubsub_delta.tables.commits import Commits, expected_errors, is_missing
+from pubsub_delta.tables.commits import Commits, Conflict, expected_errors, is_missing
 from pubsub_delta.tables.damage import collected, telling_damage
 from pubsub_delta.tables.log import Log
 from pubsub_delta.tables.past import FORGETTING, Past
@@ -45,6 +45,9 @@ _TIMES = ("micros", "oldest_unacked_publish_time")
 _LAST_ATTEMPT = f"array_max(transform(filter(spans, s -> {_UNACKED}), s -> s.delivery_attempt))"
 _CHANGES_NOTHING = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END", "UPDATE", *FORGETTING})
 """Delta's names of commits that leave an ack state as it was."""
+
+_NOT_WORTH_A_FAILURE = (OSError, PySparkException, PubSubError, Conflict)
+"""Of cleaning up: the change has landed, and the next hundred tries again."""
 
 _LEAP = 1 << 40
 """How far the revisions of a restored table go on from where it was: further than it ever came."""
@@ -135,7 +138,7 @@ class AckStateTables:
         return None if last is None else (last[0][0], last[0][1]["userMetadata"])
 
     def _clean_log(self, table: str, version: int) -> None:
-        """Forget old checksums, now and then, and old commits.
+        """Forget old checksums, now and then, and old commits with what they removed.
 
         As many of these are kept as a property of the table says.
         """
@@ -143,10 +146,12 @@ class AckStateTables:
         if version % CHECKPOINT_INTERVAL or directory is None:
             return
         kept = log_cleanup.properties(directory, version).get(KEPT_COMMITS, "")
-        with suppress(OSError):  # the change has landed; the next hundred tries again
+        with suppress(*_NOT_WORTH_A_FAILURE):
             if kept.isdecimal():
                 self._commits.clean_log(table, directory, version - int(kept))
             self._commits.forget_sums(table, directory)
+            if kept.isdecimal():
+                removed_files.forget(self._commits, table, directory, version, int(kept))
 
     def _renumber(self, table: str, revision: int) -> None:
         """Give the state of a table that was restored a revision whose number was never taken.

@@ -80,6 +80,22 @@ def forget_sums(table: Path) -> int:
     return len(sums)
 
 
+def actions_of_checkpoint(table: Path) -> int:
+    """Return how many actions the last checkpoint has, as Delta noted; 0 without one."""
+    try:
+        told = json.loads((table / "_delta_log" / "_last_checkpoint").read_bytes())
+    except (OSError, ValueError):
+        return 0
+    size = _told(told).get("size")
+    return size if isinstance(size, int) else 0
+
+
+def seconds_between(table: Path, version: int, later: int) -> float:
+    """Return how many seconds one commit was made after another, by the times of their files."""
+    earlier, last = ((table / "_delta_log" / _commit(each)).stat() for each in (version, later))
+    return last.st_mtime - earlier.st_mtime
+
+
 def _commit(version: int) -> str:
     return f"{version:020d}.json"
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
-from pubsub_delta.tables import ack_state_tables, messages
+from pubsub_delta.tables import ack_state_tables, messages, removed_files
 from tests.conftest import Bench
 
 
@@ -57,6 +58,60 @@ def test_an_ack_state_forgets_old_commits_as_its_property_says(
     alter("UNSET TBLPROPERTIES ('pubsub_delta.keptCommits')")
     commit_until(31)
     assert known(table)[0] == first
+
+
+def removed(table: Path) -> int:
+    """Count the files that the last checkpoint of a table tells to be removed."""
+    last = sorted((table / "_delta_log").glob("*.checkpoint.parquet"))[-1]
+    return sum(mark is not None for mark in pq.read_table(last, columns=["remove"])[0].to_pylist())
+
+
+def test_an_ack_state_forgets_what_only_forgotten_commits_have_removed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Delta carries a mark of each file along for 8 days; "as many commits as it keeps" will do."""
+    monkeypatch.setattr(ack_state_tables, "CHECKPOINT_INTERVAL", 10)
+    monkeypatch.setattr(removed_files, "MARGIN", 0)
+    monkeypatch.setattr(removed_files, "WORTH_IT", 12)
+    topic, subscription = bench.pair(ack_deadline_seconds=600)
+    store, table = bench.store, Path(bench.root, "ack_state")
+    table /= store.get_subscription(subscription).uid
+
+    def properties() -> tuple[str, str]:
+        told: dict[str, str] = dict(
+            bench.spark.sql(f"SHOW TBLPROPERTIES delta.`{table}`").collect()
+        )
+        return told["delta.deletedFileRetentionDuration"], told["delta.checkpointInterval"]
+
+    def alter(**changes: str) -> None:
+        told = ", ".join(f"'delta.{name}' = '{value}'" for name, value in changes.items())
+        bench.spark.sql(f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ({told})")
+
+    def commit_until(version: int) -> None:
+        while known(table)[-1] < version:
+            store.pull(subscription, 1).ack()
+
+    kept = {"checkpointInterval": "10", "deletedFileRetentionDuration": "interval 5 days"}
+    alter(**kept)
+    bench.spark.sql(
+        f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('pubsub_delta.keptCommits' = '5')"
+    )
+    store.publish(topic, [f"{n:02}" for n in range(30)])
+    commit_until(19)
+    assert removed(table) >= 4, "of ten commits"
+    commit_until(22)
+    assert 5 <= removed(table) <= 10, "of twenty: those that are kept, and a second more"
+    assert properties() == ("interval 5 days", "10")
+    moments = store.subscription_history(subscription, points=100)
+    assert len(moments) >= 10, "every commit that is kept tells what was stored"
+    assert bench.spark.sql(f"SELECT * FROM delta.`{table}` VERSION AS OF 10").count() == 1
+
+    # "Where a process is killed in between, the next one that comes here changes them back"
+    alter(deletedFileRetentionDuration="interval 61 seconds", checkpointInterval="1")
+    commit_until(31)
+    assert properties() == ("interval 8 days", "100")
+    left = store.metrics(subscription)["num_undelivered_messages"]
+    assert bench.another().metrics(subscription)["num_undelivered_messages"] == left
 
 
 def sums(table: Path) -> list[int]:

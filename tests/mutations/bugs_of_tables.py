@@ -8,6 +8,10 @@ _ACK_STATES = "tables/ack_states.py"
 _ROWS = "tables/state_rows.py"
 
 _CACHED_IDS = "tests/delta/test_id_frames.py::test_cached_ids_are_those_that_are_acknowledged"
+_REMOVED = (
+    "tests/delta/test_log_cleanup.py"
+    "::test_an_ack_state_forgets_what_only_forgotten_commits_have_removed"
+)
 
 BUGS_OF_TABLES = (
     Bug(
@@ -81,6 +85,22 @@ BUGS_OF_TABLES = (
         "tables/log_cleanup.py",
         "int(found[1]) < last]",
         "int(found[1]) <= last]",
+    ),
+    Bug(
+        "passing-retention-stays",
+        "A retention that was to be in force for a moment is not changed back by who comes next.",
+        "tables/removed_files.py",
+        "if few and not _is_passing(properties):",
+        "if few:",
+        needs_spark=(_REMOVED,),
+    ),
+    Bug(
+        "own-retention-lost",
+        "A table's own retention is replaced by that of all tables.",
+        "tables/removed_files.py",
+        "    if not _is_passing(properties):\n        own",
+        "    if False:\n        own",
+        needs_spark=(_REMOVED,),
     ),
     Bug(
         "cached-ids-planned-anew",
