@@ -39,28 +39,38 @@ def forget(commits: Commits, table: str, directory: Path, version: int, kept: in
     them back: until then less is kept, and checkpoints are written more often.
     """
     properties = log_cleanup.properties(directory, version)
-    few = log_cleanup.actions_of_checkpoint(directory) < kept + WORTH_IT
-    if few and not _is_passing(properties):
+    if not is_worth_it(properties, log_cleanup.actions_of_checkpoint(directory), kept):
         return False
     seconds = math.ceil(log_cleanup.seconds_between(directory, version - kept, version)) + MARGIN
     try:
         _set(commits, table, {RETENTION: f"interval {seconds:d} seconds", CHECKPOINTS: "1"})
     finally:
-        _set(commits, table, _usual(properties))
+        _set(commits, table, usual(properties))
     return True
+
+
+def is_worth_it(properties: Mapping[str, str], actions: int, kept: int) -> bool:
+    """Tell whether a checkpoint of so many actions has many marks, or a retention is to go back."""
+    return actions >= kept + WORTH_IT or _is_passing(properties)
+
+
+def usual(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return what a table has but for that moment: its own properties, or else those of all.
+
+    >>> usual({RETENTION: "interval 5 days", "delta.appendOnly": "false"})
+    {'delta.deletedFileRetentionDuration': 'interval 5 days', 'delta.checkpointInterval': '100'}
+    >>> usual({RETENTION: "interval 61 seconds", CHECKPOINTS: "1"})
+    {'delta.deletedFileRetentionDuration': 'interval 8 days', 'delta.checkpointInterval': '100'}
+    """
+    told = {each: ACK_STATE.properties[each] for each in (RETENTION, CHECKPOINTS)}
+    if not _is_passing(properties):
+        own = {each: properties.get(each, "") for each in told}
+        told |= {each: value for each, value in own.items() if _PLAIN.fullmatch(value)}
+    return told
 
 
 def _is_passing(properties: Mapping[str, str]) -> bool:
     return _PASSING.fullmatch(properties.get(RETENTION, "")) is not None
-
-
-def _usual(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return what a table has but for that moment: its own properties, or else those of all."""
-    usual = {each: ACK_STATE.properties[each] for each in (RETENTION, CHECKPOINTS)}
-    if not _is_passing(properties):
-        own = {each: properties.get(each, "") for each in usual}
-        usual |= {each: value for each, value in own.items() if _PLAIN.fullmatch(value)}
-    return usual
 
 
 def _set(commits: Commits, table: str, properties: Mapping[str, str]) -> None:

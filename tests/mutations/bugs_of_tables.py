@@ -90,9 +90,8 @@ BUGS_OF_TABLES = (
         "passing-retention-stays",
         "A retention that was to be in force for a moment is not changed back by who comes next.",
         "tables/removed_files.py",
-        "if few and not _is_passing(properties):",
-        "if few:",
-        needs_spark=(_REMOVED,),
+        "kept + WORTH_IT or _is_passing(properties)",
+        "kept + WORTH_IT",
     ),
     Bug(
         "own-retention-lost",
@@ -100,6 +99,13 @@ BUGS_OF_TABLES = (
         "tables/removed_files.py",
         "    if not _is_passing(properties):\n        own",
         "    if False:\n        own",
+    ),
+    Bug(
+        "marks-carried-along",
+        "Marks of removed files stay in the checkpoints of ack states.",
+        "tables/removed_files.py",
+        'f"interval {seconds:d} seconds"',
+        "ACK_STATE.properties[RETENTION]",
         needs_spark=(_REMOVED,),
     ),
     Bug(
@@ -124,9 +130,7 @@ BUGS_OF_TABLES = (
         "tables/id_frames.py",
         "if proven else None",
         "",
-        needs_spark=(
-            "tests/delta/test_id_frames.py::test_ids_that_may_be_anything_are_read[altered]",
-        ),
+        needs_spark=("tests/delta/test_id_frames.py::test_ids_that_may_be_anything_are_read",),
     ),
     Bug(
         "restore-undone",

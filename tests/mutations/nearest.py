@@ -48,8 +48,10 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/ack_states.py": ("lost_answers", "consumer_calls", "simulation"),
     "tables/ack_state_tables.py": (),
     "tables/dead_letters.py": ("consumer_calls", "simulation"),
+    "tables/id_frames.py": (),
     "tables/log_cleanup.py": ("log_cleanup",),
     "tables/registry.py": (),
+    "tables/removed_files.py": ("log_cleanup",),
     "tables/seen.py": (),
     "tables/state_rows.py": ("state_rows",),
 }

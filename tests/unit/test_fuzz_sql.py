@@ -122,6 +122,7 @@ PARTS: dict[str, dict[str, str]] = {
         "names": OURS,
         "taken": OURS,
     },
+    "tables/removed_files": {"told": "names that are ours, and values of letters and digits"},
     "tables/seen": {
         "_SEEN": OURS,
         "column.name": OURS,

@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from pubsub_delta.tables.log_cleanup import clean, forget_sums, properties
+from pubsub_delta.tables.log_cleanup import (
+    actions_of_checkpoint,
+    clean,
+    forget_sums,
+    properties,
+    seconds_between,
+)
+from pubsub_delta.tables.removed_files import CHECKPOINTS, RETENTION, is_worth_it, usual
 
 PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
 CHECKPOINT = ".checkpoint.parquet"
@@ -189,3 +196,38 @@ def test_properties_are_told_by_the_checksum_or_not_at_all(log: Log) -> None:
         {},
     ]
     assert properties(log.table, 46) == {}
+
+
+@pytest.mark.parametrize(
+    ("told", "actions"), [('{"version":40,"size":1204}', 1204), ("{}", 0), ("nonsense", 0)]
+)
+def test_delta_notes_how_many_actions_its_last_checkpoint_has(
+    log: Log, told: str, actions: int
+) -> None:
+    (log.directory / "_last_checkpoint").write_text(told)
+    assert actions_of_checkpoint(log.table) == actions
+    (log.directory / "_last_checkpoint").unlink()
+    assert actions_of_checkpoint(log.table) == 0
+
+
+def test_how_old_a_commit_is_its_file_tells(log: Log) -> None:
+    for version, time in ((12, 1000), (45, 1600)):
+        os.utime(log.directory / f"{version:020d}.json", (0, time))
+    assert seconds_between(log.table, 12, 45) == 600
+    with pytest.raises(FileNotFoundError):
+        seconds_between(log.table, 1, 45)
+
+
+def test_marks_are_left_out_where_a_checkpoint_has_a_thousand_more_than_commits_stay() -> None:
+    own = {RETENTION: "interval 8 days"}
+    assert [is_worth_it(own, actions, 1000) for actions in (0, 1999, 2000)] == [False, False, True]
+    # "Where a process is killed in between, the next one that comes here changes them back"
+    assert is_worth_it({RETENTION: "interval 3661 seconds", CHECKPOINTS: "1"}, 0, 1000)
+
+
+@pytest.mark.parametrize("strange", ["", "x'); DROP", "interval '5' days"])
+def test_only_values_that_need_no_quoting_are_written_back(strange: str) -> None:
+    assert usual({RETENTION: strange, CHECKPOINTS: "50"}) == {
+        RETENTION: "interval 8 days",
+        CHECKPOINTS: "50",
+    }
