@@ -88,7 +88,8 @@ def _read(ack_ids: AckIds, subscription: Subscription, tables: Tables) -> Named:
     if isinstance(ack_ids, (str, bytes)):
         raise InvalidArgument(f"ack_ids: {ack_ids!r} is a single text; pass a list of ack ids")
     if hasattr(ack_ids, "sparkSession") and hasattr(ack_ids, "schema"):
-        many = _leased(tables.ack_states.last_written(subscription.uid)) >= MANY
+        leased = tables.ack_states.recent(subscription.uid).in_state(State.LEASED)
+        many = sum(map(len, leased)) >= MANY
         return _read_frame(ack_ids, subscription, many=many)  # type: ignore[arg-type]
     try:
         texts = list(dict.fromkeys(ack_ids))
@@ -110,11 +111,6 @@ def _read(ack_ids: AckIds, subscription: Subscription, tables: Tables) -> Named:
         if ack_id is None or ack_id.subscription_uid != subscription.uid
     )
     return Named({lease: Positions.of(each) for lease, each in found.items()}, Ids.of(foreign))
-
-
-def _leased(state: AckState | None) -> int:
-    """Count the messages that are leased, as far as this process knows."""
-    return 0 if state is None else sum(map(len, state.in_state(State.LEASED)))
 
 
 def _read_frame(frame: DataFrame, subscription: Subscription, *, many: bool) -> Named:

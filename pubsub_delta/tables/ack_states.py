@@ -81,10 +81,13 @@ class AckStates:
         """Return a subscription's ack state as it is now."""
         return self._port.read(uid).state
 
-    def last_written(self, uid: str) -> AckState | None:
-        """Return the ack state that this process wrote last, if it did; it may be out of date."""
+    def recent(self, uid: str) -> AckState:
+        """Return the ack state that this process wrote last, or else the stored one.
+
+        It may be out of date: it costs nothing that the next change would not have to look up.
+        """
         written = self._written.get(uid)
-        return None if written is None else written.state
+        return self.read(uid) if written is None else written.state
 
     def change(self, uid: str, decide: Decide[T]) -> T:
         """Replace an ack state by what ``decide`` makes of it, and return decide's second value.
