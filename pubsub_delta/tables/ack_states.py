@@ -84,7 +84,7 @@ class AckStates:
     def recent(self, uid: str) -> AckState:
         """Return the ack state that this process wrote last, or else the stored one.
 
-        It may be out of date: it costs nothing that the next change would not have to look up.
+        It may be out of date. What is read here is remembered for the next change.
         """
         written = self._written.get(uid)
         return self.read(uid) if written is None else written.state

@@ -30,8 +30,8 @@ _PLAIN = re.compile(r"[\w ]+")
 """Values that Delta accepts for these properties, and that need no quoting."""
 
 
-def forget(commits: Commits, table: str, directory: Path, version: int, kept: int) -> bool:
-    """Have a checkpoint written without marks that are of no use; tell whether it was worth it.
+def forget(commits: Commits, table: str, directory: Path, version: int, kept: int) -> None:
+    """Have a checkpoint written without marks that are of no use, where there are many.
 
     The caller holds the table's lock, and has just made the commit of ``version``; the last
     ``kept`` ones stay. Checkpoints are written by the table's properties, so these are changed for
@@ -40,13 +40,12 @@ def forget(commits: Commits, table: str, directory: Path, version: int, kept: in
     """
     properties = log_cleanup.properties(directory, version)
     if not is_worth_it(properties, log_cleanup.actions_of_checkpoint(directory), kept):
-        return False
+        return
     seconds = math.ceil(log_cleanup.seconds_between(directory, version - kept, version)) + MARGIN
     try:
         _set(commits, table, {RETENTION: f"interval {seconds:d} seconds", CHECKPOINTS: "1"})
     finally:
         _set(commits, table, usual(properties))
-    return True
 
 
 def is_worth_it(properties: Mapping[str, str], actions: int, kept: int) -> bool:

@@ -122,9 +122,9 @@ def test_ids_of_a_large_lease_are_taken_from_its_rows(
 ) -> None:
     told = []
 
-    def fold_and_tell(*args: object, many: bool) -> object:
+    def fold_and_tell(ids: DataFrame, uid: str, *, many: bool) -> object:
         told.append(many)
-        return fold_ids(*args, many=many)  # type: ignore[arg-type]
+        return fold_ids(ids, uid, many=many)
 
     monkeypatch.setattr(acknowledge, "fold_ids", fold_and_tell)
     monkeypatch.setattr(acknowledge, "MANY", 10)
