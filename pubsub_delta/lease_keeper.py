@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from enum import Enum
 from functools import partial
 from threading import Condition, Thread
@@ -51,7 +50,6 @@ class LeaseKeeper:
         self._messages = Named({lease.lease_id: lease.positions})
         self._deadline: int = lease.source.subscription.ack_deadline_seconds
         self._query_id = query_id
-        self._uid = lease.source.uid
         self._batch_id = batch_id
         self._clock = clock
         self._changed = Condition()
@@ -89,8 +87,6 @@ class LeaseKeeper:
             self._changed.notify_all()
 
     def _run(self) -> None:
-        with suppress(Exception):  # the next commit would tell what is wrong
-            self._tables.ack_state_tables.prepare(self._uid)
         while True:
             with self._changed:
                 phase = self._phase

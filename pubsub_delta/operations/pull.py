@@ -155,6 +155,8 @@ def _commit(
         heard, said = say(found, source.terms)
         current, problem = dead_letters.decide_forwarding(tables, source, heard)
         following, leased = take(current, source.terms)
+        if leased:
+            tables.prepare_to_read(source)
         forwarding = bool(following.in_state(State.FORWARDING))
         changed = heard != found or following != current
         keep = changed or forwarding or _was_dear(source, state, following)
@@ -169,7 +171,10 @@ def _commit(
         problem = dead_letters.forward(tables, source, now).problem or problem
     if problem:
         warnings.warn(problem, DeadLetterWarning, stacklevel=4)
-    lease = Lease(source, taken.leased, taken.version) if taken.leased else None
+    lease = None
+    if taken.leased:
+        lease = Lease(source, taken.leased, taken.version)
+        tables.prepare_to_acknowledge(source)
     return Given(lease, taken.state), taken.said
 
 

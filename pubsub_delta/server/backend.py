@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
-from threading import Semaphore
 from typing import TypeVar
 
 from pyspark.sql import SparkSession
@@ -21,7 +20,6 @@ from pubsub_delta.policy.turns import Turn
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.leasing import Exchanged
 from pubsub_delta.server.publishing import Append
-from pubsub_delta.tables.messages import Messages
 from pubsub_delta.tables.store import Tables
 
 T = TypeVar("T")
@@ -50,8 +48,6 @@ class StoreBackend:
         self._administration = Administration(self._tables, project, clock)
         self._workers = ThreadPoolExecutor(workers, "pubsub-server")
         self._administrators = ThreadPoolExecutor(_ADMINISTRATORS, "pubsub-server-admin")
-        self._ahead = ThreadPoolExecutor(1, "pubsub-server-ahead")
-        self._preparing = Semaphore()
 
     @property
     def administration(self) -> Administration:
@@ -82,22 +78,10 @@ class StoreBackend:
 
         def append(messages: Sequence[Message]) -> list[str]:
             done = publish.publish(self._tables, log, messages, self._now(), None)
-            self._prepare(log)  # while the ids are looked up, and the next ones gather
+            self._tables.ahead.prepare(log.table)  # while the next ones gather
             return list(done.message_ids)
 
         return append
-
-    def _prepare(self, log: Messages) -> None:
-        """Let a topic be prepared for its next publish, unless another one is just now."""
-
-        def prepare() -> None:
-            try:
-                log.prepare()
-            finally:
-                self._preparing.release()
-
-        if self._preparing.acquire(blocking=False):
-            self._ahead.submit(prepare)
 
     def seek(self, name: str, *, time: datetime | None, snapshot: str | None) -> None:
         """Seek a subscription to a time or to a snapshot."""
@@ -119,8 +103,9 @@ class StoreBackend:
 
     def close(self) -> None:
         """End the threads; what runs in them is waited for."""
-        for threads in (self._workers, self._administrators, self._ahead):
+        for threads in (self._workers, self._administrators):
             threads.shutdown()
+        self._tables.ahead.close()
 
 
 class StoreChannel:

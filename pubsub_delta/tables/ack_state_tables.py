@@ -165,10 +165,6 @@ class AckStateTables:
         """Keep other writers on this machine away from a table on a local disk."""
         return self._commits.locked(self._table_of(uid), wait=wait)
 
-    def prepare(self, uid: str) -> None:
-        """Have Delta put the table's state together, for which the next commit would wait."""
-        self._remembered.look(self._table_of(uid))
-
     def figures(self, uid: str) -> DataFrame:
         """Return one row with the metrics that a subscription's ack state tells by itself."""
         counted = {name: F.expr(text) for name, text in _FIGURES.items()}

@@ -83,10 +83,6 @@ class Messages:
                 with suppress(OSError):  # the messages are there; the next hundred tries again
                     self._commits.forget_sums(self._table, directory)
 
-    def prepare(self) -> None:
-        """Have Delta put the table's state together, for which the next append would wait."""
-        self._remembered.look(self._table)
-
     def exists(self) -> bool:
         """Tell whether the table is there."""
         try:

@@ -167,7 +167,7 @@ def test_a_server_publishes_by_one_job_and_looks_up_the_ids_by_another(
     messages = [Message(b"a"), Message(b"b")]
     for _ in range(2):
         first = backend.publisher(topic)(messages)
-        backend._ahead.submit(lambda: None).result()
+        backend._tables.ahead._thread.submit(lambda: None).result()
     jobs, ids = jobs_of(bench.spark, lambda: backend.publisher(topic)(messages))
     assert ([int(each) for each in ids], len(jobs)) == ([int(each) + 2 for each in first], number)
     backend.close()

@@ -24,7 +24,6 @@ from pubsub_delta import (
     lease_keeper,
 )
 from pubsub_delta.operations import pull
-from pubsub_delta.tables.ack_state_tables import AckStateTables
 from tests.conftest import Bench
 
 DRAIN = {"availableNow": True}
@@ -119,7 +118,7 @@ def test_a_last_micro_batch_that_could_not_be_acknowledged_at_once_is_all_the_sa
         raise DataLoss("not now")
 
     monkeypatch.setattr(pull, "finish_micro_batch", fail)
-    monkeypatch.setattr(AckStateTables, "prepare", fail)
+    monkeypatch.setattr(bench.store._tables.ahead, "_look", fail)
     seen = Seen()
     drain(bench, subscription, seen, tmp_path)
     assert seen.batches == [(0, ["a", "b"])]

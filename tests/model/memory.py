@@ -54,6 +54,12 @@ class MemoryTables(Tables):
         found = self.world.topics.setdefault(topic_uid, MemoryMessages())
         return cast(Messages, found)
 
+    def prepare_to_read(self, source: Source) -> None:
+        """Nothing need be prepared in memory."""
+
+    def prepare_to_acknowledge(self, source: Source) -> None:
+        """Nor this."""
+
     def source_of(self, subscription: Subscription, topic_uid: str) -> Source:
         return MemorySource(subscription, topic_uid, self.messages(topic_uid), self.registry)
 

@@ -136,6 +136,11 @@ class SimulatedTables:
 
     topic_of_uid = topic
 
+    def prepare_to_read(self, _: SimulatedSource) -> None:
+        """Nothing need be prepared in a simulation."""
+
+    prepare_to_acknowledge = prepare_to_read
+
 
 def append_dead_letters(
     tables: Tables, _: object, target: str, number: int, spans: Sequence[Span], now: datetime

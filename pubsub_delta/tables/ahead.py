@@ -1,0 +1,50 @@
+"""Tables that are prepared for what comes next, while Spark or the caller is busy otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+
+class Ahead:
+    """Has Delta put the states of tables together in another thread.
+
+    What needs such a state finds it there, or waits for the rest of it only. Nobody waits for this
+    thread otherwise, and whatever goes wrong in it is told by whoever needs the table.
+
+    Args:
+        look: has Delta put the state of a table together.
+        is_on_disk: tells whether a table is on the driver's disk.
+    """
+
+    def __init__(self, look: Callable[[str], object], is_on_disk: Callable[[str], bool]) -> None:
+        self._look = look
+        self._is_on_disk = is_on_disk
+        self._thread = ThreadPoolExecutor(1, "pubsub-ahead")
+        self._waiting: set[str] = set()
+
+    def prepare(self, table: str) -> None:
+        """Let a table be prepared, unless it waits for that already."""
+        if table in self._waiting:
+            return
+        self._waiting.add(table)
+        with suppress(RuntimeError):  # the process is ending
+            self._thread.submit(self._prepare, table)
+
+    def prepare_on_disk(self, table: str) -> None:
+        """Let a table be prepared if it is on the driver's disk.
+
+        There, logs are read without Delta. Elsewhere a look at a log has put the state together.
+        """
+        if self._is_on_disk(table):
+            self.prepare(table)
+
+    def close(self) -> None:
+        """End the thread; what waits to be prepared is prepared first. It begins no more."""
+        self._thread.shutdown()
+
+    def _prepare(self, table: str) -> None:
+        self._waiting.discard(table)  # who commits from now on may ask again
+        with suppress(Exception):
+            self._look(table)

@@ -1,0 +1,69 @@
+"""Tables that are prepared in another thread."""
+
+from __future__ import annotations
+
+from threading import Event, get_ident
+
+from pubsub_delta.tables.ahead import Ahead
+
+
+def test_a_table_is_prepared_in_another_thread_which_nobody_waits_for() -> None:
+    begun, goes_on, threads = Event(), Event(), set[int]()
+
+    def look(_: str) -> None:
+        threads.add(get_ident())
+        begun.set()
+        assert goes_on.wait(10)
+
+    ahead = Ahead(look, lambda _: True)
+    ahead.prepare("topic")
+    assert begun.wait(10)
+    goes_on.set()
+    ahead.close()
+    assert threads
+    assert get_ident() not in threads
+
+
+def test_a_table_that_waits_is_prepared_once_and_anew_if_asked_since_it_began() -> None:
+    """Whoever commits while a table is prepared needs another state than the one it gives."""
+    begun, goes_on, looked = Event(), Event(), list[str]()
+
+    def look(table: str) -> None:
+        looked.append(table)
+        begun.set()
+        assert goes_on.wait(10)
+
+    ahead = Ahead(look, lambda _: True)
+    ahead.prepare("topic")
+    assert begun.wait(10)
+    for table in ("topic", "ack state", "topic", "ack state"):
+        ahead.prepare(table)
+    goes_on.set()
+    ahead.close()
+    assert looked == ["topic", "topic", "ack state"]
+
+
+def test_what_goes_wrong_is_left_to_whoever_needs_the_table() -> None:
+    looked = []
+
+    def look(table: str) -> None:
+        looked.append(table)
+        raise OSError(table)
+
+    ahead = Ahead(look, lambda _: True)
+    ahead.prepare("gone")
+    ahead.prepare("there")
+    ahead.close()
+    assert looked == ["gone", "there"]
+    ahead.prepare("too late")
+    assert looked == ["gone", "there"]
+
+
+def test_elsewhere_than_on_the_drivers_disk_a_look_at_the_log_has_prepared_it_already() -> None:
+    looked = list[str]()
+    ahead = Ahead(looked.append, lambda table: table == "on disk")
+    ahead.prepare_on_disk("on disk")
+    ahead.prepare_on_disk("elsewhere")
+    ahead.prepare("elsewhere, but asked for all the same")
+    ahead.close()
+    assert looked == ["on disk", "elsewhere, but asked for all the same"]
