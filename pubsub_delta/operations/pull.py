@@ -173,8 +173,9 @@ def _commit(
         warnings.warn(problem, DeadLetterWarning, stacklevel=4)
     lease = None
     if taken.leased:
-        lease = Lease(source, taken.leased, taken.version)
         tables.prepare_to_acknowledge(source)
+        on_read = tables.readers.given(source.uid)
+        lease = Lease(source, taken.leased, taken.version, on_read)
     return Given(lease, taken.state), taken.said
 
 

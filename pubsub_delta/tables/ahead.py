@@ -7,6 +7,25 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 
+class Readers:
+    """Of which subscriptions this process reads the batches.
+
+    It is taken to read those of each, until one was not read by the time of the next.
+    """
+
+    def __init__(self) -> None:
+        self._unread: set[str] = set()
+
+    def reads(self, uid: str) -> bool:
+        """Tell whether the last batch of a subscription was read, if there was one."""
+        return uid not in self._unread
+
+    def given(self, uid: str) -> Callable[[], None]:
+        """Take note of a batch that nobody has read yet; return what is to be called when it is."""
+        self._unread.add(uid)
+        return lambda: self._unread.discard(uid)
+
+
 class Ahead:
     """Has Delta put the states of tables together in another thread.
 

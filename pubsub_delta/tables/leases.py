@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -25,11 +25,15 @@ from pubsub_delta.tables.store import Source
 
 @dataclass(frozen=True)
 class Lease:
-    """Messages under one lease, as they stand at a version of their topic."""
+    """Messages under one lease, as they stand at a version of their topic.
+
+    ``on_read`` is called before they are read.
+    """
 
     source: Source
     spans: Sequence[Span]
     version: int
+    on_read: Callable[[], None] = lambda: None
 
     @property
     def lease_id(self) -> int:
@@ -121,6 +125,7 @@ class Lease:
         )
 
     def _read(self, spans: Sequence[Span]) -> DataFrame:
+        self.on_read()
         attempt = F.lit(None).cast("int")
         if self.source.subscription.dead_letter_policy is not None:
             attempt = value_of_span([span.delivery_attempt for span in spans])

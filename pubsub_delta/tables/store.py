@@ -20,7 +20,7 @@ from pubsub_delta.resources import Subscription, Topic
 from pubsub_delta.session import session_for_small_work
 from pubsub_delta.tables.ack_state_tables import AckStateTables
 from pubsub_delta.tables.ack_states import AckStates
-from pubsub_delta.tables.ahead import Ahead
+from pubsub_delta.tables.ahead import Ahead, Readers
 from pubsub_delta.tables.commits import Commits
 from pubsub_delta.tables.history import Commit, History
 from pubsub_delta.tables.layout import layout_of
@@ -53,6 +53,7 @@ class Tables:
         self._commits = Commits(spark, self.small, self._layout)
         self.remembered = Remembered(self.small, many_files=spark)
         self.ahead = Ahead(self.remembered.look, self.remembered.is_on_disk)
+        self.readers = Readers()
         self.looks = Looks()
         self.registry = Registry(self.small, self._layout, self._commits, self.remembered)
         self.ack_state_tables = AckStateTables(
@@ -110,8 +111,12 @@ class Tables:
         return NotFound(f"subscription {name} does not exist; create_subscription creates it")
 
     def prepare_to_read(self, source: Source) -> None:
-        """Have the state of a topic put together beside what is done now; do not wait for it."""
-        self.ahead.prepare_on_disk(self._layout.messages(source.topic_uid))
+        """Have the state of a topic put together beside what is done now; do not wait for it.
+
+        Not where batches of the subscription are acknowledged and not read.
+        """
+        if self.readers.reads(source.uid):
+            self.ahead.prepare_on_disk(self._layout.messages(source.topic_uid))
 
     def prepare_to_acknowledge(self, source: Source) -> None:
         """Have that of an ack state put together, for which the next change would wait."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from benchmarks.jobs import jobs_of
+from pubsub_delta import PulledBatch
 from pubsub_delta.tables.ahead import Ahead
 from tests.conftest import Bench
 
@@ -31,3 +34,34 @@ def test_states_that_a_pull_needs_next_are_put_together_beside_its_commit_and_it
     monkeypatch.setattr(Ahead, "prepare", lambda *_: None)
     unprepared = _jobs_of_reading_and_acknowledging(bench, wait=False)
     assert unprepared == (prepared[0] + 1, prepared[1] + 1)
+
+
+@pytest.mark.usefixtures("jobs_are_counted")
+@pytest.mark.parametrize("read", [lambda batch: batch.df, list], ids=["as a DataFrame", "iterated"])
+def test_a_topic_is_prepared_for_those_who_read_and_not_for_those_who_only_acknowledge(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, read: Callable[[PulledBatch], object]
+) -> None:
+    """Beside a commit it costs a little; the ack state is needed in any case."""
+    topic, subscription = bench.pair()
+    prepared: list[str] = []
+    monkeypatch.setattr(Ahead, "prepare", lambda _, table: prepared.append(table))
+
+    def pull() -> tuple[PulledBatch, list[str]]:
+        prepared.clear()
+        bench.store.publish(topic, ["a"])
+        batch = bench.store.pull(subscription)
+        assert batch.message_count == 1
+        return batch, list(prepared)
+
+    messages = bench.store._tables.messages(bench.store.get_topic(topic).uid).table
+    ack_state = bench.ack_state_table(subscription)
+    batch, first = pull()
+    batch.ack()
+    batch, second = pull()
+    read(batch)
+    _, third = pull()
+    assert (first, second, third) == (
+        [messages, ack_state],
+        [ack_state],
+        [messages, ack_state],
+    )

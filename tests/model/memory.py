@@ -19,6 +19,7 @@ from pubsub_delta.policy.filters import Filter, matches
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.tables.ack_states import AckStates, Stored
+from pubsub_delta.tables.ahead import Readers
 from pubsub_delta.tables.history import Commit
 from pubsub_delta.tables.messages import Messages
 from pubsub_delta.tables.registry import Registry
@@ -48,6 +49,7 @@ class MemoryTables(Tables):
         self.world = world
         self.new_id = world.new_id
         self.registry = cast(Registry, world.registry)
+        self.readers = Readers()
         self.ack_states = AckStates(MemoryPort(world.ack_states), world.new_id, lambda _: None)
 
     def messages(self, topic_uid: str) -> Messages:

@@ -22,6 +22,7 @@ from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.turns import Turn
 from pubsub_delta.resources import AckResult, Subscription
 from pubsub_delta.tables.ack_states import AckStates, Decide
+from pubsub_delta.tables.ahead import Readers
 from pubsub_delta.tables.leases import Lease
 from pubsub_delta.tables.store import Tables
 from tests.unit.bookkeeper import Answer, Change, Said, Violated
@@ -123,6 +124,7 @@ class SimulatedTables:
     def __init__(self, world: World, consumer: str, new_id: Callable[[], str]) -> None:
         self.world = world
         self.registry = self
+        self.readers = Readers()
         self.ack_states = NotedAckStates(world, consumer, new_id)
 
     def source(self, _: ResourceName) -> SimulatedSource:

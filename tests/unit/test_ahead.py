@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threading import Event, get_ident
 
-from pubsub_delta.tables.ahead import Ahead
+from pubsub_delta.tables.ahead import Ahead, Readers
 
 
 def test_a_table_is_prepared_in_another_thread_which_nobody_waits_for() -> None:
@@ -67,3 +67,13 @@ def test_elsewhere_than_on_the_drivers_disk_a_look_at_the_log_has_prepared_it_al
     ahead.prepare("elsewhere, but asked for all the same")
     ahead.close()
     assert looked == ["on disk", "elsewhere, but asked for all the same"]
+
+
+def test_who_has_not_read_the_last_batch_is_not_taken_to_read_the_next() -> None:
+    readers = Readers()
+    assert readers.reads("one")
+    on_read = readers.given("one")
+    assert (readers.reads("one"), readers.reads("another")) == (False, True)
+    on_read()
+    on_read()
+    assert readers.reads("one")
