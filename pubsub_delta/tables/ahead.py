@@ -34,14 +34,15 @@ class Ahead:
 
     Args:
         look: has Delta put the state of a table together.
-        is_on_disk: tells whether a table is on the driver's disk.
+        newest: tells the last commit of a table that is on the driver's disk, otherwise None.
     """
 
-    def __init__(self, look: Callable[[str], object], is_on_disk: Callable[[str], bool]) -> None:
+    def __init__(self, look: Callable[[str], object], newest: Callable[[str], object]) -> None:
         self._look = look
-        self._is_on_disk = is_on_disk
+        self._newest = newest
         self._thread = ThreadPoolExecutor(1, "pubsub-ahead")
         self._waiting: set[str] = set()
+        self._prepared: dict[str, object] = {}
 
     def prepare(self, table: str) -> None:
         """Let a table be prepared, unless it waits for that already."""
@@ -52,11 +53,13 @@ class Ahead:
             self._thread.submit(self._prepare, table)
 
     def prepare_on_disk(self, table: str) -> None:
-        """Let a table be prepared if it is on the driver's disk.
+        """Let a table on the driver's disk be prepared, once after each commit to it.
 
         There, logs are read without Delta. Elsewhere a look at a log has put the state together.
         """
-        if self._is_on_disk(table):
+        newest = self._newest(table)
+        if newest is not None and newest != self._prepared.get(table):
+            self._prepared[table] = newest
             self.prepare(table)
 
     def close(self) -> None:

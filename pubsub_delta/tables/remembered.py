@@ -153,10 +153,6 @@ class Remembered:
             self._is_on_disk[table] = on_disk(detail["location"]) == local
         return Path(local) if self._is_on_disk[table] else None
 
-    def is_on_disk(self, table: str) -> bool:
-        """Tell whether a table is on this disk."""
-        return self.directory(table) is not None
-
     def _marked(self, table: str) -> tuple[Mark, float] | None:
         """Return a table's mark, and how long it must stand; None where there is no such table."""
         newest = self.newest(table)

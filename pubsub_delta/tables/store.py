@@ -52,7 +52,7 @@ class Tables:
         self._layout = layout_of(root)
         self._commits = Commits(spark, self.small, self._layout)
         self.remembered = Remembered(self.small, many_files=spark)
-        self.ahead = Ahead(self.remembered.look, self.remembered.is_on_disk)
+        self.ahead = Ahead(self.remembered.look, self.remembered.newest)
         self.readers = Readers()
         self.looks = Looks()
         self.registry = Registry(self.small, self._layout, self._commits, self.remembered)

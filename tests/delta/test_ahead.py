@@ -59,9 +59,15 @@ def test_a_topic_is_prepared_for_those_who_read_and_not_for_those_who_only_ackno
     batch.ack()
     batch, second = pull()
     read(batch)
-    _, third = pull()
-    assert (first, second, third) == (
+    batch, third = pull()
+    read(batch)
+    batch.nack()
+    prepared.clear()
+    again = bench.store.pull(subscription)
+    assert again.message_count == 1
+    assert (first, second, third, prepared) == (
         [messages, ack_state],
         [ack_state],
         [messages, ack_state],
+        [ack_state],  # nobody has published since
     )

@@ -15,7 +15,7 @@ def test_a_table_is_prepared_in_another_thread_which_nobody_waits_for() -> None:
         begun.set()
         assert goes_on.wait(10)
 
-    ahead = Ahead(look, lambda _: True)
+    ahead = Ahead(look, lambda _: None)
     ahead.prepare("topic")
     assert begun.wait(10)
     goes_on.set()
@@ -33,7 +33,7 @@ def test_a_table_that_waits_is_prepared_once_and_anew_if_asked_since_it_began() 
         begun.set()
         assert goes_on.wait(10)
 
-    ahead = Ahead(look, lambda _: True)
+    ahead = Ahead(look, lambda _: None)
     ahead.prepare("topic")
     assert begun.wait(10)
     for table in ("topic", "ack state", "topic", "ack state"):
@@ -50,7 +50,7 @@ def test_what_goes_wrong_is_left_to_whoever_needs_the_table() -> None:
         looked.append(table)
         raise OSError(table)
 
-    ahead = Ahead(look, lambda _: True)
+    ahead = Ahead(look, lambda _: None)
     ahead.prepare("gone")
     ahead.prepare("there")
     ahead.close()
@@ -59,14 +59,19 @@ def test_what_goes_wrong_is_left_to_whoever_needs_the_table() -> None:
     assert looked == ["gone", "there"]
 
 
-def test_elsewhere_than_on_the_drivers_disk_a_look_at_the_log_has_prepared_it_already() -> None:
-    looked = list[str]()
-    ahead = Ahead(looked.append, lambda table: table == "on disk")
+def test_a_table_on_the_drivers_disk_is_prepared_once_after_each_commit() -> None:
+    """Elsewhere a look at its log has put the state together already."""
+    looked, newest = list[str](), {"on disk": 7}
+    ahead = Ahead(looked.append, newest.get)
+    for table in ("on disk", "on disk", "elsewhere"):
+        ahead.prepare_on_disk(table)
+        ahead._thread.submit(lambda: None).result()
+    assert looked == ["on disk"]
+    newest["on disk"] = 8
     ahead.prepare_on_disk("on disk")
-    ahead.prepare_on_disk("elsewhere")
     ahead.prepare("elsewhere, but asked for all the same")
     ahead.close()
-    assert looked == ["on disk", "elsewhere, but asked for all the same"]
+    assert looked == ["on disk", "on disk", "elsewhere, but asked for all the same"]
 
 
 def test_who_has_not_read_the_last_batch_is_not_taken_to_read_the_next() -> None:
