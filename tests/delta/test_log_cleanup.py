@@ -19,6 +19,7 @@ def known(table: Path) -> list[int]:
     return sorted(int(name[:20]) for name in names if name[20:] == ".json")
 
 
+@pytest.mark.trial
 def test_an_ack_state_forgets_old_commits_as_its_property_says(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,6 +68,7 @@ def removed(table: Path) -> int:
     return sum(mark is not None for mark in pq.read_table(last, columns=["remove"])[0].to_pylist())
 
 
+@pytest.mark.trial
 def test_an_ack_state_forgets_what_only_forgotten_commits_have_removed(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
