@@ -45,6 +45,7 @@ def test_a_topic_lives_from_create_to_delete(bench: Bench) -> None:
             gone("lifecycle")
 
 
+@pytest.mark.trial
 def test_what_is_deleted_at_the_same_time_goes_in_few_commits(bench: Bench) -> None:
     topics = [bench.topic() for _ in range(6)]
     subscriptions = [bench.subscription(topics[0]) for _ in range(4)]

@@ -94,6 +94,7 @@ def test_of_swaps_at_the_same_time_one_lands(bench: Bench, monkeypatch: pytest.M
     assert ports[0].read(uid).recent_commits == (f"{landed.index(True):032x}",)
 
 
+@pytest.mark.trial
 def test_a_restored_ack_state_goes_on(bench: Bench) -> None:
     """What was acknowledged since the version that is restored comes again."""
     topic, subscription = bench.pair()

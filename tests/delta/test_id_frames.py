@@ -117,6 +117,7 @@ def test_cached_ids_are_those_that_are_acknowledged(
     bench.spark.catalog.clearCache()
 
 
+@pytest.mark.trial
 def test_ids_of_a_large_lease_are_taken_from_its_rows(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

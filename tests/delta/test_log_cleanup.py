@@ -126,6 +126,7 @@ def sums(table: Path) -> list[int]:
     return sorted({int(name[:20]) for name in names if name[20:] in endings})
 
 
+@pytest.mark.trial
 def test_a_topic_forgets_old_checksums_and_none_of_its_past(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
