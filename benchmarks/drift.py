@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,78 +18,94 @@ MINUTE = 60
 PLAIN = {"publish": "plain append", "pull": "ten-row MERGE", "ack": "ten-row MERGE"}
 """Operations, and what plain Delta does in their place."""
 
+TEN = [b"x" * 64] * 10
+
 
 def drift(bench: Bench) -> Section:
-    """Time operations on tables of about 100 commits, and then of thousands."""
+    """Time operations on tables of about 100 commits, and in turn on tables of thousands."""
     commits, rounds = (10_000 if bench.full else 2_000), 5 * bench.rounds
     section = Section(
         "drift",
-        f"Publishes of 10 messages, pull(10) and ack, in the medians of {rounds} rounds, after 100 "
-        f"commits of the topic and of the ack state and after {commits:,} of both; in turn with an "
-        "append of 10 rows and a ten-row MERGE on plain tables of as many commits. Most of those "
-        "commits are copies of real ones, written by hand, with the four files that a commit has "
-        "on a local disk; one in a thousand and the last are real and write a checkpoint. Nothing "
-        'was maintained; then maintain(optimize=True, truncate_history="1m") ran.',
+        f"Publishes of 10 messages, pull(10) and ack, in the medians of {rounds} rounds, in turn "
+        f"with an append of 10 rows and a ten-row MERGE on plain tables. Three stores with plain "
+        f"tables beside each take turns in every round: one whose topic, ack state and plain "
+        f"tables have 100 commits, one where they have {commits:,}, and one of as many on which "
+        'maintain(optimize=True, truncate_history="1m") ran. Most of those commits are copies of '
+        "real ones, written by hand, with the four files that a commit has on a local disk; one "
+        "in a thousand and the last are real and write a checkpoint.",
     )
-    store = PubSub(bench.spark, f"{bench.directory}/store")
-    topic = store.create_topic("old")
-    subscription = store.create_subscription("old", "old", ack_deadline_seconds=600)
-    stored = [
-        Path(bench.directory, "store", "messages", topic.uid),
-        Path(bench.directory, "store", "ack_state", subscription.uid),
+    young, old = "after 100", f"after {commits:,}"
+    pairs = [
+        _Pair(bench, young, commits=100),
+        _Pair(bench, old, commits=commits),
+        _Pair(bench, "after maintain", commits=commits),
     ]
-    floor = Floor(bench.spark, bench.directory)
-    for table in (f"delta.`{floor.alike}`", floor.ten_rows):
-        interval = f"'delta.checkpointInterval' = '{INTERVAL}'"
-        bench.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({interval})")
-    plain = [Path(floor.alike), Path(bench.directory, "ten_rows")]
-    stages = {"100": 100, f"{commits:,}": commits}
-    for stage, wanted in stages.items():
-        age(stored, wanted, partial(_cycle, store))
-        age(plain, wanted, partial(_plain_cycle, floor))
-        _rounds(section, store, floor, f"after {stage}", rounds)
-    time.sleep(2 * MINUTE)
-    report = store.maintain(optimize=True, truncate_history=MINUTE)
-    assert len(report.truncated) == len(stored), report
-    _rounds(section, store, floor, "after maintain", rounds)
-    for stage in (f"{commits:,}", "maintain"):
+    pairs[-1].maintain()
+    for turn in range(rounds + 3):
+        for pair in _in_turn(pairs, turn):
+            pair.round(section, keep=turn > 2)
+    for when in (old, "after maintain"):
         for what in PLAIN:
             section.compare(
-                f"{what} after {stage}: × after 100",
-                [f"{what}, after {stage}"],
-                [f"{what}, after 100"],
+                f"{what} {when}: × {young}",
+                [f"{what}, {when}"],
+                [f"{what}, {young}"],
                 at_most=1.3,
             )
     for what in dict.fromkeys(PLAIN.values()):
-        section.compare(
-            f"{what} after {commits:,}: × after 100",
-            [f"{what}, after {commits:,}"],
-            [f"{what}, after 100"],
-        )
+        section.compare(f"{what} {old}: × {young}", [f"{what}, {old}"], [f"{what}, {young}"])
     for what, beside in PLAIN.items():
-        for stage in stages:
-            above, below = f"{what}, after {stage}", f"{beside}, after {stage}"
-            section.compare(f"{what} after {stage}: × a {beside}", [above], [below])
+        for when in (young, old):
+            section.compare(
+                f"{what} {when}: × a {beside}", [f"{what}, {when}"], [f"{beside}, {when}"]
+            )
     return section
 
 
-def _cycle(store: PubSub) -> None:
-    """Commit once to a topic, and twice to an ack state."""
-    store.publish("old", ["x" * 64])
-    store.pull("old", 1).ack()
+class _Pair:
+    """A store and plain tables, of as many commits."""
 
+    def __init__(self, bench: Bench, when: str, *, commits: int) -> None:
+        self.when = when
+        directory = f"{bench.directory}/{when.replace(' ', '_').replace(',', '')}"
+        self.store = PubSub(bench.spark, f"{directory}/store")
+        topic = self.store.create_topic("old")
+        subscription = self.store.create_subscription("old", "old", ack_deadline_seconds=600)
+        self.stored = [
+            Path(directory, "store", "messages", topic.uid),
+            Path(directory, "store", "ack_state", subscription.uid),
+        ]
+        self.floor = Floor(bench.spark, directory)
+        for table in (f"delta.`{self.floor.alike}`", self.floor.ten_rows):
+            interval = f"'delta.checkpointInterval' = '{INTERVAL}'"
+            bench.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({interval})")
+        age(self.stored, commits, self._cycle)
+        age([Path(self.floor.alike), Path(directory, "ten_rows")], commits, self._plain_cycle)
 
-def _plain_cycle(floor: Floor) -> None:
-    floor.append_few([b"x" * 64])
-    floor.merge()
+    def maintain(self) -> None:
+        time.sleep(2 * MINUTE)
+        report = self.store.maintain(optimize=True, truncate_history=MINUTE)
+        assert len(report.truncated) == len(self.stored), report
 
-
-def _rounds(section: Section, store: PubSub, floor: Floor, when: str, rounds: int) -> None:
-    ten = [b"x" * 64] * 10
-    for turn in range(rounds + 3):
-        keep = turn > 2
-        section.time(f"plain append, {when}", partial(floor.append_few, ten), keep=keep)
-        section.time(f"publish, {when}", lambda: store.publish("old", ten), keep=keep)
+    def round(self, section: Section, *, keep: bool) -> None:
+        store, floor, when = self.store, self.floor, self.when
+        section.time(f"plain append, {when}", partial(floor.append_few, TEN), keep=keep)
+        section.time(f"publish, {when}", lambda: store.publish("old", TEN), keep=keep)
         batch = section.time(f"pull, {when}", lambda: store.pull("old", 10), keep=keep)
         assert len(section.time(f"ack, {when}", batch.ack, keep=keep).success) == 10
         section.time(f"ten-row MERGE, {when}", floor.merge, keep=keep)
+
+    def _cycle(self) -> None:
+        """Commit once to the topic, and twice to the ack state."""
+        self.store.publish("old", ["x" * 64])
+        self.store.pull("old", 1).ack()
+
+    def _plain_cycle(self) -> None:
+        self.floor.append_few([b"x" * 64])
+        self.floor.merge()
+
+
+def _in_turn(pairs: Sequence[_Pair], turn: int) -> list[_Pair]:
+    """Return the pairs, with another one first in each round."""
+    first = turn % len(pairs)
+    return [*pairs[first:], *pairs[:first]]
