@@ -268,13 +268,13 @@ def draw(
             counts.append(total)
         right.step(times, counts, where="post", label=name, color=colour, marker=".")
     right.annotate(
-        f"{lost:,} taken and lost;\nthey come again after the deadline",
+        f"{lost:,} taken and lost;\nthey come again\nafter the deadline",
         xy=(lost_at - start, 0), xytext=(-10, 150), textcoords="offset points", fontsize=8,
         arrowprops={"arrowstyle": "->", "color": "grey"},
     )  # fmt: skip
     right.yaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{count / 1000:.0f} k"))
     right.set(title="Messages over time", xlabel="seconds since the first publish", ylim=(0, None))
-    right.legend(loc="upper left", frameon=False)
+    right.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3, frameon=False)
     right.spines[["top", "right"]].set_visible(False)
     day = datetime.now(timezone.utc).date().isoformat()
     figure.suptitle(f"pubsub_delta: a year of flights through one Delta topic ({day})", fontsize=12)
