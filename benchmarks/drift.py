@@ -27,12 +27,13 @@ def drift(bench: Bench) -> Section:
     section = Section(
         "drift",
         f"Publishes of 10 messages, pull(10) and ack, in the medians of {rounds} rounds, in turn "
-        f"with an append of 10 rows and a ten-row MERGE on plain tables. Three stores with plain "
-        f"tables beside each take turns in every round: one whose topic, ack state and plain "
-        f"tables have 100 commits, one where they have {commits:,}, and one of as many on which "
+        "with an append of 10 rows and a ten-row MERGE on plain tables. Three stores with plain "
+        "tables beside each take turns in every round: one whose topic, ack state and plain tables "
+        f"have 100 commits, one where they have {commits:,}, and one of as many on which "
         'maintain(optimize=True, truncate_history="1m") ran. Most of those commits are copies of '
-        "real ones, written by hand, with the four files that a commit has on a local disk; one "
-        "in a thousand and the last are real and write a checkpoint.",
+        "real ones, written by hand, with the four files that a commit has on a local disk and the "
+        "times of two commits a second; one in a thousand and the last are real and write a "
+        "checkpoint.",
     )
     young, old = "after 100", f"after {commits:,}"
     pairs = [
