@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Sequence
+from collections import deque
 from functools import partial
 from pathlib import Path
 
@@ -36,15 +37,15 @@ def drift(bench: Bench) -> Section:
         "checkpoint.",
     )
     young, old = "after 100", f"after {commits:,}"
-    pairs = [
-        _Pair(bench, young, commits=100),
-        _Pair(bench, old, commits=commits),
-        _Pair(bench, "after maintain", commits=commits),
-    ]
-    pairs[-1].maintain()
+    maintained = _Pair(bench, "after maintain", commits=commits)
+    maintained.maintain()
+    pairs = deque(
+        [_Pair(bench, young, commits=100), _Pair(bench, old, commits=commits), maintained]
+    )
     for turn in range(rounds + 3):
-        for pair in _in_turn(pairs, turn):
+        for pair in pairs:
             pair.round(section, keep=turn > 2)
+        pairs.rotate()  # another one is first in each round
     for when in (old, "after maintain"):
         for what in PLAIN:
             section.compare(
@@ -68,7 +69,7 @@ class _Pair:
 
     def __init__(self, bench: Bench, when: str, *, commits: int) -> None:
         self.when = when
-        directory = f"{bench.directory}/{when.replace(' ', '_').replace(',', '')}"
+        directory = tempfile.mkdtemp(dir=bench.directory)
         self.store = PubSub(bench.spark, f"{directory}/store")
         topic = self.store.create_topic("old")
         subscription = self.store.create_subscription("old", "old", ack_deadline_seconds=600)
@@ -104,9 +105,3 @@ class _Pair:
     def _plain_cycle(self) -> None:
         self.floor.append_few([b"x" * 64])
         self.floor.merge()
-
-
-def _in_turn(pairs: Sequence[_Pair], turn: int) -> list[_Pair]:
-    """Return the pairs, with another one first in each round."""
-    first = turn % len(pairs)
-    return [*pairs[first:], *pairs[:first]]
