@@ -8,12 +8,12 @@ NEED_NO_JAVA := tests/unit tests/model pubsub_delta
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test trial server-trial storage-trial model-trial mutation-check connect-test cluster-test s3-test client-test console-test unit check format bench bench-full docs lock java clean
+.PHONY: help demo test trial server-trial storage-trial model-trial mutation-check connect-test cluster-test s3-test s3-spark-test client-test console-test unit check format bench bench-full docs lock java clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: .venv/ready java ## publish a year of real flights and drain it twice (3 to 4 minutes)
+demo: .venv/ready java ## publish a year of real flights and drain it twice (2 minutes)
 	@$(BIN)/python jobs/demo.py
 
 test: unit java ## run the tests (needs Java; 8 to 14 minutes, as the machine is quiet or not)
@@ -41,9 +41,12 @@ connect-test: .venv/ready java ## run the Delta tests by a Spark Connect server
 cluster-test: .venv/ready java ## submit the wheel's jobs to a standalone cluster of two workers
 	$(BIN)/pytest -m cluster tests/cluster
 
-s3-test: .venv/ready java ## keep a store in a local S3 server (fetches 0.7 GB once)
+s3-test: .venv/ready ## keep stores in a local S3 server, with several processes at once; needs no Java
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,test-s3]'
-	$(BIN)/pytest -m s3 tests/s3
+	$(BIN)/pytest -m s3 tests/s3/test_direct.py
+
+s3-spark-test: s3-test java ## the same, and then with Spark (fetches 0.7 GB once)
+	$(BIN)/pytest -m s3 tests/s3/test_spark.py
 
 client-test: .venv/ready java ## run Google's Node client against a server (needs npm)
 	@sh conf/node.sh

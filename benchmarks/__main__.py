@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from benchmarks import growth, kinds, small
 from benchmarks.console import console
-from benchmarks.drain import drain, random_acks
+from benchmarks.drain import drain, random_acks, windows
 from benchmarks.drift import drift
 from benchmarks.measuring import Bench, Section
 from benchmarks.peers import kafka
@@ -24,11 +24,11 @@ from benchmarks.streaming import streaming
 SECTIONS: dict[str, Callable[[Bench], Section]] = {
     "drain": drain,
     "kafka": kafka,
-    "small-publishes": small.publishing,
-    "fixed-cost": small.fixed,
+    "small-work": small.small_work,
     "idling": small.idle,
     "profile": profile,
     "random-acks": random_acks,
+    "windows": windows,
     "backlog": growth.backlog,
     "filter": kinds.filters,
     "ordering": kinds.ordering,

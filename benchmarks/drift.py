@@ -1,107 +1,83 @@
-"""What publish, pull and ack cost after ten thousand commits, against what they cost after few."""
+"""What publish, pull and ack cost after many commits in the direct lane, against after few.
+
+Every commit is made by the library, one after the other. The stores have no Spark.
+"""
 
 from __future__ import annotations
 
-import tempfile
-import time
 from collections import deque
 from functools import partial
-from pathlib import Path
+from tempfile import mkdtemp
 
-from benchmarks.aging import INTERVAL, age
-from benchmarks.floor import Floor
 from benchmarks.measuring import Bench, Section
 from pubsub_delta import PubSub
 
-MINUTE = 60
-"""Seconds of history that maintain leaves; Delta counts by whole minutes."""
+FEW, MANY, FULL = 100, 10_000, 100_000
+EVERY = 10_000
+"""Commits to a topic between two runs of maintain."""
 
-PLAIN = {"publish": "plain append", "pull": "ten-row MERGE", "ack": "ten-row MERGE"}
-"""Operations, and what plain Delta does in their place."""
-
+OPERATIONS = ("publish", "pull", "ack")
 TEN = [b"x" * 64] * 10
+WARM_UPS = 3
 
 
 def drift(bench: Bench) -> Section:
-    """Time operations on tables of about 100 commits, and in turn on tables of thousands."""
-    commits, rounds = (10_000 if bench.full else 2_000), 5 * bench.rounds
+    """Time operations in turn on stores of 100 commits, of 10,000, and of 100,000 maintained."""
+    rounds = 10 * bench.rounds
     section = Section(
         "drift",
-        f"Publishes of 10 messages, pull(10) and ack, in the medians of {rounds} rounds, in turn "
-        "with an append of 10 rows and a ten-row MERGE on plain tables. Three stores with plain "
-        "tables beside each take turns in every round: one whose topic, ack state and plain tables "
-        f"have 100 commits, one where they have {commits:,}, and one of as many on which "
-        'maintain(optimize=True, truncate_history="1m") ran. Most of those commits are copies of '
-        "real ones, written by hand, with the four files that a commit has on a local disk and the "
-        "times of two commits a second; one in a thousand and the last are real and write a "
-        "checkpoint.",
+        f"Publishes of 10 messages, pull(10) and ack, in the medians of {rounds} rounds. Stores "
+        f"whose topic and ack state have {FEW:,} and {MANY:,} commits"
+        + (
+            f", and {FULL:,} with maintain(optimize=True, vacuum=True, "
+            f'log_retention="1h") after every {EVERY:,} and in the end'
+            if bench.full
+            else ""
+        )
+        + ", each made by itself through the library, take turns in every round.",
     )
-    young, old = "after 100", f"after {commits:,}"
-    maintained = _Pair(bench, "after maintain", commits=commits)
-    maintained.maintain()
-    pairs = deque(
-        [_Pair(bench, young, commits=100), _Pair(bench, old, commits=commits), maintained]
-    )
-    for turn in range(rounds + 3):
-        for pair in pairs:
-            pair.round(section, keep=turn > 2)
-        pairs.rotate()  # another one is first in each round
-    for when in (old, "after maintain"):
-        for what in PLAIN:
+    few, many = f"after {FEW:,}", f"after {MANY:,}"
+    stores = deque([_Store(bench, few, FEW), _Store(bench, many, MANY)])
+    if bench.full:
+        stores.append(_Store(bench, f"after {FULL:,}, maintained", FULL, maintained=True))
+    others = [store.when for store in stores if store.when != few]
+    for turn in range(rounds + WARM_UPS):
+        for store in stores:
+            store.round(section, keep=turn >= WARM_UPS)
+        stores.rotate()  # another one is first in each round
+    for when in others:
+        for what in OPERATIONS:
             section.compare(
-                f"{what} {when}: × {young}",
-                [f"{what}, {when}"],
-                [f"{what}, {young}"],
-                at_most=1.3,
-            )
-    for what in dict.fromkeys(PLAIN.values()):
-        section.compare(f"{what} {old}: × {young}", [f"{what}, {old}"], [f"{what}, {young}"])
-    for what, beside in PLAIN.items():
-        for when in (young, old):
-            section.compare(
-                f"{what} {when}: × a {beside}", [f"{what}, {when}"], [f"{beside}, {when}"]
+                f"{what} {when}: × {few}", [f"{what}, {when}"], [f"{what}, {few}"], at_most=1.3
             )
     return section
 
 
-class _Pair:
-    """A store and plain tables, of as many commits."""
+class _Store:
+    """A store whose topic and ack state have so many commits each."""
 
-    def __init__(self, bench: Bench, when: str, *, commits: int) -> None:
+    def __init__(self, bench: Bench, when: str, commits: int, *, maintained: bool = False) -> None:
         self.when = when
-        directory = tempfile.mkdtemp(dir=bench.directory)
-        self.store = PubSub(bench.spark, f"{directory}/store")
-        topic = self.store.create_topic("old")
-        subscription = self.store.create_subscription("old", "old", ack_deadline_seconds=600)
-        self.stored = [
-            Path(directory, "store", "messages", topic.uid),
-            Path(directory, "store", "ack_state", subscription.uid),
-        ]
-        self.floor = Floor(bench.spark, directory)
-        for table in (f"delta.`{self.floor.alike}`", self.floor.ten_rows):
-            interval = f"'delta.checkpointInterval' = '{INTERVAL}'"
-            bench.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({interval})")
-        age(self.stored, commits, self._cycle)
-        age([Path(self.floor.alike), Path(directory, "ten_rows")], commits, self._plain_cycle)
-
-    def maintain(self) -> None:
-        time.sleep(2 * MINUTE)
-        report = self.store.maintain(optimize=True, truncate_history=MINUTE)
-        assert len(report.truncated) == len(self.stored), report
+        self._store = PubSub(None, mkdtemp(dir=bench.directory))
+        self._store.create_topic("old")
+        self._store.create_subscription("old", "old", ack_deadline_seconds=600)
+        for made in range(2, commits + 1, 2):
+            self._two_commits()
+            if maintained and (made % EVERY == 0 or made >= commits):
+                self._maintain()
 
     def round(self, section: Section, *, keep: bool) -> None:
-        store, floor, when = self.store, self.floor, self.when
-        section.time(f"plain append, {when}", partial(floor.append_few, TEN), keep=keep)
-        section.time(f"publish, {when}", lambda: store.publish("old", TEN), keep=keep)
+        store, when = self._store, self.when
+        section.time(f"publish, {when}", partial(store.publish, "old", TEN), keep=keep)
         batch = section.time(f"pull, {when}", lambda: store.pull("old", 10), keep=keep)
         assert len(section.time(f"ack, {when}", batch.ack, keep=keep).success) == 10
-        section.time(f"ten-row MERGE, {when}", floor.merge, keep=keep)
 
-    def _cycle(self) -> None:
-        """Commit once to the topic, and twice to the ack state."""
-        self.store.publish("old", ["x" * 64])
-        self.store.pull("old", 1).ack()
+    def _two_commits(self) -> None:
+        """Commit twice to the topic, and twice to the ack state."""
+        for _ in range(2):
+            self._store.publish("old", [b"x" * 64])
+        assert len(self._store.pull("old").ack().success) == 2
 
-    def _plain_cycle(self) -> None:
-        self.floor.append_few([b"x" * 64])
-        self.floor.merge()
+    def _maintain(self) -> None:
+        report = self._store.maintain(optimize=True, vacuum=True, log_retention="1h")
+        assert not report.problems, report

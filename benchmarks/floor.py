@@ -8,7 +8,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pubsub_delta.tables.schemas import MESSAGES
+
 COLUMNS = ("publish_time", "data", "attributes", "ordering_key")
+_WRITE_OPTIONS = {"optimizeWrite": "false", "parquet.writer.version": "v2"}
+"""How a topic is written, too."""
 
 
 def read_all(frame: DataFrame) -> None:
@@ -37,23 +41,25 @@ class Floor:
         self.plain = f"{directory}/plain"
         self.alike = f"{directory}/plain_alike"
         self.ten_rows = f"delta.`{directory}/ten_rows`"
+        self._appended = 0
+        properties = ", ".join(f"'{key}' = '{value}'" for key, value in MESSAGES.properties.items())
         spark.sql(
-            f"CREATE TABLE delta.`{self.alike}` (publish_date DATE, publish_time TIMESTAMP, "
-            "data BINARY, attributes MAP<STRING, STRING>, ordering_key STRING) USING DELTA "
-            "PARTITIONED BY (publish_date) TBLPROPERTIES ('delta.enableRowTracking' = 'true', "
-            "'delta.enableInCommitTimestamps' = 'true', 'delta.enableDeletionVectors' = 'true', "
-            "'delta.dataSkippingStatsColumns' = 'publish_time')"
+            f"CREATE TABLE delta.`{self.alike}` (position BIGINT, publish_date DATE, "
+            "publish_time TIMESTAMP_LTZ, ordering_key STRING, attributes MAP<STRING, STRING>, "
+            f"data BINARY) USING DELTA PARTITIONED BY (publish_date) TBLPROPERTIES ({properties})"
         )
         spark.sql(f"CREATE TABLE {self.ten_rows} (id BIGINT, value BIGINT) USING DELTA")
         spark.sql(f"INSERT INTO {self.ten_rows} SELECT id, 0 FROM range(10)")
 
     def append(self, payloads: DataFrame) -> None:
-        """Append to a table of the same columns without partitions or properties."""
+        """Append to a table of a message's columns without partitions or properties."""
         self._stamped(payloads).write.format("delta").mode("append").save(self.plain)
 
     def append_alike(self, payloads: DataFrame) -> None:
-        """Append to a table laid out like a topic: partitioned by day, with row tracking."""
-        self._stamped(payloads).write.format("delta").mode("append").save(self.alike)
+        """Append to a table laid out like a topic: positions, days, properties and v2 pages."""
+        position = F.lit(self._appended) + F.monotonically_increasing_id()
+        rows = self._stamped(payloads).select(position.alias("position"), "*")
+        rows.writeTo(f"delta.`{self.alike}`").options(**_WRITE_OPTIONS).append()
 
     def append_few(self, messages: list[bytes]) -> None:
         """Append messages given one by one as one file to the table laid out like a topic."""
@@ -65,6 +71,13 @@ class Floor:
             }
         )
         self.append_alike(self.spark.createDataFrame(rows).coalesce(1))
+        self._appended += len(messages)
+
+    def read_last(self, count: int) -> None:
+        """Read so many rows that were appended last into this process."""
+        rows = self.spark.read.format("delta").load(self.alike)
+        last = rows.where(F.col("position") >= self._appended - count).select(*COLUMNS)
+        assert last.toArrow().num_rows == count
 
     def _stamped(self, payloads: DataFrame) -> DataFrame:
         now = F.timestamp_micros(F.lit(time.time_ns() // 1000))

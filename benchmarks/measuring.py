@@ -21,15 +21,19 @@ T = TypeVar("T")
 class Bench:
     """A session, a directory to throw away, and how much is to be measured.
 
-    ``messages``: of the large topics. ``rounds``: counted runs, after a warm-up. ``full``: also
-    what takes hours.
+    ``sessions`` returns the session, and starts it when it is first asked. ``messages``: of the
+    large topics. ``rounds``: counted runs, after a warm-up. ``full``: also what takes hours.
     """
 
-    spark: SparkSession
+    sessions: Callable[[], SparkSession]
     directory: str
     messages: int
     rounds: int
     full: bool
+
+    @property
+    def spark(self) -> SparkSession:
+        return self.sessions()
 
 
 @dataclass(frozen=True)
@@ -125,8 +129,8 @@ def markdown(sections: Sequence[Section], conditions: str) -> str:
         for ratio in section.ratios:
             reached = {True: "yes", False: "**no**", None: ""}[ratio.reached]
             lines.append(
-                f"| {section.name} | {ratio.what} | {ratio.target} | {ratio.measured:.2f} | "
-                f"{min(ratio.rounds):.2f} | {max(ratio.rounds):.2f} | {reached} |"
+                f"| {section.name} | {ratio.what} | {ratio.target} | {_told(ratio.measured)} | "
+                f"{_told(min(ratio.rounds))} | {_told(max(ratio.rounds))} | {reached} |"
             )
     for section in sections:
         lines += ["", f"### {section.name}", "", section.conditions]
@@ -135,13 +139,18 @@ def markdown(sections: Sequence[Section], conditions: str) -> str:
         for what, seconds in section.seconds.items():
             median = statistics.median(seconds)
             lines.append(
-                f"| {what} | {median:.2f} | {min(seconds):.2f} | {max(seconds):.2f} | "
+                f"| {what} | {_told(median)} | {_told(min(seconds))} | {_told(max(seconds))} | "
                 f"{len(seconds)} |"
             )
         if section.facts:
             lines += ["", "| fact | |", "|---|---:|"]
             lines += [f"| {what} | {told} |" for what, told in section.facts.items()]
     return "\n".join(lines) + "\n"
+
+
+def _told(figure: float) -> str:
+    """Write a figure so that milliseconds show where it is less than a second, or than one."""
+    return f"{figure:.2f}" if abs(figure) >= 1 else f"{figure:.3f}"
 
 
 def write_json(path: Path, sections: Sequence[Section], conditions: str) -> None:

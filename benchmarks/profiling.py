@@ -1,4 +1,4 @@
-"""Where the time of one pull and of one ack goes, by the library's steps."""
+"""Where the time of a publish, pull, read and ack goes in the direct lane, by calls of the lane."""
 
 from __future__ import annotations
 
@@ -7,58 +7,66 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-from benchmarks.floor import read_all
-from benchmarks.jobs import jobs_of
 from benchmarks.measuring import Bench, Section
 from pubsub_delta import PubSub
-from pubsub_delta.tables.ack_state_tables import AckStateTables
-from pubsub_delta.tables.history import History
-from pubsub_delta.tables.messages import Messages
-from pubsub_delta.tables.registry import Registry
+from pubsub_delta.tables.lanes.direct import DirectLane, DirectScans
 
 STEPS: dict[str, tuple[type, str]] = {
-    "look up the subscription": (Registry, "source"),
-    "look at the topic's commits": (History, "commits_after"),
-    "find new messages (absorb)": (Messages, "absorb"),
-    "read the ack state": (AckStateTables, "read"),
-    "swap it (the commit)": (AckStateTables, "replace"),
+    "version: see whether there is anything new": (DirectLane, "version"),
+    "history: read what the log tells": (DirectLane, "history"),
+    "read: rows of a control table": (DirectLane, "read"),
+    "files: statistics of a topic's files": (DirectLane, "files"),
+    "append: a commit to the topic": (DirectLane, "append"),
+    "merge: a commit to a control table": (DirectLane, "merge"),
+    "rows: read messages": (DirectScans, "rows"),
 }
 WARM_UPS = 5
 
+T = TypeVar("T")
+
 
 class Profile:
-    """Seconds and Spark jobs of each step of one operation."""
+    """Seconds and calls of each step of one operation."""
 
-    def __init__(self, bench: Bench, section: Section) -> None:
-        self.bench, self.section = bench, section
-        self.operation, self.keep = "", False
-        self.inner = 0.0
-        self.jobs: dict[str, list[int]] = {}
+    def __init__(self, section: Section) -> None:
+        self.section = section
+        self.keep = False
+        self.calls: dict[str, list[int]] = {}
+        self._steps: dict[str, list[float]] = {}
+        self._inside = False
 
-    def run(self, operation: str, call: Callable[[], Any]) -> Any:
+    def run(self, operation: str, call: Callable[[], T]) -> T:
         """Run an operation; what none of its steps took is told as the rest."""
-        self.operation, self.inner = operation, 0.0
+        self._steps.clear()
         start = time.perf_counter()
         result = call()
         whole = time.perf_counter() - start
-        self.section.add(f"{operation}: whole", whole, keep=self.keep)
-        self.section.add(
-            f"{operation}: the rest (policy, Python)", whole - self.inner, keep=self.keep
-        )
+        if self.keep:
+            sums = {name: sum(seconds) for name, seconds in self._steps.items()}
+            rest = whole - sum(sums.values())
+            for name, seconds in {
+                "whole": whole,
+                **sums,
+                "the rest (policy, Python)": rest,
+            }.items():
+                self.section.add(f"{operation}: {name}", seconds)
+            for name, each in self._steps.items():
+                self.calls.setdefault(f"{operation}: {name}", []).append(len(each))
         return result
 
     def step(self, name: str, call: Callable[[], Any]) -> Any:
+        """Run a step, and keep its seconds, unless it is a part of another one."""
+        if self._inside:
+            return call()
+        self._inside = True
         start = time.perf_counter()
-        jobs, result = jobs_of(self.bench.spark, call)
-        seconds = time.perf_counter() - start
-        self.inner += seconds
-        what = f"{self.operation}: {name}"
-        self.section.add(what, seconds, keep=self.keep)
-        if self.keep:
-            self.jobs.setdefault(what, []).append(len(jobs))
-        return result
+        try:
+            return call()
+        finally:
+            self._steps.setdefault(name, []).append(time.perf_counter() - start)
+            self._inside = False
 
 
 @contextmanager
@@ -82,25 +90,25 @@ def watched(profile: Profile) -> Iterator[None]:
 
 
 def profile(bench: Bench) -> Section:
-    """Publish, pull and acknowledge a thousand messages, and time each step."""
-    rounds = 5 * bench.rounds
+    """Publish, pull, read and acknowledge a hundred messages, and time each step."""
+    rounds = 20 * bench.rounds
     section = Section(
         "profile",
-        f"Publish of 1,000 messages, pull(1000), a read, batch.ack(); {rounds} rounds after "
-        f"{WARM_UPS}.",
+        f"Publish of 100 messages, pull(1000), batch.arrow(), batch.ack() in a store without "
+        f"Spark; {rounds} rounds after {WARM_UPS}.",
     )
-    store = PubSub(bench.spark, f"{bench.directory}/store")
+    store = PubSub(None, f"{bench.directory}/store")
     store.create_topic("profile")
     store.create_subscription("profile", "profile", ack_deadline_seconds=600)
-    thousand = ["x" * 64] * 1000
-    told = Profile(bench, section)
+    hundred = ["x" * 64] * 100
+    told = Profile(section)
     with watched(told):
         for turn in range(rounds + WARM_UPS):
             told.keep = turn >= WARM_UPS
-            told.run("publish", lambda: store.publish("profile", thousand))
+            told.run("publish", lambda: store.publish("profile", hundred))
             batch = told.run("pull", lambda: store.pull("profile", 1000))
-            section.time("read", partial(read_all, batch.df), keep=told.keep)
+            told.run("read", batch.arrow)
             told.run("ack", batch.ack)
-    for what, jobs in told.jobs.items():
-        section.facts[f"Spark jobs: {what}"] = f"{statistics.median(jobs):g}"
+    for what, calls in told.calls.items():
+        section.facts[f"calls: {what}"] = f"{statistics.median(calls):g}"
     return section

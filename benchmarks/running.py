@@ -1,4 +1,7 @@
-"""Run sections in one process and one session, and print one table."""
+"""Run sections in one process and one session, and print one table.
+
+The session is started by the first section that asks for it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,10 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
+from functools import cache
 from pathlib import Path
+
+from pyspark.sql import SparkSession
 
 from benchmarks.measuring import Bench, Section, machine, markdown, write_json
 from pubsub_delta import local_session
@@ -28,14 +34,12 @@ def main(sections: Mapping[str, Callable[[Bench], Section]]) -> None:
     if unknown := [name for name in wanted if name not in sections]:
         parser.error(f"{unknown[0]!r} is not a section; {', '.join(sections)} are")
     conditions = f"{datetime.now(timezone.utc):%Y-%m-%d}; {machine()}; local[2], 4 GB heap"
-    spark = local_session(driver_memory="4g", master="local[2]")
-    spark.sparkContext.setLogLevel("ERROR")
     done = []
     for name in wanted:
         directory = tempfile.mkdtemp(prefix=f"pubsub_delta-{name}-")
         start = time.perf_counter()
         try:
-            bench = Bench(spark, directory, args.messages, args.rounds, args.full)
+            bench = Bench(_session, directory, args.messages, args.rounds, args.full)
             done.append(sections[name](bench))
         finally:
             shutil.rmtree(directory, ignore_errors=True)
@@ -45,3 +49,10 @@ def main(sections: Mapping[str, Callable[[Bench], Section]]) -> None:
         if args.json:
             write_json(args.json, done, conditions)
     print(f"\n{markdown(done, conditions)}")
+
+
+@cache
+def _session() -> SparkSession:
+    spark = local_session(driver_memory="4g", master="local[2]")
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark

@@ -1,9 +1,9 @@
 """How many consumers one subscription carries, simulated: compare-and-swap without a lock.
 
 Each consumer reads the ack state, decides, and swaps; whoever was overtaken waits as the library
-waits, and reads again. Reading and committing take the times of a local disk, as measured here, or
-of an object store, as its users report them. A consumer works on its batch for some seconds between
-a pull and the acknowledgement, which are two swaps.
+waits, and reads again. Reading and committing take the times of a local disk, as measured here in
+either lane, or of an object store, as its users report them. A consumer works on its batch for some
+seconds between a pull and the acknowledgement, which are two swaps.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import statistics
 from dataclasses import dataclass, field
 
 from benchmarks.measuring import Bench, Section
-from pubsub_delta.tables.commits import ATTEMPTS
+from pubsub_delta.tables.lanes.retries import ATTEMPTS
 
 MINUTES = 60
 CONSUMERS = (1, 2, 4, 8, 16, 32, 64)
@@ -32,9 +32,11 @@ class Storage:
 
 
 STORAGES = (
-    Storage("local disk", 0.15, 0.45, 5),
-    Storage("object store", 0.4, 0.9, 5),
-    Storage("object store, batches of a minute", 0.4, 0.9, 60),
+    Storage("local disk, direct lane", 0.003, 0.02, 5),
+    Storage("local disk, Spark lane", 0.15, 0.45, 5),
+    Storage("object store, direct lane", 0.05, 0.2, 5),
+    Storage("object store, Spark lane", 0.4, 0.9, 5),
+    Storage("object store, Spark lane, batches of a minute", 0.4, 0.9, 60),
 )
 
 

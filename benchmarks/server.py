@@ -61,7 +61,7 @@ def server(bench: Bench) -> Section:
         "process of its own with its default settings; seconds are medians of a round.",
     )
     rates: dict[str, list[float]] = {}
-    with _serving(Path(bench.directory)) as address, _emulator(address):
+    with serving(Path(bench.directory)) as address, emulator(address):
         clients = _Clients()
         for turn in range(bench.rounds + 1):
             keep = turn > 0
@@ -119,7 +119,7 @@ def _plain_append(bench: Bench) -> float:
 
 
 @contextmanager
-def _serving(directory: Path) -> Iterator[str]:
+def serving(directory: Path) -> Iterator[str]:
     """Run `pubsub-delta serve` on a new store; yield its address once it answers."""
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
@@ -142,7 +142,7 @@ def _serving(directory: Path) -> Iterator[str]:
 
 
 @contextmanager
-def _emulator(address: str) -> Iterator[None]:
+def emulator(address: str) -> Iterator[None]:
     """Let Google's client find the server, as its users do."""
     before = os.environ.get("PUBSUB_EMULATOR_HOST")
     os.environ["PUBSUB_EMULATOR_HOST"] = address

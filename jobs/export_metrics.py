@@ -3,8 +3,9 @@
     spark-submit --properties-file conf/spark-defaults.conf jobs/export_metrics.py \
         --root /data/pubsub --port 9464 --interval 60s
 
-A scrape gets the figures of the last measurement and never waits for Spark. With --once they are
-measured once, printed in Prometheus' text format, and the job ends.
+A scrape gets the figures of the last measurement and never waits for the store. With --once they
+are measured once, printed in Prometheus' text format, and the job ends. By plain ``python`` it does
+the same without Spark, which it starts for a store in a catalog only.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 import click
 import terminal
 
-from pubsub_delta import PubSub, local_session
+from pubsub_delta import PubSub
 
 
 @click.command()
@@ -51,8 +52,7 @@ def export_metrics(
     """Serve the metrics of a store to Prometheus."""
 
     def job() -> int:
-        spark = local_session(app_name="export-metrics")
-        store = PubSub(spark, root, project=project)
+        store = PubSub(terminal.session_if_needed("export-metrics"), root, project=project)
         exporter = store.metrics_exporter(names or None, interval=interval, exact=exact)
         if once:
             exporter.refresh()

@@ -4,7 +4,8 @@
         --root /data/pubsub --duties dead-letters,expiration,retention
 
 It is safe to run late, twice, and beside publishers, consumers and itself. What fails is told and
-stops nothing else; the exit code is then 1, and running it again is right.
+stops nothing else; the exit code is then 1, and running it again is right. By plain ``python`` it
+does the same without Spark, which it starts for a store in a catalog only.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 import click
 import terminal
 
-from pubsub_delta import MaintenanceReport, PubSub, local_session
+from pubsub_delta import MaintenanceReport, PubSub
 
 DUTIES = ("dead-letters", "expiration", "retention", "optimize", "vacuum")
 FAILED = 1
@@ -44,9 +45,9 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     help="What to do, separated by commas; also optimize and vacuum.",
 )
 @click.option(
-    "--truncate-history",
+    "--log-retention",
     metavar="DURATION",
-    help="Forget older commits of the tables, such as 6h; for stores of a commit a second.",
+    help="Forget older commits of topics, such as 1d; for topics of a commit a second.",
 )
 @click.option("--exact", is_flag=True, help="Delete to the message, not only whole days.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
@@ -55,18 +56,17 @@ def maintain(
     project: str,
     summary: Path | None,
     duties: list[str],
-    truncate_history: str | None,
+    log_retention: str | None,
     exact: bool,
     dry_run: bool,
 ) -> None:
     """Forward dead letters, delete what is expired or nobody can get, tidy and VACUUM."""
 
     def job() -> int:
-        spark = local_session(app_name="maintain")
-        store = PubSub(spark, root, project=project)
+        store = PubSub(terminal.session_if_needed("maintain"), root, project=project)
         switches = {duty.replace("-", "_"): duty in duties for duty in DUTIES}
         report = store.maintain(
-            **switches, truncate_history=truncate_history, exact=exact, dry_run=dry_run
+            **switches, log_retention=log_retention, exact=exact, dry_run=dry_run
         )
         tell(report, duties)
         if summary is not None:
@@ -94,7 +94,7 @@ def totals(report: MaintenanceReport, would: str) -> Iterator[str]:
         (sum(report.discarded.values()), "message", "deleted"),
         (sum(report.optimized.values()), "small file", "replaced"),
         (len(report.vacuumed), "topic", "vacuumed"),
-        (sum(report.truncated.values()), "commit", "forgotten"),
+        (sum(report.forgotten.values()), "commit", "forgotten"),
     ):
         if count:
             yield f"{counted(count, what)} {would}{done}"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import signal
 import sys
@@ -21,18 +22,22 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from pubsub_delta import Aborted, PubSubError, Unknown
+from pubsub_delta import Aborted, PubSubError, Unknown, local_session
 
 REFUSED, LEFT_OVER, TRY_AGAIN = 3, 4, 75
+_HAVE_STARTED_SPARK = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION")
+"""Variables of spark-submit and Databricks, whose settings say how the storage is opened."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -61,6 +66,15 @@ def store_options(command: F) -> F:
     ):
         command = option(command)
     return command
+
+
+def session_if_needed(app_name: str) -> SparkSession | Callable[[], SparkSession]:
+    """Return the session for a job that may do without: what starts one, where none runs already.
+
+    Under spark-submit and on Databricks one runs.
+    """
+    start = partial(local_session, app_name=app_name)
+    return start() if any(name in os.environ for name in _HAVE_STARTED_SPARK) else start
 
 
 def stream_options(command: F) -> F:

@@ -78,13 +78,14 @@ print(backlog, "messages wait")
 
 # MAGIC %md
 # MAGIC ## Ten minutes with consumers
-# MAGIC On the morning of 3 January two consumers begin. Every operation is noted, and the metrics
-# MAGIC are read once a minute, as a monitor would.
+# MAGIC On the morning of 3 January two consumers begin. Every operation is noted, with a snapshot
+# MAGIC of what it left unacknowledged, and the metrics are read once a minute, as a monitor would.
 
 # COMMAND ----------
 
 MORNING = datetime(2013, 1, 3, 6, tzinfo=timezone.utc)
 written = []  # (minute, what was done): one commit of the ack state each
+snapshots = []  # what was unacknowledged after it
 seen = []  # the metrics, once a minute
 
 
@@ -97,9 +98,14 @@ def wait_until(next_minute):
     clock.advance((next_minute - minute()) * 60)
 
 
+def note(what):
+    written.append((minute(), what))
+    snapshots.append(store.create_snapshot(f"after-{len(written)}", "delays"))
+
+
 def pull(max_messages=None, then=""):
     batch = store.pull("delays", max_messages)
-    written.append((minute(), f"pull {batch.message_count}{then}"))
+    note(f"pull {batch.message_count}{then}")
     return batch
 
 
@@ -117,9 +123,9 @@ wait_until(2)
 # COMMAND ----------
 
 done = first.ack(first.df.where("attributes['carrier'] != 'MQ'").select("ack_id"))
-written.append((minute(), f"ack {done.counts['success']}"))
+note(f"ack {done.counts['success']}")
 failed = first.nack()
-written.append((minute(), f"nack {700 - done.counts['success']} of airline MQ"))
+note(f"nack {700 - done.counts['success']} of airline MQ")
 wait_until(3)
 
 # COMMAND ----------
@@ -173,18 +179,18 @@ assert sum(stored.values()) == backlog - done.counts["success"]
 
 wait_until(5)
 third.ack()
-written.append((minute(), "ack 400"))
+note("ack 400")
 today = sum(publish(3, hour, hour + 1) for hour in (5, 6, 7))
 wait_until(6)
 fourth = pull()
 wait_until(7)
 fourth.ack()
-written.append((minute(), f"ack {fourth.message_count}"))
+note(f"ack {fourth.message_count}")
 wait_until(8)
 fifth = pull(then=" of the dead consumer")
 wait_until(9)
 fifth.ack()
-written.append((minute(), f"ack {fifth.message_count}"))
+note(f"ack {fifth.message_count}")
 wait_until(10)
 
 assert fifth.message_count == lost.message_count
@@ -230,20 +236,19 @@ figure.savefig(f"{base}/metrics.png", dpi=110)
 
 # MAGIC %md
 # MAGIC ## The ack state as it was
-# MAGIC Every operation was one commit of that one row, and Delta keeps its history for 8 days. So
-# MAGIC the past can be drawn afterwards. The sets are roaring bitmaps, which `pyroaring` reads.
+# MAGIC Every operation was one commit of that one row. Of its past the table keeps minutes only, so
+# MAGIC that a busy subscription stays quick. A snapshot is a table of its own: the row as it was,
+# MAGIC kept for days. So the past can be drawn afterwards. The sets are roaring bitmaps, which
+# MAGIC `pyroaring` reads.
 
 # COMMAND ----------
 
-history = spark.sql(f"DESCRIBE HISTORY {ack_state}").where("userMetadata IS NOT NULL")
-versions = sorted(row["version"] for row in history.select("version").collect())
-assert len(versions) == len(written)
-
 past = " UNION ALL ".join(
-    f"SELECT {version} AS version, absorbed_below, spans FROM {ack_state} VERSION AS OF {version}"
-    for version in versions
+    f"SELECT {number} AS number, absorbed_below, spans FROM delta.`{root}/snapshot/{each.uid}`"
+    for number, each in enumerate(snapshots)
 )
-rows = {row["version"]: row for row in spark.sql(past).collect()}
+rows = spark.sql(past).orderBy("number").collect()
+assert len(rows) == len(written)
 
 
 def runs(positions):
@@ -256,7 +261,7 @@ def runs(positions):
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC From top to bottom the commits, from left to right the messages by their position in the
+# MAGIC From top to bottom the operations, from left to right the messages by their position in the
 # MAGIC topic. The stripes at minute 2 are the flights of MQ. The block in the middle is what the
 # MAGIC dead consumer held: leased, then backing off, then available, and in the end somebody
 # MAGIC else's.
@@ -271,9 +276,8 @@ COLOURS = {
 }
 
 figure, axes = plt.subplots(figsize=(12, 5.5), layout="constrained")
-for place, version in enumerate(versions):
-    row = rows[version]
-    lane = (place - 0.4, 0.8)
+for row in rows:
+    lane = (row["number"] - 0.4, 0.8)
     axes.broken_barh([(0, row["absorbed_below"])], lane, color=COLOURS["acknowledged"])
     for span in row["spans"]:
         axes.broken_barh(runs(span["positions"]), lane, color=COLOURS[span["state"]], linewidth=0)
@@ -309,7 +313,8 @@ figure.savefig(f"{base}/ack_state.png", dpi=110)
 # MAGIC %md
 # MAGIC ## Maintenance
 # MAGIC Everybody has acknowledged everything, and the messages still stand in the topic. `maintain`
-# MAGIC deletes the days that nobody can get any more, and on demand makes few files of many.
+# MAGIC deletes the days that nobody can get any more, and on demand makes few files of many. What a
+# MAGIC snapshot holds somebody can still get, so the snapshots are deleted first.
 
 # COMMAND ----------
 
@@ -332,6 +337,8 @@ def look(stage):
     stages[stage] = by_day, (len(on_disk), sum(on_disk))
 
 
+for each in snapshots:
+    store.delete_snapshot(each.name)
 look("before")
 report = store.maintain()
 print(report.discarded, "discarded")

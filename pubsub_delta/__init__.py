@@ -104,7 +104,7 @@ __all__ = [
     "local_session",
 ]
 
-_WITH_SPARK = {
+_LATER = {
     "AckStateSurvey": "operations.survey",
     "DayCount": "operations.survey",
     "MaintenanceReport": "operations.maintain",
@@ -122,15 +122,15 @@ _WITH_SPARK = {
     "TopicCommit": "operations.history",
     "local_session": "session",
 }
-"""Where names are that are loaded when they are asked for: what needs no Spark does not wait."""
+"""Where names are that are loaded when they are asked for: what needs no store does not wait."""
 
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        """Load a name of ``_WITH_SPARK``."""
-        if name not in _WITH_SPARK:
+        """Load a name of ``_LATER``."""
+        if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        globals()[name] = getattr(import_module(f"{__name__}.{_WITH_SPARK[name]}"), name)
+        globals()[name] = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
         return globals()[name]
 
     def __dir__():

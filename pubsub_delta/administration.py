@@ -37,6 +37,16 @@ class Administration:
         self._project = check_project(project)
         self._clock = clock
 
+    @property
+    def tables(self) -> Tables:
+        """The tables behind it, for the server that works on the same store."""
+        return self._tables
+
+    @property
+    def lane(self) -> str:
+        """Which lane does what is small, and why, in one line."""
+        return self._tables.lane_line
+
     # Topics
 
     def create_topic(

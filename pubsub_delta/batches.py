@@ -5,31 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
 
+from pubsub_delta.delivery.leases import Lease
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.operations.acknowledge import Named
+from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import AckResult, ReceivedMessage
-from pubsub_delta.tables.leases import Lease
+from pubsub_delta.tables.schemas import BATCH
 
-AckIds = DataFrame | Iterable[str]
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+AckIds: TypeAlias = "DataFrame | pa.Table | pa.Array | pa.ChunkedArray | Iterable[str]"
+"""Ack ids one by one, as an Arrow array, or in a column ``ack_id`` of rows."""
+
+_NOTHING = Named("", {})
 
 
 class PulledBatch:
     """The messages of one pull, leased together until ``ack_deadline``.
 
-    ``df`` has them as rows. Iterating gives ``ReceivedMessage`` in the order of receipt.
+    Iterating gives ``ReceivedMessage`` in the order of receipt. ``arrow()`` has them as a table in
+    this process, ``df`` as a DataFrame of Spark.
     """
 
     def __init__(
         self,
         lease: Lease | None,
-        empty: Callable[[], DataFrame],
+        spark: Callable[[], SparkSession],
         acknowledge: Callable[[AckIds | Named], AckResult],
         modify_ack_deadline: Callable[[AckIds | Named, int], AckResult],
     ) -> None:
         self._lease = lease
-        self._empty = empty
+        self._spark = spark
         self._acknowledge = acknowledge
         self._modify_ack_deadline = modify_ack_deadline
 
@@ -40,8 +51,19 @@ class PulledBatch:
         Columns: ack_id STRING, message_id STRING, publish_time TIMESTAMP, data BINARY, attributes
         ``MAP<STRING,STRING>``, ordering_key STRING, delivery_attempt INT. A column that is not
         selected costs nothing, and the two ids cost as much as all the others.
+        FailedPrecondition where the store has no Spark.
         """
-        return self._empty() if self._lease is None else self._lease.df
+        try:
+            spark = self._spark()
+        except FailedPrecondition as error:
+            raise FailedPrecondition(f"df: {error}; arrow() gives the rows without Spark") from None
+        if self._lease is None:
+            return spark.createDataFrame(BATCH.empty_table())
+        return self._lease.df
+
+    def arrow(self) -> pa.Table:
+        """Return the messages as an Arrow table with the columns of ``df``, in order of receipt."""
+        return BATCH.empty_table() if self._lease is None else self._lease.arrow()
 
     @property
     def message_count(self) -> int:
@@ -53,21 +75,27 @@ class PulledBatch:
         """When the lease was to end at the time of the pull; None for an empty batch."""
         return None if self._lease is None else self._lease.until
 
-    def ack(self, ids: AckIds | None = None) -> AckResult:
-        """Acknowledge the whole batch, or the deliveries of the given ack ids."""
-        return self._acknowledge(self._named() if ids is None else ids)
+    def ack(self, ids: AckIds | None = None, *, where: Column | None = None) -> AckResult:
+        """Acknowledge the whole batch, or the given ack ids, or the rows that meet a condition.
 
-    def nack(self, ids: AckIds | None = None) -> AckResult:
-        """Give the whole batch, or the deliveries of the given ack ids, back to be redelivered."""
-        return self.modify_ack_deadline(0, ids)
+        ``where``: over the columns of ``df``, such as ``F.col("ordering_key") == "UA"``. Only the
+        columns that it names are read, so it costs less than ack ids.
+        """
+        return self._acknowledge(self._chosen(ids, where))
+
+    def nack(self, ids: AckIds | None = None, *, where: Column | None = None) -> AckResult:
+        """Give the whole batch, ack ids or rows, as ``ack`` takes them, back to be redelivered."""
+        return self.modify_ack_deadline(0, ids, where=where)
 
     def modify_ack_deadline(
-        self, ack_deadline_seconds: int, ids: AckIds | None = None
+        self,
+        ack_deadline_seconds: int,
+        ids: AckIds | None = None,
+        *,
+        where: Column | None = None,
     ) -> AckResult:
-        """Move the deadline of the whole batch, or of the given ack ids, to so far from now."""
-        return self._modify_ack_deadline(
-            self._named() if ids is None else ids, ack_deadline_seconds
-        )
+        """Move the deadline of the whole batch, of ack ids or of rows to so far from now."""
+        return self._modify_ack_deadline(self._chosen(ids, where), ack_deadline_seconds)
 
     def __iter__(self) -> Iterator[ReceivedMessage]:
         if self._lease is not None:
@@ -81,5 +109,19 @@ class PulledBatch:
             return "PulledBatch(empty)"
         return f"PulledBatch({self.message_count} messages until {self._lease.until.isoformat()})"
 
-    def _named(self) -> Named:
-        return Named({} if self._lease is None else {self._lease.lease_id: self._lease.positions})
+    def _chosen(self, ids: AckIds | None, where: Column | None) -> AckIds | Named:
+        if where is None:
+            return self._named(lambda lease: lease.positions) if ids is None else ids
+        if ids is not None:
+            raise InvalidArgument("ids and where are given both; one of them is accepted")
+        if not any(kind.__name__ == "Column" for kind in type(where).__mro__):
+            raise InvalidArgument(
+                f"where: {where!r} is no Column; one over the columns of df is accepted, such as "
+                'F.col("ordering_key") == "UA"'
+            )
+        return self._named(lambda lease: lease.chosen(where))
+
+    def _named(self, choose: Callable[[Lease], Positions]) -> Named:
+        if self._lease is None:
+            return _NOTHING
+        return Named(self._lease.source.uid, {self._lease.lease_id: choose(self._lease)})

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from pyspark.sql import DataFrame, SparkSession
-
-from pubsub_delta.batches import PulledBatch
+from pubsub_delta.batches import AckIds, PulledBatch
 from pubsub_delta.clock import Clock, SystemClock
 from pubsub_delta.durations import Duration
 from pubsub_delta.long_running import LongRunning
@@ -28,11 +26,13 @@ from pubsub_delta.operations import (
 from pubsub_delta.operations.acknowledge import Named
 from pubsub_delta.operations.seek import SeekPreview
 from pubsub_delta.resources import AckResult, Message
-from pubsub_delta.session import check_session
-from pubsub_delta.tables.schemas import EMPTY_BATCH
+from pubsub_delta.session import Sessions, check_session
 from pubsub_delta.tables.store import Tables
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # pyspark, pyarrow and prometheus_client take long to import
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
     from pubsub_delta.exporter import MetricsExporter
 
 
@@ -40,11 +40,15 @@ class PubSub(LongRunning):
     """A message store under one root, with Google Cloud Pub/Sub's semantics.
 
     Args:
-        spark: a session with Delta; its configuration is never changed.
+        spark: a session with Delta, whose configuration is never changed; or a function that
+            returns one, which is called when it is first needed; or None, where there is to be no
+            Spark: then all works but what takes or gives a DataFrame or a streaming query.
         root: where the tables are: a directory (``"/data/pubsub"``), a URL
             (``"s3a://bucket/pubsub"``) or a catalog schema (``"main.pubsub"``).
         project: the project that short ids mean.
         clock: what tells the time; a ManualClock in tests.
+        lane: ``"direct"`` or ``"spark"`` does all that is small that way; by default it is done
+            directly where deltalake reaches the tables, and by Spark elsewhere.
 
     Names are short ids (``"flights"``) or full names (``"projects/p/topics/flights"``). Every
     error is a PubSubError, named by Google's canonical code.
@@ -52,19 +56,24 @@ class PubSub(LongRunning):
 
     def __init__(
         self,
-        spark: SparkSession,
+        spark: Sessions,
         root: str,
         *,
         project: str = "local",
         clock: Clock | None = None,
+        lane: Literal["direct", "spark"] | None = None,
     ) -> None:
-        check_session(spark)
+        if spark is not None and not callable(spark):  # one that is started later is checked then
+            check_session(spark)
         time = clock if clock is not None else SystemClock()
-        super().__init__(Tables(spark, root), project, time)
+        super().__init__(Tables(spark, root, lane=lane), project, time)
 
     @property
     def spark(self) -> SparkSession:
-        """The session that does the work."""
+        """The session that does what is large; it is started now if it was not before.
+
+        FailedPrecondition where the store was opened without one.
+        """
         return self._tables.spark
 
     # Messages
@@ -72,23 +81,25 @@ class PubSub(LongRunning):
     def publish(
         self,
         topic: str,
-        messages: DataFrame | Iterable[Message | bytes | str],
+        messages: DataFrame | pa.Table | Iterable[Message | bytes | str],
         *,
         idempotency_id: tuple[str, int] | None = None,
         order_by: str | None = None,
     ) -> publish.PublishResult:
         """Publish messages in one atomic commit.
 
-        A DataFrame has ``data BINARY`` (or STRING), ``attributes MAP<STRING,STRING>`` and
-        ``ordering_key STRING``, each of which may be absent, though not the first two together.
-        One bad message fails the whole request with InvalidArgument, and nothing is written.
+        A DataFrame, or an Arrow table, has ``data BINARY`` (or STRING), ``attributes
+        MAP<STRING,STRING>`` and ``ordering_key STRING``, each of which may be absent, though not
+        the first two together. One bad message fails the whole request with InvalidArgument, and
+        nothing is written.
 
         ``idempotency_id``: (application id, version), rising versions; publishing the same one
         again writes nothing and returns the first result.
 
         ``order_by``: the column of a DataFrame that gives the order of receipt of the messages of
         an ordering key; it is not stored. Without it the order within a DataFrame is whatever
-        Spark makes of it. Messages given one by one are received in that order.
+        Spark makes of it. Messages given one by one, or as an Arrow table, are received in that
+        order.
         """
         found = self._tables.topic(self._topic(topic))
         return publish.publish(
@@ -109,19 +120,22 @@ class PubSub(LongRunning):
         leased = pull.pull(self._tables, name, max_messages, self._clock.now())
         return PulledBatch(
             leased,
-            lambda: self._tables.spark.createDataFrame([], EMPTY_BATCH),
+            lambda: self._tables.spark,
             lambda ids: self._acknowledge(name, ids),
             lambda ids, seconds: self._modify_ack_deadline(name, ids, seconds),
         )
 
-    def acknowledge(self, subscription: str, ack_ids: DataFrame | Iterable[str]) -> AckResult:
-        """Acknowledge deliveries: a list of ack ids, or a DataFrame with a column ``ack_id``."""
+    def acknowledge(self, subscription: str, ack_ids: AckIds) -> AckResult:
+        """Acknowledge deliveries: a list or Arrow array of ack ids, or rows with them.
+
+        Rows are a DataFrame or an Arrow table with a column ``ack_id``.
+        """
         return self._acknowledge(self._subscription(subscription), ack_ids)
 
     def modify_ack_deadline(
         self,
         subscription: str,
-        ack_ids: DataFrame | Iterable[str],
+        ack_ids: AckIds,
         ack_deadline_seconds: int,
     ) -> AckResult:
         """Move the deadline of deliveries to so many seconds from now (1–600); 0 is a nack."""
@@ -181,7 +195,7 @@ class PubSub(LongRunning):
         ``as_of``: as they were stored then. An int is a version of the Delta table. A time is one
         of the store's clock: the messages stamped until then, of the table as it was before the
         first publish with a later stamp. The history reaches back 8 days, or to what
-        ``maintain(truncate_history=...)`` left.
+        ``maintain(log_retention=...)`` left.
         """
         return measure.read_topic(self._tables, self._topic(topic), as_of)
 
@@ -189,7 +203,7 @@ class PubSub(LongRunning):
         """Return the last commits of a topic, newest first, with what each published or deleted.
 
         None means all that are still known: those of the last 8 days at least, unless
-        ``maintain(truncate_history=...)`` kept fewer.
+        ``maintain(log_retention=...)`` kept fewer.
         """
         return history.topic_history(self._tables, self._topic(topic), limit)
 
@@ -224,9 +238,8 @@ class PubSub(LongRunning):
     ) -> list[survey.SubscriptionMoment]:
         """Return the figures of a subscription over time, the earliest first.
 
-        Every commit of its ack state is such a point; of many, about ``points`` are read. They
-        reach back 8 days at least, unless ``maintain(truncate_history=...)`` kept fewer; on the
-        driver's disk 1,000 commits, if that is less.
+        Every commit of its ack state that its table still has is such a point; of many, about
+        ``points`` are read. For a busy subscription they reach back some minutes.
         """
         return survey.over_time(self._tables, self._subscription(subscription), points)
 
@@ -297,7 +310,7 @@ class PubSub(LongRunning):
         exact: bool = False,
         optimize: bool = False,
         vacuum: bool = False,
-        truncate_history: Duration | None = None,
+        log_retention: Duration | None = None,
         dry_run: bool = False,
     ) -> maintain.MaintenanceReport:
         """Do what must be done even where nobody pulls. Problems are reported, not raised.
@@ -310,11 +323,10 @@ class PubSub(LongRunning):
             exact: with retention, delete to the message, which rewrites or marks files.
             optimize: write many small files of a topic as few large ones.
             vacuum: remove the files that no version of the last 8 days needs.
-            truncate_history: forget the commits of topics and ack states that are older, from
-                ``"1m"`` to ``"8d"``; where fewer than 200 are, none. Delta lists every commit that
-                is known each time it reads or writes a table, so one of a commit a second is slow
-                after some hours. ``as_of``, open batches and streams from an earlier version reach
-                back no further then. What snapshots need stays.
+            log_retention: forget the commits of topics that are older, from ``"1m"`` to
+                ``"365d"``. Every writer lists what is known of a topic's log, so one of a commit a
+                second becomes slow after some days. ``as_of``, open batches and streams from an
+                earlier version reach back no further then. What snapshots need stays.
             dry_run: only tell what would be done.
         """
         duties = maintain.Duties(
@@ -324,20 +336,18 @@ class PubSub(LongRunning):
             exact=exact,
             optimize=optimize,
             vacuum=vacuum,
-            truncate_history=maintain.kept_history(truncate_history),
+            log_retention=maintain.checked_log_retention(log_retention),
             dry_run=dry_run,
         )
         return maintain.maintain(self._tables, self._clock.now(), duties)
 
-    def _acknowledge(
-        self, name: ResourceName, ack_ids: DataFrame | Iterable[str] | Named
-    ) -> AckResult:
+    def _acknowledge(self, name: ResourceName, ack_ids: AckIds | Named) -> AckResult:
         return acknowledge.acknowledge(self._tables, name, ack_ids, self._clock.now())
 
     def _modify_ack_deadline(
         self,
         name: ResourceName,
-        ack_ids: DataFrame | Iterable[str] | Named,
+        ack_ids: AckIds | Named,
         seconds: int,
     ) -> AckResult:
         return acknowledge.modify_ack_deadline(

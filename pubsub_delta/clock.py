@@ -107,3 +107,12 @@ def to_micros(time: datetime) -> int:
 def from_micros(micros: int) -> datetime:
     """Return the aware time so many microseconds after 1970."""
     return _EPOCH + micros * _MICROSECOND
+
+
+def rfc3339(time: datetime) -> str:
+    """Write a time as RFC 3339 text in UTC.
+
+    >>> rfc3339(datetime(2026, 1, 1, tzinfo=UTC))
+    '2026-01-01T00:00:00Z'
+    """
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")

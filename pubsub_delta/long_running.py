@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-
-from pyspark.sql import DataFrame
-from pyspark.sql.streaming.query import StreamingQuery
+from typing import TYPE_CHECKING
 
 from pubsub_delta import streaming
 from pubsub_delta.administration import Administration
 from pubsub_delta.callbacks import PulledMessage
 from pubsub_delta.clock import Clock
+from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import measure, publish, pull
 from pubsub_delta.policy.turns import Answer, Turn
@@ -19,8 +18,11 @@ from pubsub_delta.publisher import Publisher
 from pubsub_delta.resources import BatchSettings, FlowControl, Message
 from pubsub_delta.streaming import Process, Trigger
 from pubsub_delta.subscriber import StreamingPull
-from pubsub_delta.tables.leases import Lease
 from pubsub_delta.tables.store import Tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
 
 _FLOW_CONTROL = FlowControl()
 _BATCH_SETTINGS = BatchSettings()
@@ -50,13 +52,13 @@ class LongRunning(Administration):
             max_workers: how many callbacks run at a time.
         """
         name = self._subscription(subscription)
-        source = self._tables.source(name)
+        found, _ = self._tables.attached(name)
         return StreamingPull(
             _Channel(self._tables, name, self._clock),
             callback,
             flow_control=flow_control,
             max_workers=max_workers,
-            ordered=source.subscription.enable_message_ordering,
+            ordered=found.enable_message_ordering,
         )
 
     def publisher(
@@ -148,9 +150,8 @@ class LongRunning(Administration):
     ) -> DataFrame:
         """Return a streaming DataFrame that follows a topic, for whoever only wants to read along.
 
-        Columns: publish_time TIMESTAMP, data BINARY, attributes ``MAP<STRING,STRING>``,
-        ordering_key STRING; there is no message_id, as Delta's streams do not tell row ids. Nothing
-        is leased.
+        Columns: message_id STRING, publish_time TIMESTAMP, data BINARY, attributes
+        ``MAP<STRING,STRING>``, ordering_key STRING. Nothing is leased.
 
         ``start``: a version of the topic's table, or a time (aware datetime, or RFC 3339 text):
         the messages published then or later. By default everything that is stored comes first.

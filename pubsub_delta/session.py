@@ -1,20 +1,23 @@
-"""The only place that builds a SparkSession, and what it knows of the settings that matter."""
+"""The only place that builds a SparkSession, and what it knows of the settings that matter.
+
+pyspark and delta are imported where a session is built: a store that needs none does not wait.
+"""
 
 from __future__ import annotations
 
 import os
-import uuid
 import warnings
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
-
-import pyarrow as pa
-from delta import configure_spark_with_delta_pip
-from pyspark.errors import AnalysisException, PySparkRuntimeError
-from pyspark.sql import DataFrame, SparkSession
+from typing import TYPE_CHECKING, TypeAlias
 
 from pubsub_delta.errors import FailedPrecondition
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Sessions: TypeAlias = "SparkSession | Callable[[], SparkSession] | None"
+"""A session, what starts one when it is first needed, or None where there is to be none."""
 
 DELTA_PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
 
@@ -29,20 +32,11 @@ SPEED_SETTINGS = {
     "spark.databricks.delta.snapshotPartitions": "1",
     # A bulk publish into the day's partition is written as it comes, not sorted by day first.
     "spark.sql.maxConcurrentOutputFileWriters": "4",
-    # A round of publish, pull and ack generates more than 100 classes, most of them for Delta's own
-    # queries; where they do not fit, each is compiled again every time.
+    # A round of publish, pull and ack by Spark generates more than 100 classes, most of them for
+    # Delta's own queries; where they do not fit, each is compiled again every time.
     "spark.sql.codegen.cache.maxEntries": "1000",
 }
 """Without these everything works, slower."""
-
-SMALL_WORK_SETTINGS = {
-    # Planning anew after each stage gains nothing where a stage has a few rows.
-    "spark.sql.adaptive.enabled": "false",
-    # Spark generates the code of projections anew in every task, though it compiles it once. That
-    # takes more than half of the time of a task that handles a few rows of Delta's log.
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""For commits and looks of few rows. Millions of rows take several times as long with them."""
 
 _SLOW = {
     "spark.databricks.delta.snapshotPartitions": "50",
@@ -88,6 +82,9 @@ def local_session(
     The first one on a machine fetches Delta's JARs once. Where a session runs already, as under
     spark-submit, that one is returned; its Delta comes from ``--packages`` or spark-defaults.conf.
     """
+    from delta import configure_spark_with_delta_pip
+    from pyspark.sql import SparkSession
+
     running = SparkSession.getActiveSession()
     if running is not None:
         return running
@@ -104,41 +101,6 @@ def local_session(
     return builder.getOrCreate()
 
 
-def session_for_small_work(spark: SparkSession) -> SparkSession:
-    """Return a session beside another one, which stays as it is, for commits and looks of few rows.
-
-    It takes over the settings and the catalog that the other one has now. A session of Spark
-    Connect is returned itself.
-    """
-    if is_remote(spark):
-        return spark
-    small = spark.newSession()
-    wanted = {**spark.conf.getAll, **SMALL_WORK_SETTINGS}
-    for key, value in wanted.items() - small.conf.getAll.items():
-        with suppress(AnalysisException):  # what only the start of Spark can set, both have
-            small.conf.set(key, value)
-    small.catalog.setCurrentCatalog(spark.catalog.currentCatalog())
-    return small
-
-
-def few_rows(spark: SparkSession, small: SparkSession, rows: pa.Table) -> DataFrame:
-    """Return a few rows as a DataFrame of ``small``, the session for small work beside ``spark``.
-
-    ``small.createDataFrame`` would leave ``small`` as the active session of the whole process. So
-    they are created in ``spark``, and handed over by a view that all sessions see, for a moment.
-    """
-    frame = spark.createDataFrame(rows)
-    if small is spark:
-        return frame
-    view = f"pubsub_delta_{uuid.uuid4().hex}"
-    shared = spark.conf.get("spark.sql.globalTempDatabase")
-    frame.createGlobalTempView(view)
-    try:
-        return small.table(f"{shared}.{view}")
-    finally:
-        spark.catalog.dropGlobalTempView(view)
-
-
 def remote_session(url: str) -> SparkSession:
     """Return a session of the Spark Connect server at a URL (``sc://host:15002``).
 
@@ -147,6 +109,9 @@ def remote_session(url: str) -> SparkSession:
     runs a Spark of its own. A server that does not answer is tried for minutes, as Spark does.
     """
     check_connect_client(url)
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
     try:
         return SparkSession.builder.remote(url).getOrCreate()
     except PySparkRuntimeError as error:
@@ -169,6 +134,11 @@ def check_connect_client(url: str) -> None:
 def is_remote(spark: SparkSession) -> bool:
     """Tell whether a session is one of a Spark Connect server."""
     return type(spark).__module__.startswith("pyspark.sql.connect.")
+
+
+def settings_of(spark: SparkSession) -> dict[str, str]:
+    """Return the settings of a session, those of Hadoop under their own names (``fs.s3a.…``)."""
+    return {key.removeprefix("spark.hadoop."): value for key, value in spark.conf.getAll.items()}
 
 
 def check_session(spark: SparkSession) -> None:

@@ -12,13 +12,10 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from functools import cached_property
 from threading import Event, Thread
-from typing import Any, TypeAlias
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.streaming.query import StreamingQuery
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pubsub_delta.clock import Clock
+from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.lease_keeper import LeaseKeeper
 from pubsub_delta.names import ResourceName
@@ -28,10 +25,13 @@ from pubsub_delta.policy.fields import check_max_messages
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.streams import started_last
 from pubsub_delta.session import is_remote
-from pubsub_delta.tables.leases import Lease
 from pubsub_delta.tables.store import Tables
 
-Process: TypeAlias = Callable[[DataFrame, int], object]
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+Process: TypeAlias = "Callable[[DataFrame, int], object]"
 Trigger: TypeAlias = Mapping[str, Any]
 
 OBSERVED = "pubsub_delta"
@@ -57,7 +57,8 @@ def subscribe_stream(
         raise InvalidArgument(f"process: {process!r} is not callable; a function is accepted")
     chosen = _DEFAULT_TRIGGER if trigger is None else _checked(trigger)
     location = _location(checkpoint_location)
-    ticks = _ticks(tables, tables.source(name).uid)
+    subscribed, _ = tables.attached(name)
+    ticks = _ticks(tables, subscribed.uid)
     drain = _Drain() if "availableNow" in chosen else None
     consuming = _Consuming(tables, name, location, clock, process, max_messages, drain)
     if drain is None:
@@ -79,7 +80,9 @@ def publish_stream(
 ) -> StreamingQuery:
     """Start a query that publishes every micro-batch of a streaming DataFrame exactly once."""
     _refuse_remote(tables, "publish_stream")
-    publish.check_stream(messages, order_by)
+    from pubsub_delta.tables.lanes.spark.publishing import check_stream  # it imports pyspark
+
+    check_stream(messages, order_by)
     tables.topic(name)
     timing = {} if trigger is None else _checked(trigger)
     publishing = _Publishing(tables, name, _location(checkpoint_location), clock, order_by)
@@ -260,11 +263,16 @@ def _ticks(tables: Tables, uid: str) -> DataFrame:
     Redeliveries must come also when nothing is published. The row carries the metrics of the
     subscription as the micro-batch before left them, for Spark to observe.
     """
+    # Imported here: a store that is used without Spark does not import it.
+    from pyspark.sql import functions as F
+
+    from pubsub_delta.tables.lanes.spark.figures import figures
+
     ticker = tables.spark.readStream.format("rate-micro-batch")
     tick = ticker.option("rowsPerBatch", 1).option("numPartitions", 1).load().select("value")
-    figures = tables.ack_state_tables.figures(uid)
-    observed = [F.max(name).alias(name) for name in figures.columns]
-    return tick.crossJoin(F.broadcast(figures)).observe(OBSERVED, *observed)
+    told = figures(tables.spark, tables.ack_state_tables.table(uid))
+    observed = [F.max(name).alias(name) for name in told.columns]
+    return tick.crossJoin(F.broadcast(told)).observe(OBSERVED, *observed)
 
 
 def _refuse_remote(tables: Tables, verb: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from pubsub_delta import ManualClock, PubSub, Subscription, Topic, local_session
@@ -20,7 +21,7 @@ from pubsub_delta.session import (
     is_remote,
     remote_session,
 )
-from pubsub_delta.tables.remembered import Remembered
+from pubsub_delta.tables.lanes.choice import LaneName
 from tests.servers import connect_server
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -58,12 +59,21 @@ OF_THEIR_OWN = {
     "clients": "needs Node.js, and Google's client for it from npm: make client-test",
     "cluster": "needs a standalone cluster, which it starts: make cluster-test",
     "console": "needs Chromium, which it drives: make console-test",
-    "s3": "needs an S3 server, which it starts, and JARs of 0.7 GB: make s3-test",
+    "s3": "needs an S3 server, which it starts, and with Spark JARs of 0.7 GB: make s3-test",
 }
 """Marks of tests that only run when `-m` asks for them."""
 
 
+def lane_of(item: pytest.Item) -> object:
+    """Return the lane by which a test runs, or None."""
+    call = getattr(item, "callspec", None)
+    return None if call is None else call.params.get("lane")
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "spark_trial: a trial by the Spark lane; the direct lane shows it in every run"
+    )
     for mark, why in OF_THEIR_OWN.items():
         config.addinivalue_line("markers", f"{mark}: {why}")
 
@@ -71,22 +81,17 @@ def pytest_configure(config: pytest.Config) -> None:
 NOT_REMOTE = {
     "test_streaming.py": "process and its threads are not in the server's Python process",
     "test_a_foreign_session_works_with_one_warning": "its sessions have no newSession()",
-    "test_it_has_the_settings_of_the_session_beside_it_and_those_for_small_work": "the same",
-    "test_commits_with_the_same_mark_are_told_apart": "it dates files of the driver's disk",
-    "test_an_ack_state_that_is_gone_is_not_made_anew": "the files are the server's",
-    "test_overwrites_of_partitions_alone_change_nothing_for_an_ack_state": "as above, newSession()",
-    "test_an_ack_state_forgets_old_commits_as_its_property_says": "the log is the server's",
-    "test_a_topic_forgets_old_checksums_and_none_of_its_past": "the log is the server's",
-    "test_who_remembers_a_state_does_not_undo_a_restore": "it is told by the log on the disk",
-    "test_the_callers_session_stays_the_active_one": "its createDataFrame() makes none active",
-    "test_on_disk_a_commit_is_seen_without_delta_and_at_once": "it looks at the driver's disk",
     "test_both_evaluators_agree_with_the_table_of_cases": "it asks for all filters in one "
     "expression, and protobuf takes 100 levels",
 }
 """What does not work by Spark Connect, and why: a file or a test (see docs/spark-connect.md)."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before ``-m`` chooses by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("spark_trial") and lane_of(item) == "spark":
+            item.add_marker(pytest.mark.trial)
     asked = {mark for mark in OF_THEIR_OWN if mark in config.getoption("markexpr")}
     kept = [i for i in items if {m.name for m in i.iter_markers()} & set(OF_THEIR_OWN) <= asked]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
@@ -129,11 +134,12 @@ def spark(
 class Bench:
     """A store under a manual clock, with a fresh topic and subscription for each test."""
 
-    def __init__(self, spark: SparkSession, root: str) -> None:
+    def __init__(self, spark: SparkSession, root: str, lane: LaneName | None = None) -> None:
         self.spark = spark
         self.root = root
+        self.lane = lane
         self.clock = ManualClock()
-        self.store = PubSub(spark, root, clock=self.clock)
+        self.store = self.another()
         self._made = 0
 
     def unused(self, kind: str) -> str:
@@ -160,7 +166,7 @@ class Bench:
 
     def another(self) -> PubSub:
         """Open the same store once more, as another process would."""
-        return PubSub(self.spark, self.root, clock=self.clock)
+        return PubSub(self.spark, self.root, clock=self.clock, lane=self.lane)
 
     def messages_table(self, topic: str) -> str:
         """Return a topic's table as it is named in SQL."""
@@ -173,8 +179,10 @@ class Bench:
         return f"delta.`{self.root}/ack_state/{found.uid}`"
 
     def commits(self, table: str) -> int:
-        """Return how many commits a table has had."""
-        return self.spark.sql(f"DESCRIBE HISTORY {table}").count()
+        """Return how many commits a table has had, as the library tells that made none of them."""
+        if is_remote(self.spark):
+            return self.spark.sql(f"DESCRIBE HISTORY {table}").count()
+        return int(DeltaTable(table.split("`")[1]).version()) + 1
 
 
 def states(bench: Bench, subscription: str) -> dict[bytes, str]:
@@ -190,12 +198,15 @@ def jobs_are_counted(spark: SparkSession) -> None:
         pytest.skip("jobs are counted in the driver")
 
 
-@pytest.fixture
-def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have stores keep off the driver's disk, as if theirs were an object store."""
-    monkeypatch.setattr(Remembered, "directory", lambda *_: None)
+@pytest.fixture(scope="module", params=["direct", "spark"])
+def lane(request: pytest.FixtureRequest) -> LaneName:
+    """Each lane in turn: one suite holds the two together."""
+    if request.param == "direct" and request.config.getoption("--remote"):
+        pytest.skip("Spark Connect: the files are where the server looks for them")
+    chosen: LaneName = request.param
+    return chosen
 
 
 @pytest.fixture(scope="module")
-def bench(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    return Bench(spark, str(tmp_path_factory.mktemp("store")))
+def bench(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, lane: LaneName) -> Bench:
+    return Bench(spark, str(tmp_path_factory.mktemp("store")), lane)

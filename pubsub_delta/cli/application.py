@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import datetime
 from functools import cached_property
 from importlib import import_module
@@ -18,11 +19,12 @@ from pubsub_delta.cli.printing import printable, render
 from pubsub_delta.cli.progress import waiting
 from pubsub_delta.cli.service import Service
 from pubsub_delta.cli.settings import CONFIG, Settings, read_settings
+from pubsub_delta.cli.stored import StoredNames
 from pubsub_delta.cli.times import parse_time
 from pubsub_delta.clock import Clock, SystemClock
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError
 
-if TYPE_CHECKING:  # it needs Spark
+if TYPE_CHECKING:  # a command that asks a server does without it
     from pubsub_delta.client import PubSub
 
 T = TypeVar("T")
@@ -70,7 +72,7 @@ class App:
 
     @cached_property
     def store(self) -> PubSub:
-        """The store; opening it may take seconds."""
+        """The store; opening it takes seconds in a catalog, which starts Spark, or by a remote."""
         if self.settings.endpoint is not None:
             raise click.UsageError(
                 f"this needs the store itself: the server at {self.settings.endpoint} has no "
@@ -90,7 +92,7 @@ class App:
                     "and it can have one only; another shell, or a command of its own, is accepted"
                 )
         if (root, project, remote) not in self._stores:
-            with waiting(f"Connecting to {remote}" if remote else "Starting Spark", 0):
+            with waiting(f"Connecting to {remote}", 0) if remote else nullcontext():
                 self._stores[root, project, remote] = self._opener(self.settings)
         return self._stores[root, project, remote]
 
@@ -133,9 +135,22 @@ class App:
 
     def stored(self, collection: str, project: str | None = None) -> Sequence[str]:
         """Return the full names of a collection, where they can be had without starting Spark."""
-        if self._stored is None:
+        try:
+            if self._stored is None:
+                self._stored = StoredNames(self._unstarted, lambda: self.read_time("now"))
+            return self._stored(collection, project or self.settings.project)
+        except click.UsageError:  # of a wrong file: the command itself tells
             return ()
-        return self._stored(collection, project or self.settings.project)
+
+    def _unstarted(self) -> Service:
+        """Return what answers without Spark."""
+        if self.settings.endpoint is not None:
+            return self.service
+        from pubsub_delta.client import PubSub  # as it is imported only where a store is opened
+
+        assert self.settings.root is not None
+        assert self.settings.remote is None
+        return PubSub(None, self.settings.root, project=self.settings.project)
 
     def for_line(self, stored: Stored, *, unattended: bool) -> App:
         """Return an App for one line of a shell, which begins as this one and shares its stores.
@@ -255,7 +270,7 @@ class App:
 
 
 def _open_store(settings: Settings) -> PubSub:
-    from pubsub_delta.cli.session import open_store  # Spark's modules, which a server spares
+    from pubsub_delta.cli.session import open_store  # the store's modules, which a server spares
 
     return open_store(settings)
 

@@ -26,7 +26,7 @@ def completion(ctx: click.Context, shell: str) -> None:
     """Print what makes bash, zsh or fish complete commands and options.
 
     To try it: `eval "$(pubsub-delta completion bash)"`. Names of topics and subscriptions are
-    completed by `pubsub-delta shell`, which has a session; elsewhere it would take seconds.
+    completed where that takes no Spark: not in a catalog, nor with --remote.
     """
     kind = get_completion_class(shell)
     assert kind is not None

@@ -13,11 +13,11 @@ from pubsub_delta.cli.arguments import SNAPSHOT, SUBSCRIPTION, Switch, TimeType,
 from pubsub_delta.cli.commands import Verb
 from pubsub_delta.cli.rest import Record, message_record, received_record, time_text
 from pubsub_delta.cli.service import Service
-from pubsub_delta.clock import from_micros
 from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.messages import MAX_MESSAGE_BYTES
 from pubsub_delta.resources import AckResult, Message
 
-if TYPE_CHECKING:  # it needs Spark
+if TYPE_CHECKING:  # a command that asks a server does without it
     from pubsub_delta.client import PubSub
 
 pass_app = click.make_pass_decorator(App)
@@ -157,24 +157,15 @@ def backlog(app: App, subscription: str, limit: int) -> None:
 
 
 def _oldest(store: PubSub, name: str, limit: int) -> list[Record]:
-    rows = (
-        store.backlog(name)
-        .selectExpr("*", "bigint(message_id) AS position", "unix_micros(publish_time) AS micros")
-        .orderBy("position")
-        .limit(limit)
-        .collect()
-    )
     records = []
-    for row in rows:
-        message = Message(
-            bytes(row["data"] or b""), dict(row["attributes"] or {}), row["ordering_key"] or ""
-        )
+    for found in store.peek(name, limit, max_bytes=MAX_MESSAGE_BYTES):
+        message = Message(found.data, found.attributes, found.ordering_key)
         record: Record = {
-            "message": message_record(message, row["message_id"], from_micros(row["micros"])),
-            "state": row["state"],
+            "message": message_record(message, found.message_id, found.publish_time),
+            "state": found.state,
         }
-        if row["delivery_attempt"] is not None:
-            record["deliveryAttempt"] = row["delivery_attempt"]
+        if found.delivery_attempt is not None:
+            record["deliveryAttempt"] = found.delivery_attempt
         records.append(record)
     return records
 

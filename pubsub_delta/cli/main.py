@@ -30,9 +30,10 @@ Where the store is, and how results are shown:
       project = "local"
       format = "json"
 
-Each command starts a JVM, which takes some seconds. `pubsub-delta shell` starts one for many
-commands; with --remote sc://HOST:PORT a Spark Connect server does the work. With --endpoint
-HOST:PORT a running `pubsub-delta serve` answers, and nothing is started.
+On a disk or object storage a command works on the tables itself. What needs Spark, as every
+command does in a catalog, starts it, which takes some seconds: `pubsub-delta shell` does so once
+for many commands, and with --remote sc://HOST:PORT a Spark Connect server does the work. With
+--endpoint HOST:PORT a running `pubsub-delta serve` answers.
 
 Exit codes: 0 done, 1 an error, 2 a wrong command line.
 """

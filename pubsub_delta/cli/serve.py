@@ -101,16 +101,16 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     level = app.settings.log_level
     with ExitStack() as running:
         start_console = running.enter_context(console_beside(app, options))
-        spark, root = app.store.spark, app.settings.root
-        assert root is not None
+        store = app.store
         log_to(logging.StreamHandler(), log_format, "info" if level == "error" else level)
         clock, figures = SystemClock(), Figures()
-        backend = StoreBackend(spark, root, app.settings.project, clock, options["workers"])
+        backend = StoreBackend(store.tables, app.settings.project, clock, options["workers"])
         running.callback(backend.close)
 
         def started(listening: int) -> None:
             app.tell(f"Listening on {host}:{listening}. Programs find it by")
             app.tell(f"  export PUBSUB_EMULATOR_HOST={host}:{listening}")
+            app.tell(f"{app.place}: {store.lane}.")
             start_console()
 
         def server() -> Server:

@@ -1,4 +1,4 @@
-"""Where the command line gets its Spark session and its store from."""
+"""Where the command line gets its store from, and its Spark session where that needs one."""
 
 from __future__ import annotations
 
@@ -9,53 +9,62 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+import click
 
+from pubsub_delta.cli.progress import waiting
 from pubsub_delta.cli.settings import LOG_LEVELS, Settings
 from pubsub_delta.client import PubSub
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.session import check_connect_client, local_session, remote_session
 
-_SPARK_LEVELS = dict(zip(LOG_LEVELS, ("ERROR", "WARN", "INFO", "DEBUG"), strict=True))
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-_FEW_ROWS = {"spark.sql.adaptive.enabled": "false"}
-"""Commands, console and server mostly read few messages, and run nobody's queries. Planning anew
-after each stage gains nothing, and Delta takes a seventh longer for a table's state."""
+_SPARK_LEVELS = dict(zip(LOG_LEVELS, ("ERROR", "WARN", "INFO", "DEBUG"), strict=True))
 
 ANSWER_SECONDS = 5
 """So long a Spark Connect server is waited for."""
 
 
 def open_store(settings: Settings) -> PubSub:
-    """Return the store that the settings name, in the session that runs, or a new one.
+    """Return the store that the settings name; Spark is started when it is first needed.
 
-    FailedPrecondition if Spark does not start, or the server that ``remote`` names is not there.
+    With ``remote`` all is done by that server. FailedPrecondition if it is not there.
     """
     assert settings.root is not None
+    _log_from(settings.log_level)
     if settings.remote is None:
-        spark = _started(settings)
-    else:
-        spark = connected(settings.remote)
-        _log_from(settings.log_level)
-    return PubSub(spark, settings.root, project=settings.project)
+        return PubSub(lambda: _started(settings), settings.root, project=settings.project)
+    spark = connected(settings.remote)
+    return PubSub(spark, settings.root, project=settings.project, lane="spark")
 
 
 def _started(settings: Settings) -> SparkSession:
+    """Return the session that runs, or a new one, and say that it is started.
+
+    FailedPrecondition if it does not start.
+    """
+    from pyspark.sql import SparkSession  # most commands need no Spark, and do not import it
+
     running = SparkSession.getActiveSession()
     if running is not None:
         return running
+    if not sys.stderr.isatty():
+        click.echo("Starting Spark, which this needs.", err=True)
+    with waiting("Starting Spark", 0):
+        return _new_session(settings)
+
+
+def _new_session(settings: Settings) -> SparkSession:
     level = _SPARK_LEVELS[settings.log_level]
-    _log_from(settings.log_level)
     logging.getLogger("py4j").setLevel(logging.CRITICAL if level == "ERROR" else logging.ERROR)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with _jvm_told_apart(quiet=settings.log_level == "error") as log:
         try:
-            wanted = {"spark.log.level": level, **_FEW_ROWS}
-            return local_session(app_name="pubsub-delta", settings=wanted)
+            return local_session(app_name="pubsub-delta", settings={"spark.log.level": level})
         except Exception as error:
             raise FailedPrecondition(_why(error, log)) from error
 
@@ -82,6 +91,8 @@ def connected(remote: str) -> SparkSession:
             "sc://host:port is accepted, such as sc://localhost:15002"
         )
     check_connect_client(remote)
+    from pyspark.errors import PySparkException  # as above
+
     grpc = importlib.import_module("grpc")
     client = importlib.import_module("pyspark.sql.connect.client")
     try:

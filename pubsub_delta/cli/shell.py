@@ -124,7 +124,7 @@ def commands(read: Read) -> Iterator[str]:
 )
 @click.pass_context
 def shell(ctx: click.Context) -> None:
-    """Run many commands in one Spark session, and complete names with Tab.
+    """Run many commands on one store, and complete names with Tab.
 
     A command is typed as after `pubsub-delta`, or with `pubsub-delta` or `gcloud pubsub` before
     it. An error does not end the shell; `exit` and Ctrl-D do. Where standard input is no terminal

@@ -34,7 +34,7 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
         "maintain",
         "maintain --dry-run",
         "maintain --duties=retention,vacuum",
-        "maintain --duties=retention --truncate-history=6h",
+        "maintain --duties=retention --log-retention=1d",
     ],
 )
 @click.option(
@@ -45,9 +45,9 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     help="What to do, separated by commas; also optimize and vacuum.",
 )
 @click.option(
-    "--truncate-history",
+    "--log-retention",
     metavar="DURATION",
-    help="Forget older commits of the tables, such as 6h; for stores of a commit a second.",
+    help="Forget older commits of topics, such as 1d; for topics of a commit a second.",
 )
 @click.option("--exact", cls=Switch, help="Delete to the message, not only whole days.")
 @click.option("--dry-run", cls=Switch, help="Only tell what would be done.")
@@ -55,7 +55,7 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
 def maintain(
     app: App,
     duties: list[str],
-    truncate_history: str | None,
+    log_retention: str | None,
     exact: bool | None,
     dry_run: bool | None,
 ) -> None:
@@ -66,9 +66,7 @@ def maintain(
     """
     switches: dict[str, Any] = {duty.replace("-", "_"): duty in duties for duty in DUTIES}
     switches |= {"exact": bool(exact), "dry_run": bool(dry_run)}
-    report = app.call_store(
-        lambda store: store.maintain(**switches, truncate_history=truncate_history)
-    )
+    report = app.call_store(lambda store: store.maintain(**switches, log_retention=log_retention))
     if app.given.get("format"):
         app.show(plain(asdict(report)))
     else:

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
-from pyspark.sql import DataFrame
-from pyspark.sql.types import StringType
+import pyarrow as pa
 
+from pubsub_delta.delivery.sources import Source, source
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import delivery, replay
 from pubsub_delta.policy.ack_ids import AckId, parse_ack_id
-from pubsub_delta.policy.ack_state import AckState, State
+from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.delivery import Outcomes
 from pubsub_delta.policy.fields import check_new_deadline
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import AckResult, Ids, Subscription
-from pubsub_delta.tables.id_frames import MANY, fold_ids
-from pubsub_delta.tables.store import Source, Tables
+from pubsub_delta.tables.store import Tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _SHOWN = 100
 """Characters of what is no ack id, in an error."""
@@ -27,13 +30,18 @@ _SHOWN = 100
 
 @dataclass(frozen=True)
 class Named:
-    """The messages that a call is about: positions by lease, and the ids that name none."""
+    """The messages that a call is about: positions by lease, and the ids that name none.
 
+    ``subscription_uid``: of the subscription that gave the leases. A later one of its name has
+    others.
+    """
+
+    subscription_uid: str
     positions: Mapping[int, Positions]
     malformed: Ids = field(default_factory=lambda: Ids.of(()))
 
 
-AckIds = DataFrame | Iterable[str] | Named
+AckIds: TypeAlias = "DataFrame | pa.Table | pa.Array | pa.ChunkedArray | Iterable[str] | Named"
 
 
 def acknowledge(tables: Tables, name: ResourceName, ack_ids: AckIds, now: datetime) -> AckResult:
@@ -66,33 +74,39 @@ def _apply(
     now: datetime,
     decide: Callable[[Source, Named, AckState], tuple[AckState, Outcomes]],
 ) -> AckResult:
-    source = tables.source(name)
-    named = _read(ack_ids, source.subscription, tables)
+    found = source(tables, name)
+    named = _read(ack_ids, found.subscription)
+    if named.subscription_uid != found.uid:  # a subscription that was deleted meanwhile
+        foreign = [_ids(named.subscription_uid, named.positions), named.malformed]
+        return AckResult(success=Ids.of(()), expired=Ids.of(()), invalid=Ids.chain(foreign))
 
     def change(state: AckState) -> tuple[AckState, Outcomes]:
-        following, outcomes = decide(source, named, state)
-        return replay.used(state, following, source.subscription, now), outcomes
+        following, outcomes = decide(found, named, state)
+        return replay.used(state, following, found.subscription, now), outcomes
 
-    outcomes = tables.ack_states.change(source.uid, change)
+    outcomes = tables.ack_states.change(found.uid, change)
     return AckResult(
-        success=_ids(source.subscription, outcomes.success),
-        expired=_ids(source.subscription, outcomes.expired),
-        invalid=Ids.chain([_ids(source.subscription, outcomes.invalid), named.malformed]),
+        success=_ids(found.uid, outcomes.success),
+        expired=_ids(found.uid, outcomes.expired),
+        invalid=Ids.chain([_ids(found.uid, outcomes.invalid), named.malformed]),
     )
 
 
-def _read(ack_ids: AckIds, subscription: Subscription, tables: Tables) -> Named:
+def _read(ack_ids: AckIds, subscription: Subscription) -> Named:
     """Sort ack ids by lease; InvalidArgument where there is none, or none is well formed."""
     if isinstance(ack_ids, Named):
         return ack_ids
     if isinstance(ack_ids, (str, bytes)):
         raise InvalidArgument(f"ack_ids: {ack_ids!r} is a single text; pass a list of ack ids")
-    if hasattr(ack_ids, "sparkSession") and hasattr(ack_ids, "schema"):
-        leased = tables.ack_states.recent(subscription.uid).in_state(State.LEASED)
-        many = sum(map(len, leased)) >= MANY
-        return _read_frame(ack_ids, subscription, many=many)  # type: ignore[arg-type]
+    if _is_frame(ack_ids):
+        return _read_frame(ack_ids, subscription)
+    if isinstance(ack_ids, (pa.Table, pa.RecordBatch)):
+        ack_ids = _ack_id_column(ack_ids)
+    given: Any = ack_ids
+    if isinstance(given, (pa.Array, pa.ChunkedArray)):
+        given = given.to_pylist()
     try:
-        texts = list(dict.fromkeys(ack_ids))
+        texts = list(dict.fromkeys(given))
     except TypeError:
         raise InvalidArgument(
             f"ack_ids: {ack_ids!r} is no list of texts; pass a list of ack ids, or a DataFrame "
@@ -110,23 +124,40 @@ def _read(ack_ids: AckIds, subscription: Subscription, tables: Tables) -> Named:
         for text, ack_id in parsed.items()
         if ack_id is None or ack_id.subscription_uid != subscription.uid
     )
-    return Named({lease: Positions.of(each) for lease, each in found.items()}, Ids.of(foreign))
+    named = {lease: Positions.of(each) for lease, each in found.items()}
+    return Named(subscription.uid, named, Ids.of(foreign))
 
 
-def _read_frame(frame: DataFrame, subscription: Subscription, *, many: bool) -> Named:
+def _is_frame(ack_ids: Any) -> TypeGuard[DataFrame]:
+    return hasattr(ack_ids, "sparkSession") and hasattr(ack_ids, "schema")
+
+
+def _ack_id_column(table: pa.Table | pa.RecordBatch) -> pa.Array | pa.ChunkedArray:
+    """Return the column of an Arrow table that holds the ack ids."""
+    given = [column.type for column in table.schema if column.name == "ack_id"]
+    if len(given) != 1 or not (pa.types.is_string(given[0]) or pa.types.is_large_string(given[0])):
+        told = ", ".join(f"{column.name} {column.type}" for column in table.schema)
+        raise InvalidArgument(
+            f"ack_ids: an Arrow table with columns {told}; one STRING column 'ack_id' is needed"
+        )
+    return table.column("ack_id")
+
+
+def _read_frame(frame: DataFrame, subscription: Subscription) -> Named:
     """Fold a DataFrame's column ack_id into bitmaps on the executors."""
-    given = [column.dataType for column in frame.schema if column.name == "ack_id"]
-    if len(given) != 1 or not isinstance(given[0], StringType):
+    from pubsub_delta.tables.lanes.spark import frames  # this is what needs Spark
+
+    if not frames.has_ack_ids(frame):
         told = ", ".join(
             f"{column.name} {column.dataType.simpleString()}" for column in frame.schema
         )
         raise InvalidArgument(
             f"ack_ids: a DataFrame with columns {told}; one STRING column 'ack_id' is needed"
         )
-    found, foreign = fold_ids(frame, subscription.uid, many=many)
+    found, foreign = frames.fold_ack_ids(frame, subscription.uid)
     if not found and not any(map(parse_ack_id, foreign)):
         raise _no_ack_id(foreign, "the DataFrame has no rows")
-    return Named(found, Ids.of(text or "" for text in foreign))
+    return Named(subscription.uid, found, Ids.of(text or "" for text in foreign))
 
 
 def _no_ack_id(given: Sequence[object], none: str) -> InvalidArgument:
@@ -141,13 +172,13 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _ids(subscription: Subscription, positions: Mapping[int, Positions]) -> Ids:
+def _ids(subscription_uid: str, positions: Mapping[int, Positions]) -> Ids:
     """Write ack ids out again, each when it is looked at."""
 
     def part(lease_id: int, chosen: Positions) -> Ids:
         return Ids(
             len(chosen),
-            lambda: (str(AckId(subscription.uid, lease_id, each)) for each in chosen),
+            lambda: (str(AckId(subscription_uid, lease_id, each)) for each in chosen),
         )
 
     return Ids.chain(part(lease_id, chosen) for lease_id, chosen in positions.items())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import Any
 
+from pubsub_delta.delivery import sources
 from pubsub_delta.durations import Duration
 from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound
 from pubsub_delta.names import ResourceName
@@ -27,8 +27,6 @@ from pubsub_delta.resources import (
     Subscription,
     Topic,
 )
-from pubsub_delta.tables.commits import repeat_on_conflict
-from pubsub_delta.tables.seen import Seen, change_as_seen
 from pubsub_delta.tables.store import Tables
 
 _TERMS = {
@@ -61,7 +59,7 @@ def create_topic(
     )
     _must_be_free(tables.registry.topic(topic.name) is None, "topic", name)
     tables.messages(topic.uid).create()
-    _must_be_free(_commit(name, lambda: tables.registry.add_topic(topic)), "topic", name)
+    _must_be_free(tables.registry.add_topic(topic), "topic", name)
     return topic
 
 
@@ -120,7 +118,7 @@ def create_subscription(
     _must_be_free(free, "subscription", name)
     tail = tables.messages(topic.uid).history.version()
     tables.ack_states.create(subscription.uid, AckState(after_version=tail))
-    added = _commit(name, lambda: tables.registry.add_subscription(subscription, topic.uid))
+    added = tables.registry.add_subscription(subscription, topic.uid)
     _must_be_free(added, "subscription", name)
     return replace(subscription, topic_message_retention_duration=topic.message_retention_duration)
 
@@ -168,10 +166,7 @@ def update_topic(
         duration = changes["message_retention_duration"]
         changes["retained_from"] = retention.retained_from(topic, duration, now)
     if changes:
-        seen = None if wanted is None else Seen(topic, tables.new_id())
-        change = partial(tables.registry.change_topic, topic.uid, changes)
-        read = partial(tables.registry.topic, str(name))
-        _must_be_there(change_as_seen(str(name), change, seen, read), name)
+        _must_be_there(tables.registry.change_topic(topic.uid, changes, wanted), name)
     return replace(topic, **changes)
 
 
@@ -199,7 +194,7 @@ def update_subscription(
         return before
     _check_dead_letter_topic(tables, changes.get("dead_letter_policy"))
     if not before.detached and _TERMS & changes.keys():
-        source = tables.source(name)
+        source = sources.source(tables, name)
 
         def settle(state: AckState) -> tuple[AckState, None]:
             state = source.catch_up(state, now)
@@ -208,9 +203,8 @@ def update_subscription(
             return state, None
 
         tables.ack_states.change(source.uid, settle)
-    seen = None if wanted is None else Seen(before, tables.new_id())
     changes["update_time"] = now
-    return _change_subscription(tables, name, before.uid, changes, seen)
+    return _change_subscription(tables, name, before.uid, changes, wanted)
 
 
 def detach_subscription(tables: Tables, name: ResourceName, now: datetime) -> None:
@@ -228,13 +222,13 @@ def delete_topic(tables: Tables, name: ResourceName, now: datetime) -> None:
             f"topic {name} is the dead-letter topic of {', '.join(sorted(users))}; "
             "clear or change the dead_letter_policy there first"
         )
-    _must_be_there(_commit(name, lambda: tables.registry.remove_topic(topic.uid, now)), name)
+    _must_be_there(tables.registry.remove_topic(topic.uid, now), name)
 
 
 def delete_subscription(tables: Tables, name: ResourceName) -> None:
     """Delete a subscription and with it its backlog."""
     uid = tables.subscription(name).uid
-    _must_be_there(_commit(name, lambda: tables.registry.remove_subscription(uid)), name)
+    _must_be_there(tables.registry.remove_subscription(uid), name)
 
 
 def _change_subscription(
@@ -242,11 +236,10 @@ def _change_subscription(
     name: ResourceName,
     uid: str,
     changes: Mapping[str, Any],
-    seen: Seen[Subscription] | None = None,
+    if_unchanged: Subscription | None = None,
 ) -> Subscription:
-    change = partial(tables.registry.change_subscription, uid, changes)
-    read = partial(tables.registry.subscription, str(name))
-    _must_be_there(change_as_seen(str(name), change, seen, read), name)
+    changed = tables.registry.change_subscription(uid, changes, if_unchanged)
+    _must_be_there(changed, name)
     return tables.subscription(name)
 
 
@@ -256,10 +249,6 @@ def _check_dead_letter_topic(tables: Tables, policy: DeadLetterPolicy | None) ->
             f"dead_letter_policy.dead_letter_topic: {policy.dead_letter_topic} does not exist; "
             "create_topic creates it"
         )
-
-
-def _commit(name: ResourceName, change: Callable[[], bool]) -> bool:
-    return repeat_on_conflict(change, str(name))
 
 
 def _must_be_there(changed: bool, name: ResourceName) -> None:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-
-from pyspark.sql import Row
+from typing import Any
 
 from pubsub_delta.clock import from_micros
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import ResourceName
-from pubsub_delta.tables.history import mark_of
+from pubsub_delta.tables.lanes.protocol import LoggedCommit
+from pubsub_delta.tables.messages.commits import metadata_of
 from pubsub_delta.tables.store import Tables
 
 PUBLISH = "publish"
-"""The operation of a commit that carries a publish's mark."""
+"""The operation of a commit that a publish made."""
 
-_COUNTS = ("numOutputRows", "numDeletedRows")
-"""Delta's metrics that count messages: of a publish, and of a delete."""
+_COUNTS = ("numOutputRows", "num_added_rows", "numDeletedRows", "num_deleted_rows")
+"""The metrics of Spark and of delta-rs that count messages: of a publish, and of a delete."""
 
 
 @dataclass(frozen=True)
@@ -46,18 +47,17 @@ def topic_history(tables: Tables, name: ResourceName, limit: int | None) -> list
             f"limit: {limit!r} is not one; a number from 1 to 2,147,483,647, or None is accepted"
         )
     history = tables.messages(tables.topic(name).uid).history
-    return [_told(row) for row in history.told(limit)]
+    return [_told(each) for each in history.logged(limit)]
 
 
-def _told(row: Row) -> TopicCommit:
-    mark = mark_of(row["userMetadata"])
-    stamp, publish_id = mark.get("publish_time"), mark.get("publish_id")
-    published = isinstance(stamp, int)
+def _told(logged: LoggedCommit) -> TopicCommit:
+    told = metadata_of(logged.user_metadata)
+    stamp, publish_id = told.get("publish_time"), told.get("publish_id")
     return TopicCommit(
-        version=row["version"],
-        time=from_micros(stamp if isinstance(stamp, int) else row["micros"]),
-        operation=PUBLISH if published else row["operation"].lower(),
-        message_count=_count(row["operationMetrics"] or {}),
+        version=logged.version,
+        time=from_micros(stamp) if isinstance(stamp, int) else logged.time,
+        operation=PUBLISH if isinstance(stamp, int) else logged.operation.lower(),
+        message_count=told.get("message_count", _count(logged.metrics)),
         publish_id=publish_id if isinstance(publish_id, str) else None,
         idempotency_id=idempotency_id_of(publish_id) if isinstance(publish_id, str) else None,
     )
@@ -73,5 +73,5 @@ def idempotency_id_of(publish_id: str) -> tuple[str, int] | None:
     return (application, int(version)) if colon and version.isdecimal() else None
 
 
-def _count(metrics: dict[str, str]) -> int | None:
+def _count(metrics: Mapping[str, Any]) -> int | None:
     return next((int(metrics[name]) for name in _COUNTS if name in metrics), None)

@@ -7,18 +7,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
 
+from pubsub_delta.delivery import dead_letters
+from pubsub_delta.delivery.sources import Source, source_of
 from pubsub_delta.durations import Duration, parse_duration_within
 from pubsub_delta.policy import redelivery, retention
 from pubsub_delta.policy.ack_state import AckState, State
-from pubsub_delta.policy.truncation import Truncation, truncation
 from pubsub_delta.resources import Subscription, Topic
-from pubsub_delta.tables import dead_letters
-from pubsub_delta.tables.commits import repeat_on_conflict
-from pubsub_delta.tables.messages import Messages
-from pubsub_delta.tables.past import Past
-from pubsub_delta.tables.store import Source, Tables
+from pubsub_delta.tables.messages.messages import Messages
+from pubsub_delta.tables.store import Tables
 
 _TRIES = 3
 _FOR_EVER = timedelta(days=36_500)
@@ -26,8 +23,8 @@ _FORGET_AFTER = timedelta(days=31)
 """Until then the row of a deleted topic stays, so that VACUUM comes by once it may remove files."""
 _CALLING = re.compile(r"An error occurred while calling \S+\s+: ")
 """How py4j begins an error of Java's that PySpark has no class of its own for."""
-_HISTORY = (timedelta(minutes=1), timedelta(days=8))
-"""How much of a table's past may be kept: Delta counts minutes, and forgets the rest by itself."""
+_LOG_RETENTION = (timedelta(minutes=1), timedelta(days=365))
+"""For how long the commits of a topic may be kept."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ class Duties:
     """What a run of ``maintain`` is to do, in this order; ``dry_run`` only tells what it would.
 
     ``exact``: retention deletes to the message, and not only whole days of publishing.
-    ``truncate_history``: how young a commit must be to stay known; None forgets none.
+    ``log_retention``: for how long the commits of topics stay known; None forgets none.
     """
 
     dead_letters: bool
@@ -44,7 +41,7 @@ class Duties:
     exact: bool
     optimize: bool
     vacuum: bool
-    truncate_history: timedelta | None
+    log_retention: timedelta | None
     dry_run: bool
 
 
@@ -56,9 +53,8 @@ class MaintenanceReport:
     that were deleted. ``discarded``: messages that nobody can get any more and that were deleted,
     by topic; ``kept_from``: the earliest publish time that somebody may still get, by topic, None
     where there is none. ``optimized``: files that were replaced by fewer, by topic. ``vacuumed``:
-    topics whose unneeded files were removed. ``truncated``: commits that were forgotten, by topic
-    and by subscription, whose ack state's they were. ``problems``: what could not be done, and why;
-    the rest was.
+    topics whose unneeded files were removed. ``forgotten``: commits that were forgotten, by topic.
+    ``problems``: what could not be done, and why; the rest was.
     """
 
     dead_letters: dict[str, int] = field(default_factory=dict)
@@ -67,7 +63,7 @@ class MaintenanceReport:
     kept_from: dict[str, datetime | None] = field(default_factory=dict)
     optimized: dict[str, int] = field(default_factory=dict)
     vacuumed: list[str] = field(default_factory=list)
-    truncated: dict[str, int] = field(default_factory=dict)
+    forgotten: dict[str, int] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     dry_run: bool = False
 
@@ -90,8 +86,8 @@ class MaintenanceReport:
                 yield f"optimize: {resource}: {_counted(count, 'small file')} replaced"
         for resource in self.vacuumed:
             yield f"vacuum: {resource}: unneeded files removed"
-        for resource, count in self.truncated.items():
-            yield f"truncate-history: {resource}: {_counted(count, 'commit')} {would}forgotten"
+        for resource, count in self.forgotten.items():
+            yield f"log-retention: {resource}: {_counted(count, 'commit')} {would}forgotten"
         for resource, why in self.problems.items():
             yield f"not done: {resource}: {' '.join(why.split())}"
 
@@ -104,9 +100,9 @@ def _kept(time: datetime | None) -> str:
     return "nobody needs any" if time is None else f"needed from {time:%Y-%m-%d %H:%M} UTC on"
 
 
-def kept_history(asked: Duration | None) -> timedelta | None:
-    """Return how much of a table's past is to be kept, or raise InvalidArgument."""
-    return None if asked is None else parse_duration_within(asked, "truncate_history", *_HISTORY)
+def checked_log_retention(asked: Duration | None) -> timedelta | None:
+    """Return for how long the commits of topics are to be kept, or raise InvalidArgument."""
+    return None if asked is None else parse_duration_within(asked, "log_retention", *_LOG_RETENTION)
 
 
 def maintain(tables: Tables, now: datetime, duties: Duties) -> MaintenanceReport:
@@ -121,8 +117,8 @@ def maintain(tables: Tables, now: datetime, duties: Duties) -> MaintenanceReport
         _expire(tables, now, report)
     if duties.retention or duties.optimize or duties.vacuum:
         _look_after_topics(tables, now, duties, report)
-    if duties.truncate_history is not None:
-        _forget(tables, now, duties.truncate_history, report)
+    if duties.log_retention is not None:
+        _clean_logs(tables, now, duties.log_retention, report)
     return report
 
 
@@ -131,7 +127,7 @@ def _forward_all(tables: Tables, now: datetime, report: MaintenanceReport) -> No
         if subscription.detached:
             continue
         with _telling(report, subscription.name):
-            source = tables.source_of(subscription, topic_uid)
+            source = source_of(tables, subscription, topic_uid)
             if report.dry_run:
                 state = source.catch_up(tables.ack_states.read(source.uid), now)
                 done = dead_letters.Forwarded(_to_forward(state, subscription))
@@ -174,16 +170,15 @@ def _expire(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
             if not _is_idle(tables, subscription, now):
                 continue
             if not report.dry_run:
-                repeat_on_conflict(partial(registry.remove_subscription, uid), name)
+                registry.remove_subscription(uid)
                 if not _is_idle(tables, subscription, now):  # somebody used it at that moment
-                    put_back = partial(registry.add_subscription, subscription, topic_uid)
-                    repeat_on_conflict(put_back, name)
+                    registry.add_subscription(subscription, topic_uid)
                     continue
             report.expired.append(name)
-    for snapshot in registry.expired_snapshots(now):
+    for snapshot in (*registry.expired_snapshots(now), *registry.abandoned_snapshots(now)):
         with _telling(report, snapshot.name):
             if not report.dry_run:
-                repeat_on_conflict(partial(registry.remove_snapshot, snapshot.uid), snapshot.name)
+                registry.remove_snapshot(snapshot.uid)
             report.expired.append(snapshot.name)
 
 
@@ -289,31 +284,34 @@ def _needed_from(
 
 def _attached(tables: Tables, topic_uid: str) -> Sequence[Source]:
     return [
-        tables.source_of(subscription, uid)
+        source_of(tables, subscription, uid)
         for subscription, uid in tables.registry.sources(topic_uid)
         if not subscription.detached
     ]
 
 
-def _forget(tables: Tables, now: datetime, keep: timedelta, report: MaintenanceReport) -> None:
-    """Forget old commits of topics, as far as no snapshot needs them, and of ack states."""
+def _clean_logs(tables: Tables, now: datetime, keep: timedelta, report: MaintenanceReport) -> None:
+    """Forget old commits of topics, as far as no subscription and no snapshot needs them.
+
+    A subscription that sleeps finds what came meanwhile by the log. So its ack state is brought up
+    to date first, which costs a commit and changes nothing that anybody sees.
+    """
     for topic in tables.registry.topics(""):
         with _telling(report, topic.name):
-            snapshots = tables.registry.captured_of(topic.uid, now)
-            needed_after = min((each.after_version for each in snapshots), default=None)
-            past = tables.messages(topic.uid).past()
-            _truncate(past, truncation(past.known(), now, keep, needed_after), topic.name, report)
-    for subscription, _ in tables.registry.sources():
-        with _telling(report, subscription.name):
-            past = tables.ack_state_tables.past(subscription.uid)
-            _truncate(past, truncation(past.known(), now, keep), subscription.name, report)
+            messages = tables.messages(topic.uid)
+            old = [each for each in messages.history.logged() if now - each.time > keep]
+            held = [each.after_version for each in tables.registry.captured_of(topic.uid, now)]
+            if not old or min(held, default=old[0].version) < old[0].version:
+                continue
+            if not report.dry_run:
+                for source in _attached(tables, topic.uid):
+                    _bring_up_to_date(tables, source, now)
+                messages.clean_log(keep)
+            report.forgotten[topic.name] = len(old)
 
 
-def _truncate(past: Past, what: Truncation | None, name: str, report: MaintenanceReport) -> None:
-    if what is not None:
-        forget = partial(past.truncate, what)
-        forgotten = what.commits if report.dry_run else repeat_on_conflict(forget, name)
-        report.truncated[name] = forgotten
+def _bring_up_to_date(tables: Tables, source: Source, now: datetime) -> None:
+    tables.ack_states.change(source.uid, lambda state: (source.catch_up(state, now), None))
 
 
 @contextmanager

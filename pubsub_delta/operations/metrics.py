@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
-from pyspark.sql import DataFrame
-
+from pubsub_delta.delivery.sources import Source, find_source, source_of
 from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.metrics import Measured, MetricRow, Metrics
 from pubsub_delta.names import (
@@ -21,11 +21,12 @@ from pubsub_delta.names import (
 from pubsub_delta.policy import retention
 from pubsub_delta.policy.ack_state import Captured, Span, State
 from pubsub_delta.resources import Snapshot, Topic
-from pubsub_delta.tables.messages import Messages
-from pubsub_delta.tables.metric_rows import frame_of
-from pubsub_delta.tables.observed import ObservedMessages
-from pubsub_delta.tables.sizes import Sizes
-from pubsub_delta.tables.store import Source, Tables
+from pubsub_delta.tables.messages.messages import Messages
+from pubsub_delta.tables.messages.sizes import Sizes
+from pubsub_delta.tables.store import Tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 AT_A_TIME = 4
 """Resources of a store that are measured side by side."""
@@ -42,7 +43,10 @@ def metrics_table(
     tables: Tables, names: Iterable[str] | None, project: str, now: datetime, *, exact: bool
 ) -> DataFrame:
     """Return the figures of some resources, or of all of a store, as a DataFrame."""
-    return frame_of(tables.spark, rows(tables, names, project, now, exact=exact))
+    spark = tables.spark
+    from pubsub_delta.tables.lanes.spark.metric_rows import frame_of  # this is what needs Spark
+
+    return frame_of(spark, rows(tables, names, project, now, exact=exact))
 
 
 def rows(
@@ -97,8 +101,6 @@ class _Look:
         """Return the messages of a topic, and their sizes."""
         if topic_uid not in self._topics:
             messages = self.tables.messages(topic_uid)
-            if self.many:
-                messages = ObservedMessages(messages)
             self._topics.setdefault(topic_uid, (messages, Sizes(messages, exact=self.exact)))
         return self._topics[topic_uid]
 
@@ -120,7 +122,7 @@ def _of_name(look: _Look, name: str) -> Metrics:
     kind = name.split("/")[2] if name.count("/") == 3 else ""
     if kind in ("", "subscriptions"):
         full_name = subscription_name(name, project)
-        source = look.tables.find_source(full_name)
+        source = find_source(look.tables, full_name)
         if source is not None:
             label = partial(look.label, source.topic_uid, full_name.project)
             return subscription_metrics(look, source, label)
@@ -149,7 +151,7 @@ def _everything(look: _Look) -> Iterator[Callable[[], Metrics]]:
     for topic in sorted(topics.values(), key=lambda each: each.name):
         yield partial(topic_metrics, look, topic)
     for subscription, uid in sorted(registry.sources(), key=lambda each: each[0].name):
-        source = look.tables.source_of(subscription, uid)
+        source = source_of(look.tables, subscription, uid)
         project = subscription_name(subscription.name, look.project).project
         label = partial(_label, topics.get(uid), project)
         yield partial(subscription_metrics, look, source, label)
@@ -192,8 +194,9 @@ def snapshot_metrics(
     """
     messages, _ = look.messages(topic_uid)
     commits, known = messages.history.commits_after(captured.after_version)
-    after, floor = captured.after_version, captured.floor
-    following = messages.absorb(after, commits, known, earliest=floor)
+    floor = captured.floor
+    removed = any(commit.removes_messages for commit in commits)
+    following = messages.absorb(commits, earliest=floor, known=known, removed=removed)
     held = sum(map(len, captured.spans)) + sum(len(part.positions) for part in following)
     first = min((part.publish_time_min for part in following), default=None)
     values: dict[str, Measured | Callable[[], Measured]] = {
@@ -223,8 +226,7 @@ def subscription_metrics(
     ``oldest_retained_acked_message_age``: seconds since the oldest of them was published.
     """
     messages, sizes = look.messages(source.topic_uid)
-    looks = None if look.many else look.tables.looks
-    source = replace(source, messages=messages, looks=looks)
+    source = replace(source, messages=messages)
     state = look.tables.ack_states.read(source.uid)
     counters = state.counters
     if source.subscription.detached:
@@ -233,12 +235,11 @@ def subscription_metrics(
         state = source.catch_up(state, look.now)
         state = source.clip_retained(state, look.now)
     retained, unacked = state.in_state(State.RETAINED), state.unacked()
-    version = messages.history.newest_version() if unacked else 0
     values: dict[str, Measured | Callable[[], Measured]] = {
         "num_undelivered_messages": Measured(state.count()),
         "num_outstanding_messages": Measured(state.count(State.LEASED)),
         "oldest_unacked_message_age": _oldest(look, messages, unacked),
-        "backlog_bytes": lambda: sizes.of(unacked, version, read_if_quick=not look.many),
+        "backlog_bytes": lambda: sizes.of(unacked, read_if_quick=not look.many),
         "ack_message_count": Measured(
             {
                 "success": counters.success,

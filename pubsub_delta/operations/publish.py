@@ -1,60 +1,66 @@
-"""Publish: one atomic append, stamped once, checked in the same pass that writes it."""
+"""Publish: one atomic append, stamped once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, DataType, MapType, NullType, StringType
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
-from pubsub_delta.policy.messages import FIELD_OF_RULE, as_message
-from pubsub_delta.resources import Ids
-from pubsub_delta.session import few_rows
-from pubsub_delta.tables.columns import surely_valid, violations
-from pubsub_delta.tables.commits import repeat_on_conflict
-from pubsub_delta.tables.history import Commit
-from pubsub_delta.tables.messages import Messages
-from pubsub_delta.tables.ordering import in_key_order
+from pubsub_delta.policy.messages import as_message
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.resources import Ids, Message
+from pubsub_delta.tables.lanes.retries import repeat_on_conflict
+from pubsub_delta.tables.messages.commits import Commit
+from pubsub_delta.tables.messages.messages import Messages
+from pubsub_delta.tables.schemas import TEXT_BY_TEXT
 from pubsub_delta.tables.store import Tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _IGNORED = ("message_id", "publish_time", "publish_date")
 """Columns that the server fills in; values that a client supplies for them are ignored."""
-
-_FEW = 10_000
-"""So many messages are written sooner in the session for small work."""
-
-_SUSPECT = "pubsub_delta: this message may break a rule"
 
 
 class PublishResult:
     """What a publish wrote: ``publish_time``, ``message_count`` and ``message_ids``.
 
-    The ids are looked up when first asked for. For messages given one by one they stand in
-    request order, for a DataFrame in the order in which its rows were stored.
+    The ids of a DataFrame are looked up when first asked for. For messages given one by one they
+    stand in request order, for a DataFrame in the order in which its rows were stored.
     """
 
-    def __init__(self, messages: Messages, publish_time: datetime, publish_id: str) -> None:
+    def __init__(
+        self,
+        messages: Messages,
+        publish_time: datetime,
+        publish_id: str,
+        positions: Positions | None = None,
+    ) -> None:
         self.publish_time = publish_time
         self._messages = messages
         self._publish_id = publish_id
+        self._known = positions
 
     @cached_property
     def message_count(self) -> int:
         """The number of messages that this publish wrote."""
+        if self._known is not None:
+            return len(self._known)
         return 0 if self._commit is None else self._commit.message_count
 
     @cached_property
     def message_ids(self) -> Ids:
         """The ids of the messages, unique in the topic."""
-        if self._commit is None:
-            return Ids.of(())
-        positions = self._messages.positions_of(self._commit)
-        return Ids(len(positions), lambda: map(str, positions))
+        positions = self._known
+        if positions is None:
+            commit = self._commit
+            positions = Positions() if commit is None else self._messages.positions_of(commit)
+        found = positions
+        return Ids(len(found), lambda: map(str, found))
 
     @cached_property
     def _commit(self) -> Commit | None:
@@ -63,7 +69,7 @@ class PublishResult:
         if commit is None and not self._messages.history.reaches_back_to(self.publish_time):
             raise NotFound(
                 f"publish {self._publish_id} is no longer in the topic's history, "
-                "which is kept for 8 days, or as long as maintain(truncate_history=...) says"
+                "which is kept for 8 days, or as the topic's table says"
             )
         return commit
 
@@ -74,7 +80,7 @@ class PublishResult:
 def publish(
     tables: Tables,
     messages: Messages,
-    what: DataFrame | Iterable[object],
+    what: DataFrame | pa.Table | Iterable[object],
     now: datetime,
     idempotency_id: tuple[str, int] | None,
     order_by: str | None = None,
@@ -85,35 +91,38 @@ def publish(
     nothing and gives the result of the first. Versions of one application must rise. With
     ``order_by`` the messages of an ordering key are received in the order of that column.
     """
-    publish_id = tables.new_id()
-    if idempotency_id is not None:
-        publish_id = _publish_id(idempotency_id)
+    publish_id = tables.new_id() if idempotency_id is None else _publish_id(idempotency_id)
     if isinstance(what, (str, bytes, bytearray)):
         raise InvalidArgument(
             f"messages: a single {type(what).__name__}; pass a list of messages or a DataFrame"
         )
-    if hasattr(what, "sparkSession") and hasattr(what, "schema"):
-        frame = _conformed(what, order_by)  # type: ignore[arg-type]
-        repeat_on_conflict(
-            lambda: _append_checked(messages, frame, now, publish_id, idempotency_id), "publish"
-        )
-    elif order_by is not None:
-        raise InvalidArgument(
-            f"order_by: {order_by!r} names a column, and these messages are no DataFrame; "
-            "messages given one by one are received in that order"
-        )
+    if _is_frame(what):
+        landed = _publish_frame(messages, what, now, publish_id, idempotency_id, order_by)
+        positions = None
     else:
-        rows = _rows_of(tables, what)
-        repeat_on_conflict(
+        if order_by is not None and not isinstance(what, pa.Table):
+            raise InvalidArgument(
+                f"order_by: {order_by!r} names a column, and these messages are no DataFrame; "
+                "messages given one by one are received in that order"
+            )
+        rows = _checked_rows(what, order_by)
+        positions = repeat_on_conflict(
             lambda: messages.append(rows, now, publish_id, idempotency_id), "publish"
         )
-    if idempotency_id is not None:
+        landed = positions is not None
+    if not landed and idempotency_id is not None:
         now = _publish_time(messages, publish_id, idempotency_id)
-    return PublishResult(messages, now, publish_id)
+    return PublishResult(messages, now, publish_id, positions)
 
 
-def _rows_of(tables: Tables, what: Iterable[object]) -> DataFrame:
-    """Check messages given one by one, and make them rows of one file, in request order."""
+def _is_frame(what: object) -> TypeGuard[DataFrame]:
+    return hasattr(what, "sparkSession") and hasattr(what, "schema")
+
+
+def _checked_rows(what: Iterable[object] | pa.Table, order_by: str | None) -> pa.Table:
+    """Check messages given one by one or as an Arrow table, and return them in their order."""
+    if isinstance(what, pa.Table):
+        what = _messages_of(what, order_by)
     try:
         given = list(what)
     except TypeError:
@@ -124,160 +133,107 @@ def _rows_of(tables: Tables, what: Iterable[object]) -> DataFrame:
     checked = [as_message(value, index) for index, value in enumerate(given)]
     if not checked:
         raise InvalidArgument("messages: an empty list; at least one message is needed")
-    rows = pa.table(
+    return rows_of(checked)
+
+
+def rows_of(messages: Sequence[Message]) -> pa.Table:
+    """Return checked messages as rows: data, attributes, ordering_key."""
+    return pa.table(
         {
-            "data": pa.array([bytes(message.data) for message in checked], pa.binary()),
+            "data": pa.array([bytes(message.data) for message in messages], pa.binary()),
             "attributes": pa.array(
-                [list(message.attributes.items()) for message in checked],
-                pa.map_(pa.string(), pa.string()),
+                [list(message.attributes.items()) for message in messages], TEXT_BY_TEXT
             ),
-            "ordering_key": pa.array([m.ordering_key for m in checked], pa.string()),
+            "ordering_key": pa.array([m.ordering_key for m in messages], pa.string()),
         }
     )
-    session = tables.small if len(checked) <= _FEW else tables.spark
-    return few_rows(tables.spark, session, rows).coalesce(1)
 
 
-def check_stream(frame: DataFrame, order_by: str | None = None) -> None:
-    """Refuse what is no streaming DataFrame, or has other columns than messages have."""
-    if not getattr(frame, "isStreaming", False):
+_ACCEPTED = "data BINARY (or STRING), attributes MAP<STRING,STRING> and ordering_key STRING"
+
+
+def _messages_of(table: pa.Table, order_by: str | None) -> Iterable[Message]:
+    """Return the rows of an Arrow table as messages; its columns are those of a DataFrame."""
+    names = table.column_names
+    if order_by is not None:
+        if order_by not in names:
+            raise InvalidArgument(
+                f"order_by: {order_by!r} is not a column; one of {', '.join(names)} is accepted"
+            )
+        table = table.sort_by(order_by)
+    unknown = [n for n in names if n not in (*rows_of([]).column_names, *_IGNORED, order_by)]
+    if unknown:
         raise InvalidArgument(
-            f"streaming_df: a {type(frame).__name__} that does not stream; "
-            "a streaming DataFrame (spark.readStream) is accepted"
+            f"column {unknown[0]!r} is not a column of a message; {_ACCEPTED} are accepted"
         )
-    _check_columns(frame, order_by)
-
-
-def _conformed(frame: DataFrame, order_by: str | None) -> DataFrame:
-    """Return a DataFrame's data, attributes and ordering_key, in order, or refuse its columns."""
-    if frame.isStreaming:
-        raise InvalidArgument(
-            "messages: a streaming DataFrame; a batch DataFrame is accepted, "
-            "and publish_stream publishes a streaming one"
-        )
-    given = _check_columns(frame, order_by)
-    absent = {"data": F.lit(None), "attributes": F.create_map(), "ordering_key": F.lit("")}
-    columns = []
-    for name, accepted in _ACCEPTED.items():
-        column = F.col(name) if name in given else absent[name]
-        if given.get(name) != accepted[0]:
-            column = column.cast(accepted[0])
-        columns.append(column.alias(name))
-    if order_by is None:
-        return frame.select(*columns)
-    ordered = frame.select(*columns, F.col(f"`{order_by.replace('`', '``')}`").alias(_ORDER))
-    return in_key_order(ordered, F.col(_ORDER)).drop(_ORDER)
-
-
-def _check_columns(frame: DataFrame, order_by: str | None) -> dict[str, DataType]:
-    names = frame.columns
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InvalidArgument(f"column {twice!r} stands twice in {names}; each once is accepted")
-    given = {column.name: column.dataType for column in frame.schema}
-    if order_by is not None and (not isinstance(order_by, str) or order_by not in given):
+    if "data" not in names and "attributes" not in names:
         raise InvalidArgument(
-            f"order_by: {order_by!r} is not a column; one of {', '.join(given)} is accepted"
+            f"columns {sorted(names)}: neither 'data' nor 'attributes'; at least one is needed"
         )
-    for name, type_ in given.items():
-        if name in (*_IGNORED, order_by) and name not in _ACCEPTED:
-            continue
-        if name not in _ACCEPTED:
-            raise InvalidArgument(
-                f"column {name!r} is not a column of a message; "
-                "data BINARY, attributes MAP<STRING,STRING> and ordering_key STRING are accepted"
-            )
-        if not any(_fits(type_, accepted) for accepted in _ACCEPTED[name]):
-            wanted = " or ".join(each.simpleString().upper() for each in _ACCEPTED[name])
-            raise InvalidArgument(
-                f"column {name!r} is {type_.simpleString().upper()}; {wanted} is accepted"
-            )
-    if "data" not in given and "attributes" not in given:
+    try:
+        rows = table.select([n for n in names if n in rows_of([]).column_names]).to_pylist()
+    except UnicodeDecodeError as error:
         raise InvalidArgument(
-            f"columns {sorted(given)}: neither 'data' nor 'attributes'; at least one is needed"
+            f"messages: a text of the table is no UTF-8 ({error.reason} at byte {error.start}); "
+            "valid UTF-8 is accepted; nothing was published"
+        ) from None
+    return [_message_of(row, index) for index, row in enumerate(rows)]
+
+
+def _message_of(row: dict[str, Any], index: int) -> Message:
+    data = row.get("data")
+    pairs = row.get("attributes") or []
+    attributes = dict(pairs)
+    if len(attributes) < len(pairs):
+        raise InvalidArgument(
+            f"messages[{index}].attributes: a key stands twice in {pairs}; each once is accepted"
         )
-    return given
+    return Message(
+        data.encode() if isinstance(data, str) else data or b"",
+        attributes,
+        row.get("ordering_key") or "",
+    )
 
 
-_ORDER = "_order"
-_ACCEPTED: dict[str, tuple[DataType, ...]] = {
-    "data": (BinaryType(), StringType()),
-    "attributes": (MapType(StringType(), StringType()),),
-    "ordering_key": (StringType(),),
-}
-"""The columns of a message with the types that they may have, first the one that is stored."""
+_FIRST_PARTITIONS = 1024
+"""Partitions of a DataFrame for which positions are reserved; Spark tells how many there are only
+when it writes."""
+_MOST_PARTITIONS = 1 << 20
 
 
-def _fits(given: DataType, accepted: DataType) -> bool:
-    """Tell whether a column's type is accepted; one without any value fits everywhere."""
-    if isinstance(given, MapType) and isinstance(accepted, MapType):
-        return _fits(given.keyType, accepted.keyType) and _fits(given.valueType, accepted.valueType)
-    return isinstance(given, NullType) or given == accepted
-
-
-def _append_checked(
+def _publish_frame(
     messages: Messages,
     frame: DataFrame,
     now: datetime,
     publish_id: str,
     idempotency_id: tuple[str, int] | None,
-) -> None:
-    """Write and check in one pass: the first suspect message fails the write, and all of it.
+    order_by: str | None,
+) -> bool:
+    """Write a DataFrame in one pass, which also checks it; tell whether it was written now.
 
-    The quick check suspects messages of many attributes, or without data, too. If a look at all
-    messages finds that no rule is broken, they are written again with the exact check.
+    Each partition has a range of positions of its own. There are as many as are probably needed;
+    where more are, nothing is written, and the DataFrame is computed again.
     """
-    for valid in (surely_valid(), ~_broken()):
+    from pubsub_delta.tables.lanes.spark import publishing  # this is what needs Spark
+
+    rows = publishing.conformed(frame, order_by)
+    partitions = _FIRST_PARTITIONS
+    while True:
         try:
-            messages.append(_failing_unless(valid, frame), now, publish_id, idempotency_id)
-            return
-        except Exception as error:
-            if _SUSPECT not in str(error):
-                raise
-            _refuse_broken(frame)
-    raise InvalidArgument(
-        "messages: a message broke a rule when it was written, but none does when they are read "
-        "again; a DataFrame that gives other rows each time cannot be published: store it first"
-    )
-
-
-def _failing_unless(valid: Column, frame: DataFrame) -> DataFrame:
-    suspect = F.raise_error(F.lit(_SUSPECT)).cast("binary")
-    return frame.withColumn("data", F.when(valid, F.col("data")).otherwise(suspect))
-
-
-def _broken() -> Column:
-    broken = F.lit(False)
-    for wrong in violations().values():
-        broken |= wrong
-    return broken
-
-
-def _refuse_broken(frame: DataFrame) -> None:
-    """Raise InvalidArgument with the number of offending rows by rule, and one of them."""
-    wrong = violations()
-    counts = frame.agg(
-        *(F.count_if(broken).alias(f"rule{n}") for n, broken in enumerate(wrong.values()))
-    ).collect()[0]
-    found = {rule: counts[f"rule{n}"] for n, rule in enumerate(wrong) if counts[f"rule{n}"]}
-    if not found:
-        return
-    told = "; ".join(
-        f"column {FIELD_OF_RULE[rule]!r}: {rule}: {count:,} offending row{'s' * (count > 1)}"
-        for rule, count in found.items()
-    )
-    example = frame.where(_broken()).limit(1).select(*map(_shortened, frame.columns)).collect()
-    shown = f"; one of them: {example[0].asDict()}" if example else ""
-    raise InvalidArgument(f"{told}; nothing was published{shown}")
-
-
-def _shortened(name: str) -> Column:
-    text = F.col(name).cast("string")
-    return (
-        F.when(F.length(text) > 80, F.concat(F.left(text, F.lit(77)), F.lit("...")))
-        .otherwise(text)
-        .alias(name)
-    )
+            return repeat_on_conflict(
+                partial(messages.append_frame, rows, now, publish_id, idempotency_id, partitions),
+                "publish",
+            )
+        except publishing.TooManyPartitions:
+            if partitions >= _MOST_PARTITIONS:
+                raise InvalidArgument(
+                    f"messages: the DataFrame has more than {partitions:,} partitions; "
+                    "coalesce it to fewer"
+                ) from None
+            partitions = min(32 * partitions, _MOST_PARTITIONS)
 
 
 def _has_bytes(text: str, least: int, most: int) -> bool:
@@ -303,10 +259,10 @@ def _publish_id(idempotency_id: tuple[str, int]) -> str:
 
 
 def _publish_time(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]) -> datetime:
-    """Return when an idempotent publish was made, now or by an earlier attempt.
+    """Return when an idempotent publish was made by an earlier attempt.
 
-    Delta skips a version that is not above the application's last one without a word. If that was
-    not this very publish, the messages are nowhere, and the caller must know.
+    A version that is not above the application's last one is skipped. If that was not this very
+    publish, the messages are nowhere, and the caller must know.
     """
     commit = messages.history.published_as(publish_id)
     if commit is None or commit.publish_time is None:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
+from pubsub_delta.delivery import dead_letters
+from pubsub_delta.delivery.leases import Lease
+from pubsub_delta.delivery.sources import Source, source
 from pubsub_delta.errors import DeadLetterWarning
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import delivery, replay, streams
@@ -15,9 +18,7 @@ from pubsub_delta.policy.ack_state import AckState, Span, State
 from pubsub_delta.policy.delivery import Terms
 from pubsub_delta.policy.fields import check_max_messages
 from pubsub_delta.policy.turns import Answer, Turn, hear
-from pubsub_delta.tables import dead_letters
-from pubsub_delta.tables.leases import Lease
-from pubsub_delta.tables.store import Source, Tables
+from pubsub_delta.tables.store import Tables
 
 T = TypeVar("T")
 
@@ -103,13 +104,13 @@ def _change(
     now: datetime,
     decide: Callable[[Source, AckState], AckState],
 ) -> None:
-    source = tables.source(name)
+    found = source(tables, name)
 
     def change(state: AckState) -> tuple[AckState, None]:
-        following = decide(source, state)
-        return replay.used(state, following, source.subscription, now), None
+        following = decide(found, state)
+        return replay.used(state, following, found.subscription, now), None
 
-    tables.ack_states.change(source.uid, change)
+    tables.ack_states.change(found.uid, change)
 
 
 def exchange(
@@ -148,41 +149,33 @@ def _commit(
     tables: Tables, name: ResourceName, now: datetime, take: _Take, say: _Say[T] = _nothing
 ) -> tuple[Given, T | None]:
     """Say what became of messages, see to the dead letters, and take others: one MERGE."""
-    source = tables.source(name)
+    asking = source(tables, name)
 
     def decide(state: AckState) -> tuple[AckState, _Taken[T]]:
-        found = source.catch_up(state, now)
-        heard, said = say(found, source.terms)
-        current, problem = dead_letters.decide_forwarding(tables, source, heard)
-        following, leased = take(current, source.terms)
-        if leased:
-            tables.prepare_to_read(source)
+        found = asking.catch_up(state, now)
+        heard, said = say(found, asking.terms)
+        current, problem = dead_letters.decide_forwarding(tables, asking, heard)
+        following, leased = take(current, asking.terms)
         forwarding = bool(following.in_state(State.FORWARDING))
         changed = heard != found or following != current
-        keep = changed or forwarding or _was_dear(source, state, following)
+        keep = changed or forwarding or _was_dear(asking, state, following)
         following = following if keep else state
-        version = source.messages.history.newest_version()
-        following = replay.used(state, following, source.subscription, now)
-        return following, _Taken(leased, version, forwarding, problem, said, following)
+        following = replay.used(state, following, asking.subscription, now)
+        return following, _Taken(leased, forwarding, problem, said, following)
 
-    taken = tables.ack_states.change(source.uid, decide)
+    taken = tables.ack_states.change(asking.uid, decide)
     problem = taken.problem
     if taken.forwarding:
-        problem = dead_letters.forward(tables, source, now).problem or problem
+        problem = dead_letters.forward(tables, asking, now).problem or problem
     if problem:
         warnings.warn(problem, DeadLetterWarning, stacklevel=4)
-    lease = None
-    if taken.leased:
-        tables.prepare_to_acknowledge(source)
-        on_read = tables.readers.given(source.uid)
-        lease = Lease(source, taken.leased, taken.version, on_read)
+    lease = Lease(tables.lanes, asking, taken.leased) if taken.leased else None
     return Given(lease, taken.state), taken.said
 
 
 @dataclass(frozen=True)
 class _Taken(Generic[T]):
     leased: Sequence[Span]
-    version: int
     forwarding: bool
     problem: str | None
     said: T | None

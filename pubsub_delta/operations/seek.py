@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
 from pubsub_delta.clock import read_time
+from pubsub_delta.delivery import dead_letters, sources
+from pubsub_delta.delivery.sources import Source
 from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import replay
 from pubsub_delta.policy.ack_state import AckState, Captured, Seek, State, union
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.tables import dead_letters
-from pubsub_delta.tables.store import Source, Tables
+from pubsub_delta.tables.store import Tables
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,6 @@ def preview(
     It costs the looks at the topic that the first pull after the seek would cost.
     """
     source, target, captured = _asked(tables, name, now, time, snapshot)
-    source = replace(source, looks=tables.looks)
     before = source.catch_up(tables.ack_states.read(source.uid), now)
     noted, _ = _note(source, target, captured, now, True, before)
     after = source.catch_up(noted, now)
@@ -93,7 +93,7 @@ def _asked(
         given = "neither of them" if time is None else "both"
         raise InvalidArgument(f"seek: a time or a snapshot is accepted, not {given}")
     target = None if time is None else read_time(time, "time")
-    source = tables.source(name)
+    source = sources.source(tables, name)
     captured = None if snapshot is None else _captured(tables, source, snapshot, now)
     return source, target, captured
 

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import Any
 
-from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound
+from pubsub_delta.delivery import dead_letters, sources
+from pubsub_delta.delivery.sources import Source
+from pubsub_delta.errors import Aborted, AlreadyExists, FailedPrecondition, NotFound
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import fields as rules
 from pubsub_delta.policy import replay
-from pubsub_delta.policy.ack_state import Captured, State
+from pubsub_delta.policy.ack_state import AckState, Captured, State
 from pubsub_delta.policy.paging import page
 from pubsub_delta.policy.unchanged import check_if_unchanged, check_unchanged
 from pubsub_delta.resources import Page, Snapshot
-from pubsub_delta.tables import dead_letters
-from pubsub_delta.tables.commits import repeat_on_conflict
-from pubsub_delta.tables.seen import Seen, change_as_seen
-from pubsub_delta.tables.store import Source, Tables
+from pubsub_delta.tables.lanes.protocol import Conflict
+from pubsub_delta.tables.lanes.retries import repeat_on_conflict
+from pubsub_delta.tables.store import Tables
 
 
 def create_snapshot(
@@ -31,36 +32,77 @@ def create_snapshot(
 ) -> Snapshot:
     """Capture what is unacknowledged on a subscription, and everything published later.
 
-    One commit: the row of the registry holds the captured state, a copy of its own.
+    It is announced first, so that nothing of its topic is deleted meanwhile, then its table is made
+    as a copy of the ack state, and last it is there. What fails takes the announcement back.
     """
     checked = rules.check_labels(labels)
-    source = tables.source(subscription)
+    source = sources.source(tables, subscription)
     topic = tables.registry.topic_of_uid(source.topic_uid)
     if topic is None:
         raise FailedPrecondition(
             f"subscription {subscription}: its topic was deleted; "
             "a snapshot needs a topic that still exists"
         )
-    if tables.registry.snapshot(str(name), now) is not None:
-        raise _taken(name)
-    state = tables.ack_states.read(source.uid)
-    if state.in_state(State.FORWARDING):  # what is on its way goes first
-        dead_letters.forward(tables, source, now)
-        state = tables.ack_states.read(source.uid)
-    state = source.catch_up(state, now)
-    captured = replay.capture(state, source.subscription.filter)
-    snapshot = Snapshot(
+    announced = Snapshot(
         name=str(name),
         topic=topic.name,
-        expire_time=replay.snapshot_expiry(str(name), now, _oldest(source, captured)),
+        expire_time=now + replay.SNAPSHOT_LIFETIME,
         labels=checked,
         create_time=now,
         uid=tables.new_id(),
     )
-    add = partial(tables.registry.add_snapshot, snapshot, topic.uid, captured)
-    if not repeat_on_conflict(add, str(name)):
-        raise _taken(name)
-    return snapshot
+    filter_ = source.subscription.filter
+    if not tables.registry.announce_snapshot(announced, topic.uid, filter_):
+        raise AlreadyExists(
+            f"snapshot {name} exists already; choose another name or delete it first"
+        )
+    try:
+        captured = replay.capture(_copied(tables, source, announced, now), filter_)
+        expire_time = replay.snapshot_expiry(str(name), now, _oldest(source, captured))
+        if not tables.registry.finish_snapshot(announced.uid, expire_time):
+            raise Aborted(
+                f"snapshot {name} took too long to be taken, and its name was given to another; "
+                "nothing was kept of it, and trying again is safe"
+            )
+    except Exception:
+        with suppress(Exception):  # ``maintain`` removes what is left
+            tables.registry.remove_snapshot(announced.uid)
+        raise
+    return replace(announced, expire_time=expire_time)
+
+
+def _copied(tables: Tables, source: Source, snapshot: Snapshot, now: datetime) -> AckState:
+    """Copy the ack state of a subscription that has caught up, and return it.
+
+    Its tail must not reach back to before the snapshot: the copy is without the source's filter
+    there. So the state is brought up to date in its table first, and whatever others make of it
+    before it is copied must not be behind that, nor have a seek to carry out.
+    """
+
+    def attempt() -> AckState:
+        settled = _settled(tables, source, now)
+
+        def is_fit(state: AckState) -> bool:
+            return not state.seeks and state.after_version >= settled.after_version
+
+        copied = tables.registry.capture_snapshot(snapshot.uid, source.uid, is_fit)
+        if copied is None:
+            raise Conflict(f"the ack state of {source.subscription.name} was sought")
+        return copied
+
+    return repeat_on_conflict(attempt, snapshot.name)
+
+
+def _settled(tables: Tables, source: Source, now: datetime) -> AckState:
+    """Bring the stored ack state up to date; what is on its way to a dead-letter topic goes."""
+
+    def settle(state: AckState) -> tuple[AckState, AckState]:
+        current = source.catch_up(state, now)
+        return current, current
+
+    if tables.ack_states.read(source.uid).in_state(State.FORWARDING):
+        dead_letters.forward(tables, source, now)
+    return tables.ack_states.change(source.uid, settle)
 
 
 def get_snapshot(tables: Tables, name: ResourceName, now: datetime) -> Snapshot:
@@ -108,10 +150,7 @@ def update_snapshot(
     changes = rules.check_snapshot_update(fields, snapshot, now)
     if not changes:
         return snapshot
-    seen = None if wanted is None else Seen(snapshot, tables.new_id())
-    change = partial(tables.registry.change_snapshot, snapshot.uid, changes)
-    read = partial(tables.registry.snapshot, str(name), now)
-    if not change_as_seen(str(name), change, seen, read):
+    if not tables.registry.change_snapshot(snapshot.uid, changes, wanted):
         raise NotFound(f"{name} was deleted just now")
     return replace(snapshot, **changes)
 
@@ -119,7 +158,7 @@ def update_snapshot(
 def delete_snapshot(tables: Tables, name: ResourceName, now: datetime) -> None:
     """Delete a snapshot, and with it what only it held."""
     uid = get_snapshot(tables, name, now).uid
-    if not repeat_on_conflict(partial(tables.registry.remove_snapshot, uid), str(name)):
+    if not tables.registry.remove_snapshot(uid):
         raise NotFound(f"{name} was deleted just now")
 
 
@@ -132,7 +171,3 @@ def _oldest(source: Source, captured: Captured) -> datetime | None:
         return first.publish_time_min
     reaching = [s for s in captured.spans if s.publish_time_min <= first.publish_time_max]
     return source.messages.earliest(reaching) or first.publish_time_min
-
-
-def _taken(name: ResourceName) -> AlreadyExists:
-    return AlreadyExists(f"snapshot {name} exists already; choose another name or delete it first")

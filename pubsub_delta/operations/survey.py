@@ -8,14 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from pyspark.sql import functions as F
-
 from pubsub_delta.clock import from_micros
+from pubsub_delta.delivery.sources import source
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy.ack_state import ACKNOWLEDGED, Span, State, union
 from pubsub_delta.policy.fields import check_max_messages
-from pubsub_delta.tables.damage import telling_damage
 from pubsub_delta.tables.store import Tables
 
 _LONG_AGO = from_micros(0)
@@ -118,47 +116,38 @@ def peek(
     check_max_messages(max_messages)
     if type(max_bytes) is not int or max_bytes < 0:
         raise InvalidArgument(f"max_bytes: {max_bytes!r}; a whole number from 0 is accepted")
-    source = tables.looked_at(name)
-    state = source.catch_up(tables.ack_states.read(source.uid), now)
+    found = source(tables, name)
+    state = found.catch_up(tables.ack_states.read(found.uid), now)
     chosen = union(state.unacked()).first(max_messages)
     spans = [part for part in (span.only(chosen) for span in state.unacked()) if part]
     if not spans:
         return []
-    rows = source.messages.read(spans, source.messages.history.newest_version())
-    # a limit reads one file after another, and stops when it has them all
-    shown = rows.limit(len(chosen)).select(
-        "position",
-        "span",
-        F.unix_micros("publish_time").alias("micros"),
-        F.expr(f"substring(data, 1, {max_bytes:d})").alias("data"),
-        F.octet_length("data").alias("data_size"),
-        "attributes",
-        "ordering_key",
-    )
-    with telling_damage(source.messages.table):
-        found = shown.collect()
-    counted = source.subscription.dead_letter_policy is not None
-    return [
-        PeekedMessage(
-            message_id=str(row["position"]),
-            publish_time=from_micros(row["micros"]),
-            data=bytes(row["data"] or b""),
-            data_size=row["data_size"] or 0,
-            attributes=dict(row["attributes"] or {}),
-            ordering_key=row["ordering_key"] or "",
-            state=spans[row["span"]].state.value,
-            delivery_attempt=spans[row["span"]].delivery_attempt if counted else None,
+    counted = found.subscription.dead_letter_policy is not None
+    peeked = []
+    for row in found.messages.rows(spans).to_pylist():
+        span = next(each for each in spans if row["position"] in each.positions)
+        data = row["data"] or b""
+        peeked.append(
+            PeekedMessage(
+                message_id=str(row["position"]),
+                publish_time=row["publish_time"],
+                data=data[:max_bytes],
+                data_size=len(data),
+                attributes=dict(row["attributes"] or ()),
+                ordering_key=row["ordering_key"] or "",
+                state=span.state.value,
+                delivery_attempt=span.delivery_attempt if counted else None,
+            )
         )
-        for row in sorted(found, key=lambda row: row["position"])
-    ]
+    return peeked
 
 
 def ack_state(tables: Tables, name: ResourceName, now: datetime) -> AckStateSurvey:
     """Return the spans of a subscription, as they are once it has caught up with its topic."""
-    source = tables.looked_at(name)
-    state = source.catch_up(tables.ack_states.read(source.uid), now)
-    state = source.clip_retained(state, now)
-    stored, first = source.messages.count_since(_LONG_AGO)
+    found = source(tables, name)
+    state = found.catch_up(tables.ack_states.read(found.uid), now)
+    state = found.clip_retained(state, now)
+    stored, first = found.messages.count_since(_LONG_AGO)
     ahead = state.floor is not None and state.floor > now
     return AckStateSurvey(
         time=now,
@@ -186,19 +175,19 @@ def over_time(tables: Tables, name: ResourceName, most: int) -> list[Subscriptio
     check_max_messages(most)
     subscription = tables.subscription(name)
     moments = []
-    for row in tables.ack_state_tables.figures_over_time(subscription.uid, most):
-        micros, oldest = row["micros"], row["oldest_unacked_publish_time"]
-        time = subscription.create_time if micros is None else from_micros(micros)
-        age = 0.0 if oldest is None else (time - from_micros(oldest)).total_seconds()
+    for figures in tables.ack_state_tables.figures_over_time(subscription.uid, most):
+        time = figures.active_time or subscription.create_time
+        oldest = figures.oldest_unacked_publish_time
+        age = 0.0 if oldest is None else (time - oldest).total_seconds()
         moments.append(
             SubscriptionMoment(
                 time=time,
-                num_undelivered_messages=row["num_undelivered_messages"],
-                num_outstanding_messages=row["num_outstanding_messages"],
+                num_undelivered_messages=figures.num_undelivered_messages,
+                num_outstanding_messages=figures.num_outstanding_messages,
                 oldest_unacked_message_age=max(0.0, age),
-                delivery_attempt=row["delivery_attempt"] or 0,
-                acknowledged_count=row["ack_message_count_success"],
-                dead_letter_message_count=row["dead_letter_message_count"],
+                delivery_attempt=figures.delivery_attempt or 0,
+                acknowledged_count=figures.ack_message_count_success,
+                dead_letter_message_count=figures.dead_letter_message_count,
             )
         )
     return moments

@@ -54,14 +54,16 @@ def absorb(
 ) -> AckState:
     """Take in what was committed up to a version of the topic, and move the tail there.
 
-    It becomes available, or retained where a seek has acknowledged it before it came.
+    It becomes available, or retained where a seek has acknowledged it before it came. What the
+    state holds already is found once more after a seek, or where the topic's log was cut: it stays
+    as it is, but what is retained becomes available.
     """
     found = [
         Span(into, part.positions, part.publish_time_min, part.publish_time_max)
         for part in absorbed
     ]
-    leaving = state.positions(State.FORWARDING)  # after a seek they may be found once more
-    new = [span for span in (each.without(leaving) for each in found) if span]
+    held = union(span for span in state.spans if span.state is not State.RETAINED)
+    new = [span for span in (each.without(held) for each in found) if span]
     below = max([state.absorbed_below, *(span.positions.max + 1 for span in new)])
     following = replace(state, after_version=version, absorbed_below=below)
     return holding(following, [*state.spans, *new])

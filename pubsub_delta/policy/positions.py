@@ -10,6 +10,7 @@ from pyroaring import BitMap64
 
 _BITMAPS_AT_A_TIME = 1024
 _WORDS_AT_A_TIME = 65_536
+_FEW_RUNS = 32
 
 
 class Positions:
@@ -48,6 +49,15 @@ class Positions:
         [(100, 100), (102, 102)]
         """
         return cls._of_sorted(_places(np.frombuffer(bits, np.uint8)) + start)
+
+    @classmethod
+    def from_array(cls, positions: np.ndarray) -> Positions:
+        """Return the set of the positions in an array of whole numbers, in any order.
+
+        >>> Positions.from_array(np.array([3, 1, 2])).runs()
+        [(1, 3)]
+        """
+        return cls._of_sorted(positions)
 
     @classmethod
     def from_words(cls, numbers: np.ndarray, bits: np.ndarray) -> Positions:
@@ -141,6 +151,42 @@ class Positions:
     def max(self) -> int:
         """The largest position; the set must not be empty."""
         return int(self._bitmap.max())
+
+    def meets(self, first: int, last: int) -> bool:
+        """Tell whether a position from first to last, both included, stands in the set.
+
+        >>> Positions.of([3, 9]).meets(4, 8), Positions.of([3, 9]).meets(4, 9)
+        (False, True)
+        """
+        if not self or first > self.max:
+            return False
+        return int(self._bitmap.next_set_bit(max(first, 0))) <= last
+
+    def covers(self, first: int, last: int) -> bool:
+        """Tell whether every position from first to last, both included, stands in the set."""
+        return bool(self._bitmap.contains_range(first, last + 1))
+
+    def holds(self, positions: np.ndarray) -> np.ndarray:
+        """Tell of each number of an array whether it stands in the set.
+
+        What it costs depends on the array, not on the set.
+
+        >>> Positions.of([3, 9]).holds(np.array([9, 4, 3, 9])).tolist()
+        [True, False, True, True]
+        """
+        if not self or not len(positions):
+            return np.zeros(len(positions), bool)
+        runs = self.runs(limit=_FEW_RUNS + 1)
+        if len(runs) <= _FEW_RUNS:
+            firsts, lasts = np.array(runs, np.int64).T
+            run = np.searchsorted(firsts, positions, "right") - 1
+            return np.asarray((run >= 0) & (positions <= lasts[run]))
+        asked = Positions.from_array(positions) & self
+        found = np.frombuffer(asked._bitmap.to_array(), np.uint64).astype(np.int64)
+        if not len(found):
+            return np.zeros(len(positions), bool)
+        places = np.minimum(np.searchsorted(found, positions), len(found) - 1)
+        return np.asarray(found[places] == positions)
 
     def first(self, count: int) -> Positions:
         """Return the ``count`` smallest positions, or all where there are fewer."""

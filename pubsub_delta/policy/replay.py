@@ -193,9 +193,7 @@ def _to_time(state: AckState, seek: Seek, time: datetime, terms: Terms, log: Log
     if seek.covered_from is None:
         return state
     covered, _ = log.added(-1, seek.at_version, earliest=max(time, seek.covered_from))
-    known = union(state.unacked())
-    found = [replace(part, positions=part.positions - known) for part in covered]
-    return delivery.absorb(state, found, seek.at_version)
+    return delivery.absorb(state, covered, seek.at_version)
 
 
 def _to_snapshot(

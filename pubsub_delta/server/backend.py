@@ -1,4 +1,4 @@
-"""The store behind a server, and the threads in which Spark is waited for."""
+"""The store behind a server, and the threads in which its commits are waited for."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import TypeVar
-
-from pyspark.sql import SparkSession
 
 from pubsub_delta.administration import Administration
 from pubsub_delta.clock import Clock
@@ -32,20 +30,17 @@ class StoreBackend:
     """A store for a server.
 
     Args:
-        spark: a session with Delta.
-        root: where the tables are.
+        tables: those of the store.
         project: the project that short ids mean.
         clock: what tells the time.
         workers: how many appends and turns run at a time.
     """
 
-    def __init__(
-        self, spark: SparkSession, root: str, project: str, clock: Clock, workers: int = 4
-    ) -> None:
+    def __init__(self, tables: Tables, project: str, clock: Clock, workers: int = 4) -> None:
         self._now = clock.now
         self._project = project
-        self._tables = Tables(spark, root)
-        self._administration = Administration(self._tables, project, clock)
+        self._tables = tables
+        self._administration = Administration(tables, project, clock)
         self._workers = ThreadPoolExecutor(workers, "pubsub-server")
         self._administrators = ThreadPoolExecutor(_ADMINISTRATORS, "pubsub-server-admin")
 
@@ -56,7 +51,7 @@ class StoreBackend:
 
     def subscription(self, name: str) -> Subscription:
         """Return a subscription to lease from; NotFound, or FailedPrecondition if detached."""
-        return self._tables.source(subscription_name(name, self._project)).subscription
+        return self._tables.attached(subscription_name(name, self._project))[0]
 
     def channel(self, subscription: Subscription) -> StoreChannel:
         """Return the way to a subscription."""
@@ -78,7 +73,6 @@ class StoreBackend:
 
         def append(messages: Sequence[Message]) -> list[str]:
             done = publish.publish(self._tables, log, messages, self._now(), None)
-            self._tables.ahead.prepare(log.table)  # while the next ones gather
             return list(done.message_ids)
 
         return append
@@ -105,7 +99,6 @@ class StoreBackend:
         """End the threads; what runs in them is waited for."""
         for threads in (self._workers, self._administrators):
             threads.shutdown()
-        self._tables.ahead.close()
 
 
 class StoreChannel:
@@ -126,7 +119,7 @@ class StoreChannel:
     def exchange(self, turn: Turn, max_messages: int, deadline: timedelta) -> Exchanged:
         """Say a turn and lease up to so many messages for so long, in one commit."""
         now = self._now()
-        found = self._tables.source(self._name).subscription
+        found = self._tables.attached(self._name)[0]
         if found.uid != self._uid:
             raise NotFound(f"subscription {self._name} was deleted, and created anew")
         holding, answer = pull.exchange(self._tables, self._name, turn, max_messages, now, deadline)

@@ -41,7 +41,7 @@ class Layout:
 
     @property
     def snapshots(self) -> str:
-        """The registry of snapshots, and what each holds."""
+        """The registry of snapshots."""
         return self._table("snapshots")
 
     def messages(self, topic_uid: str) -> str:
@@ -51,6 +51,14 @@ class Layout:
     def ack_state(self, subscription_uid: str) -> str:
         """The acknowledgement state of a subscription."""
         return self._table("ack_state", subscription_uid)
+
+    def snapshot(self, snapshot_uid: str) -> str:
+        """The acknowledgement state that a snapshot is a copy of."""
+        return self._table("snapshot", snapshot_uid)
+
+    def positions(self, topic_uid: str) -> str:
+        """The positions of a topic that were given out."""
+        return self._table("positions", topic_uid)
 
     @property
     def schema(self) -> str:

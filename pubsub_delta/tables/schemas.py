@@ -1,233 +1,230 @@
-"""Every table's columns and properties."""
+"""Every table's columns and properties. All are plain Delta: reader protocol 1, writer protocol 2.
+
+What matters is set explicitly, since the defaults of a session reach every table that it creates.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    DataType,
-    DateType,
-    IntegerType,
-    LongType,
-    MapType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+import pyarrow as pa
 
-LABELS = MapType(StringType(), StringType())
+TEXT = pa.string()
+WHOLE = pa.int64()
+TIME = pa.timestamp("us", tz="UTC")
+TEXT_BY_TEXT = pa.map_(pa.string(), pa.string())
 
 
-def _struct(not_null: Container[str] = (), /, **columns: DataType) -> StructType:
-    return StructType(
-        [StructField(name, type_, name not in not_null) for name, type_ in columns.items()]
-    )
+def _struct(**columns: pa.DataType) -> pa.DataType:
+    return pa.struct([pa.field(name, type_) for name, type_ in columns.items()])
+
+
+def _columns(**columns: pa.DataType) -> pa.Schema:
+    return pa.schema([pa.field(name, type_) for name, type_ in columns.items()])
 
 
 @dataclass(frozen=True)
 class TableSchema:
-    """What CREATE TABLE needs to know."""
+    """What creating a table needs to know."""
 
-    columns: StructType
+    columns: pa.Schema
     properties: dict[str, str]
     partitioned_by: tuple[str, ...] = ()
-    generated: dict[str, str] = field(default_factory=dict)
 
+
+_PLAIN = {
+    "delta.minReaderVersion": "1",
+    "delta.minWriterVersion": "2",
+    "delta.appendOnly": "false",
+    "delta.columnMapping.mode": "none",
+    "delta.checkpointPolicy": "classic",
+    "delta.enableChangeDataFeed": "false",
+    "delta.enableDeletionVectors": "false",
+    "delta.enableInCommitTimestamps": "false",
+    "delta.enableRowTracking": "false",
+    "delta.enableTypeWidening": "false",
+    "delta.checkpointInterval": "100",
+}
+CHECKPOINT_INTERVAL = 100
+"""Versions from one checkpoint to the next."""
 
 MESSAGE_COLUMNS = ("publish_time", "data", "attributes", "ordering_key")
 """The columns of a message that its readers see, in their order."""
 
-EMPTY_BATCH = _struct(
-    ("ack_id", "message_id"),
-    ack_id=StringType(),
-    message_id=StringType(),
-    publish_time=TimestampType(),
-    data=BinaryType(),
-    attributes=MapType(StringType(), StringType()),
-    ordering_key=StringType(),
-    delivery_attempt=IntegerType(),
-)
-"""The columns of a pulled batch, for one without messages."""
-
-CHECKPOINT_INTERVAL = 100
-"""Versions from one checkpoint to the next."""
-KEPT_COMMITS = "pubsub_delta.keptCommits"
-"""Property of a table: how many of its last commits stay in its log, where nobody needs others."""
-
-_KEEP_A_WEEK_AND_A_DAY = {
-    # A message is kept for at most 7 days; what an open batch of it reads must outlive that.
-    "delta.logRetentionDuration": "interval 8 days",
-    "delta.deletedFileRetentionDuration": "interval 8 days",
-}
-
 MESSAGES = TableSchema(
-    columns=_struct(
-        publish_date=DateType(),
-        publish_time=TimestampType(),
-        ordering_key=StringType(),
-        attributes=MapType(StringType(), StringType()),
-        data=BinaryType(),
+    columns=_columns(
+        position=WHOLE,
+        publish_date=pa.date32(),
+        publish_time=TIME,
+        ordering_key=TEXT,
+        attributes=TEXT_BY_TEXT,
+        data=pa.binary(),
     ),
-    partitioned_by=("publish_date",),
-    # The day in UTC whatever the session's time zone: CAST(publish_time AS DATE) would put the
-    # same message on different days for writers and readers in different zones.
-    generated={
-        "publish_date": "date_add(DATE'1970-01-01', "
-        "CAST(floor(unix_timestamp(publish_time) / 86400) AS INT))"
-    },
+    partitioned_by=("publish_date",),  # the day in UTC, whatever a session's time zone
     properties={
-        "delta.enableRowTracking": "true",  # row ids are the message positions
-        "delta.enableInCommitTimestamps": "true",
-        "delta.enableDeletionVectors": "true",
-        "delta.dataSkippingStatsColumns": "publish_time",  # none on payload
-        "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
-        **_KEEP_A_WEEK_AND_A_DAY,
+        **_PLAIN,
+        "delta.dataSkippingStatsColumns": "position,publish_time",  # none on payload
+        # Open batches, as_of and streams read the past. Subscriptions that sleep find what came
+        # meanwhile by the log: so it is cleaned by ``maintain`` alone, who looks after them.
+        "delta.enableExpiredLogCleanup": "false",
+        "delta.logRetentionDuration": "interval 8 days",
+        "delta.deletedFileRetentionDuration": "interval 8 days",
     },
 )
 
-EMPTY_BACKLOG = _struct(
-    message_id=StringType(),
-    publish_time=TimestampType(),
-    data=BinaryType(),
-    attributes=MapType(StringType(), StringType()),
-    ordering_key=StringType(),
-    state=StringType(),
-    delivery_attempt=IntegerType(),
+BATCH = _columns(
+    ack_id=TEXT,
+    message_id=TEXT,
+    publish_time=TIME,
+    data=pa.binary(),
+    attributes=TEXT_BY_TEXT,
+    ordering_key=TEXT,
+    delivery_attempt=pa.int32(),
 )
-"""The columns of a backlog, for one without messages."""
+"""The columns of a pulled batch."""
+
+BACKLOG = _columns(
+    message_id=TEXT,
+    publish_time=TIME,
+    data=pa.binary(),
+    attributes=TEXT_BY_TEXT,
+    ordering_key=TEXT,
+    state=TEXT,
+    delivery_attempt=pa.int32(),
+)
+"""The columns of a backlog."""
+
+METRICS = _columns(
+    kind=TEXT,
+    name=TEXT,
+    metric=TEXT,
+    labels=TEXT_BY_TEXT,
+    value=pa.float64(),
+    unit=TEXT,
+    is_estimate=pa.bool_(),
+    time=TIME,
+)
+"""The columns of a table of metrics."""
 
 SPAN = _struct(
-    state=StringType(),
-    failures=IntegerType(),
-    delivery_attempt=IntegerType(),
-    lease_id=LongType(),
-    until=TimestampType(),
-    forward_to=StringType(),
-    message_count=LongType(),
-    publish_time_min=TimestampType(),
-    publish_time_max=TimestampType(),
-    positions=BinaryType(),
+    state=TEXT,
+    failures=pa.int32(),
+    delivery_attempt=pa.int32(),
+    lease_id=WHOLE,
+    until=TIME,
+    forward_to=TEXT,
+    message_count=WHOLE,
+    publish_time_min=TIME,
+    publish_time_max=TIME,
+    positions=pa.binary(),
 )
 
-CAPTURED = _struct(
-    spans=ArrayType(SPAN),
-    after_version=LongType(),
-    floor=TimestampType(),
-    filter=StringType(),
-)
+CAPTURED = _struct(spans=pa.list_(SPAN), after_version=WHOLE, floor=TIME, filter=TEXT)
 
-SEEK = _struct(
-    at=TimestampType(),
-    at_version=LongType(),
-    time=TimestampType(),
-    covered_from=TimestampType(),
-    captured=CAPTURED,
-)
+SEEK = _struct(at=TIME, at_version=WHOLE, time=TIME, covered_from=TIME, captured=CAPTURED)
 
 STREAM = _struct(
-    query_id=StringType(),
-    batch_id=LongType(),
-    lease_id=LongType(),
-    message_count=LongType(),
-    positions=BinaryType(),
+    query_id=TEXT, batch_id=WHOLE, lease_id=WHOLE, message_count=WHOLE, positions=pa.binary()
 )
 
-COUNTERS = _struct(
-    success=LongType(), expired=LongType(), invalid=LongType(), dead_letters=LongType()
-)
+COUNTERS = _struct(success=WHOLE, expired=WHOLE, invalid=WHOLE, dead_letters=WHOLE)
 
-_SMALL_AND_HOT = {
-    # One row that every commit rewrites: a deletion vector would only be one more file to read.
-    "delta.enableDeletionVectors": "false",
-    "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
-    **_KEEP_A_WEEK_AND_A_DAY,
+_NO_PAST = {
+    # Nothing needs the past of a table of one row that every commit rewrites: a snapshot is a
+    # table of its own. Every commit is listed, and every removed file noted, until it may go.
+    "delta.enableExpiredLogCleanup": "true",
+    "delta.logRetentionDuration": "interval 1 minutes",
+    "delta.deletedFileRetentionDuration": "interval 1 minutes",
 }
 
 ACK_STATE = TableSchema(
-    columns=_struct(
-        revision=LongType(),
-        recent_commits=ArrayType(StringType()),
-        after_version=LongType(),
-        floor=TimestampType(),
-        absorbed_below=LongType(),
-        next_lease_id=LongType(),
-        first_lease_id=LongType(),
-        active_time=TimestampType(),
-        seeks=ArrayType(SEEK),
-        spans=ArrayType(SPAN),
-        streams=ArrayType(STREAM),
+    columns=_columns(
+        revision=WHOLE,
+        commit_id=TEXT,
+        recent_commits=pa.list_(TEXT),
+        after_version=WHOLE,
+        floor=TIME,
+        absorbed_below=WHOLE,
+        next_lease_id=WHOLE,
+        first_lease_id=WHOLE,
+        active_time=TIME,
+        seeks=pa.list_(SEEK),
+        spans=pa.list_(SPAN),
+        streams=pa.list_(STREAM),
         counters=COUNTERS,
     ),
-    properties={
-        "delta.dataSkippingStatsColumns": "revision",
-        # Delta lists the whole log for each commit, and keeps a day of it at least.
-        KEPT_COMMITS: "1000",
-        **_SMALL_AND_HOT,
-    },
+    properties={**_PLAIN, **_NO_PAST, "delta.dataSkippingStatsColumns": "revision"},
 )
 
+POSITIONS = TableSchema(
+    columns=_columns(next_position=WHOLE, reservation_id=TEXT),
+    properties={**_PLAIN, **_NO_PAST, "delta.dataSkippingStatsColumns": "next_position"},
+)
+"""One row: the lowest position of a topic that was never given out."""
+
+_REGISTRY = {
+    **_PLAIN,
+    "delta.enableExpiredLogCleanup": "true",
+    "delta.logRetentionDuration": "interval 1 days",
+    "delta.deletedFileRetentionDuration": "interval 1 days",
+}
+
 TOPICS = TableSchema(
-    columns=_struct(
-        name=StringType(),
-        uid=StringType(),
-        create_time=TimestampType(),
-        delete_time=TimestampType(),
-        message_retention_micros=LongType(),
-        retained_from=TimestampType(),
-        labels=LABELS,
+    columns=_columns(
+        name=TEXT,
+        uid=TEXT,
+        etag=TEXT,
+        create_time=TIME,
+        delete_time=TIME,
+        message_retention_micros=WHOLE,
+        retained_from=TIME,
+        labels=TEXT_BY_TEXT,
     ),
-    properties={"delta.dataSkippingStatsColumns": "name", **_SMALL_AND_HOT},
+    properties={**_REGISTRY, "delta.dataSkippingStatsColumns": "name,uid"},
 )
 
 SUBSCRIPTIONS = TableSchema(
-    columns=_struct(
-        name=StringType(),
-        uid=StringType(),
-        create_time=TimestampType(),
-        update_time=TimestampType(),
-        topic=StringType(),
-        topic_uid=StringType(),
-        ack_deadline_seconds=LongType(),
-        message_retention_micros=LongType(),
-        retain_acked_messages=BooleanType(),
-        expiration_ttl_micros=LongType(),
-        filter=StringType(),
-        enable_message_ordering=BooleanType(),
-        enable_exactly_once_delivery=BooleanType(),
-        dead_letter_topic=StringType(),
-        max_delivery_attempts=LongType(),
-        minimum_backoff_micros=LongType(),
-        maximum_backoff_micros=LongType(),
-        detached=BooleanType(),
-        labels=LABELS,
-        push_endpoint=StringType(),
-        push_write_metadata=BooleanType(),
+    columns=_columns(
+        name=TEXT,
+        uid=TEXT,
+        etag=TEXT,
+        create_time=TIME,
+        update_time=TIME,
+        topic=TEXT,
+        topic_uid=TEXT,
+        ack_deadline_seconds=WHOLE,
+        message_retention_micros=WHOLE,
+        retain_acked_messages=pa.bool_(),
+        expiration_ttl_micros=WHOLE,
+        filter=TEXT,
+        enable_message_ordering=pa.bool_(),
+        enable_exactly_once_delivery=pa.bool_(),
+        dead_letter_topic=TEXT,
+        max_delivery_attempts=WHOLE,
+        minimum_backoff_micros=WHOLE,
+        maximum_backoff_micros=WHOLE,
+        detached=pa.bool_(),
+        labels=TEXT_BY_TEXT,
+        push_endpoint=TEXT,
+        push_write_metadata=pa.bool_(),
     ),
-    properties={"delta.dataSkippingStatsColumns": "name,topic_uid", **_SMALL_AND_HOT},
+    properties={**_REGISTRY, "delta.dataSkippingStatsColumns": "name,uid,topic_uid"},
 )
-
-PUSH_COLUMNS = ("push_endpoint", "push_write_metadata")
-"""Columns that earlier stores lack: a table gets them with its first push_config.
-
-Without an endpoint messages are pulled. ``push_write_metadata`` is null for JSON around each
-message.
-"""
 
 SNAPSHOTS = TableSchema(
-    columns=_struct(
-        name=StringType(),
-        uid=StringType(),
-        create_time=TimestampType(),
-        expire_time=TimestampType(),
-        topic=StringType(),
-        topic_uid=StringType(),
-        labels=LABELS,
-        captured=CAPTURED,
+    columns=_columns(
+        name=TEXT,
+        uid=TEXT,
+        etag=TEXT,
+        create_time=TIME,
+        expire_time=TIME,
+        topic=TEXT,
+        topic_uid=TEXT,
+        labels=TEXT_BY_TEXT,
+        filter=TEXT,
+        announced=TIME,
     ),
-    properties={"delta.dataSkippingStatsColumns": "name,topic_uid", **_SMALL_AND_HOT},
+    properties={**_REGISTRY, "delta.dataSkippingStatsColumns": "name,uid,topic_uid"},
 )
+"""``filter``: that of the subscription whose ack state the snapshot's table is a clone of.
+``announced``: since when it is being taken, or removed; null for one that is there."""

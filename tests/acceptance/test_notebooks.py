@@ -245,7 +245,7 @@ def operations(after: Run) -> None:
     ages = [each["oldest_unacked_message_age"] for each in after["seen"]]
     assert ages[-1] == 0 < ages[-2] < ages[0]
 
-    states = [{span["state"] for span in after["rows"][v]["spans"]} for v in after["versions"]]
+    states = [{span["state"] for span in row["spans"]} for row in after["rows"]]
     assert states[2] == {"available", "backing_off"}  # the nack
     assert states[-1] == set()  # what is acknowledged stands nowhere
     assert {"leased", "backing_off"} <= states[6]  # while the dead consumer's wait

@@ -128,7 +128,7 @@ def test_commands_of_a_server(tmp_path: Path) -> None:
     }
     script = """
         topics create flights
-        subscriptions create delays --topic=flights
+        subscriptions create delays --topic=flights --ack-deadline=600
         topics publish flights --message=late --format=value(messageIds)
         subscriptions backlog delays --format=value(state)
         subscriptions pull delays --auto-ack --format=value(message.data.decode(base64),ackStatus)
@@ -210,7 +210,7 @@ class Terminal:
 def test_a_terminal_completes_names_and_survives_errors_and_ctrl_c(tmp_path: Path) -> None:
     with closing(Terminal(tmp_path)) as shell:
         begun = shell.until(PROMPT)
-        assert "Starting Spark" in begun
+        assert "Spark" not in begun
         assert f"Store {tmp_path}/store, project local." in begun
         for command in ("topics create flights", "subscriptions create delays --topic=flights"):
             shell.type(command + ENTER)

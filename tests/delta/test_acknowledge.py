@@ -6,7 +6,7 @@ import pytest
 
 from pubsub_delta import InvalidArgument
 from pubsub_delta.policy.ack_ids import AckId, parse_ack_id
-from pubsub_delta.tables.columns import named_leases
+from pubsub_delta.tables.lanes.spark.columns import named_leases
 from tests.conftest import Bench
 from tests.unit.test_ack_ids import OTHER_FORMS, UID, with_check
 

@@ -12,8 +12,9 @@ import pytest
 
 from pubsub_delta import DataLoss, NotFound, PubSub
 from pubsub_delta.session import is_remote
-from pubsub_delta.tables.ack_states import Stored
-from pubsub_delta.tables.commits import Commits, Conflict
+from pubsub_delta.tables.ack_state import Stored
+from pubsub_delta.tables.lanes.locks import TableLocks
+from pubsub_delta.tables.lanes.protocol import Conflict
 from tests.conftest import Bench
 
 
@@ -34,10 +35,10 @@ def test_consumers_in_threads_never_hold_the_same_message(bench: Bench) -> None:
 
 
 @pytest.fixture(params=["on disk", "elsewhere"])
-def wherever(request: pytest.FixtureRequest) -> None:
-    """Have a store on the driver's disk, and as if it were on an object store."""
+def wherever(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a store on a local disk, and without locks, as if it were on an object store."""
     if request.param == "elsewhere":
-        request.getfixturevalue("elsewhere")
+        monkeypatch.setattr(TableLocks, "locked", lambda *_, **__: nullcontext())
 
 
 @pytest.mark.usefixtures("wherever")
@@ -52,7 +53,7 @@ def test_who_remembers_an_old_state_reads_again_and_decides_again(bench: Bench) 
 
 @pytest.mark.usefixtures("wherever")
 def test_a_swap_that_comes_second_changes_nothing_and_says_so(bench: Bench) -> None:
-    """Delta skips a transaction whose number was taken, without a word."""
+    # "written with one MERGE that succeeds only if the row's revision is the one that was read"
     _, subscription = bench.pair()
     uid = bench.store.get_subscription(subscription).uid
     tables = bench.another()._tables.ack_state_tables
@@ -61,7 +62,7 @@ def test_a_swap_that_comes_second_changes_nothing_and_says_so(bench: Bench) -> N
     def swap(mark: str, stored: Stored) -> bool:
         commits = (mark * 32, *stored.recent_commits)
         following = Stored(first.state, stored.revision + 1, commits)
-        return tables.replace(uid, following, stored.revision)
+        return tables.replace(uid, following, stored)
 
     assert swap("a", first)
     before = bench.commits(bench.ack_state_table(subscription))
@@ -73,18 +74,16 @@ def test_a_swap_that_comes_second_changes_nothing_and_says_so(bench: Bench) -> N
 
 
 @pytest.mark.usefixtures("wherever")
-def test_of_swaps_at_the_same_time_one_lands(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_swaps_at_the_same_time_one_lands(bench: Bench) -> None:
     _, subscription = bench.pair()
     uid = bench.store.get_subscription(subscription).uid
     ports = [bench.another()._tables.ack_state_tables for _ in range(4)]
     first = ports[0].read(uid)
-    # as where no lock makes writers wait
-    monkeypatch.setattr(Commits, "locked", lambda *_, **__: nullcontext())
 
     def swap(number: int) -> bool:
         following = Stored(first.state, first.revision + 1, (f"{number:032x}",))
         try:
-            return ports[number].replace(uid, following, first.revision)
+            return ports[number].replace(uid, following, first)
         except Conflict:
             return False
 
@@ -140,74 +139,42 @@ def test_an_ack_state_that_is_gone_is_not_made_anew(bench: Bench) -> None:
     assert not directory.exists()
 
 
-def test_overwrites_of_partitions_alone_change_nothing_for_an_ack_state(bench: Bench) -> None:
-    """A session may overwrite only the partitions for which there are rows."""
-    topic, subscription = bench.pair()
-    bench.store.publish(topic, ["a", "b"])
-    session = bench.spark.newSession()
-    session.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
-    store = PubSub(session, bench.root, clock=bench.clock)
-    assert [m.data for m in store.pull(subscription, 1)] == [b"a"]
-    assert [m.data for m in store.pull(subscription)] == [b"b"]
+def losing_an_answer(monkeypatch: pytest.MonkeyPatch, store: PubSub, *, landed: bool) -> None:
+    """Have the next MERGE of a store fail as a broken connection would, before or after it."""
+    lane: Any = store._tables.lanes.control
+    merge = lane.merge
 
-
-class LosesTheAnswer(Commits):
-    """Commits, but reports a failure once, as a broken connection would."""
-
-    after = True
-
-    def overwrite(self, *args: Any, **named: Any) -> None:
-        if type(self).__dict__.get("broken"):
-            return super().overwrite(*args, **named)
-        type(self).broken = True  # type: ignore[attr-defined]
-        if self.after:
-            super().overwrite(*args, **named)
+    def lost(*args: Any) -> int:
+        monkeypatch.undo()
+        if landed:
+            merge(*args)
         raise ConnectionError("the answer was lost")
 
+    monkeypatch.setattr(lane, "merge", lost)
 
-def test_a_commit_whose_answer_was_lost_is_recognised(bench: Bench) -> None:
-    class Once(LosesTheAnswer):
-        pass
 
+def test_a_commit_whose_answer_was_lost_is_recognised(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # "Every commit is found again by what it carries … when its answer is lost."
     topic, subscription = bench.pair()
     bench.store.publish(topic, ["a", "b"])
     store = bench.another()
-    store._tables.ack_state_tables._commits = Once(bench.spark, bench.spark, store._tables._layout)
+    losing_an_answer(monkeypatch, store, landed=True)
     assert [m.data for m in store.pull(subscription, 1)] == [b"a"]
     assert bench.store.metrics(subscription)["num_outstanding_messages"] == 1
 
 
-def test_a_commit_that_failed_and_did_not_land_is_an_error(bench: Bench) -> None:
-    class Once(LosesTheAnswer):
-        after = False
-
+def test_a_commit_that_failed_and_did_not_land_is_an_error(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     topic, subscription = bench.pair()
     bench.store.publish(topic, ["a"])
     store = bench.another()
-    store._tables.ack_state_tables._commits = Once(bench.spark, bench.spark, store._tables._layout)
+    losing_an_answer(monkeypatch, store, landed=False)
     with pytest.raises(ConnectionError):
         store.pull(subscription)
     assert [m.data for m in store.pull(subscription)] == [b"a"]
-
-
-def test_deltas_conflicts_are_recognised_as_such(bench: Bench) -> None:
-    _, subscription = bench.pair()
-    table = bench.ack_state_table(subscription)
-    commits = [bench.another()._tables._commits for _ in range(4)]
-
-    def bump(each: Commits) -> object:
-        try:
-            return each._run(f"UPDATE {table} SET revision = revision + 1")
-        except Conflict as conflict:
-            return conflict
-
-    with ThreadPoolExecutor(4) as pool:
-        outcomes = list(pool.map(bump, commits))
-    landed = [outcome for outcome in outcomes if not isinstance(outcome, Conflict)]
-    row = bench.spark.table(table).first()
-    assert row is not None
-    assert row["revision"] == 1 + len(landed)
-    assert len(landed) < 4
 
 
 def test_a_damaged_bitmap_is_data_loss_and_not_fewer_messages(bench: Bench) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from pubsub_delta import DeadLetterPolicy, DeadLetterWarning, Message, PubSub, ReceivedMessage
+from pubsub_delta.delivery import dead_letters
 from pubsub_delta.policy.ack_state import AckState, State
 from pubsub_delta.policy.spans import holding
-from pubsub_delta.tables import dead_letters
 from tests.conftest import Bench
 
 FIVE = 5

@@ -8,8 +8,7 @@ from pyspark.sql import functions as F
 
 from pubsub_delta import InvalidArgument, Message
 from pubsub_delta.policy.filters import matches, parse_filter
-from pubsub_delta.tables.columns import matching
-from pubsub_delta.tables.history import History
+from pubsub_delta.tables.lanes.spark.columns import matching
 from tests.conftest import Bench
 from tests.delta.cases import as_rows
 from tests.unit.filter_cases import FILTER_CASES
@@ -73,19 +72,17 @@ def test_a_filter_is_checked_at_creation_and_never_changed(bench: Bench) -> None
         bench.store.update_subscription(subscription, filter="attributes:b")
 
 
-@pytest.mark.parametrize("log_tells", [True, False])
+@pytest.mark.parametrize("as_frame", [False, True])
 def test_of_publishes_at_the_same_time_only_the_new_ones_are_found(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, log_tells: bool
+    bench: Bench, as_frame: bool
 ) -> None:
     """What is new is decided by the commit, never by the time; each has what passes of its own."""
-    if not log_tells:
-        monkeypatch.setattr(History, "rows_added", lambda *_: {})
     topic = bench.topic()
     subscription = bench.subscription(topic, filter='attributes.n = "1"')
     for text in ("a", "b", "c"):  # the clock stands still
-        bench.store.publish(
-            topic, [Message(f"{text}{n}".encode(), {"n": f"{n}"}) for n in range(3)]
-        )
+        messages = [Message(f"{text}{n}".encode(), {"n": f"{n}"}) for n in range(3)]
+        rows = as_rows(bench.spark, messages).drop("number").coalesce(1)
+        bench.store.publish(topic, rows if as_frame else messages)
         if text == "a":
             assert [m.data for m in bench.store.pull(subscription)] == [b"a1"]
     assert [m.data for m in bench.store.pull(subscription)] == [b"b1", b"c1"]

@@ -9,17 +9,21 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pubsub_delta import InvalidArgument, Message
+from pubsub_delta import FailedPrecondition, InvalidArgument, Message, PubSub
 from pubsub_delta.policy.ack_ids import AckId, parse_ack_id
+from pubsub_delta.tables.lanes.choice import LaneName
 from tests.conftest import Bench, states
 
-ROOT = 'it\'s "a" `root`; DROP -- 100%41 ünï #?*[b]\\'
+ROOTS = {
+    "direct": 'it\'s "a" `root`; DROP -- 100% ünï *',
+    "spark": 'it\'s "a" `root`; DROP -- 100%41 ünï #?*[b]\\',
+}
 HOSTILE = "'; DROP TABLE `topics`; -- \" ${env:HOME} {x} \\ \n ünï"
 
 
 @pytest.fixture(scope="module")
-def hostile(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    return Bench(spark, str(tmp_path_factory.mktemp("around") / ROOT))
+def hostile(spark: SparkSession, lane: LaneName, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return Bench(spark, str(tmp_path_factory.mktemp("around") / ROOTS[lane]), lane)
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +46,22 @@ def test_a_store_stays_under_its_root_whatever_it_is_called(hostile: Bench) -> N
     root = Path(hostile.root)
     assert list(root.parent.iterdir()) == [root]
     registry = {"topics", "subscriptions", "snapshots"}
-    assert {each.name for each in root.iterdir()} == {*registry, "messages", "ack_state", "_locks"}
-    below = [each.name for kind in ("messages", "ack_state") for each in (root / kind).iterdir()]
-    assert len(below) == 2
+    kinds = ("messages", "positions", "ack_state")
+    assert {each.name for each in root.iterdir()} == {*registry, *kinds, "_locks"}
+    below = [each.name for kind in kinds for each in (root / kind).iterdir()]
+    assert len(below) == 3
     assert all(re.fullmatch("[0-9a-f]{32}", each) for each in below)
+
+
+def test_a_root_that_deltalake_would_read_as_another_is_left_to_spark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    # "The direct lane is taken where deltalake can open the storage"
+    root = str(tmp_path / ROOTS["spark"])
+    assert PubSub(spark, root)._tables.lanes.choice[0] == "spark"
+    with pytest.raises(FailedPrecondition, match=r"percent-encoded letters .* or Spark's lane"):
+        PubSub(None, root, lane="direct").create_topic("flights")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.trial
@@ -83,6 +99,7 @@ def test_ack_ids_that_were_not_given_out_touch_no_message(
     assert set(states(hostile, theirs).values()) == {"leased"}
 
 
+@pytest.mark.spark_trial
 @pytest.mark.parametrize("column", ["cast(NULL AS STRING)", "repeat('9', 10000)", "'.'"])
 def test_a_column_without_any_ack_id_is_refused(
     hostile: Bench, pair: tuple[str, str], column: str
@@ -93,14 +110,16 @@ def test_a_column_without_any_ack_id_is_refused(
         hostile.store.acknowledge(pair[1], frame)
 
 
+@pytest.mark.spark_trial
 @pytest.mark.parametrize("ack_ids", [None, 5, [["a"]]])
 def test_what_is_no_list_of_ack_ids_is_refused(
     hostile: Bench, pair: tuple[str, str], ack_ids: object
 ) -> None:
     with pytest.raises(InvalidArgument, match="is no list of texts; pass a list of ack ids"):
-        hostile.store.acknowledge(pair[1], ack_ids)  # type: ignore[arg-type]
+        hostile.store.acknowledge(pair[1], ack_ids)
 
 
+@pytest.mark.spark_trial
 @pytest.mark.parametrize(
     "columns",
     [
@@ -119,6 +138,7 @@ def test_a_dataframe_needs_one_column_of_ack_ids(
         hostile.store.acknowledge(pair[1], frame)
 
 
+@pytest.mark.spark_trial
 def test_a_dataframe_whose_columns_name_no_message_is_refused(
     hostile: Bench, pair: tuple[str, str]
 ) -> None:
@@ -140,6 +160,7 @@ def test_a_dataframe_without_rows_publishes_no_message(
     assert (result.message_count, list(result.message_ids)) == (0, [])
 
 
+@pytest.mark.spark_trial
 def test_names_of_metrics_are_texts(hostile: Bench) -> None:
     for name in (None, 7, ["a"]):
         with pytest.raises(InvalidArgument, match="is not a name; strings are accepted"):

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from pubsub_delta import ExpirationPolicy, Message, NotFound
+from pubsub_delta.delivery import sources
 from pubsub_delta.policy import replay
 from pubsub_delta.policy.ack_state import Seek
 from tests.conftest import Bench
@@ -162,7 +163,7 @@ def within_reach(bench: Bench, names: list[str], snapshots: list[str]) -> dict[s
     tables, now = bench.store._tables, bench.clock.now()
     found: dict[str, list[str]] = {}
     for name in names:
-        source = tables.source(bench.store._subscription(name))
+        source = sources.source(tables, bench.store._subscription(name))
         state = tables.ack_states.read(source.uid)
         version = source.messages.history.version()
         begin = now - timedelta(days=40)
@@ -174,8 +175,8 @@ def within_reach(bench: Bench, names: list[str], snapshots: list[str]) -> dict[s
         for to, asked in seeks.items():
             after = replay.note_seek(state, asked, source.terms) if asked else state
             spans = source.catch_up(after, now).unacked()
-            rows = source.messages.read(spans, source.messages.history.version()) if spans else None
-            ids = [row["position"] for row in rows.select("position").collect()] if rows else []
-            found[f"{name} {to}"] = sorted(ids)
+            rows = source.messages.rows(spans, ["position"]) if spans else None
+            ids = rows["position"].to_pylist() if rows else []
+            found[f"{name} {to}"] = ids
             assert len(ids) == sum(map(len, spans)), "a message that can be had is not stored"
     return found

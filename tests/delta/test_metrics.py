@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from benchmarks.jobs import jobs_of
-from pubsub_delta import Message, NotFound, PubSub
+from pubsub_delta import Message, NotFound
 from pubsub_delta.metrics import METRICS, RESOURCE_LABELS
-from pubsub_delta.tables import sizes
-from pubsub_delta.tables.columns import message_bytes
-from pubsub_delta.tables.sizes import Sizes
+from pubsub_delta.tables.lanes.spark.columns import message_bytes
+from pubsub_delta.tables.messages import sizes
 from tests.conftest import Bench
 
 MESSAGES = [
@@ -100,26 +98,6 @@ def test_estimates_are_told_and_exact_has_none(
     assert (told["backlog_bytes"], told["oldest_unacked_message_age"]) == (1100, 60)
     assert told.estimates == frozenset()
     assert bench.store.metrics(topic, exact=True)["byte_cost"] == 2000
-
-
-@pytest.mark.usefixtures("jobs_are_counted")
-def test_a_publish_is_sampled_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the messages of a publish weigh does not change with what is published later."""
-    monkeypatch.setattr(sizes, "QUICK_FILE_BYTES", 0)
-    topic, _ = bench.pair()
-    uid = bench.store.get_topic(topic).uid
-
-    def estimate(store: PubSub) -> tuple[list[str], int]:
-        return jobs_of(bench.spark, lambda: Sizes(store._tables.messages(uid)).stored.value)
-
-    bench.store.publish(topic, [b"x" * 10] * 90)
-    assert estimate(bench.store)[1] == 900
-    bench.clock.advance(60)
-    bench.store.publish(topic, [b"x" * 110] * 10)
-    fresh, estimated = estimate(bench.another())
-    again, same = estimate(bench.store)
-    assert same == estimated == 1000
-    assert len(again) < len(fresh)
 
 
 def test_what_is_null_has_no_size(spark: SparkSession) -> None:

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from pubsub_delta import FailedPrecondition, InvalidArgument, Message, PubSub
 from pubsub_delta.policy import messages as rules
-from pubsub_delta.tables.columns import surely_valid, violations
+from pubsub_delta.tables.lanes.spark.columns import surely_valid, violations
 from tests.conftest import Bench
 from tests.delta.cases import MESSAGE_CASES, as_rows
 
@@ -74,7 +74,7 @@ def test_the_day_of_a_message_is_that_of_utc(bench: Bench) -> None:
 def test_one_bad_message_fails_its_whole_request(bench: Bench, bad: object, told: str) -> None:
     topic = bench.topic()
     with pytest.raises(InvalidArgument, match=told) as caught:
-        bench.store.publish(topic, ["good", bad, "good"])  # type: ignore[list-item]
+        bench.store.publish(topic, ["good", bad, "good"])
     assert "messages[1]" in str(caught.value)
     assert bench.commits(bench.messages_table(topic)) == 1  # CREATE TABLE
 
@@ -84,7 +84,7 @@ def test_empty_requests_and_single_texts_are_refused(bench: Bench) -> None:
     refused: list[object] = [[], "a text", b"bytes", 7]
     for wrong in refused:
         with pytest.raises(InvalidArgument, match="messages"):
-            bench.store.publish(topic, wrong)  # type: ignore[arg-type]
+            bench.store.publish(topic, wrong)
 
 
 def test_the_two_evaluators_of_the_message_rules_agree(spark: SparkSession) -> None:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, Row
 
-from benchmarks.jobs import jobs_of
 from pubsub_delta import DayCount, DeadLetterPolicy, Message, NotFound
-from pubsub_delta.tables import messages
-from pubsub_delta.tables.bitmaps import fold, fold_by_key, fold_by_time
 from tests.conftest import Bench
 
 DAY = 86_400
@@ -120,33 +115,6 @@ def test_of_a_long_history_some_points_are_read_and_the_last_one_is_among_them(
 
 
 @pytest.mark.trial
-@pytest.mark.usefixtures("jobs_are_counted")
-def test_what_a_version_told_of_a_subscription_is_not_read_again(bench: Bench) -> None:
-    """No commit changes what an earlier one left, so each version is read once."""
-    topic, subscription = bench.pair()
-    bench.store.publish(topic, [b"a", b"b"])
-    bench.store.pull(subscription, 1)
-    table = bench.ack_state_table(subscription)
-    uid, tables = bench.store.get_subscription(subscription).uid, bench.store._tables
-
-    def figures() -> list[Row]:
-        return tables.ack_state_tables.figures_over_time(uid, 30)
-
-    def listing() -> list[Row]:
-        return bench.spark.sql(f"DESCRIBE HISTORY {table}").select("version").collect()
-
-    first, told = jobs_of(bench.spark, figures)
-    again, same = jobs_of(bench.spark, figures)
-    assert same == told
-    listed, _ = jobs_of(bench.spark, listing)
-    assert len(first) > len(again) == len(listed)
-    bench.clock.advance(1)
-    bench.store.pull(subscription, 1)
-    later = bench.store.subscription_history(subscription)
-    assert [m.num_outstanding_messages for m in later] == [0, 1, 2]
-
-
-@pytest.mark.trial
 @pytest.mark.parametrize("filter_", ["", 'attributes.k = "v"'])
 def test_a_look_finds_what_came_since_the_look_before_and_what_has_gone(
     bench: Bench, filter_: str
@@ -177,41 +145,8 @@ def test_a_look_finds_what_came_since_the_look_before_and_what_has_gone(
     assert look() == (3, 1, 3)
 
 
-@pytest.mark.usefixtures("jobs_are_counted")
-def test_a_second_look_reads_no_message_and_a_later_one_what_is_new(bench: Bench) -> None:
-    """What was found stands where it was published; only later commits can tell anything new."""
-    topic, subscription = bench.pair(filter="attributes:k")
-    for number in range(3):
-        bench.store.publish(topic, [Message(b"a", {"k": str(number)})])
-    name = bench.store._subscription(subscription)
-    source = bench.store._tables.looked_at(name)
-    state = bench.store._tables.ack_states.read(source.uid)
-    source.look(state).added(state.after_version, None)
-
-    def read() -> int:
-        found, _ = source.look(state).added(state.after_version, None)
-        return sum(len(part.positions) for part in found)
-
-    def history() -> object:
-        return source.messages.history.commits_after(-1)
-
-    listed, _ = jobs_of(bench.spark, history)
-    again, number = jobs_of(bench.spark, read)
-    assert (number, len(again)) == (3, len(listed))
-    bench.store.publish(topic, [Message(b"a", {"k": "4"})])
-    assert read() == 4
-
-
-@pytest.mark.parametrize("at_once", [2, 1])
-def test_previews_hold_a_filter_against_each_message_once(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, at_once: int
-) -> None:
-    """To whatever time or snapshot: "pages read metrics and ack states, never whole topics".
-
-    Also where the publishes are more than a pull, which keeps nothing, would look at one by one.
-    """
-    monkeypatch.setattr(messages, "_FEW_COMMITS", 1)
-    monkeypatch.setattr(messages, "_AT_ONCE", at_once)
+def test_a_preview_counts_what_passes_the_filter_since_each_time(bench: Bench) -> None:
+    # "Count what seek with the same arguments would change now; nothing is written."
     store, topic = bench.store, bench.topic()
     store.update_topic(topic, message_retention_duration="31d")
     everything = bench.subscription(topic)
@@ -224,27 +159,13 @@ def test_previews_hold_a_filter_against_each_message_once(
     snapshot = bench.unused("snapshot")
     store.create_snapshot(snapshot, everything)
     store.pull(filtered).ack()
-    scans: list[str] = []
-
-    def counted(scan: Callable[[DataFrame], Any]) -> Callable[[DataFrame], Any]:
-        def count(frame: DataFrame) -> Any:
-            scans.append(scan.__name__)
-            return scan(frame)
-
-        return count
-
-    for each in (fold, fold_by_key, fold_by_time):
-        monkeypatch.setattr(messages, each.__name__, counted(each))
+    commits = bench.commits(bench.ack_state_table(filtered))
 
     def preview(**target: Any) -> tuple[int, int]:
         told = store.preview_seek(filtered, **target)
         return told.becomes_unacked, told.unacked_after
 
-    assert preview(time=times[2]) == (2, 2)
-    assert scans == ["fold"] * (2 // at_once)
-    assert preview(time=times[0]) == (4, 4)
-    assert scans == ["fold"] * (4 // at_once), "the two publishes before"
     bench.clock.advance(1)
     assert [preview(time=each) for each in times] == [(4, 4), (3, 3), (2, 2), (1, 1)]
     assert preview(snapshot=snapshot) == (4, 4)
-    assert len(scans) == 4 // at_once, "all that is stored was looked at before"
+    assert bench.commits(bench.ack_state_table(filtered)) == commits

@@ -1,7 +1,6 @@
-"""A store as the machine drives it: on the tables in memory, or on real ones.
+"""A store as the machine drives it: on a lane in memory, or on real tables by one lane or both.
 
-Both are a ``PubSub`` under a manual clock, and its verbs are the same. What differs is how messages
-get in and out, for which the real one needs Spark.
+Each is a ``PubSub`` under a manual clock, and its verbs are the same.
 """
 
 from __future__ import annotations
@@ -9,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import cycle
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
@@ -22,12 +22,12 @@ from pubsub_delta import (
     PubSub,
     RetryPolicy,
 )
+from pubsub_delta.delivery import sources
 from pubsub_delta.long_running import LongRunning
-from pubsub_delta.operations import pull
-from pubsub_delta.policy.ack_ids import AckId
-from pubsub_delta.policy.messages import as_message
-from pubsub_delta.tables.store import Tables
-from tests.model.memory import MemoryMessages, MemoryTables, World
+from pubsub_delta.tables.lanes.choice import LaneName
+from pubsub_delta.tables.lanes.scans import Window
+from pubsub_delta.tables.messages.messages import READ
+from tests.model.memory import MemoryTables, World
 from tests.model.reference_values import Draft
 from tests.unit.builders import START, at
 
@@ -92,108 +92,22 @@ def message_of(draft: Draft) -> Message:
     return Message(draft.data.encode(), draft.attributes, draft.key)
 
 
-class MemoryPubSub(PubSub):
-    """The client on tables in memory."""
+class StoreDriver:
+    """What is the same for every store: its public verbs, and looks at its tables."""
 
-    def __init__(self, tables: MemoryTables, clock: ManualClock) -> None:
-        LongRunning.__init__(self, tables, "local", clock)
-
-
-class MemoryDriver:
-    """The real operations and policy, on rows in memory."""
-
-    thorough = True
-
-    def __init__(self) -> None:
-        self.world = World()
-        self.clock = ManualClock(START)
-        self.processes = [self.open(), self.open()]
+    clock: ManualClock
+    processes: list[PubSub]
 
     def open(self) -> PubSub:
-        return MemoryPubSub(MemoryTables(self.world), self.clock)
+        """Open the store anew, as another process does."""
+        return self._open(self.clock)
 
-    def publish(self, store: PubSub, topic: str, drafts: Sequence[Draft], late: int) -> None:
-        found = store.get_topic(topic)
-        messages = [as_message(message_of(draft), n) for n, draft in enumerate(drafts)]
-        now = seconds_of(self.clock.now())
-        self._messages(found.uid).append(messages, at(now - late))
-
-    def pull(self, store: PubSub, subscription: str, count: int | None) -> list[Delivered]:
-        name = store._subscription(subscription)
-        lease = pull.pull(store._tables, name, count, self.clock.now())
-        if lease is None:
-            return []
-        contents = cast(MemoryMessages, lease.source.messages).contents
-        counted = lease.source.subscription.dead_letter_policy is not None
-        attempts = {n: span.delivery_attempt for span in lease.spans for n in span.positions}
-        return [
-            Delivered(
-                str(AckId(lease.source.uid, lease.lease_id, n)),
-                str(n),
-                contents[n].data.decode(),
-                attempts[n] if counted else None,
-                seconds_of(lease.until),
-            )
-            for n in sorted(attempts)
-        ]
-
-    def backlog(self, store: PubSub, subscription: str) -> Backlog:
-        tables: Tables = store._tables
-        source = tables.source(store._subscription(subscription))
-        state = source.catch_up(tables.ack_states.read(source.uid), self.clock.now())
-        counted = source.subscription.dead_letter_policy is not None
-        found = [
-            (str(n), (span.state.value, span.delivery_attempt if counted else None))
-            for span in state.unacked()
-            for n in span.positions
-        ]
-        assert len(found) == len(dict(found)), "a message in two spans"
-        return dict(found)
-
-    def stored(self, topic_uid: str) -> list[StoredMessage]:
-        messages = self._messages(topic_uid)
-        contents = messages.contents
-        return [
-            StoredMessage(
-                str(n),
-                each.published,
-                Draft(contents[n].data.decode(), contents[n].attributes, contents[n].ordering_key),
-            )
-            for n, each in sorted(messages.stored.messages.items())
-        ]
-
-    def undone(self, act: Callable[[PubSub], Any], subscription: str) -> Backlog | None:
-        before = dict(self.world.ack_states)
-        other = self.open()
-        try:
-            act(other)
-            return self.backlog(other, subscription)
-        finally:
-            self.world.ack_states.clear()
-            self.world.ack_states.update(before)
-
-    def _messages(self, topic_uid: str) -> MemoryMessages:
-        return self.world.topics.setdefault(topic_uid, MemoryMessages())
-
-
-class DeltaDriver:
-    """A store on real tables, under a root of its own."""
-
-    thorough = False
-
-    def __init__(self, spark: SparkSession, root: Path) -> None:
-        self.spark = spark
-        self.root = str(root)
-        self.clock = ManualClock(START)
-        self.processes = [self.open(), self.open()]
-
-    def open(self) -> PubSub:
-        return PubSub(self.spark, self.root, clock=self.clock)
+    def _open(self, clock: ManualClock) -> PubSub:
+        raise NotImplementedError
 
     def publish(self, store: PubSub, topic: str, drafts: Sequence[Draft], late: int) -> None:
         if late:  # a publisher that stamped its messages long before it commits them
-            stamped = ManualClock(at(seconds_of(self.clock.now()) - late))
-            store = PubSub(self.spark, self.root, clock=stamped)
+            store = self._open(ManualClock(at(seconds_of(self.clock.now()) - late)))
         store.publish(topic, [message_of(draft) for draft in drafts])
 
     def pull(self, store: PubSub, subscription: str, count: int | None) -> list[Delivered]:
@@ -209,29 +123,93 @@ class DeltaDriver:
         ]
 
     def backlog(self, store: PubSub, subscription: str) -> Backlog:
-        columns = ("message_id", "state", "delivery_attempt")
-        rows = store.backlog(subscription).select(*columns).collect()
-        found = {row["message_id"]: (row["state"], row["delivery_attempt"]) for row in rows}
-        assert len(found) == len(rows), "a message in two spans"
-        return found
+        tables = store._tables
+        source = sources.source(tables, store._subscription(subscription))
+        state = source.catch_up(tables.ack_states.read(source.uid), self.clock.now())
+        counted = source.subscription.dead_letter_policy is not None
+        found = [
+            (str(n), (span.state.value, span.delivery_attempt if counted else None))
+            for span in state.unacked()
+            for n in span.positions
+        ]
+        assert len(found) == len(dict(found)), "a message in two spans"
+        return dict(found)
 
     def stored(self, topic_uid: str) -> list[StoredMessage]:
-        messages = self.processes[0]._tables.messages(topic_uid)
-        rows = messages.everything().selectExpr("*", "unix_micros(publish_time) AS micros")
-        begin = START.timestamp()
-        found = [
+        tables = self.processes[0]._tables
+        rows = tables.lanes.reading.rows(tables.messages(topic_uid).table, Window(), READ)
+        return [
             StoredMessage(
-                row["message_id"],
-                row["micros"] / 1_000_000 - begin,
-                Draft(
-                    bytes(row["data"] or b"").decode(),
-                    dict(row["attributes"] or {}),
-                    row["ordering_key"] or "",
-                ),
+                str(row["position"]),
+                seconds_of(row["publish_time"]),
+                Draft(row["data"].decode(), dict(row["attributes"]), row["ordering_key"]),
             )
-            for row in rows.collect()
+            for row in rows.to_pylist()
         ]
-        return sorted(found, key=lambda each: int(each.message_id))
+
+
+class MemoryPubSub(PubSub):
+    """The client on tables in memory."""
+
+    def __init__(self, tables: MemoryTables, clock: ManualClock, project: str = "local") -> None:
+        LongRunning.__init__(self, tables, project, clock)
+
+
+class MemoryDriver(StoreDriver):
+    """The real operations, policy and tables, on a lane in memory."""
+
+    thorough = True
+
+    def __init__(self) -> None:
+        self.world = World()
+        self.clock = ManualClock(START)
+        self.processes = [self.open(), self.open()]
+
+    def _open(self, clock: ManualClock) -> PubSub:
+        return MemoryPubSub(MemoryTables(self.world), clock)
+
+    def undone(self, act: Callable[[PubSub], Any], subscription: str) -> Backlog | None:
+        before = self.world.lane.copy()
+        other = self.open()
+        try:
+            act(other)
+            return self.backlog(other, subscription)
+        finally:
+            self.world.lane.tables = before
+
+
+class DeltaDriver(StoreDriver):
+    """A store on real tables, under a root of its own.
+
+    Args:
+        spark: a session, or None where no lane needs one.
+        root: where the tables are.
+        lanes: the lane of each of the two processes.
+    """
+
+    thorough = False
+
+    def __init__(
+        self, spark: SparkSession | None, root: Path, lanes: tuple[LaneName, LaneName]
+    ) -> None:
+        self.spark = spark
+        self.root = str(root)
+        self.clock = ManualClock(START)
+        self._turns = cycle(lanes)
+        self.processes = [self.open(), self.open()]
+
+    def _open(self, clock: ManualClock) -> PubSub:
+        return PubSub(self.spark, self.root, clock=clock, lane=next(self._turns))
+
+    def backlog(self, store: PubSub, subscription: str) -> Backlog:
+        found = super().backlog(store, subscription)
+        if self.spark is not None:
+            columns = ("message_id", "state", "delivery_attempt")
+            rows = store.backlog(subscription).select(*columns).collect()
+            shown = {row["message_id"]: (row["state"], row["delivery_attempt"]) for row in rows}
+            assert len(shown) == len(rows), "a message in two spans"
+            assert shown == found
+        return found
 
     def undone(self, act: Callable[[PubSub], Any], subscription: str) -> Backlog | None:
         return None

@@ -1,4 +1,4 @@
-"""The machine on tables in memory: the real operations and policy beside the reference.
+"""The machine on tables in memory: all that is real above the lane, beside the reference.
 
 ``STEPS=100000 pytest -m trial tests/model/test_machine.py`` takes so many steps. A trial tells its
 seeds, and ``SEED=17`` lets it begin with that one.
@@ -13,18 +13,11 @@ from collections import Counter
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
 
-from pubsub_delta.tables import dead_letters
 from tests.model.drivers import MemoryDriver
-from tests.model.memory import append_dead_letters
 from tests.model.running import MUST_HAPPEN, RARE, machine_on, missed, run_seeds, settings_of
 
 STEPS = int(os.environ.get("STEPS", "20000"))
 """How many steps a trial takes at least."""
-
-
-@pytest.fixture(autouse=True)
-def _dead_letters_need_no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dead_letters, "_append", append_dead_letters)
 
 
 def test_the_store_does_what_the_reference_does() -> None:

@@ -12,9 +12,7 @@ from hypothesis import Phase
 from hypothesis.stateful import run_state_machine_as_test
 
 from pubsub_delta.policy import delivery, redelivery, replay, retention
-from pubsub_delta.tables import dead_letters
 from tests.model.drivers import MemoryDriver
-from tests.model.memory import append_dead_letters
 from tests.model.running import machine_on, settings_of
 
 
@@ -65,7 +63,6 @@ BUGS: dict[str, tuple[object, str, Callable[..., Any]]] = {
 @pytest.mark.trial
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dead_letters, "_append", append_dead_letters)
     monkeypatch.setattr(*BUGS[bug])
     settings = settings_of(400, derandomize=True, phases=[Phase.generate])
     with pytest.raises(AssertionError):

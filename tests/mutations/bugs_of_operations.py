@@ -39,8 +39,15 @@ BUGS_OF_OPERATIONS = (
         "ack-is-no-activity",
         "Acknowledging does not keep a subscription from expiring.",
         _ACKNOWLEDGE,
-        "return replay.used(state, following, source.subscription, now), outcomes",
+        "return replay.used(state, following, found.subscription, now), outcomes",
         "return following, outcomes",
+    ),
+    Bug(
+        "foreign-lease",
+        "The whole batch of a deleted subscription is acknowledged on its successor.",
+        _ACKNOWLEDGE,
+        "if named.subscription_uid != found.uid:",
+        "if False:",
     ),
     Bug(
         "update-on-new-terms",
@@ -88,8 +95,8 @@ BUGS_OF_OPERATIONS = (
         "crossed-update-overwrites",
         "An update of a subscription as it was read overwrites who wrote after it looked.",
         _ADMINISTER,
-        "seen = None if wanted is None else Seen(before, tables.new_id())",
-        "seen = None",
+        "return _change_subscription(tables, name, before.uid, changes, wanted)",
+        "return _change_subscription(tables, name, before.uid, changes)",
     ),
     Bug(
         "dead-letter-topic-deleted",
@@ -149,10 +156,17 @@ BUGS_OF_OPERATIONS = (
     ),
     Bug(
         "history-of-snapshots-forgotten",
-        "A truncation forgets what came after a snapshot.",
-        "policy/truncation.py",
-        "    if needed_after is not None:",
-        "    if False:",
+        "A log forgets what came after a snapshot.",
+        _MAINTAIN,
+        "if not old or min(held, default=old[0].version) < old[0].version:",
+        "if not old:",
+    ),
+    Bug(
+        "history-of-sleepers-forgotten",
+        "A log forgets what a subscription has not seen yet, and all that is stored comes again.",
+        _MAINTAIN,
+        "                    _bring_up_to_date(tables, source, now)",
+        "                    pass",
     ),
     Bug(
         "snapshots-hold-nothing",
@@ -173,10 +187,8 @@ BUGS_OF_OPERATIONS = (
         "dry-run-deletes-snapshots",
         "A dry run deletes expired snapshots.",
         _MAINTAIN,
-        "            if not report.dry_run:\n                repeat_on_conflict(partial(registry"
-        ".remove_snapshot, snapshot.uid), snapshot.name)",
-        "            repeat_on_conflict(partial(registry"
-        ".remove_snapshot, snapshot.uid), snapshot.name)",
+        "            if not report.dry_run:\n                registry.remove_snapshot",
+        "            if True:\n                registry.remove_snapshot",
     ),
     Bug(
         "dry-run-deletes-messages",
@@ -203,8 +215,8 @@ BUGS_OF_OPERATIONS = (
         "snapshot-metrics-ignore-a-purge",
         "The metrics of a snapshot count what its pending purge has acknowledged.",
         _METRICS,
-        "messages.absorb(after, commits, known, earliest=floor)",
-        "messages.absorb(after, commits, known)",
+        "messages.absorb(commits, earliest=floor, known=known, removed=removed)",
+        "messages.absorb(commits, known=known, removed=removed)",
     ),
     Bug(
         "application-with-a-colon",
@@ -217,8 +229,8 @@ BUGS_OF_OPERATIONS = (
         "backlog-of-stored-states",
         "A look at the backlog does not show what happened since the last commit.",
         "operations/measure.py",
-        "    state = source.catch_up(tables.ack_states.read(source.uid), now)\n    spans",
-        "    state = tables.ack_states.read(source.uid)\n    spans",
+        "state = found.catch_up(tables.ack_states.read(found.uid), now)",
+        "state = tables.ack_states.read(found.uid)",
         needs_spark=(
             "tests/delta/test_retries.py::test_a_failed_message_waits_and_others_keep_flowing",
         ),
@@ -235,7 +247,7 @@ BUGS_OF_OPERATIONS = (
         "pull-is-no-activity",
         "Pulling does not keep a subscription from expiring.",
         _PULL,
-        "        following = replay.used(state, following, source.subscription, now)\n"
+        "        following = replay.used(state, following, asking.subscription, now)\n"
         "        return following, _Taken",
         "        return following, _Taken",
     ),
@@ -285,15 +297,29 @@ BUGS_OF_OPERATIONS = (
         "snapshot-of-a-stored-state",
         "A snapshot knows nothing of what happened since the last commit.",
         _SNAPSHOT,
-        "    state = source.catch_up(state, now)\n    captured",
-        "    captured",
+        "        current = source.catch_up(state, now)\n        return current, current",
+        "        return state, state",
+    ),
+    Bug(
+        "snapshot-of-a-noted-seek",
+        "A snapshot holds a state as it was before a seek that is noted in it.",
+        _SNAPSHOT,
+        "return not state.seeks and state.after_version >= settled.after_version",
+        "return state.after_version >= settled.after_version",
+    ),
+    Bug(
+        "slow-snapshot-takes-the-name",
+        "A snapshot that was too slow to be taken is told as taken, after it lapsed.",
+        _SNAPSHOT,
+        "if not tables.registry.finish_snapshot(announced.uid, expire_time):",
+        "if tables.registry.finish_snapshot(announced.uid, expire_time) is None:",
     ),
     Bug(
         "snapshot-of-dead-letters",
         "A snapshot holds messages that are on their way to the dead-letter topic.",
         _SNAPSHOT,
-        "if state.in_state(State.FORWARDING):  # what is on its way goes first",
-        "if state.in_state(State.ACKED):  # what is on its way goes first",
+        "if tables.ack_states.read(source.uid).in_state(State.FORWARDING):",
+        "if tables.ack_states.read(source.uid).in_state(State.ACKED):",
     ),
     Bug(
         "snapshot-as-old-as-its-span",
@@ -308,18 +334,12 @@ BUGS_OF_OPERATIONS = (
         _PUBLISH,
         'lambda: messages.append(rows, now, publish_id, idempotency_id), "publish"',
         'lambda: messages.append(rows, now, publish_id), "publish"',
-        needs_spark=(
-            "tests/delta/test_publish.py::test_publishing_an_idempotency_id_again_writes_nothing",
-        ),
     ),
     Bug(
         "publish-time-of-the-second-attempt",
         "The second publish of an idempotency id tells its own time.",
         _PUBLISH,
-        "    if idempotency_id is not None:\n        now = _publish_time(",
-        "    if idempotency_id is not None:\n        _publish_time(",
-        needs_spark=(
-            "tests/delta/test_publish.py::test_publishing_an_idempotency_id_again_writes_nothing",
-        ),
+        "        now = _publish_time(messages",
+        "        _publish_time(messages",
     ),
 )

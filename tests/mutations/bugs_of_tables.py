@@ -1,187 +1,133 @@
-"""Bugs of the compare-and-swap, of dead letters on their way, and of ack states as rows."""
+"""Bugs of ack states as rows, of their compare-and-swap, and of the registry's."""
 
 from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
-_ACK_STATES = "tables/ack_states.py"
-_ROWS = "tables/state_rows.py"
-
-_CACHED_IDS = "tests/delta/test_id_frames.py::test_cached_ids_are_those_that_are_acknowledged"
-_REMOVED = (
-    "tests/delta/test_log_cleanup.py"
-    "::test_an_ack_state_forgets_what_only_forgotten_commits_have_removed"
-)
+_STATES = "tables/ack_state/states.py"
+_TABLES = "tables/ack_state/tables.py"
+_ROWS = "tables/ack_state/rows.py"
+_RESOURCES = "tables/registry/resource_table.py"
 
 BUGS_OF_TABLES = (
     Bug(
         "revision-not-raised",
         "A state is stored under the revision of the one before.",
-        _ACK_STATES,
+        _STATES,
         "following = Stored(state, stored.revision + 1, recent)",
         "following = Stored(state, stored.revision, recent)",
     ),
     Bug(
         "own-commit-not-recognised",
         "A swap whose answer was lost is decided again although it landed.",
-        _ACK_STATES,
+        _STATES,
         "        if commit_id in now.recent_commits:\n            return True\n",
         "",
     ),
     Bug(
+        "own-conflict-believed",
+        "A swap that met its own commit in object storage is decided again.",
+        _STATES,
+        "landed = commit_id in self._port.read(uid).recent_commits",
+        "landed = False",
+    ),
+    Bug(
         "memory-believed",
         "A change that changes nothing is answered from memory, however old that is.",
-        _ACK_STATES,
-        "if state == remembered.state and self._port.read(uid).revision == remembered.revision:",
+        _STATES,
+        "if state == remembered.state and self._port.read(uid).is_same(remembered):",
         "if state == remembered.state:",
+    ),
+    Bug(
+        "same-revision-same-state",
+        "A state is taken for another one of the same revision, after a restore.",
+        _STATES,
+        "return (self.revision, self.commit_id) == (other.revision, other.commit_id)",
+        "return self.revision == other.revision",
     ),
     Bug(
         "lost-swap-remembered",
         "A state whose swap was lost is remembered as if it were stored.",
-        _ACK_STATES,
+        _STATES,
         "        if landed:\n            self._written[uid] = following",
         "        self._written[uid] = following",
     ),
     Bug(
         "too-many-others",
         "A swap that landed is decided again, if more others followed than are remembered.",
-        _ACK_STATES,
+        _STATES,
         "if now.revision - expected >= REMEMBERED_COMMITS:",
         "if now.revision - expected > REMEMBERED_COMMITS + 1:",
     ),
     Bug(
-        "swap-without-revision",
-        "The revision is not compared when an ack state is replaced.",
-        "tables/ack_state_tables.py",
-        "number=following.revision",
-        "number=self.read(uid).revision + 1",
-        needs_spark=(
-            "tests/delta/test_concurrency.py"
-            "::test_who_remembers_an_old_state_reads_again_and_decides_again",
-        ),
-    ),
-    Bug(
-        "skipped-swap-believed",
-        "A swap that Delta has skipped is taken for one that landed.",
-        "tables/ack_state_tables.py",
-        "if commit_id in now.recent_commits:",
-        "if now.recent_commits:",
-        needs_spark=(
-            "tests/delta/test_concurrency.py"
-            "::test_a_swap_that_comes_second_changes_nothing_and_says_so",
-        ),
-    ),
-    Bug(
-        "restored-state-stuck",
-        "The numbers of a restored ack state's table are all taken, and nothing lands any more.",
-        "tables/ack_state_tables.py",
-        "            self._renumber(table, expected_revision)",
-        "            pass",
-        needs_spark=("tests/delta/test_concurrency.py::test_a_restored_ack_state_goes_on",),
-    ),
-    Bug(
-        "last-checksum-forgotten",
-        "The checksum of the last checkpoint's commit is forgotten, too.",
-        "tables/log_cleanup.py",
-        "int(found[1]) < last]",
-        "int(found[1]) <= last]",
-    ),
-    Bug(
-        "passing-retention-stays",
-        "A retention that was to be in force for a moment is not changed back by who comes next.",
-        "tables/removed_files.py",
-        "kept + WORTH_IT or _is_passing(properties)",
-        "kept + WORTH_IT",
-    ),
-    Bug(
-        "own-retention-lost",
-        "A table's own retention is replaced by that of all tables.",
-        "tables/removed_files.py",
-        "    if not _is_passing(properties):\n        own",
-        "    if False:\n        own",
-    ),
-    Bug(
-        "marks-carried-along",
-        "Marks of removed files stay in the checkpoints of ack states.",
-        "tables/removed_files.py",
-        'f"interval {seconds:d} seconds"',
-        "ACK_STATE.properties[RETENTION]",
-        needs_spark=(_REMOVED,),
-    ),
-    Bug(
-        "cached-ids-planned-anew",
-        "Ids that are cached are planned anew, with their row ids.",
-        "tables/id_frames.py",
-        '"FileScan", ',
-        '"FileScan", "InMemoryTableScan", "InMemoryRelation", ',
-        needs_spark=(_CACHED_IDS,),
-    ),
-    Bug(
-        "cache-dropped-with-a-view",
-        "Ids lose what is cached of them when they are looked at.",
-        "tables/id_frames.py",
-        "query = frame.where(F.lit(True))",
-        "query = frame",
-        needs_spark=(_CACHED_IDS,),
-    ),
-    Bug(
-        "row-ids-believed",
-        "Row ids are folded whether or not the ids beside them are theirs.",
-        "tables/id_frames.py",
-        "if proven else None",
-        "",
-        needs_spark=("tests/delta/test_id_frames.py::test_ids_that_may_be_anything_are_read",),
-    ),
-    Bug(
-        "restore-undone",
+        "swap-without-commit-id",
         "Whoever remembers a later state writes over one that was restored.",
-        "tables/ack_state_tables.py",
-        "if self._has_moved_on(uid, following.recent_commits[1:], expected_revision):",
-        "if False:",
-        needs_spark=(
-            "tests/delta/test_concurrency.py::test_who_remembers_a_state_does_not_undo_a_restore",
-        ),
+        _TABLES,
+        "old.revision = new.expected_revision AND old.commit_id = new.expected_commit_id",
+        "old.revision = new.expected_revision",
     ),
     Bug(
-        "change-without-condition",
+        "swap-of-nothing-believed",
+        "A swap that changed no row is taken for one that landed.",
+        _TABLES,
+        "rows, _SWAP) == 1",
+        "rows, _SWAP) >= 0",
+    ),
+    Bug(
+        "captured-though-unfit",
+        "A snapshot is the copy of whatever ack state is stored, a noted seek included.",
+        "tables/ack_state/snapshots.py",
+        "if not is_fit(state):",
+        "if False:",
+    ),
+    Bug(
+        "merge-ignores-etag",
         "The row of a resource is changed whether or not it is as it was read.",
-        "tables/seen.py",
-        "compared: list[str] = [_same(columns[name], name in there) for name in self.columns]",
-        "compared: list[str] = []",
-        needs_spark=(
-            "tests/delta/test_if_unchanged.py"
-            "::test_of_two_writers_who_read_the_same_the_second_is_told",
-        ),
+        _RESOURCES,
+        "old.uid = new.uid AND old.etag = new.seen_etag",
+        "old.uid = new.uid",
+    ),
+    Bug(
+        "lost-race-told-as-changed",
+        "A change of a resource that lost its race is told as made.",
+        _RESOURCES,
+        "        if not changed:\n",
+        "        if False:\n",
     ),
     Bug(
         "own-change-told-as-of-another",
-        "A change on condition whose answer was lost is told as that of another.",
-        "tables/registry.py",
-        "return changed > 0 or (seen is not None and self._commits.has_merged(table, seen.mark))",
-        "return changed > 0",
-        needs_spark=(
-            "tests/delta/test_if_unchanged.py"
-            "::test_a_change_whose_answer_was_lost_is_not_told_as_that_of_another",
-        ),
+        "A change of a resource whose answer was lost is told as failed.",
+        _RESOURCES,
+        "if not self._has_landed(row, etag, version):",
+        "if True:",
     ),
     Bug(
-        "forgotten-before-append",
-        "Dead letters are forgotten on the subscription before they are appended.",
-        "tables/dead_letters.py",
-        "        assert target is not None\n",
-        "        assert target is not None\n"
-        "        tables.ack_states.change(source.uid, partial(_finish, forwarded, number))\n",
+        "own-change-below-others",
+        "A change whose answer was lost is made again if others have changed the row since.",
+        _RESOURCES,
+        "for between in range(newest - 1, version, -1)",
+        "for between in range(0)",
     ),
     Bug(
-        "dead-letters-under-a-new-number",
-        "Dead letters are appended under the number that is next, and so perhaps twice.",
-        "tables/dead_letters.py",
-        'append(letters, now, f"{uid}:{number}", (uid, number))',
-        'append(letters, now, f"{uid}:{number}", (uid, tables.ack_states.read(uid).next_lease_id))',
-        needs_spark=(
-            "tests/delta/test_dead_letters.py"
-            "::test_a_crash_on_the_way_neither_loses_nor_duplicates",
-        ),
+        "own-row-told-as-missing",
+        "A resource whose creation lost its answer is told as not created.",
+        _RESOURCES,
+        '            if self.row(row["uid"]) is None:\n                raise\n',
+        "            raise\n",
+    ),
+    Bug(
+        "rows-remembered-for-ever",
+        "A process does not see what others have written to the registry since it looked.",
+        _RESOURCES,
+        "if version != last:",
+        "if last is None:",
+    ),
+    Bug(
+        "announced-holds-nothing",
+        "What only a snapshot holds that is being taken is deleted.",
+        "tables/registry/registry.py",
+        "return held + [EVERY_MESSAGE for row in rows if _is_being_taken(row)]",
+        "return held",
     ),
     Bug(
         "floor-not-stored",

@@ -1,4 +1,4 @@
-"""A Spark session that keeps its stores in an S3 server of this machine."""
+"""An S3 server of this machine, and a Spark session that keeps its stores in it."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ imported; the layout is that of docs/architecture.md.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -69,6 +70,9 @@ def read(root: Path) -> Stored:
         name: {_id(row["name"]): row for row in _rows(root / name)}
         for name in ("topics", "subscriptions", "snapshots")
     }
+    registry["snapshots"] = {
+        name: row for name, row in registry["snapshots"].items() if row["announced"] is None
+    }
     messages = {
         row["uid"]: _messages(root / "messages" / row["uid"]) for row in registry["topics"].values()
     }
@@ -96,12 +100,22 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 def _messages(path: Path) -> dict[int, Message]:
     found: dict[int, Message] = {}
-    for row in delta_log.read(path).rows():
-        if row["_row_id"] in found:
-            raise delta_log.Damaged(f"{path}: two messages at position {row['_row_id']}")
+    table = delta_log.read(path)
+    publishes = {version: json.loads(told) for version, told in table.told.items()}
+    for row in table.rows():
+        position = row["position"]
+        if position in found:
+            raise delta_log.Damaged(f"{path}: two messages at position {position}")
+        versions = [
+            version
+            for version, told in publishes.items()
+            if told["first_position"] <= position < told["end_position"]
+        ]
+        if len(versions) != 1:
+            raise delta_log.Damaged(f"{path}: position {position} was given to {versions}")
         source = dict(row["attributes"] or ()).get(f"{_PREFIX}Subscription")
-        found[row["_row_id"]] = Message(
-            row["data"].decode(), micros(row["publish_time"]), row["_commit_version"], source
+        found[position] = Message(
+            row["data"].decode(), micros(row["publish_time"]), versions[0], source
         )
     return found
 
@@ -159,7 +173,11 @@ def _of_subscriptions(stored: Stored, model: Model) -> Iterable[str]:
             yield f"snapshot {name} is gone"
             continue
         messages = stored.messages[row["topic_uid"]]
-        captured = row["captured"]
+        copies = _rows(stored.root / "snapshot" / row["uid"])
+        if len(copies) != 1:
+            yield f"snapshot {name} has {len(copies)} rows"
+            continue
+        captured = copies[0]
         positions = _spans(captured["spans"], f"snapshot {name}")[0]
         positions |= _tail(messages, captured["after_version"], captured["floor"])
         if (found := _texts(positions, messages)) != wanted:

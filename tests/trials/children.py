@@ -1,4 +1,4 @@
-"""Workers: processes with a Spark of their own, and how to kill them."""
+"""Workers: processes that work on a store, and how to kill them."""
 
 from __future__ import annotations
 
@@ -25,15 +25,21 @@ PATIENCE = 600.0
 class Worker:
     """A ``tests.trials.worker`` in a process group of its own, its JVM included.
 
-    ``within``: a command that starts other commands, and does something to them first.
+    ``within``: a command that starts other commands, and does something to them first. ``spark``:
+    whether it works by a Spark of its own.
     """
 
     def __init__(
-        self, directory: Path, module: str = "tests.trials.worker", within: Sequence[str] = ()
+        self,
+        directory: Path,
+        module: str = "tests.trials.worker",
+        within: Sequence[str] = (),
+        *,
+        spark: bool = False,
     ) -> None:
         self._log = (directory / "worker.log").open("a")
         self._process = subprocess.Popen(
-            [*within, sys.executable, "-m", module],
+            [*within, sys.executable, "-m", module, *(["spark"] if spark else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -46,7 +52,7 @@ class Worker:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def wait_until_ready(self) -> Worker:
-        """Wait for Spark to be up."""
+        """Wait until it listens."""
         assert self.answer() == {"ready": True}, "the worker did not start: see worker.log"
         return self
 
@@ -95,13 +101,13 @@ def _lives(group: int) -> bool:
 
 STAGES: dict[str, re.Pattern[str]] = {
     "data": re.compile(r"(?!.*_delta_log).*\.parquet"),
-    "temporary": re.compile(r".*_delta_log/\..*\.json.*\.tmp"),
+    "temporary": re.compile(r".*_delta_log/.*\.json.*(\.tmp|#\d+)"),
     "commit": re.compile(r".*_delta_log/\d{20}\.json"),
     "checksum": re.compile(r".*_delta_log/\d{20}\.crc"),
     "checkpoint": re.compile(r".*_delta_log/\.?\d{20}\.checkpoint.*"),
     "last checkpoint": re.compile(r".*_delta_log/\.?_last_checkpoint.*"),
 }
-"""What appears under a table while Delta commits, in this order."""
+"""What appears under a table while Delta commits, in this order; checksums only by Spark."""
 
 
 def files_of(table: Path) -> dict[str, int]:
@@ -139,8 +145,8 @@ def kill_after(worker: Worker, seconds: float) -> bool:
 
 def _kill_when(worker: Worker, has_come: Callable[[], bool]) -> bool:
     while not has_come():
-        if worker.has_answered():
+        if worker.has_answered() and not has_come():
             return False
-        time.sleep(0.0005)
+        time.sleep(0.0001)
     worker.kill()
     return True

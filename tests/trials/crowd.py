@@ -1,7 +1,8 @@
 """A program of many threads on one store, beside others of its kind, that writes down everything.
 
 It reads plans from standard input as ``worker`` does: the root, the journal, for how many seconds,
-and what each thread is. With ``"lock": false`` the lock of tables on local disks is taken out.
+and what each thread is. With ``"lock": false`` the lock of tables on local disks is taken out. It
+works by the direct lane, or by Spark, as ``worker`` does.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING, Any
 
 from pubsub_delta import Aborted, PubSub
 from pubsub_delta.clock import to_micros
-from pubsub_delta.tables.commits import Commits
+from pubsub_delta.tables.lanes.locks import TableLocks
 from tests.trials.journal import Journal
 from tests.trials.worker import say, session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TOPIC, SUBSCRIPTION = "work", "shared"
 _BATCH = 5
@@ -31,9 +33,8 @@ _BATCH = 5
 class Member:
     """One thread of the crowd."""
 
-    def __init__(self, spark: SparkSession, plan: dict[str, Any], number: int) -> None:
-        self._store = PubSub(spark, plan["root"])
-        self._spark = spark
+    def __init__(self, spark: SparkSession | None, plan: dict[str, Any], number: int) -> None:
+        self._store = opened(spark, plan["root"])
         self._chance = random.Random(f"{plan['seed']} {number}")
         self._name = f"{plan['name']}.{number}"
         self._end = time.monotonic() + plan["seconds"]
@@ -77,8 +78,7 @@ class Member:
         got = time.time_ns() // 1000
         if batch.ack_deadline is None:
             return 0
-        rows = batch.df.selectExpr("cast(data AS string)", "ack_id").collect()
-        texts = {row["ack_id"]: row["data"] for row in rows}
+        texts = {each.ack_id: each.data.decode() for each in batch}
         until = to_micros(batch.ack_deadline)
         pull = f"{self._name} {begun}"
         self._journal.write(pull=pull, begun=begun, got=got, until=until, data=list(texts.values()))
@@ -108,8 +108,13 @@ class Member:
 
 
 @contextmanager
-def _unlocked(commits: Commits, table: str, *, wait: bool = True) -> Iterator[None]:
+def _unlocked(locks: TableLocks, table: str, *, wait: bool = True) -> Iterator[None]:
     yield
+
+
+def opened(spark: SparkSession | None, root: str) -> PubSub:
+    """Open a store by the lane of this process."""
+    return PubSub(spark, root, lane="direct" if spark is None else "spark")
 
 
 def commit_by_the_log_store(spark: SparkSession, log: str, versions: int) -> list[int]:
@@ -150,12 +155,13 @@ def main() -> None:
         plan = json.loads(line)
         try:
             if not plan.get("lock", True):
-                Commits.locked = _unlocked  # type: ignore[assignment, method-assign]
+                TableLocks.locked = _unlocked  # type: ignore[assignment, method-assign]
             if "log" in plan:
+                assert spark is not None
                 say(wrote=commit_by_the_log_store(spark, plan["log"], plan["versions"]))
                 continue
             if plan.get("prepare"):
-                prepare(PubSub(spark, plan["root"]))
+                prepare(opened(spark, plan["root"]))
                 say(prepared=True)
                 continue
             plan["open_journal"] = Journal(Path(plan["journal"]))

@@ -1,15 +1,13 @@
 """Delta tables, read from the protocol alone: no Spark, no Delta library, nothing of the project.
 
-What is not used here is not read: schemas, statistics but the number of rows, checkpoints but to
-compare them with the log.
+What is not used here is not read: schemas, statistics but the number of rows. Checkpoints are
+compared with the log, and a log that was cleaned is read from one on.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import uuid
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,52 +15,57 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow.parquet as pq
-from pyroaring import BitMap64
 
 _COMMIT = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.[\w\-]+)?\.parquet")
-_DELETION_VECTOR_MAGIC = 1681511377
-_Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 
 
 class Damaged(AssertionError):
     """A table is not what Delta's protocol says that it should be."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Table:
-    """A table as it stands after its last commit."""
+    """A table as it stands after its last commit; ``told``: what commits carry, by version."""
 
     path: Path
-    version: int
-    properties: dict[str, str]
-    files: tuple[dict[str, Any], ...]
+    version: int = -1
+    properties: dict[str, str] = field(default_factory=dict)
+    adds: dict[str, dict[str, Any]] = field(default_factory=dict)
     transactions: dict[str, int] = field(default_factory=dict)
+    told: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def files(self) -> tuple[dict[str, Any], ...]:
+        """What was added and not removed."""
+        return tuple(self.adds.values())
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Return all rows, with ``_row_id`` and ``_commit_version`` where rows are tracked."""
-        ids = self.properties.get("delta.rowTracking.materializedRowIdColumnName", "")
-        versions = self.properties.get(
-            "delta.rowTracking.materializedRowCommitVersionColumnName", ""
-        )
+        """Return all rows, without the columns of the partitions."""
         for add in self.files:
             path = self.path / unquote(add["path"])
             if not path.is_file():
                 raise Damaged(f"{path} is in the log of version {self.version}, and is gone")
-            gone = _deleted(self.path, add.get("deletionVector"))
             rows = pq.ParquetFile(path, coerce_int96_timestamp_unit="us").read().to_pylist()
             told = json.loads(add["stats"])["numRecords"] if add.get("stats") else len(rows)
             if len(rows) != told:
                 raise Damaged(f"{path} has {len(rows)} rows where the log says {told}")
-            for number, row in enumerate(rows):
-                if number in gone:
-                    continue
-                row_id, version = row.pop(ids, None), row.pop(versions, None)
-                if "baseRowId" in add:
-                    row["_row_id"] = add["baseRowId"] + number if row_id is None else row_id
-                    born = add["defaultRowCommitVersion"]
-                    row["_commit_version"] = born if version is None else version
-                yield row
+            yield from rows
+
+    def take(self, version: int, action: dict[str, Any]) -> None:
+        """Let an action of a commit, or of a checkpoint, have its effect."""
+        if action.get("metaData"):
+            self.properties = dict(action["metaData"].get("configuration") or {})
+        elif action.get("txn"):
+            self.transactions[action["txn"]["appId"]] = action["txn"]["version"]
+        elif action.get("remove"):
+            self.adds.pop(action["remove"]["path"], None)
+        elif action.get("add"):
+            if action["add"].get("deletionVector"):
+                raise Damaged(f"{self.path}: version {version} has a deletion vector")
+            self.adds[action["add"]["path"]] = action["add"]
+        elif (action.get("commitInfo") or {}).get("userMetadata"):
+            self.told[version] = action["commitInfo"]["userMetadata"]
 
 
 def exists(path: Path) -> bool:
@@ -71,31 +74,36 @@ def exists(path: Path) -> bool:
 
 
 def read(path: Path) -> Table:
-    """Read the log of a table from its first commit on; Damaged where it has gaps or half lines."""
+    """Read the log of a table, from its first commit or a checkpoint on.
+
+    Damaged where it has gaps or half lines.
+    """
     commits = {
         int(match[1]): each
         for each in (path / "_delta_log").iterdir()
         if (match := _COMMIT.fullmatch(each.name))
     }
-    if sorted(commits) != list(range(len(commits))) or not commits:
-        raise Damaged(f"{path}: the log has the versions {sorted(commits)}")
-    properties: dict[str, str] = {}
-    files: dict[tuple[str, str], dict[str, Any]] = {}
-    transactions: dict[str, int] = {}
     checkpoints = _checkpoints(path)
+    first = min(commits, default=0)
+    begin = 0
+    table = Table(path)
+    if first > 0:
+        begin = min((each for each in checkpoints if each >= first - 1), default=-1) + 1
+        if begin == 0:
+            raise Damaged(f"{path}: its log begins at {first}, and has no checkpoint for it")
+        for action in pq.ParquetFile(checkpoints[begin - 1]).read().to_pylist():
+            table.take(begin - 1, action)
+    if sorted(commits) != list(range(first, first + len(commits))) or not commits:
+        raise Damaged(f"{path}: the log has the versions {sorted(commits)}")
     for version in sorted(commits):
+        if version < begin:
+            continue
         for action in _actions(commits[version]):
-            if "metaData" in action:
-                properties = action["metaData"].get("configuration", {})
-            elif "txn" in action:
-                transactions[action["txn"]["appId"]] = action["txn"]["version"]
-            elif "remove" in action:
-                files.pop(_key(action["remove"]), None)
-            elif "add" in action:
-                files[_key(action["add"])] = action["add"]
+            table.take(version, action)
         if version in checkpoints:
-            _compare(checkpoints[version], files)
-    return Table(path, max(commits), properties, tuple(files.values()), transactions)
+            _compare(checkpoints[version], set(table.adds))
+    table.version = max(commits)
+    return table
 
 
 def _actions(commit: Path) -> list[dict[str, Any]]:
@@ -108,11 +116,6 @@ def _actions(commit: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _key(action: dict[str, Any]) -> tuple[str, str]:
-    vector = action.get("deletionVector") or {}
-    return action["path"], f"{vector.get('pathOrInlineDv', '')}@{vector.get('offset', '')}"
-
-
 def _checkpoints(path: Path) -> dict[int, Path]:
     return {
         int(match[1]): each
@@ -121,43 +124,8 @@ def _checkpoints(path: Path) -> dict[int, Path]:
     }
 
 
-def _compare(checkpoint: Path, files: dict[tuple[str, str], dict[str, Any]]) -> None:
+def _compare(checkpoint: Path, paths: set[str]) -> None:
     """Raise Damaged where a checkpoint does not hold the files that the commits before it leave."""
     adds = [row["add"] for row in pq.ParquetFile(checkpoint).read(["add"]).to_pylist()]
-    held = {add["path"] for add in adds if add is not None}
-    if held != {path for path, _ in files}:
+    if {add["path"] for add in adds if add is not None} != paths:
         raise Damaged(f"{checkpoint} holds other files than the commits before it")
-
-
-def _deleted(table: Path, vector: dict[str, Any] | None) -> BitMap64:
-    """Return the row numbers that a deletion vector takes out of a file."""
-    if vector is None:
-        return BitMap64()
-    where: str = vector["pathOrInlineDv"]
-    if vector["storageType"] == "i":
-        data = _z85(where)
-    else:
-        if vector["storageType"] == "u":
-            name = uuid.UUID(bytes=_z85(where[-20:]))
-            path = table / where[:-20] / f"deletion_vector_{name}.bin"
-        else:
-            path = Path(where)
-        raw, start = path.read_bytes(), int(vector.get("offset") or 1)
-        size = int.from_bytes(raw[start : start + 4], "big")
-        data = raw[start + 4 : start + 4 + size]
-        told = int.from_bytes(raw[start + 4 + size : start + 8 + size], "big")
-        if zlib.crc32(data) != told:
-            raise Damaged(f"{path}: a deletion vector has another checksum than it says")
-    if int.from_bytes(data[:4], "little") != _DELETION_VECTOR_MAGIC:
-        raise Damaged(f"{table}: a deletion vector of an unknown format")
-    return BitMap64.deserialize(data[4:])
-
-
-def _z85(text: str) -> bytes:
-    decoded = b""
-    for start in range(0, len(text), 5):
-        number = 0
-        for letter in text[start : start + 5]:
-            number = number * 85 + _Z85.index(letter)
-        decoded += number.to_bytes(4, "big")
-    return decoded

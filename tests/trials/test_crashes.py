@@ -22,9 +22,6 @@ from tests.trials.stores import Store, settle
 KEPT = Path(os.environ["PREPARED"]) if "PREPARED" in os.environ else None
 """Where the prepared stores are kept from one run to the next, if they are."""
 
-LIVES = 12
-"""Stores that one survivor looks after: Delta remembers all of them, until its heap is full."""
-
 pytestmark = [pytest.mark.trial, pytest.mark.timeout(900)]
 
 
@@ -35,20 +32,15 @@ class Bench:
         self.base = base
         self._victim: Worker | None = None
         self._survivor: Worker | None = None
-        self._survived = 0
 
     def survivor(self) -> Worker:
         """Return the worker that prepares stores, and goes on with them after a kill."""
-        self._survived += 1
-        if self._survivor is not None and self._survived % LIVES == 0:
-            self._survivor.kill()
-            self._survivor = None
         if self._survivor is None:
             self._survivor = Worker(self.base).wait_until_ready()
         return self._survivor
 
     def victim(self) -> Worker:
-        """Return the worker that is to be killed next, with a Spark that is up."""
+        """Return the worker that is to be killed next."""
         if self._victim is None:
             self._victim = Worker(self.base)
         return self._victim.wait_until_ready()

@@ -2,7 +2,8 @@
 
 It reads plans from standard input, a line of JSON each: the root, the journal, the calls to make,
 and perhaps at which write of the last call to die. It answers each with a line. Dying is SIGKILL to
-the process group, so Python and the JVM go at the same instant.
+the process group. With ``spark`` as its argument it works by the Spark lane, on a session of its
+own; otherwise by the direct lane, without Java.
 """
 
 from __future__ import annotations
@@ -15,34 +16,33 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from pyspark.sql import SparkSession
+from deltalake import DeltaTable
 
-from pubsub_delta import DeadLetterPolicy, ManualClock, PubSub, local_session
+from pubsub_delta import DeadLetterPolicy, ManualClock, PubSub
 from pubsub_delta.clock import from_micros, to_micros
-from pubsub_delta.tables.commits import Commits
-from tests.conftest import QUIET, SETTINGS
+from pubsub_delta.tables.lanes.direct import DirectLane
 from tests.trials.journal import Journal, entries
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 WRITES = (
     "append",
-    "create_table",
-    "create_table_of",
-    "delete_where",
+    "append_frame",
+    "clean_log",
+    "clone",
+    "compact",
+    "create",
+    "delete",
+    "drop",
     "merge",
-    "optimize",
-    "overwrite",
     "vacuum",
 )
-"""The functions of the only writer, each of which is one commit (VACUUM: two)."""
+"""The functions of a lane that write; one that calls another counts once."""
 
 _LONGER_THAN_A_LEASE = 11 * 60
-_JVM = (
-    f"{QUIET} -Dspark.testing=true -XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
-    "-XX:ReservedCodeCacheSize=240m"
-)
-"""Quicker for a few minutes. With the usual size the cache is soon full, and all is interpreted."""
 
 
 @cache
@@ -51,15 +51,18 @@ def _answers() -> TextIO:
     return os.fdopen(os.dup(1), "w")
 
 
-def session() -> SparkSession:
-    """Start a small session, as fast as it goes.
+def session() -> SparkSession | None:
+    """Start a small session, as fast as it goes, if this process is to have one.
 
     Its JVM inherits the log as its standard output, where warnings of HotSpot's go.
     """
     _answers()
     os.dup2(2, 1)
-    settings = {**SETTINGS, "spark.driver.extraJavaOptions": _JVM}
-    return local_session(master="local[1]", driver_memory="2g", settings=settings)
+    if "spark" not in sys.argv[1:]:
+        return None
+    from tests.trials.sessions import small_session
+
+    return small_session()
 
 
 def say(**answer: Any) -> None:
@@ -69,20 +72,21 @@ def say(**answer: Any) -> None:
 
 
 def die() -> None:
-    """Kill this process and its JVM."""
+    """Kill this process, and its JVM if it has one."""
     os.killpg(os.getpgid(0), signal.SIGKILL)
 
 
 class Writes:
     """Counts the writes of the library, and dies before or after one of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, lane: type[Any]) -> None:
         self.count = 0
         self._last: int | None = None
         self._when = ""
         self._within = False
         for name in WRITES:
-            setattr(Commits, name, self._counted(getattr(Commits, name)))
+            if hasattr(lane, name):
+                setattr(lane, name, self._counted(getattr(lane, name)))
 
     def arm(self, crash: dict[str, Any] | None) -> None:
         """Count from now on, and die as told: ``{"write": 2, "when": "after"}``."""
@@ -91,12 +95,18 @@ class Writes:
         self._when = crash["when"] if crash else ""
 
     def _counted(self, write: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(commits: Commits, *args: Any, **named: Any) -> Any:
+        def counted(lane: Any, *args: Any, **named: Any) -> Any:
+            if self._within:
+                return write(lane, *args, **named)
             self.count += 1
             here = self.count == self._last
             if here and self._when == "before":
                 die()
-            result = write(commits, *args, **named)
+            self._within = True
+            try:
+                result = write(lane, *args, **named)
+            finally:
+                self._within = False
             if here and self._when == "after":
                 die()
             return result
@@ -107,15 +117,15 @@ class Writes:
 class Work:
     """Makes calls to one store; each stands in the journal before it begins and when it is done."""
 
-    def __init__(self, spark: SparkSession, root: str, journal: Path) -> None:
+    def __init__(self, spark: SparkSession | None, root: str, journal: Path) -> None:
         before = entries(journal)
-        self._spark = spark
         self._root = root
         last = max((entry["at"] for entry in before if "at" in entry), default=None)
         self._clock = ManualClock() if last is None else ManualClock(from_micros(last))
         self._journal = Journal(journal)
         self._calls = len(before)
-        self._store = PubSub(spark, root, clock=self._clock)
+        lane: Literal["direct", "spark"] = "direct" if spark is None else "spark"
+        self._store = PubSub(spark, root, clock=self._clock, lane=lane)
         self._held: dict[str, dict[str, str]] = {}
 
     def do(self, call: dict[str, Any]) -> None:
@@ -148,8 +158,8 @@ class Work:
     def _look(self, topic: str, subscription: str) -> None:
         """Look at a topic and a subscription, which writes nothing."""
         waiting = self._store.metrics(subscription)["num_undelivered_messages"]
-        assert self._store.backlog(subscription).count() == waiting
-        assert self._store.read_topic(topic).count() > 0
+        assert len(self._store.peek(subscription, 1_000)) == waiting
+        assert self._store.metrics(topic)["message_count"]
 
     def _create_topic(self, topic: str) -> None:
         self._store.create_topic(topic)
@@ -175,8 +185,8 @@ class Work:
 
     def _pull(self, subscription: str, max: int | None = None) -> dict[str, Any]:
         batch = self._store.pull(subscription, max)
-        rows = batch.df.selectExpr("cast(data AS string)", "ack_id").collect()
-        self._held.setdefault(subscription, {}).update({row[0]: row[1] for row in rows})
+        rows = [(each.data.decode(), each.ack_id) for each in batch]
+        self._held.setdefault(subscription, {}).update(dict(rows))
         until = to_micros(batch.ack_deadline) if batch.ack_deadline else 0
         return {"messages": [row[0] for row in rows], "until": until}
 
@@ -205,10 +215,7 @@ class Work:
     def _checkpoint_often(self) -> None:
         """Let every commit of the tables that are there write a checkpoint."""
         for log in sorted(Path(self._root).rglob("_delta_log")):
-            self._spark.sql(
-                f"ALTER TABLE delta.`{log.parent}` SET TBLPROPERTIES "
-                "('delta.checkpointInterval' = '1')"
-            )
+            DeltaTable(log.parent).alter.set_table_properties({"delta.checkpointInterval": "1"})
 
     def _recover(self) -> None:
         """Go on as if nothing had happened: what is left comes, and can be acknowledged."""
@@ -230,7 +237,12 @@ class Work:
 def main() -> None:
     """Do what is told until nothing more is."""
     spark = session()
-    writes = Writes()
+    if spark is None:
+        writes = Writes(DirectLane)
+    else:
+        from pubsub_delta.tables.lanes.spark import SparkLane
+
+        writes = Writes(SparkLane)
     say(ready=True)
     for line in sys.stdin:
         plan = json.loads(line)

@@ -3,120 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
 from html.parser import HTMLParser
-from typing import Any, cast
+from typing import Any
 
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
 from pubsub_delta.console.application import application
 from pubsub_delta.console.security import Access
-from pubsub_delta.operations import pull
-from pubsub_delta.operations.survey import DayCount, PeekedMessage
-from pubsub_delta.policy.ack_ids import AckId
-from pubsub_delta.policy.ack_state import union
-from pubsub_delta.policy.messages import as_message
-from pubsub_delta.policy.paging import page
-from pubsub_delta.resources import Page, ReceivedMessage, Snapshot, Subscription
-from tests.model.drivers import MemoryPubSub
-from tests.model.memory import MemoryMessages
-from tests.unit.builders import at
 from tests.unit.in_memory import InMemory
 
 BASE = "http://localhost:8086"
-
-
-class BrowsedStore(MemoryPubSub):
-    """What of the client needs Spark to move messages, on messages in memory."""
-
-    def publish(self, topic: str, messages: Any, **_: Any) -> Any:
-        checked = [as_message(each, n) for n, each in enumerate(messages)]
-        self._contents(self.get_topic(topic).uid).append(checked, self._clock.now())
-
-    def pull(self, subscription: str, max_messages: int | None = None) -> Any:
-        name = self._subscription(subscription)
-        lease = pull.pull(self._tables, name, max_messages, self._clock.now())
-        if lease is None:
-            return PulledInMemory([], None)
-        contents = cast(MemoryMessages, lease.source.messages)
-        counted = lease.source.subscription.dead_letter_policy is not None
-        attempts = {n: span.delivery_attempt for span in lease.spans for n in span.positions}
-        received = [
-            ReceivedMessage(
-                str(AckId(lease.source.uid, lease.lease_id, n)),
-                str(n),
-                at(contents.stored.messages[n].published),
-                contents.contents[n].data,
-                contents.contents[n].attributes,
-                contents.contents[n].ordering_key,
-                attempts[n] if counted else None,
-            )
-            for n in sorted(attempts)
-        ]
-        return PulledInMemory(received, lease.until)
-
-    def peek(
-        self, subscription: str, max_messages: int = 25, *, max_bytes: int = 4096
-    ) -> list[PeekedMessage]:
-        source = self._tables.source(self._subscription(subscription))
-        state = source.catch_up(self._tables.ack_states.read(source.uid), self._clock.now())
-        contents = cast(MemoryMessages, source.messages)
-        states = {n: span.state.value for span in state.unacked() for n in span.positions}
-        return [
-            PeekedMessage(
-                str(n),
-                at(contents.stored.messages[n].published),
-                contents.contents[n].data[:max_bytes],
-                len(contents.contents[n].data),
-                dict(contents.contents[n].attributes),
-                contents.contents[n].ordering_key,
-                states[n],
-                None,
-            )
-            for n in union(state.unacked()).first(max_messages)
-        ]
-
-    def list_topic_snapshots(self, topic: str, **_: Any) -> Page[str]:
-        uid, now = self.get_topic(topic).uid, self._clock.now()
-        found = {each.name: self._tables.registry.captured(each.name, now) for each in self._all()}
-        return Page(name for name, held in found.items() if held is not None and held[1] == uid)
-
-    def list_snapshots(self, **paged: Any) -> Page[Snapshot]:
-        return page(self._all(), paged.get("page_size"), paged.get("page_token"))
-
-    def list_subscriptions(self, **paged: Any) -> Page[Subscription]:
-        names = [each.name for each, _ in self._tables.registry.sources()]
-        found = [self.get_subscription(name) for name in names]
-        return page(found, paged.get("page_size"), paged.get("page_token"))
-
-    def _all(self) -> list[Snapshot]:
-        rows = cast(Any, self._tables.registry)._snapshots.values()
-        held = [self._tables.registry.captured(r["name"], self._clock.now()) for r in rows]
-        return [each[0] for each in held if each is not None]
-
-    def messages_by_day(self, topic: str) -> list[DayCount]:
-        days: dict[date, int] = {}
-        for each in self._contents(self.get_topic(topic).uid).stored.messages.values():
-            day = at(each.published).date()
-            days[day] = days.get(day, 0) + 1
-        return [DayCount(day, days[day]) for day in sorted(days)]
-
-    def _contents(self, uid: str) -> MemoryMessages:
-        return cast(MemoryMessages, self._tables.messages(uid))
-
-
-@dataclass
-class PulledInMemory:
-    """A batch of messages that stand in memory."""
-
-    messages: list[ReceivedMessage]
-    ack_deadline: datetime | None
-
-    def __iter__(self) -> Iterator[ReceivedMessage]:
-        return iter(self.messages)
 
 
 class Browser:
@@ -125,7 +24,7 @@ class Browser:
     def __init__(self, access: Access | None = None, **fields: Any) -> None:
         self.world = InMemory(**fields)
         driver = self.world.driver
-        self.store = BrowsedStore(cast(Any, self.world.tables), driver.clock)
+        self.store = self.world.store
         self.app = application(self.store, access or Access(), driver.clock, root="/data/pubsub")
         self.client = TestClient(self.app, base_url=BASE, follow_redirects=True)
 

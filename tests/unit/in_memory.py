@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
+from pubsub_delta.delivery import sources
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.tables.store import Tables
 from tests.model.drivers import Delivered, MemoryDriver
-from tests.model.memory import MemoryMessages
 from tests.model.reference_values import Draft
 from tests.unit.builders import at
 
@@ -67,10 +67,10 @@ class InMemory:
 
     def backlog(self, name: str = NAME) -> dict[str, str]:
         """Return the state of each unacknowledged message, by its data."""
-        topic = self.tables.source(self.store._subscription(name)).messages
-        contents = cast(MemoryMessages, topic).contents
+        topic_uid = sources.source(self.tables, self.store._subscription(name)).topic_uid
+        data = {each.message_id: each.draft.data for each in self.driver.stored(topic_uid)}
         found = self.driver.backlog(self.driver.open(), name)
-        return {contents[int(n)].data.decode(): state for n, (state, _) in found.items()}
+        return {data[message_id]: state for message_id, (state, _) in found.items()}
 
     def stored(self, topic: str = TOPIC) -> list[str]:
         """Return the messages that a topic stores, in the order of receipt."""
@@ -82,7 +82,7 @@ class InMemory:
     def revision(self, name: str = NAME) -> int:
         """Return how often the ack state of a subscription was written."""
         uid = self.store.get_subscription(name).uid
-        return int(self.driver.world.ack_states[uid]["revision"])
+        return self.tables.ack_state_tables.read(uid).revision
 
     def change(self, change: Callable[[AckState], AckState], name: str = NAME) -> None:
         """Change the ack state of a subscription, as another process does."""

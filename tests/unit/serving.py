@@ -170,7 +170,10 @@ class MemoryStore:
 
 @contextmanager
 def serving(
-    store: MemoryStore, pace: Pace = QUICK, security: Security | None = None
+    store: MemoryStore,
+    pace: Pace = QUICK,
+    security: Security | None = None,
+    figures: Figures | None = None,
 ) -> Iterator[str]:
     """Run a server in a thread of its own; give its address."""
     loop = asyncio.new_event_loop()
@@ -179,7 +182,7 @@ def serving(
     settings = ServerSettings("127.0.0.1", 0, security or Security(), pace)
 
     async def start() -> tuple[Server, int]:
-        server = Server(store, store.now, settings, store.figures)
+        server = Server(store, store.now, settings, figures or store.figures)
         return server, await server.start()
 
     server, port = asyncio.run_coroutine_threadsafe(start(), loop).result(20)

@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any, TypeVar, cast
 
 from pubsub_delta.clock import ManualClock
+from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.errors import Aborted, Unknown
 from pubsub_delta.names import ResourceName, subscription_name
 from pubsub_delta.operations.acknowledge import acknowledge, modify_ack_deadline
@@ -21,9 +22,7 @@ from pubsub_delta.policy.delivery import Outcomes
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.turns import Turn
 from pubsub_delta.resources import AckResult, Subscription
-from pubsub_delta.tables.ack_states import AckStates, Decide
-from pubsub_delta.tables.ahead import Readers
-from pubsub_delta.tables.leases import Lease
+from pubsub_delta.tables.ack_state.states import AckStates, Decide
 from pubsub_delta.tables.store import Tables
 from tests.unit.bookkeeper import Answer, Change, Said, Violated
 from tests.unit.builders import PLAIN, START
@@ -124,7 +123,7 @@ class SimulatedTables:
     def __init__(self, world: World, consumer: str, new_id: Callable[[], str]) -> None:
         self.world = world
         self.registry = self
-        self.readers = Readers()
+        self.lanes = None
         self.ack_states = NotedAckStates(world, consumer, new_id)
 
     def source(self, _: ResourceName) -> SimulatedSource:
@@ -138,16 +137,16 @@ class SimulatedTables:
 
     topic_of_uid = topic
 
-    def prepare_to_read(self, _: SimulatedSource) -> None:
-        """Nothing need be prepared in a simulation."""
 
-    prepare_to_acknowledge = prepare_to_read
+def source(tables: Tables, name: ResourceName) -> SimulatedSource:
+    """Stand in for ``delivery.sources.source``: who looks may see an old topic."""
+    return cast(SimulatedTables, tables).source(name)
 
 
 def append_dead_letters(
     tables: Tables, _: object, target: str, number: int, spans: Sequence[Span], now: datetime
 ) -> None:
-    """Stand in for the append of a DataFrame (``tables.dead_letters._append``)."""
+    """Stand in for the append of a DataFrame (``delivery.dead_letters._append``)."""
     cast(SimulatedTables, tables).world.append(number, list(union(spans)))
 
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from pubsub_delta.tables.ack_states import Stored
-from pubsub_delta.tables.commits import Conflict
+from pubsub_delta.tables.ack_state.states import Stored
+from pubsub_delta.tables.lanes.protocol import Conflict
 from tests.unit.bookkeeper import Answer, Change, Violated
 from tests.unit.builders import FakeLog
 from tests.unit.simulation import LostAnswer, World
@@ -58,17 +58,17 @@ class SimulatedPort:
         world.scheduler.pause()  # it may be old by the time it is used
         return found
 
-    def replace(self, uid: str, following: Stored, expected_revision: int) -> bool:
+    def replace(self, uid: str, following: Stored, expected: Stored) -> bool:
         world, storm = self.world, self.world.storm
         world.scheduler.pause()
         self._tried("replaces")
-        self.seen = max(self.seen, expected_revision)
+        self.seen = max(self.seen, expected.revision)
         assert self.doing is not None
-        hopeless = expected_revision <= self.refused
+        hopeless = expected.revision <= self.refused
         if hopeless and not (storm.one_process or storm.going_back):
-            what = f"{expected_revision}, though {self.refused} was refused: {self.doing}"
+            what = f"{expected.revision}, though {self.refused} was refused: {self.doing}"
             world.stop(Violated("no try is known to fail", what))
-        sent = (following, expected_revision, self.doing.change, self.doing.answer)
+        sent = (following, expected, self.doing.change, self.doing.answer)
         if world.happens("conflict", storm.conflicts):
             raise Conflict("a concurrent writer was faster")
         if not storm.locks and world.happens("lands later", storm.late):
@@ -83,7 +83,7 @@ class SimulatedPort:
         self.seen = max(self.seen, world.history[-1].revision)
         world.scheduler.pause()
         if not landed:
-            self.refused = expected_revision
+            self.refused = expected.revision
             world.seen["race lost"] += 1
         if not landed and world.random.random() < 0.5:
             raise Conflict("a concurrent writer was faster")

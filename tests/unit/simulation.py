@@ -22,7 +22,7 @@ from pubsub_delta.clock import ManualClock
 from pubsub_delta.errors import DeadLetterWarning
 from pubsub_delta.policy.ack_state import ACKNOWLEDGED, AckState
 from pubsub_delta.resources import DeadLetterPolicy, ExpirationPolicy, RetryPolicy
-from pubsub_delta.tables.ack_states import Stored
+from pubsub_delta.tables.ack_state.states import Stored
 from tests.unit.bookkeeper import Answer, Bookkeeper, Change, Violated, Where
 from tests.unit.builders import START, FakeTopic, terms, topic_of
 from tests.unit.model import Fields
@@ -157,7 +157,7 @@ class World:
         self.topic = FakeTopic(topic_of())
         self.history = [Stored(AckState(after_version=0), 1, ("first",))]
         self.book = Bookkeeper(fields)
-        self.pending: list[tuple[Stored, int, Change, Answer]] = []
+        self.pending: list[tuple[Stored, Stored, Change, Answer]] = []
         self.held_by: str | None = None
         self.memory: dict[str, Stored] = {}
         self.letters: tuple[int, set[int]] = (0, set())
@@ -229,9 +229,9 @@ class World:
 
     # The table
 
-    def land(self, following: Stored, expected: int, change: Change, answer: Answer) -> bool:
-        """Replace the stored state if its revision is the expected one."""
-        if self.history[-1].revision != expected:
+    def land(self, following: Stored, expected: Stored, change: Change, answer: Answer) -> bool:
+        """Replace the stored state if it is the expected one."""
+        if not self.history[-1].is_same(expected):
             return False
         self.history.append(following)
         self.note(f"revision {following.revision} is {change}, {answer}")

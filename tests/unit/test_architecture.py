@@ -170,6 +170,48 @@ def test_only_the_session_imports_delta(module: str) -> None:
     assert ("delta" in importers) == (module == "pubsub_delta/session.py")
 
 
+READS_ERRORS = {
+    "pubsub_delta/tables/lanes/damage.py": "tells from an error's text which file is damaged",
+    "pubsub_delta/tables/lanes/spark/telling.py": "tells from an error's text that there is no log",
+}
+"""Modules that know the name of Delta's log, and why; they reach no file."""
+REACH_FILES = {"glob", "io", "os", "pathlib", "shutil", "tempfile", "fsspec", "pyarrow.fs"}
+
+
+@each_module
+def test_nothing_of_ours_reaches_into_a_delta_log(module: str) -> None:
+    """What a lane needs of the log it asks deltalake or Spark for."""
+    if any("_delta_log" in text for text in literals(module)):
+        assert module in READS_ERRORS
+    if module in READS_ERRORS:
+        assert not REACH_FILES & {origin for origin, _ in imports(module)}
+        assert not {"open", "write_text", "unlink", "remove"} & {
+            call.rpartition(".")[2] for call in calls(module)
+        }
+
+
+SPARK_LANE, DIRECT_LANE = "pubsub_delta/tables/lanes/spark/", "pubsub_delta/tables/lanes/direct/"
+
+
+@each_module
+def test_whoever_needs_no_spark_does_not_import_it(module: str) -> None:
+    """Outside of the Spark lane pyspark is imported in functions, and for types alone."""
+    if module.startswith(SPARK_LANE):
+        return
+    at_once = [node for node in tree_of(module).body if isinstance(node, ast.Import)]
+    named = [alias.name for node in at_once for alias in node.names]
+    named += [n.module or "" for n in tree_of(module).body if isinstance(n, ast.ImportFrom)]
+    heavy = {"pyspark", "delta", "py4j", "pandas"}
+    assert [name for name in named if name.split(".")[0] in heavy] == []
+    assert [name for name in named if name.startswith("pubsub_delta.tables.lanes.spark")] == []
+
+
+@each_of_both
+def test_only_the_direct_lane_imports_deltalake(module: str) -> None:
+    importers = {origin.split(".")[0] for origin, _ in imports(module)}
+    assert "deltalake" not in importers or module.startswith(DIRECT_LANE)
+
+
 @each_of_both
 def test_only_the_session_builds_one(module: str) -> None:
     builders = [each for each in attributes(module) if each.endswith("SparkSession.builder")]
@@ -186,19 +228,20 @@ STATEMENTS = re.compile(
 
 
 @each_of_both
-def test_only_commits_writes_sql_statements(module: str) -> None:
-    # "only `tables.commits` runs Delta DML and commands, as SQL"
+def test_only_the_spark_lane_writes_sql_statements(module: str) -> None:
+    # "only `tables.lanes.spark` runs Delta DML and commands, as SQL"
     found = [
         text
         for text in literals(module)
         if STATEMENTS.search(text) and text not in HISTORY_OPERATIONS
     ]
-    assert bool(found) == (module == "pubsub_delta/tables/commits.py"), found
+    assert found == [] or module.startswith(SPARK_LANE)
 
 
 @each_of_both
-def test_nothing_uses_the_delta_table_api(module: str) -> None:
-    assert "DeltaTable" not in text_of(module)
+def test_only_the_direct_lane_uses_a_delta_table_api(module: str) -> None:
+    """That of deltalake: Delta's own for Spark needs a JVM beside Python."""
+    assert "DeltaTable" not in text_of(module) or module.startswith(DIRECT_LANE)
 
 
 @pytest.mark.parametrize("module", modules("benchmarks", "jobs"))

@@ -345,13 +345,13 @@ def test_maintain_tells_what_was_done_and_fails_where_something_was_not() -> Non
 
 
 def test_how_much_history_is_kept_is_handed_on_and_told() -> None:
-    truncated = {"projects/p/topics/t": 1200, "projects/p/subscriptions/s": 1}
-    store = Noting(maintain=MaintenanceReport(truncated=truncated))
-    result = run(store, "maintain", "--truncate-history=6h")
-    assert store.calls[0][2]["truncate_history"] == "6h"
+    forgotten = {"projects/p/topics/t": 1200, "projects/p/topics/s": 1}
+    store = Noting(maintain=MaintenanceReport(forgotten=forgotten))
+    result = run(store, "maintain", "--log-retention=6h")
+    assert store.calls[0][2]["log_retention"] == "6h"
     assert result.stdout.splitlines() == [
-        "truncate-history: projects/p/topics/t: 1,200 commits forgotten",
-        "truncate-history: projects/p/subscriptions/s: 1 commit forgotten",
+        "log-retention: projects/p/topics/t: 1,200 commits forgotten",
+        "log-retention: projects/p/topics/s: 1 commit forgotten",
     ]
 
 

@@ -106,10 +106,10 @@ def test_the_script_of_bash_is_answered() -> None:
         (["subscriptions", "pull", "delays"], "--auto", ["--auto-ack"]),
         (["topics", "list"], "--format=c", ["csv"]),
         (["topics", "list", "--log-level"], "w", ["warning"]),
-        (["topics", "describe"], "f", []),  # names would need a session
+        (["topics", "describe"], "f", []),  # no store is named
     ],
 )
-def test_a_shell_without_a_session_completes_what_the_program_knows(
+def test_a_shell_completes_what_the_program_knows(
     words: list[str], word: str, found: list[str]
 ) -> None:
     items = ShellComplete(cli, {}, "pubsub-delta", VARIABLE).get_completions(words, word)

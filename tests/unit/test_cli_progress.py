@@ -50,6 +50,20 @@ def test_what_takes_long_is_shown_on_a_terminal_and_gone_when_it_is_done(
     assert text_of(shown) == ""
 
 
+def test_what_begins_meanwhile_is_shown_in_its_place_and_at_once(
+    monkeypatch: pytest.MonkeyPatch, terminal: tuple[int, TextIO]
+) -> None:
+    shown, stderr = terminal
+    monkeypatch.setattr(sys, "stderr", stderr)
+    with waiting("Running maintain", patience=60):
+        with waiting("Starting Spark", patience=0):
+            threading.Event().wait(0.3)
+        assert "Starting Spark" in text_of(shown)
+        threading.Event().wait(0.3)
+        assert "Running maintain" in text_of(shown)
+    assert text_of(shown).endswith("\x1b[2K")
+
+
 def test_nothing_is_shown_where_there_is_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
     with waiting("Running topics list", patience=0):
         threading.Event().wait(0.3)
@@ -65,7 +79,7 @@ def test_it_says_what_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("pubsub_delta.cli.application.waiting", noted)
     assert run(Noting(), "topics", "describe", "ttt").exit_code == 0
-    assert told == ["Starting Spark", "Running topics describe"]
+    assert told == ["Running topics describe"]
     told.clear()
     server = "sc://localhost:15002"
     assert run(Noting(), "topics", "describe", "ttt", PUBSUB_DELTA_REMOTE=server).exit_code == 0

@@ -111,7 +111,7 @@ def test_what_is_published_is_pushed_with_its_delivery_attempt() -> None:
         push = f"--push-endpoint={shlex.quote(endpoint.url)} --dead-letter-topic=failed"
         run(terminal, f"subscriptions create hook --topic=flights {push}")
         run(terminal, "topics publish flights --message=late --attribute=carrier=UA")
-        eventually(lambda: backend.figures.pushes["200"])
+        eventually(lambda: backend.counted.pushes["200"])
         assert "FAILED_PRECONDITION" in refused(terminal, "subscriptions pull hook")
     assert endpoint.data == [b"late"] * 3
     assert [each.attempt for each in endpoint.requests] == [1, 2, 3]

@@ -11,17 +11,11 @@ from pubsub_delta.errors import DeadLetterWarning, InvalidArgument
 from pubsub_delta.operations import pull
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.turns import Turn
-from pubsub_delta.tables import dead_letters
-from tests.model.memory import append_dead_letters
+from tests.model.memory_lane import MemoryLane
 from tests.unit.builders import at
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 
 DEAD = DeadLetterPolicy(LETTERS, 5)
-
-
-@pytest.fixture(autouse=True)
-def _dead_letters_need_no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dead_letters, "_append", append_dead_letters)
 
 
 def exhausted(store: InMemory) -> None:
@@ -94,11 +88,11 @@ def test_a_dead_letter_is_not_lost_where_it_cannot_be_written(
     def full(*_: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(dead_letters, "_append", full)
-    with pytest.warns(DeadLetterWarning, match="no space left"):
-        store.pull()
+    with monkeypatch.context() as patched:
+        patched.setattr(MemoryLane, "append", full)
+        with pytest.warns(DeadLetterWarning, match="no space left"):
+            store.pull()
     assert store.backlog() == {"a": "forwarding"}
-    monkeypatch.setattr(dead_letters, "_append", append_dead_letters)
     store.pull()
     assert store.stored(LETTERS) == ["a"]
 

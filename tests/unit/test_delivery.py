@@ -6,6 +6,7 @@ import pytest
 
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_state import AckState, Counters, State
+from pubsub_delta.resources import RetryPolicy
 from tests.unit.builders import (
     ack,
     at,
@@ -314,6 +315,34 @@ def test_what_comes_later_leaves_leases_alone() -> None:
 def test_positions_may_be_absorbed_out_of_order() -> None:
     state = state_of(committed([5], 1), committed([0], 2))
     assert (available(state), state.absorbed_below) == ([0, 5], 6)
+
+
+@pytest.mark.parametrize("order", [(), {0: "a", 1: "a", 2: "a"}], ids=["plain", "ordered"])
+def test_what_the_state_holds_is_not_taken_in_again(order: dict[int, str]) -> None:
+    # "everything that is stored counts as added": where the topic's log was cut
+    on = terms(order or None, retry_policy=RetryPolicy("10s", "20s"))
+    state, lease_id = pull(backlog(4), 3, on=on)
+    state = nack(state, {lease_id: [2]}, on=on)
+    state, _ = ack(state, {lease_id: [0]}, on=on)
+    held = {n for span in state.spans for n in span.positions}
+    again = delivery.absorb(state, [committed(range(6))], version=9)
+    assert {n for span in again.spans for n in span.positions} == {0, 1, 2, 3, 4, 5}
+    assert sum(map(len, again.spans)) == 6, "a message in two spans"
+    for before in state.spans:
+        assert [n for n in before.positions if n not in again.positions(before.state)] == []
+    assert set(again.positions(State.AVAILABLE)) - set(state.positions(State.AVAILABLE)) == (
+        set(range(6)) - held
+    )
+
+
+def test_what_is_retained_is_taken_in_again() -> None:
+    # a seek to a time: "everything that the topic's own retention covers" comes back
+    on = terms(retain_acked_messages=True)
+    state, lease_id = pull(backlog(2), on=on)
+    state, _ = ack(state, {lease_id: [0, 1]}, on=on)
+    state = delivery.absorb(state, [committed([1])], version=9)
+    assert available(state, on=on) == [1]
+    assert list(state.positions(State.RETAINED)) == [0]
 
 
 # Counters

@@ -82,7 +82,7 @@ def test_who_uses_it_while_it_is_deleted_keeps_it(monkeypatch: pytest.MonkeyPatc
     """Maintenance is safe beside consumers: what was in use at that moment is put back."""
     store = idle_after_a_day()
     store.be_at(2 * DAY)
-    registry = store.driver.world.registry
+    registry = store.tables.registry
     remove = registry.remove_subscription
 
     def remove_while_somebody_pulls(uid: str) -> bool:

@@ -20,8 +20,9 @@ from pubsub_delta.operations.acknowledge import acknowledge, modify_ack_deadline
 from pubsub_delta.policy.ack_ids import AckId, parse_ack_id
 from pubsub_delta.policy.ack_state import AckState, State
 from pubsub_delta.policy.delivery import Terms
+from pubsub_delta.policy.ordering import Keys
 from pubsub_delta.resources import AckResult, Subscription
-from pubsub_delta.tables.ack_states import AckStates, Stored
+from pubsub_delta.tables.ack_state.states import AckStates, Stored
 from pubsub_delta.tables.store import Tables
 from tests.unit.builders import PLAIN, at, backlog, pull, terms
 from tests.unit.hostile import is_refusal, outcome, texts
@@ -45,15 +46,16 @@ class InMemory:
     def subscription(self) -> Subscription:
         return self.on.subscription
 
-    @property
-    def terms(self) -> Terms:
-        return self.on
+    registry = None
 
     @property
-    def uid(self) -> str:
-        return self.subscription.uid
+    def ordering_keys(self) -> Keys:
+        return self.on.keys
 
-    def source(self, _: object) -> InMemory:
+    def attached(self, _: object) -> tuple[Subscription, str]:
+        return self.on.subscription, "topic"
+
+    def messages(self, _: str) -> InMemory:
         return self
 
     def create(self, _: str, first: Stored) -> None:
@@ -62,8 +64,8 @@ class InMemory:
     def read(self, _: str) -> Stored:
         return self.stored
 
-    def replace(self, _: str, following: Stored, expected_revision: int) -> bool:
-        assert self.stored.revision == expected_revision
+    def replace(self, _: str, following: Stored, expected: Stored) -> bool:
+        assert self.stored.is_same(expected)
         self.stored = following
         return True
 

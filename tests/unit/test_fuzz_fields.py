@@ -19,7 +19,7 @@ from pubsub_delta.resources import (
     RetryPolicy,
     Snapshot,
 )
-from pubsub_delta.tables.resource_rows import columns_of_fields
+from pubsub_delta.tables.registry.rows import columns_of_fields
 from tests.unit.builders import PLAIN, START
 from tests.unit.hostile import is_refusal, outcome, texts, values
 

@@ -9,66 +9,61 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pubsub_delta.policy.ack_state import State
 from pubsub_delta.tables import schemas
-from pubsub_delta.tables.ack_state_tables import _FIGURES
-from pubsub_delta.tables.commits import _properties, plain
-from pubsub_delta.tables.messages import _too_old
-from pubsub_delta.tables.registry import _TAKEN_SNAPSHOT, _TAKEN_TOPIC
+from pubsub_delta.tables.ack_state import tables as ack_state_tables
+from pubsub_delta.tables.lanes.direct import conditions
+from pubsub_delta.tables.lanes.protocol import Merge
+from pubsub_delta.tables.messages import ranges
+from pubsub_delta.tables.messages.messages import _too_old
+from pubsub_delta.tables.registry import registry, resource_table
 from pubsub_delta.tables.schemas import TableSchema
 from tests.unit.test_architecture import LIBRARY, tree_of
 
 SPOKEN = re.compile(
-    r"\b(SELECT|FROM|MERGE|UPDATE|SET|DELETE|INSERT|CREATE|DESCRIBE|OPTIMIZE|VACUUM|VERSION|LIMIT|BETWEEN"
-    r"|IS NULL|GENERATED|PARTITIONED|AND old|DATE'|uid IN|coalesce\(|aggregate\(|map_keys\(|get\()"
+    r"\b(SELECT|FROM|MERGE|UPDATE|SET|DELETE|INSERT|CREATE|DESCRIBE|OPTIMIZE|VACUUM|DROP|VERSION"
+    r"|LIMIT|BETWEEN|IS NULL|PARTITIONED|TBLPROPERTIES|AND old|DATE ?'|IN \(|coalesce\(|aggregate\("
+    r"|map_keys\(|map_values\(|get\(|starts_?with\(|(CAST|cast)\(|MAP<|ARRAY<|STRUCT<)"
     r"|new\.|old\.|timestamp_micros\(|publish_(date|time) [<>=]|position [<>=]"
 )
 """What tells an f-string of SQL from one of a message."""
-SPEAKING = {
-    "sql": 0,
-    "_run": 0,
-    "expr": 0,
-    "selectExpr": 0,
-    "delete_where": 1,
-    "merge": 2,
-    "update": 2,
-}
+SPEAKING = {"sql": 0, "_run": 0, "expr": 0, "selectExpr": 0}
 """Methods that take SQL, and at which place."""
 COMPOSED = {
-    "sql",  # of Commits._run, whose callers are looked at here
-    "text",  # one of _FIGURES, which are constants
-    "leap",  # an f-string of a constant
-    "_MARK_DELETED",  # so is this
-    "clauses",  # of registry._add: an f-string, below
-    "_too_old(time, exact=exact)",
-    "test",  # of bitmaps._within: an f-string, below
+    "statement",  # of SparkLane._run, whose callers are looked at here
+    "text",  # of figures: constants
+    "test",  # of bitmaps: f-strings, below
+    "sql_day(publish_time)",  # of an f-string, below
     "' AND '.join(tests) or 'true'",  # of f-strings
-    "' + '.join((f'coalesce({part}, 0)' for part in parts))",
     "' AND '.join(sure)",
-    "' UNION ALL '.join(parts)",  # of f-strings
+    "' + '.join((f'coalesce({part}, 0)' for part in parts))",
 }
 """What else than a literal or an f-string is handed over."""
+CONDITIONS = {"_UNTOUCHED", "taken"}
+"""What else than a literal is the condition of a MERGE: constants, see below."""
 
-IDENTIFIERS = {"table", "self._table", "self._layout.schema"}
+IDENTIFIERS = {"table", "source", "target", "schema", "table.rpartition('.')[0]"}
 """What Layout has quoted, anywhere under ``tables``: test_fuzz_roots.py tries to break that."""
 OURS = "written in the library, and holds nothing that is passed in"
 NUMBER = "a whole number"
-CHECKED = "checked to be 32 hexadecimal digits"
+LITERAL = "a literal, which test_a_text_stays_within_its_literal tries to break"
 
 PARTS: dict[str, dict[str, str]] = {
-    "tables/ack_state_tables": {
-        "columns": OURS,
-        "condition": OURS,
-        "version": NUMBER,
+    "tables/lanes/direct/conditions": {
+        "', '.join(map(_literal, value))": LITERAL,
+        "_literal(value)": LITERAL,
+        "moment": NUMBER,
+        "name": "checked to be the name of a column",
+        "value.isoformat()": NUMBER,
     },
-    "tables/bitmaps": {"first": NUMBER, "last": NUMBER},
-    "tables/columns": {
+    "tables/lanes/direct/tables": {"c": OURS},
+    "tables/lanes/spark/bitmaps": {"first": NUMBER, "last": NUMBER},
+    "tables/lanes/spark/columns": {
         "UNROLLED_ATTRIBUTES": OURS,
         "key": OURS,
         "most_data": OURS,
@@ -87,47 +82,45 @@ PARTS: dict[str, dict[str, str]] = {
         "time.astimezone(UTC).date().isoformat()": NUMBER,
         "to_micros(time)": NUMBER,
     },
-    "tables/commits": {
+    "tables/lanes/spark/figures": {"condition": OURS},
+    "tables/lanes/spark/frames": {"version": NUMBER},
+    "tables/lanes/spark/lane": {
+        "' '.join(clauses)": OURS,
         "', '.join(schema.columns.names)": OURS,
-        "', '.join(schema.partitioned_by)": OURS,
-        "named": CHECKED,
-        "_properties(schema)": OURS,
-        "clauses": OURS,
-        "columns": OURS,
-        "partitioned if schema.partitioned_by else ''": OURS,
-        "rule": OURS,
-        "text": OURS,
-        "change": OURS,
-        "number": NUMBER,
-        "OVERWRITES": OURS,
-        "plain(mark)": CHECKED,
-        "wanted": OURS,
-    },
-    "tables/history": {"bound": NUMBER, "limit": NUMBER},
-    "tables/messages": {
-        "columns": OURS,
-        "sql_day(time)": OURS,
-        "sql_instant(time)": OURS,
-        "version": NUMBER,
-    },
-    "tables/past": {"truncation.first + 1": NUMBER, "truncation.seconds": NUMBER},
-    "tables/registry": {
-        "', '.join((f'new.{name}' for name in columns.names))": OURS,
-        "_NOT_DELETED": OURS,
-        "_TAKEN": OURS,
-        "also": OURS,
-        "assignments": OURS,
-        "condition": OURS,
-        "name": OURS,
+        "bound": OURS,
+        "changes": OURS,
+        "chosen": OURS,
+        "each": OURS,
+        "how": OURS,
+        "limit": NUMBER,
+        "merge.on": OURS,
         "names": OURS,
-        "taken": OURS,
+        "sql.columns(schema)": OURS,
+        "sql.condition(where)": LITERAL,
+        "sql.partitioned(schema)": OURS,
+        "sql.properties(schema)": OURS,
+        "values": OURS,
+        "version": NUMBER,
+        "when": OURS,
     },
-    "tables/removed_files": {"told": "names that are ours, and values of letters and digits"},
-    "tables/seen": {
-        "_SEEN": OURS,
-        "column.name": OURS,
-        "plain(self.mark)": CHECKED,
+    "tables/lanes/spark/publishing": {"name": OURS},
+    "tables/lanes/spark/sql": {
+        "', '.join(map(literal, values))": LITERAL,
+        "', '.join(schema.partitioned_by)": OURS,
+        "column": OURS,
+        "literal(value)": LITERAL,
+        "to_micros(value)": NUMBER,
+        "told": OURS,
+        "value.encode().hex()": "hexadecimal digits",
+        "value.isoformat()": NUMBER,
     },
+    "tables/lanes/spark/types": {
+        "', '.join((f'{each.name}: {ddl(each.type)}' for each in type_))": OURS,
+        "ddl(type_.item_type)": OURS,
+        "ddl(type_.key_type)": OURS,
+        "ddl(type_.value_type)": OURS,
+    },
+    "tables/registry/registry": {"_TAKEN": OURS},
 }
 """Every part of an f-string of SQL, by module, and why it may stand there."""
 
@@ -159,9 +152,12 @@ def test_every_part_of_every_statement_is_known(module: str) -> None:
     assert found == told.keys(), "PARTS says why a part may stand in SQL"
 
 
-@pytest.mark.parametrize(("name", "part"), [("history", "limit"), ("messages", "version")])
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("lane", "limit"), ("lane", "version"), ("frames", "version"), ("bitmaps", "first")],
+)
 def test_what_a_caller_gives_as_a_number_is_written_as_one(name: str, part: str) -> None:
-    written = parts(f"pubsub_delta/tables/{name}.py")
+    written = parts(f"pubsub_delta/tables/lanes/spark/{name}.py")
     assert (part, True) in written
     assert (part, False) not in written
 
@@ -187,10 +183,26 @@ def test_a_column_that_a_caller_names_is_quoted(module: str) -> None:
                     assert ast.unparse(part.value).endswith(".replace('`', '``')")
 
 
-def test_what_is_composed_is_written_in_the_library() -> None:
-    texts = [*_FIGURES.values(), _TAKEN_TOPIC, _TAKEN_SNAPSHOT]
-    assert all(re.fullmatch(r"[\w\s.,()<>='+\-]+", text) for text in texts)
-    assert {quoted for text in texts for quoted in re.findall("'(.*?)'", text)} <= set(State)
+@pytest.mark.parametrize("module", LIBRARY)
+def test_the_condition_of_a_merge_is_a_constant(module: str) -> None:
+    for node in ast.walk(tree_of(module)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Merge":
+            given = [*node.args[:1], *(each.value for each in node.keywords if each.arg == "on")]
+            for on in given:
+                assert isinstance(on, ast.Constant) or ast.unparse(on) in CONDITIONS
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("s.add"):
+            assert len(node.args) != 2 or ast.unparse(node.args[1]).startswith("_TAKEN")
+
+
+def test_conditions_compare_columns_and_nothing_else() -> None:
+    merges = [each for each in vars(ranges).values() if isinstance(each, Merge)]
+    merges += [each for each in vars(ack_state_tables).values() if isinstance(each, Merge)]
+    written = [merge.on for merge in merges]
+    written += [resource_table._UNTOUCHED, registry._TAKEN_TOPIC, registry._TAKEN_SNAPSHOT]
+    assert len(written) == 5
+    for condition in written:
+        for part in condition.split(" AND "):
+            assert re.fullmatch(r"old\.[a-z_]+ ([=<>] new\.[a-z_]+|IS NULL)", part)
 
 
 TABLES = [each for each in vars(schemas).values() if isinstance(each, TableSchema)]
@@ -199,33 +211,44 @@ TABLES = [each for each in vars(schemas).values() if isinstance(each, TableSchem
 @pytest.mark.parametrize("schema", TABLES, ids=lambda schema: str(schema.columns.names[:2]))
 def test_columns_and_properties_need_no_quotes(schema: TableSchema) -> None:
     assert all(re.fullmatch("[a-z_]+", name) for name in schema.columns.names)
-    assert set(schema.partitioned_by) | schema.generated.keys() <= set(schema.columns.names)
-    wanted = ", ".join(f"'{key}' = '{value}'" for key, value in schema.properties.items())
-    assert _properties(schema) == wanted
+    assert set(schema.partitioned_by) <= set(schema.columns.names)
     words = [word for pair in schema.properties.items() for word in pair]
     assert all(re.fullmatch(r"[\w., ]+", word) for word in words)
 
 
-@given(st.text("0123456789abcdef' OR1=-\n", max_size=34))
-@example("0" * 32 + "' OR '1'='1")
-@example("a" * 32 + "\n")
-@example("A" * 32)
-def test_a_row_is_deleted_by_a_uid_and_nothing_else(uid: str) -> None:
-    if re.fullmatch("[0-9a-f]{32}", uid):
-        assert plain(uid) == uid
+@given(st.text())
+@example("it's")
+@example("'' OR ''='")
+@example("\\' OR 1=1 --")
+@example("\ud7ff\n`${x}")
+def test_a_text_stays_within_its_literal(text: str) -> None:
+    """DataFusion knows one escape in a text, the doubled quote, and takes all else as it is."""
+    literal = conditions._literal(text)
+    assert re.fullmatch("'(?:[^']|'')*'", literal)
+    assert literal[1:-1].replace("''", "'") == text
+
+
+@given(st.text(max_size=20))
+@example("uid = 'x' OR uid")
+def test_only_a_column_is_compared(name: str) -> None:
+    if re.fullmatch(r"[a-z_][A-Za-z0-9_]*", name):
+        assert conditions.in_sql([(name, "=", 1)]) == f"{name} = 1"
     else:
-        with pytest.raises(ValueError, match="not a uid"):
-            plain(uid)
+        with pytest.raises(ValueError, match="not a column"):
+            conditions.in_sql([(name, "=", 1)])
 
 
 zones = st.integers(-14 * 60, 14 * 60).map(lambda m: timezone(timedelta(minutes=m)))
 
 
-@given(
-    st.datetimes(datetime(2, 1, 1), datetime(9998, 1, 1), timezones=zones),
-    st.booleans(),
-)
-def test_what_is_too_old_is_told_in_numbers(time: datetime, exact: bool) -> None:
-    day = r"DATE'\d{4}-\d\d-\d\d'"
-    form = rf"publish_date <= {day} AND publish_time < timestamp_micros\(-?\d+\)"
-    assert re.fullmatch(form if exact else f"publish_date < {day}", _too_old(time, exact=exact))
+@given(st.datetimes(datetime(2, 1, 1), datetime(9998, 1, 1), timezones=zones), st.booleans())
+def test_what_is_too_old_is_told_as_times_and_in_numbers(time: datetime, exact: bool) -> None:
+    where = _too_old(time, exact=exact)
+    assert [(name, type(value)) for name, _, value in where] == [
+        ("publish_date", date),
+        *([("publish_time", datetime)] if exact else []),
+    ]
+    day = r"publish_date <=? DATE '\d{4}-\d\d-\d\d'"
+    moment = r"arrow_cast\('[\d:.TZ-]+', 'Timestamp\(Microsecond, Some\(\"UTC\"\)\)'\)"
+    form = rf"{day} AND publish_time < {moment}" if exact else day
+    assert re.fullmatch(form, str(conditions.in_sql(where)))

@@ -10,7 +10,8 @@ import pytest
 
 from pubsub_delta.errors import Unknown
 from pubsub_delta.policy.ack_state import AckState
-from pubsub_delta.tables.ack_states import REMEMBERED_COMMITS, AckStates, Stored
+from pubsub_delta.tables.ack_state.states import REMEMBERED_COMMITS, AckStates, Stored
+from pubsub_delta.tables.lanes.protocol import Conflict
 
 
 @dataclass
@@ -19,6 +20,7 @@ class LosesAnAnswer:
 
     lands: bool
     followed_by: int
+    error: Exception = field(default_factory=lambda: ConnectionError("the answer was lost"))
     stored: Stored = field(default_factory=lambda: Stored(AckState(0), 1, ("first",)))
     is_lost: bool = False
 
@@ -28,9 +30,9 @@ class LosesAnAnswer:
     def read(self, uid: str) -> Stored:
         return self.stored
 
-    def replace(self, uid: str, following: Stored, expected_revision: int) -> bool:
+    def replace(self, uid: str, following: Stored, expected: Stored) -> bool:
         if self.is_lost:
-            landed = self.stored.revision == expected_revision
+            landed = self.stored.is_same(expected)
             self.stored = following if landed else self.stored
             return landed
         self.is_lost = True
@@ -38,7 +40,7 @@ class LosesAnAnswer:
             self.stored = following
         for number in range(self.followed_by):
             self._follow(f"other {number}")
-        raise ConnectionError("the answer was lost")
+        raise self.error
 
     def _follow(self, commit_id: str) -> None:
         before = self.stored
@@ -87,3 +89,11 @@ def test_what_did_not_land_and_nobody_followed_is_an_error() -> None:
     with pytest.raises(ConnectionError, match="the answer was lost"):
         counted_once_more(port)
     assert port.stored.state.next_lease_id == 1
+
+
+@pytest.mark.parametrize("followed_by", [0, 5])
+def test_a_put_that_met_itself_has_landed(followed_by: int) -> None:
+    """An object store's client sends again what was not answered, and meets its own commit."""
+    conflict = Conflict("it exists")
+    assert counted_once_more(LosesAnAnswer(True, followed_by, conflict)) == 1
+    assert counted_once_more(LosesAnAnswer(False, followed_by, conflict)) == 1

@@ -9,8 +9,8 @@ import pytest
 
 from pubsub_delta import InvalidArgument, NoWrapper, PushConfig
 from pubsub_delta.policy.push_configs import check_push_config
-from pubsub_delta.tables.resource_rows import columns_of, columns_of_fields, subscription_of
-from pubsub_delta.tables.schemas import PUSH_COLUMNS, SUBSCRIPTIONS
+from pubsub_delta.tables.registry.rows import columns_of, columns_of_fields, subscription_of
+from pubsub_delta.tables.schemas import SUBSCRIPTIONS
 from tests.unit.builders import PLAIN
 from tests.unit.in_memory import NAME, InMemory
 
@@ -145,12 +145,9 @@ def test_the_library_pulls_from_a_subscription_that_pushes() -> None:
 )
 def test_what_is_stored_is_read_back(config: PushConfig | None) -> None:
     row = columns_of(replace(PLAIN, push_config=config))
-    assert set(row) | {"topic_uid"} == set(SUBSCRIPTIONS.columns.names)
+    assert set(row) | {"topic_uid", "etag"} == set(SUBSCRIPTIONS.columns.names)
     assert subscription_of(row).push_config == config
-    assert set(columns_of_fields({"push_config": config})) == set(PUSH_COLUMNS)
-
-
-def test_a_row_of_a_store_without_the_columns_is_one_that_is_pulled_from() -> None:
-    # earlier stores have no columns for it
-    row = {n: v for n, v in columns_of(PLAIN).items() if n not in PUSH_COLUMNS}
-    assert subscription_of(row) == replace(PLAIN, topic_message_retention_duration=None)
+    assert set(columns_of_fields({"push_config": config})) == {
+        "push_endpoint",
+        "push_write_metadata",
+    }

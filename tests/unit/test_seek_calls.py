@@ -8,8 +8,7 @@ import pytest
 
 from pubsub_delta import DeadLetterPolicy
 from pubsub_delta.errors import DeadLetterWarning, FailedPrecondition, InvalidArgument, NotFound
-from pubsub_delta.tables import dead_letters
-from tests.model.memory import append_dead_letters
+from tests.model.memory_lane import MemoryLane
 from tests.unit.builders import DAY, HOUR, MINUTE, at
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 
@@ -108,10 +107,10 @@ def test_dead_letters_on_their_way_are_in_no_snapshot(monkeypatch: pytest.Monkey
     def full(*_: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(dead_letters, "_append", full)
-    with pytest.warns(DeadLetterWarning):
-        store.pull()
-    monkeypatch.setattr(dead_letters, "_append", append_dead_letters)
+    with monkeypatch.context() as patched:
+        patched.setattr(MemoryLane, "append", full)
+        with pytest.warns(DeadLetterWarning):
+            store.pull()
     store.publish("b")
     store.store.create_snapshot("before", NAME)
     assert store.stored(LETTERS) == ["a"]

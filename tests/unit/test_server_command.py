@@ -29,7 +29,7 @@ RUN = "import sys; sys.modules.update({absent}); from pubsub_delta.cli.main impo
 
 
 def serve(*options: str, absent: str = "{}") -> subprocess.CompletedProcess[str]:
-    """Run the command where it ends before Spark is started."""
+    """Run the command where it ends before the store is opened."""
     return subprocess.run(
         [sys.executable, "-c", RUN.replace("{absent}", absent), "serve", "--root=./x", *options],
         capture_output=True,

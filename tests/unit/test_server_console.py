@@ -41,7 +41,7 @@ OPTIONS: dict[str, Any] = {
 
 
 def opened(_: object) -> Any:
-    raise AssertionError("Spark was started")
+    raise AssertionError("the store was opened")
 
 
 def serve(*options: str) -> Result:

@@ -53,7 +53,7 @@ class AdministeredStore(MemoryStore):
         return found
 
     def push_subscriptions(self) -> list[Subscription]:
-        found = [each for each, _ in self.driver.world.registry.sources()]
+        found = [each for each, _ in self.driver.processes[0]._tables.registry.sources()]
         return [each for each in found if each.push_config is not None]
 
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
+from pubsub_delta.delivery import dead_letters
+from pubsub_delta.operations import acknowledge, pull
 from pubsub_delta.policy import delivery, ordering
-from pubsub_delta.tables import dead_letters
-from pubsub_delta.tables.ack_states import AckStates
+from pubsub_delta.tables.ack_state.states import AckStates
 from tests.unit.model import Fields
-from tests.unit.simulated_consumers import append_dead_letters, consume, drain, stream
+from tests.unit.simulated_consumers import append_dead_letters, consume, drain, source, stream
 from tests.unit.simulation import CALM, Stopped, Storm, World
 
 SEEDS = int(os.environ.get("SEEDS", "1"))
@@ -88,8 +89,10 @@ def simulate(seed: int, **other: Any) -> World:
 
 
 @pytest.fixture(autouse=True)
-def _dead_letters_need_no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+def _operations_are_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dead_letters, "_append", append_dead_letters)
+    for operation in (acknowledge, pull):
+        monkeypatch.setattr(operation, "source", source)
 
 
 @pytest.mark.skipif(ONLY is not None, reason="SIMULATION_SEED asks for one schedule")

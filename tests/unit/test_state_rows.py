@@ -18,7 +18,7 @@ from pubsub_delta.policy.ack_state import (
     Stream,
 )
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.tables.state_rows import row_of_state, sealed, state_of_row, unsealed
+from pubsub_delta.tables.ack_state.rows import row_of_state, sealed, state_of_row, unsealed
 from tests.unit.builders import at, available_span
 
 LEASED = Span(State.LEASED, Positions.of([3, 4, 9]), at(1), at(2), 3, 4, lease_id=5, until=at(6))
@@ -70,5 +70,6 @@ def test_a_bitmap_of_another_number_of_positions_is_data_loss(count: int) -> Non
         state_of_row(row, "a table")
 
 
-def test_a_bitmap_of_the_first_versions_has_no_seal() -> None:
-    assert unsealed(LEASED.positions.to_bytes()) == LEASED.positions
+def test_a_bitmap_without_a_seal_is_not_read() -> None:
+    with pytest.raises(ValueError, match="checksum cannot be read"):
+        unsealed(LEASED.positions.to_bytes())

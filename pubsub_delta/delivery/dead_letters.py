@@ -1,0 +1,129 @@
+"""Dead letters: exhausted messages go to another topic, once each, whoever dies in between.
+
+Three steps, each of which can be repeated. A commit of the ack state moves the messages to a
+forwarding with a number of its own; they are appended to the dead-letter topic under that number,
+as a transaction that lands once; another commit forgets them. Forwardings are taken up in the order
+of their numbers, by whoever comes next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from pubsub_delta.clock import rfc3339
+from pubsub_delta.delivery.sources import Source
+from pubsub_delta.names import subscription_name
+from pubsub_delta.policy import redelivery
+from pubsub_delta.policy.ack_state import AckState, Span
+from pubsub_delta.tables.lanes.retries import repeat_on_conflict
+from pubsub_delta.tables.schemas import TEXT_BY_TEXT
+from pubsub_delta.tables.store import Tables
+
+GONE = "does not exist any more; create it, or set another dead_letter_policy"
+_PREFIX = "CloudPubSubDeadLetterSource"
+
+
+@dataclass(frozen=True)
+class Forwarded:
+    """How many messages were forwarded, and what kept others from it."""
+
+    count: int = 0
+    problem: str | None = None
+
+
+def decide_forwarding(
+    tables: Tables, source: Source, state: AckState
+) -> tuple[AckState, str | None]:
+    """Move exhausted messages to a forwarding; say what is wrong if there is nowhere to go."""
+    policy = source.subscription.dead_letter_policy
+    exhausted = redelivery.exhausted(state, source.subscription)
+    if policy is None or not exhausted:
+        return state, None
+    topic = tables.registry.topic(policy.dead_letter_topic)
+    if topic is None or not tables.messages(topic.uid).exists():
+        count = sum(map(len, exhausted))
+        return state, _kept(source, count, f"{policy.dead_letter_topic} {GONE}")
+    return redelivery.decide_forwarding(state, source.subscription, topic.uid), None
+
+
+def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
+    """Write what is being forwarded to its dead-letter topic, and forget it here."""
+    count, problem = 0, None
+    forwarded = partial(redelivery.forwarded, retain=source.subscription.retain_acked_messages)
+    for number, spans in redelivery.forwardings(tables.ack_states.read(source.uid)).items():
+        messages = sum(map(len, spans))
+        target = spans[0].forward_to
+        assert target is not None
+        done: _Step = forwarded
+        topic = tables.registry.topic_of_uid(target)
+        if topic is None or not tables.messages(target).exists():
+            done, problem = redelivery.give_back, _kept(source, messages, GONE)
+        else:
+            try:
+                _append(tables, source, target, number, spans, now)
+            except Exception as error:
+                why = next(iter(str(error).splitlines()), repr(error))
+                return Forwarded(
+                    count, _kept(source, messages, f"{topic.name} cannot be written: {why}")
+                )
+            count += messages
+        tables.ack_states.change(source.uid, partial(_finish, done, number))
+    return Forwarded(count, problem)
+
+
+_Step = Callable[[AckState, int], AckState]
+
+
+def _finish(step: _Step, number: int, state: AckState) -> tuple[AckState, None]:
+    return step(state, number), None
+
+
+def _append(
+    tables: Tables, source: Source, target: str, number: int, spans: Sequence[Span], now: datetime
+) -> None:
+    letters = _letters(source, spans)
+    repeat_on_conflict(
+        lambda: tables.messages(target).append(
+            letters, now, f"{source.uid}:{number}", (source.uid, number)
+        ),
+        f"dead letters of {source.subscription.name}",
+    )
+
+
+def _letters(source: Source, spans: Sequence[Span]) -> pa.Table:
+    """Return messages with the attributes that tell where they come from."""
+    own_name = subscription_name(source.subscription.name, project="")
+    told = {"Subscription": own_name.id, "SubscriptionProject": own_name.project}
+
+    def attributes(row: dict[str, Any]) -> list[tuple[str, str]]:
+        attempt = next(s.delivery_attempt for s in spans if row["position"] in s.positions)
+        added = {
+            "DeliveryCount": str(attempt - 1),
+            **told,
+            "TopicPublishTime": rfc3339(row["publish_time"]),
+        }
+        named = {f"{_PREFIX}{name}": value for name, value in added.items()}
+        return [*{**dict(row["attributes"] or ()), **named}.items()]
+
+    rows = source.messages.rows(spans)
+    described = rows.select(["position", "publish_time", "attributes"]).to_pylist()
+    return pa.table(
+        {
+            "data": rows["data"],
+            "attributes": pa.array([attributes(row) for row in described], TEXT_BY_TEXT),
+            "ordering_key": rows["ordering_key"],
+        }
+    )
+
+
+def _kept(source: Source, count: int, why: str) -> str:
+    return (
+        f"{count:,} message{'s' * (count != 1)} of {source.subscription.name} could not be "
+        f"forwarded, and nothing is lost: the dead-letter topic {why}"
+    )

@@ -1,0 +1,184 @@
+"""Leases: which messages a consumer was given, and how it reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from pubsub_delta.delivery.sources import Source
+from pubsub_delta.errors import DataLoss
+from pubsub_delta.policy.ack_ids import AckId
+from pubsub_delta.policy.ack_state import Span, union
+from pubsub_delta.policy.messages import size_of
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.resources import ReceivedMessage
+from pubsub_delta.tables.lanes.choice import Lanes
+from pubsub_delta.tables.schemas import BATCH
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_READ_AT_FIRST = 1_000
+"""Messages that are read at a time where only as many are wanted as fit into some bytes."""
+
+
+@dataclass(frozen=True)
+class Lease:
+    """Messages under one lease."""
+
+    lanes: Lanes
+    source: Source
+    spans: Sequence[Span]
+
+    @property
+    def lease_id(self) -> int:
+        """The number of the lease."""
+        lease_id = self.spans[0].lease_id
+        assert lease_id is not None
+        return lease_id
+
+    @property
+    def until(self) -> datetime:
+        """When it is over, unless it is extended."""
+        until = self.spans[0].until
+        assert until is not None
+        return until
+
+    @cached_property
+    def positions(self) -> Positions:
+        """The messages."""
+        return union(self.spans)
+
+    @cached_property
+    def df(self) -> DataFrame:
+        """The messages as a lazy DataFrame: ids are computed only where they are selected."""
+        from pubsub_delta.tables.lanes.spark import frames  # this is what needs Spark
+
+        return frames.leased(
+            self.lanes.session_for(self._table),
+            self._table,
+            self.spans,
+            subscription_uid=self.source.uid,
+            lease_id=self.lease_id,
+            counted=self._counted,
+            ordered=self.source.subscription.enable_message_ordering,
+        )
+
+    def chosen(self, where: Column) -> Positions:
+        """Return the messages whose row, with the columns of ``df``, fulfils a condition."""
+        from pubsub_delta.tables.lanes.spark import frames  # this is what needs Spark
+
+        return frames.chosen(
+            self.lanes.session_for(self._table),
+            self._table,
+            self.spans,
+            where,
+            subscription_uid=self.source.uid,
+            lease_id=self.lease_id,
+            counted=self._counted,
+        )
+
+    def arrow(self) -> pa.Table:
+        """Return the messages as an Arrow table, in the order of receipt: ``schemas.BATCH``.
+
+        DataLoss where there are fewer than were leased.
+        """
+        rows = self.source.messages.rows(self.spans)
+        self._check_all_there(rows.num_rows, len(self.positions))
+        positions = rows["position"].to_pylist()
+        attempts = self._attempts()
+        columns = {
+            "ack_id": [self._ack_id(each) for each in positions],
+            "message_id": [str(each) for each in positions],
+            "publish_time": rows["publish_time"],
+            "data": rows["data"],
+            "attributes": rows["attributes"],
+            "ordering_key": rows["ordering_key"],
+            "delivery_attempt": pa.array(
+                [attempts.of(each) for each in positions], BATCH.field("delivery_attempt").type
+            ),
+        }
+        return pa.table(columns, schema=BATCH)
+
+    def messages(self) -> Iterator[ReceivedMessage]:
+        """Read all messages in the order of receipt, a part of them at a time.
+
+        DataLoss where there are fewer than were leased, after those that there are.
+        """
+        count = 0
+        for batch in self.source.messages.batches(self.spans):
+            count += batch.num_rows
+            yield from self._received(batch.to_pylist())
+        self._check_all_there(count, len(self.positions))
+
+    def receive(self, wanted: Positions, max_bytes: int) -> list[ReceivedMessage]:
+        """Read the first of some messages, in order: as many as fit into so many bytes.
+
+        The first one comes whatever its size. DataLoss where one is not there.
+        """
+        left, found, room = wanted & self.positions, list[ReceivedMessage](), max_bytes
+        while left:
+            part = left.first(_READ_AT_FIRST)
+            chosen = [each for span in self.spans if (each := span.only(part))]
+            read = list(self._received(self.source.messages.rows(chosen).to_pylist()))
+            self._check_all_there(len(read), len(part))
+            sizes = [*accumulate(map(size_of, read))]
+            fitting = sum(size <= room for size in sizes)
+            found += read[: fitting or (0 if found else 1)]
+            if fitting < len(read):
+                break
+            left, room = left - part, room - sizes[-1]
+        return found
+
+    @property
+    def _table(self) -> str:
+        return self.source.messages.table
+
+    @property
+    def _counted(self) -> bool:
+        """Whether delivery attempts are counted and shown."""
+        return self.source.subscription.dead_letter_policy is not None
+
+    def _attempts(self) -> _Attempts:
+        return _Attempts(self.spans if self._counted else ())
+
+    def _ack_id(self, position: int) -> str:
+        return str(AckId(self.source.uid, self.lease_id, position))
+
+    def _received(self, rows: Sequence[dict[str, Any]]) -> Iterator[ReceivedMessage]:
+        attempts = self._attempts()
+        for row in rows:
+            yield ReceivedMessage(
+                ack_id=self._ack_id(row["position"]),
+                message_id=str(row["position"]),
+                publish_time=row["publish_time"],
+                data=row["data"] or b"",
+                attributes=dict(row["attributes"] or ()),
+                ordering_key=row["ordering_key"] or "",
+                delivery_attempt=attempts.of(row["position"]),
+            )
+
+    def _check_all_there(self, count: int, leased: int) -> None:
+        if count < leased:
+            raise DataLoss(
+                f"{self._table}: {count:,} messages are there of {leased:,} that were leased; a "
+                "file or a commit of it is gone: restore it, or publish the messages again"
+            )
+
+
+class _Attempts:
+    """The delivery attempt of each message of some spans; None without any span."""
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self._spans = spans
+
+    def of(self, position: int) -> int | None:
+        """Return the attempt of a message."""
+        found = (span.delivery_attempt for span in self._spans if position in span.positions)
+        return next(found, None)

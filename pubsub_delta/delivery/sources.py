@@ -1,0 +1,127 @@
+"""A subscription with its topic's messages, and the step that several operations begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from pubsub_delta.names import ResourceName
+from pubsub_delta.policy import delivery, replay, retention
+from pubsub_delta.policy.ack_state import Absorbed, AckState, Span, union
+from pubsub_delta.policy.filters import parse_filter
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.resources import Subscription
+from pubsub_delta.tables.messages.commits import Commit
+from pubsub_delta.tables.messages.messages import Messages
+from pubsub_delta.tables.registry import Registry
+from pubsub_delta.tables.store import Tables
+
+
+@dataclass(frozen=True)
+class Source:
+    """A subscription that is attached to a topic, and the topic's messages."""
+
+    subscription: Subscription
+    topic_uid: str
+    messages: Messages
+    registry: Registry
+
+    @property
+    def uid(self) -> str:
+        """The subscription's uid, which names its ack state."""
+        return self.subscription.uid
+
+    @property
+    def terms(self) -> delivery.Terms:
+        """The terms on which the subscription delivers."""
+        return delivery.Terms(self.subscription, self.messages.ordering_keys)
+
+    def catch_up(self, state: AckState, now: datetime) -> AckState:
+        """Bring an ack state up to date; nothing is written.
+
+        Without new messages it costs one look at the topic's history.
+        """
+        return replay.catch_up(state, self.terms, self.look(state), now)
+
+    def clip_retained(self, state: AckState, now: datetime) -> AckState:
+        """Drop every retained message that is too old by now, to the message."""
+        return retention.clip_retained(state, self.subscription, now, self.look(state).earlier)
+
+    def look(self, state: AckState) -> Look:
+        """Return what an ack state may ask of the topic, as the topic is now."""
+        return Look(self, replay.lowest_version(state))
+
+    def covered_from(self, now: datetime) -> datetime | None:
+        """Return from when on the topic itself retains every message, or None."""
+        return retention.covered_from(self.registry.topic_of_uid(self.topic_uid), now)
+
+
+def source(tables: Tables, name: ResourceName) -> Source:
+    """Return a subscription to pull from or acknowledge to, with its topic's messages.
+
+    NotFound where there is none, FailedPrecondition where it is detached.
+    """
+    return source_of(tables, *tables.attached(name))
+
+
+def find_source(tables: Tables, name: ResourceName) -> Source | None:
+    """Return a subscription with its topic's messages, also a detached one, or None."""
+    found = tables.registry.source(str(name))
+    return None if found is None else source_of(tables, *found)
+
+
+def source_of(tables: Tables, subscription: Subscription, topic_uid: str) -> Source:
+    """Return a subscription with the messages of its topic."""
+    return Source(subscription, topic_uid, tables.messages(topic_uid), tables.registry)
+
+
+class Look:
+    """One look at a topic for a subscription: the ``Log`` that policy asks.
+
+    The history is read once, from a version on.
+    """
+
+    def __init__(self, source: Source, after_version: int) -> None:
+        self._source = source
+        self._messages = source.messages
+        self._after_version = after_version
+        self._filter = parse_filter(source.subscription.filter)
+
+    @cached_property
+    def _commits(self) -> list[Commit]:
+        return self._messages.history.commits_after(self._after_version)[0]
+
+    def added(
+        self,
+        after_version: int,
+        up_to: int | None,
+        earliest: datetime | None = None,
+        before: datetime | None = None,
+    ) -> tuple[list[Absorbed], int | None]:
+        """Find the messages of some commits that pass the filter."""
+        new = [commit for commit in self._commits if commit.version > after_version]
+        known = not new or len(new) == new[0].version - after_version
+        commits = [commit for commit in new if up_to is None or commit.version <= up_to]
+        if not commits:
+            return [], None
+        removed = any(commit.removes_messages for commit in new)
+        found = self._messages.absorb(
+            commits, self._filter, earliest, before, known=known, removed=removed
+        )
+        return found, commits[0].version
+
+    def earlier(self, spans: Sequence[Span], time: datetime) -> tuple[Positions, datetime | None]:
+        """Find the messages of spans published before a time, and the first later time."""
+        until = max(span.publish_time_max for span in spans)
+        later, first = self._messages.published_within(time, until)
+        return union(spans) - later, first
+
+    def passing(self, spans: Sequence[Span]) -> Positions:
+        """Return the messages of spans that pass the filter."""
+        return self._messages.passing(spans, self._filter)
+
+    def covered_from(self, now: datetime) -> datetime | None:
+        """Return from when on the topic itself retains every message, or None."""
+        return self._source.covered_from(now)

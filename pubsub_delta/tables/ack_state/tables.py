@@ -1,0 +1,126 @@
+"""Where ack states are stored: a Delta table of one row for each subscription."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pyarrow as pa
+
+from pubsub_delta.errors import DataLoss, NotFound
+from pubsub_delta.policy.ack_state import AckState
+from pubsub_delta.tables.ack_state.figures import Figures, figures_of, spread
+from pubsub_delta.tables.ack_state.rows import row_of_state, state_of_row
+from pubsub_delta.tables.ack_state.states import Stored
+from pubsub_delta.tables.lanes.protocol import Lane, Merge, TableMissing
+from pubsub_delta.tables.schemas import ACK_STATE, TEXT, WHOLE
+
+_CHANGES_NOTHING = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})
+"""Delta's names of commits that leave an ack state as it was."""
+
+_SWAP = Merge(
+    on="old.revision = new.expected_revision AND old.commit_id = new.expected_commit_id",
+    update=ACK_STATE.columns.names,
+)
+_SWAPPED = ACK_STATE.columns.append(pa.field("expected_revision", WHOLE)).append(
+    pa.field("expected_commit_id", TEXT)
+)
+
+
+class AckStateTables:
+    """The tables of a store that hold ack states, by the uid of their subscription."""
+
+    def __init__(self, lane: Lane, table_of: Callable[[str], str]) -> None:
+        self._lane = lane
+        self._table_of = table_of
+
+    def table(self, uid: str) -> str:
+        """The table of a subscription as it is named in SQL."""
+        return self._table_of(uid)
+
+    def create(self, uid: str, first: Stored) -> None:
+        """Create the table of a new subscription."""
+        rows = pa.Table.from_pylist([_row(first)], schema=ACK_STATE.columns)
+        self._lane.create(self._table_of(uid), ACK_STATE, rows)
+
+    def read(self, uid: str) -> Stored:
+        """Return the row; NotFound without a table, DataLoss if it is not one row."""
+        table = self._table_of(uid)
+        try:
+            rows = self._lane.read(table)
+        except TableMissing as error:
+            raise NotFound(
+                f"the ack state of subscription {uid} is gone; was it deleted just now?"
+            ) from error
+        row = only_row(rows, table)
+        return Stored(state_of_row(row, table), row["revision"], tuple(row["recent_commits"]))
+
+    def replace(self, uid: str, following: Stored, expected: Stored) -> bool:
+        """Replace the row by MERGE if it is the expected one; tell whether it was.
+
+        A row is known by its revision and the id of the commit that wrote it: an older one that was
+        restored has a revision that others had after it.
+        """
+        row = {
+            **_row(following),
+            "expected_revision": expected.revision,
+            "expected_commit_id": expected.commit_id,
+        }
+        rows = pa.Table.from_pylist([row], schema=_SWAPPED)
+        return self._lane.merge(self._table_of(uid), rows, _SWAP) == 1
+
+    def locked(self, uid: str, *, wait: bool = True) -> AbstractContextManager[None]:
+        """Keep other writers on this machine away from a table on a local disk."""
+        return self._lane.locked(self._table_of(uid), wait=wait)
+
+    def figures(self, uid: str) -> Figures:
+        """Return the metrics that a subscription's ack state tells by itself."""
+        return figures_of(self.read(uid).state)
+
+    def figures_over_time(self, uid: str, most: int) -> list[Figures]:
+        """Return the figures after some commits of an ack state, the earliest first.
+
+        They are read from the versions of its table, so they reach back as far as its log does: for
+        a busy subscription that is minutes. The last commit is always among them.
+        """
+        found = [self.figures(uid)]
+        told = self._lane.history(self._table_of(uid))
+        changes = [each.version for each in told if each.operation not in _CHANGES_NOTHING]
+        for version in spread(changes, most)[1:]:
+            state = self._state_if_kept(uid, version)
+            if state is not None:
+                found.append(figures_of(state))
+        return list(reversed(found))
+
+    def _state_if_kept(self, uid: str, version: int) -> AckState | None:
+        try:
+            return state_at(self._lane, self._table_of(uid), version)
+        except Exception:  # whatever a lane says of a version whose files are gone
+            return None
+
+    def vacuum(self, uid: str) -> None:
+        """Remove the files of a subscription's ack state that are not needed any more."""
+        self._lane.vacuum(self._table_of(uid))
+
+
+def state_at(lane: Lane, table: str, version: int | None = None) -> AckState:
+    """Return the ack state that a table holds, or held at a version."""
+    return state_of_row(only_row(lane.read(table, version=version), table), table)
+
+
+def only_row(rows: pa.Table, table: str) -> Mapping[str, Any]:
+    """Return the row of a table that always has one; DataLoss where it has not."""
+    if rows.num_rows != 1:
+        raise DataLoss(f"{table} holds {rows.num_rows} rows where there is always one")
+    row: Mapping[str, Any] = rows.to_pylist()[0]
+    return row
+
+
+def _row(stored: Stored) -> dict[str, Any]:
+    return {
+        "revision": stored.revision,
+        "commit_id": stored.commit_id,
+        "recent_commits": list(stored.recent_commits),
+        **row_of_state(stored.state),
+    }

@@ -1,0 +1,199 @@
+"""Which lane works on a store: this process where ``deltalake`` reaches the files, Spark elsewhere.
+
+Control tables (registry, ack states, positions) have one lane. Large work and DataFrames go through
+Spark in either case, where a session is at hand.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, cast
+
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.session import check_session, is_remote, settings_of
+from pubsub_delta.tables.lanes.locks import TableLocks
+from pubsub_delta.tables.lanes.protocol import Lane
+from pubsub_delta.tables.lanes.scans import Scans
+from pubsub_delta.tables.layout import Layout, on_disk
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from pubsub_delta.tables.lanes.spark import SparkLane
+
+LaneName = Literal["direct", "spark"]
+
+MANY_MESSAGES = 2_000_000
+"""From so many messages on, Spark reads them sooner than this process does."""
+
+
+class Lanes:
+    """The lanes of one store, and the session that does large work.
+
+    Args:
+        spark: a session; what starts one when it is needed; or None, for none.
+        layout: where the tables are.
+        lane: which lane to take, instead of the one that fits.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession | Callable[[], SparkSession] | None,
+        layout: Layout,
+        lane: LaneName | None = None,
+    ) -> None:
+        if lane not in (None, "direct", "spark"):
+            raise InvalidArgument(f"lane: {lane!r}; 'direct', 'spark' or None is accepted")
+        self._given = spark
+        self._layout = layout
+        self._asked = lane
+        self._lock = threading.Lock()
+        self._started: SparkSession | None = None
+        self._is_same = False
+        if spark is not None and not _starts(spark):
+            self._started = cast("SparkSession", spark)
+
+    @property
+    def has_spark(self) -> bool:
+        """Whether a session is at hand; none is started for the answer."""
+        return self._started is not None
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session; it is started if need be. FailedPrecondition where there is none to have."""
+        with self._lock:
+            if self._started is None:
+                if self._given is None:
+                    raise FailedPrecondition(
+                        "this needs Spark (a DataFrame, a streaming query or a catalog), and the "
+                        "store was opened without: open it as PubSub(spark, root), where "
+                        "local_session() returns a session"
+                    )
+                started = cast("Callable[[], SparkSession]", self._given)()
+                check_session(started)
+                self._started = started
+            return self._started
+
+    @cached_property
+    def choice(self) -> tuple[LaneName, str]:
+        """The lane of the store's tables, and why it is taken."""
+        layout = self._layout
+        if layout.in_catalog:
+            why = f"{layout.base} is a catalog schema, whose tables Spark finds"
+            if self._asked == "direct":
+                raise FailedPrecondition(f"lane: 'direct' cannot be taken: {why}")
+            return "spark", why
+        if self._asked is not None:
+            return self._asked, "it was asked for"
+        if self._started is not None and is_remote(self._started):
+            return "spark", f"{layout.base} is where the Spark Connect server looks for it"
+        from pubsub_delta.tables.lanes.direct.storage import reaches
+
+        if not reaches(layout.base):
+            return "spark", f"deltalake cannot open {layout.base} as it is written"
+        return "direct", f"deltalake opens {layout.base}"
+
+    @property
+    def line(self) -> str:
+        """Which lane is taken and why, in one line."""
+        name, why = self.choice
+        return f"{name} lane: {why}"
+
+    @cached_property
+    def control(self) -> Lane:
+        """The lane of the store's tables."""
+        if self.choice[0] == "spark":
+            return self.bulk
+        # The lanes are imported when they are taken: each brings in what the other need not have.
+        from pubsub_delta.tables.lanes.direct import DirectLane
+
+        return DirectLane(self._storage_options(), self.locks)
+
+    def session_for(self, table: str) -> SparkSession:
+        """The session to read or write a table of this store with.
+
+        FailedPrecondition where Spark takes its path for another place than this process does, as
+        with an ``fs.defaultFS`` that is not the local disk. It is asked once.
+        """
+        spark = self.spark
+        if self.choice[0] == "direct" and not self._is_same:
+            here, there = self.control.table_id(table), self.bulk.table_id(table)
+            if here != there:
+                raise FailedPrecondition(
+                    f"{table}: Spark finds another table there than this process does; name the "
+                    "root by its whole URL (file:/data/pubsub, hdfs://host/pubsub), or take one "
+                    "lane for everything (lane='spark')"
+                )
+            self._is_same = True
+        return spark
+
+    def writer_for(self, table: str) -> SparkLane:
+        """The Spark lane, to write a DataFrame to a table of this store.
+
+        FailedPrecondition where its commits and those of this process would not be safe from each
+        other: Delta's log store for S3 looks whether a version is free, and then writes it.
+        """
+        self.session_for(table)
+        if self.choice[0] == "direct" and self._layout.base.startswith(("s3:", "s3a:")):
+            raise FailedPrecondition(
+                f"{table}: on S3 a DataFrame cannot be published beside the direct lane, as "
+                "Delta's log store for Spark overwrites a commit that lands at the same moment; "
+                "publish lists or Arrow tables, or open the store with lane='spark' in the one "
+                "program that writes to it"
+            )
+        return self.bulk
+
+    @cached_property
+    def bulk(self) -> SparkLane:
+        """The Spark lane."""
+        spark = self.spark  # before anything of Spark's is imported
+        from pubsub_delta.tables.lanes.spark import SparkLane
+
+        return SparkLane(spark, self.locks)
+
+    @cached_property
+    def locks(self) -> TableLocks:
+        """The locks that keep other writers on this machine away from tables on a local disk."""
+        if not self._layout.in_catalog:
+            return TableLocks(self._layout.local_directory())
+        from pubsub_delta.tables.lanes.spark import location_of_schema
+
+        location = location_of_schema(self.spark, self._layout.schema)
+        return TableLocks(None if location is None else on_disk(location))
+
+    def scans(self, count: int) -> Scans:
+        """Return who is to read so many messages of a topic: Spark, where they are many."""
+        many = count >= MANY_MESSAGES and self.has_spark
+        return self._spark_scans if many else self.reading
+
+    @property
+    def reading(self) -> Scans:
+        """Who hands messages over to this process."""
+        return self._spark_scans if self.choice[0] == "spark" else self._direct_scans
+
+    @cached_property
+    def _direct_scans(self) -> Scans:
+        from pubsub_delta.tables.lanes.direct import DirectLane, DirectScans
+
+        return DirectScans(cast(DirectLane, self.control))
+
+    @cached_property
+    def _spark_scans(self) -> Scans:
+        from pubsub_delta.tables.lanes.spark import SparkScans
+
+        return SparkScans(self.spark)
+
+    def _storage_options(self) -> Mapping[str, str] | None:
+        """Return what opens the storage: settings of the session, or of the environment."""
+        if self._layout.local_directory() is not None:
+            return None
+        from pubsub_delta.tables.lanes.direct.storage import storage_options
+
+        hadoop = {} if self._started is None else settings_of(self._started)
+        return storage_options(hadoop)
+
+
+def _starts(spark: object) -> bool:
+    return callable(spark) and not hasattr(spark, "createDataFrame")

@@ -1,0 +1,165 @@
+"""What libraries say of a table that cannot be read or written, in one class of errors each.
+
+They have dozens of exceptions for a file that is gone, cut off or altered, and one more for each
+way of finding out. All of them are DataLoss here, and name the table. A disk that is full, or that
+may not be written, is FailedPrecondition.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import unquote
+
+from pubsub_delta.errors import DataLoss, FailedPrecondition, PubSubError
+from pubsub_delta.tables.layout import path_of
+
+_OF_SPARK = (
+    r"FAILED_READ_FILE|FILE_NOT_EXIST|DELTA_FILE_NOT_FOUND|CANNOT_READ_FILE_FOOTER"
+    r"|DELTA_(?:DELETION_VECTOR_\w+|TXN_LOG_FAILED_INTEGRITY|STATE_RECOVER_ERROR"
+    r"|MISSING_(?:COMMIT_INFO|COMMIT_TIMESTAMP|PART_FILES)|TRUNCATED_TRANSACTION_LOG"
+    r"|VERSIONS_NOT_CONTIGUOUS|LOG_FILE_NOT_FOUND\w*|LOG_FILE_MALFORMED|CHECKPOINT_\w+)"
+    r"|FileNotFoundException|ChecksumException|Checksum error|is not a Parquet file"
+    r"|JsonParseException|JsonMappingException|JsonEOFException|MismatchedInputException"
+    r"|Could not find any delta files|could not verify page integrity"
+    r"|MALFORMED_RECORD|corrupt|integrity check"
+    r"|Can not read value at|could not read page|Unable to read file"
+)
+_OF_DELTALAKE = (
+    r"FileNotFoundError|Object at location \S+ not found|Requested range was invalid"
+    r"|Parquet error|Parquet magic bytes|Parquet file size|Json error|Invalid JSON|less than footer"
+    r"|Expected contiguous commit files|No table metadata or protocol found|Invalid Checkpoint"
+    r"|deserializ(?:e|ing) (?:thrift|page)|Unexpected end of (?:stream|file)|Unexpected page"
+    r"|decompression failed|invalid UTF-?8"
+)
+_DAMAGED = re.compile(rf"[\w.]*(?:{_OF_SPARK}|{_OF_DELTALAKE})[\w.]*", re.IGNORECASE)
+_FULL = re.compile(r"No space left on device|Disk quota exceeded")
+_LOCKED_UP = re.compile(
+    r"Read-only file system|Permission denied|AccessDenied|403 Forbidden|Mkdirs failed"
+)
+_FILE = re.compile(r"(?:[a-z][a-z0-9+.\-]*:/|/)[^\s'\"\]\[<>(),;]+")
+_TABLE_OF_UID = re.compile(r"(.*/(?:messages|ack_state)[/_][0-9a-f]{32})(?:/.*)?")
+
+_FULL_ERRORS = {errno.ENOSPC, errno.EDQUOT}
+_LOCKED_UP_ERRORS = {errno.EROFS, errno.EACCES, errno.EPERM}
+
+
+@contextmanager
+def telling_damage(table: str | None = None) -> Iterator[None]:
+    """Raise what is said of files that cannot be read or written as an error of this library.
+
+    Without a table only what names a file of a topic or of an ack state is translated: a
+    DataFrame of somebody else's may be damaged, too, and that is not our data.
+    """
+    try:
+        yield
+    except PubSubError:
+        raise
+    except Exception as error:
+        told = in_our_words(error, table)
+        if told is None:
+            raise
+        raise told from error
+
+
+def in_our_words(error: BaseException, table: str | None) -> PubSubError | None:
+    """Return what an error says of a table; None where it is about something else.
+
+    It is about something else, too, where it names a file outside of the table.
+    """
+    text = _text_of(error)
+    file = _file_in(text)
+    damaged = table if file is None else _table_of(file, table)
+    return None if damaged is None else _wrong(damaged, error, text, file)
+
+
+def wrong_with(table: str, error: BaseException) -> PubSubError | None:
+    """Return what an error says where it can be about one table only; None if it is no damage."""
+    text = _text_of(error)
+    return _wrong(table, error, text, _file_in(text))
+
+
+def lost_commit(table: str, version: int) -> DataLoss:
+    """Return the error for a commit whose file was emptied, or is not there."""
+    return DataLoss(
+        f"{table}: commit {version} of its log is damaged: restore it from a copy, "
+        "or the table to an earlier version"
+    )
+
+
+def _wrong(table: str, error: BaseException, text: str, file: str | None) -> PubSubError | None:
+    number = error.errno if isinstance(error, OSError) else None
+    if number in _FULL_ERRORS or _FULL.search(text):
+        return FailedPrecondition(
+            f"{table}: it cannot be written, as no space is left; free some, and try again"
+        )
+    refused = _LOCKED_UP.search(text)
+    if number in _LOCKED_UP_ERRORS or refused:
+        return FailedPrecondition(
+            f"{table}: it may not be written ({refused[0] if refused else error}); "
+            "permit it, and try again"
+        )
+    why = _DAMAGED.search(text)
+    if why is None:
+        return None
+    return DataLoss(
+        f"{table}: {_within(table, file)} is missing or damaged ({why[0]}): {_affected(table)}"
+    )
+
+
+def _text_of(error: BaseException | None) -> str:
+    """Return what an error and its causes say, the innermost last."""
+    told = []
+    while error is not None:
+        condition = getattr(error, "getCondition", None)
+        told.append((condition() if condition is not None else None) or type(error).__name__)
+        told.append(str(error))
+        error = getattr(error, "_cause", None) or error.__cause__
+    return "\n".join(told)
+
+
+def _file_in(text: str) -> str | None:
+    """Return the first file of a table that a text names, or None."""
+    named = (match[0].rstrip(".:") for match in _FILE.finditer(text))
+    return next((file for file in named if _looks_stored(file)), None)
+
+
+def _looks_stored(file: str) -> bool:
+    known = "_delta_log" in file or _TABLE_OF_UID.fullmatch(file) is not None
+    return known or file.endswith((".parquet", ".bin", ".crc", ".json"))
+
+
+def _table_of(file: str, table: str | None) -> str | None:
+    """Return the table that a file belongs to, if that is one of this library's."""
+    path = path_of(table) if table is not None else None
+    if path is not None and _without_scheme(file).startswith(_without_scheme(path) + "/"):
+        return table
+    found = _TABLE_OF_UID.fullmatch(file)
+    if found is not None:
+        return f"delta.`{_without_scheme(found[1]) if found[1].startswith('file:') else found[1]}`"
+    return table if path is None else None
+
+
+def _without_scheme(path: str) -> str:
+    return "/" + re.sub(r"^[a-z][a-z0-9+.\-]*:", "", unquote(path)).lstrip("/")
+
+
+def _within(table: str, file: str | None) -> str:
+    """Return how a file is called in its table."""
+    if file is None:
+        return "a file of it"
+    folder = table.strip("`").rsplit("/", 1)[-1]
+    return file.rsplit(f"{folder}/", 1)[-1]
+
+
+def _affected(table: str) -> str:
+    """Return what cannot be had any more, and what may bring it back."""
+    if re.search(r"\bmessages[/_]", table):
+        return "messages of this topic are lost to all subscriptions; restore it from a copy"
+    if re.search(r"\back_state[/_]", table):
+        lost = "nobody can tell what is acknowledged on this subscription"
+    else:
+        lost = "what the store consists of cannot be told"
+    return f"{lost}; restore it from a copy, or the table to an earlier version"

@@ -1,0 +1,35 @@
+"""The third evaluator of filters, for columns in Arrow (see ``policy.filters``)."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pubsub_delta.policy.filters import And, Equals, Filter, Has, HasPrefix, Not, Or
+
+
+def matching(filter_: Filter, attributes: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Tell of each message whether it passes a filter, by its attributes (a map; null is empty)."""
+    match filter_:
+        case Has(key):
+            return pc.is_valid(_looked_up(attributes, key, "all"))
+        case Equals(key, value):
+            return _true(pc.equal(_looked_up(attributes, key), pa.scalar(value)))
+        case HasPrefix(key, value):
+            return _true(pc.starts_with(_looked_up(attributes, key), pattern=value))
+        case Not(term):
+            return pc.invert(matching(term, attributes))
+        case And(terms):
+            return reduce(pc.and_, (matching(term, attributes) for term in terms))
+        case Or(terms):
+            return reduce(pc.or_, (matching(term, attributes) for term in terms))
+
+
+def _looked_up(attributes: pa.ChunkedArray, key: str, which: str = "last") -> pa.ChunkedArray:
+    return pc.map_lookup(attributes, pa.scalar(key, pa.string()), which)
+
+
+def _true(found: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.fill_null(found, False)  # a missing attribute is neither equal nor does it begin so

@@ -1,0 +1,164 @@
+"""Open tables, kept up to date: opening one costs ten times what looking for new commits does."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TypeVar
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.tables.lanes.damage import lost_commit
+from pubsub_delta.tables.lanes.direct.failures import telling
+from pubsub_delta.tables.lanes.direct.snapshots import Snapshot
+from pubsub_delta.tables.lanes.direct.storage import address_of
+from pubsub_delta.tables.lanes.protocol import TableMissing
+
+T = TypeVar("T")
+
+_OPEN_AT_ONCE = 256
+_COMMITS_SEEN = 20
+"""Commits after which a table is opened again: a handle slows down with each that it has seen."""
+_TRIES = 5
+
+
+class _Handle:
+    """One open table. Whoever holds its lock uses it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.table: DeltaTable | None = None
+        self.opened_at = 0
+        self.checked = 0
+        self.folder: tuple[int, int] | None = None
+        self.snapshot: Snapshot | None = None
+
+
+class Handles:
+    """The tables that this process has open; those not used for longest are closed.
+
+    Args:
+        options: what opens the storage (``storage.storage_options``).
+    """
+
+    def __init__(self, options: Mapping[str, str] | None) -> None:
+        self.options = dict(options) if options else None
+        self._handles: OrderedDict[str, _Handle] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def newest(self, table: str) -> Iterator[DeltaTable]:
+        """Give a table as of its last commit, to one thread at a time."""
+        handle = self._handle(table)
+        with handle.lock:
+            opened = self._updated(table, handle)
+            yield opened
+            if opened.version() == handle.checked + 1:
+                handle.checked += 1  # a commit of this process, which has just written it
+
+    def snapshot(self, table: str) -> Snapshot:
+        """Return a table as of its last commit."""
+        handle = self._handle(table)
+        with handle.lock:
+            opened = self._updated(table, handle)
+            if handle.snapshot is None or handle.snapshot.version != opened.version():
+                handle.snapshot = Snapshot(table, opened, self.options)
+            return handle.snapshot
+
+    def snapshot_at(self, table: str, version: int) -> Snapshot:
+        """Return a table as of a version; FailedPrecondition where it is not kept any more."""
+        if version == (newest := self.snapshot(table)).version:
+            return newest
+        try:
+            opened = DeltaTable(address_of(table), version=version, storage_options=self.options)
+        except DeltaError as error:
+            raise FailedPrecondition(
+                f"{table}: version {version} is not kept; the newest is {newest.version}"
+            ) from error
+        return Snapshot(table, opened, self.options)
+
+    def reading(self, table: str, read: Callable[[Snapshot], T]) -> T:
+        """Return what a function reads of a table as of its last commit.
+
+        It is called again where a file was vacuumed that a commit since has replaced.
+        """
+        with telling(table):
+            snapshot = self.snapshot(table)
+            for _ in range(_TRIES):
+                try:
+                    return read(snapshot)
+                except FileNotFoundError:
+                    newer = self.snapshot(table)
+                    if newer.version == snapshot.version:
+                        raise
+                    snapshot = newer
+            return read(snapshot)
+
+    def opened(self, table: str) -> DeltaTable:
+        """Open a table anew, for work that takes long."""
+        return DeltaTable(address_of(table), storage_options=self.options)
+
+    def forget(self, table: str) -> None:
+        """Close a table: the next use opens it again."""
+        with self._lock:
+            self._handles.pop(table, None)
+
+    def _handle(self, table: str) -> _Handle:
+        with self._lock:
+            handle = self._handles.setdefault(table, _Handle())
+            self._handles.move_to_end(table)
+            while len(self._handles) > _OPEN_AT_ONCE:
+                self._handles.popitem(last=False)
+            return handle
+
+    def _updated(self, table: str, handle: _Handle) -> DeltaTable:
+        address = address_of(table)
+        folder = _folder(address)
+        opened = handle.table
+        if opened is not None and folder == handle.folder:
+            try:
+                opened.update_incremental()
+            except DeltaError:
+                opened = None  # commits that it had not seen are gone by now: from a checkpoint on
+            if opened is not None and opened.version() - handle.opened_at <= _COMMITS_SEEN:
+                _check_commits(table, opened, handle)
+                return opened
+        handle.table = handle.snapshot = None
+        opened = DeltaTable(address, storage_options=self.options)
+        handle.opened_at = opened.version()
+        handle.checked = opened.version() - 1
+        handle.folder = folder
+        _check_commits(table, opened, handle)
+        handle.table = opened
+        return opened
+
+
+def _folder(address: str) -> tuple[int, int] | None:
+    """Return which directory it is, on a local disk; TableMissing where there is none.
+
+    A handle does not notice that its table was removed.
+    """
+    if "://" in address:
+        return None
+    try:
+        status = os.stat(address)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise TableMissing(address) from error
+    return status.st_dev, status.st_ino
+
+
+def _check_commits(table: str, opened: DeltaTable, handle: _Handle) -> None:
+    """Raise DataLoss where a new commit is empty: what a crash leaves of one on a local disk.
+
+    ``deltalake`` takes it for a commit that changed nothing.
+    """
+    version = opened.version()
+    new = version - handle.checked
+    if handle.folder is not None and new > 0 and len(opened.history(new)) < new:
+        raise lost_commit(table, version)
+    handle.checked = version

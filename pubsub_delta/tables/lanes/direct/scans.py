@@ -1,0 +1,305 @@
+"""Reads the messages of topics in this process: few files, few columns, a file at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pubsub_delta.clock import from_micros
+from pubsub_delta.policy.ack_state import Absorbed
+from pubsub_delta.policy.filters import Filter
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables.lanes.direct.failures import telling
+from pubsub_delta.tables.lanes.direct.filters import matching
+from pubsub_delta.tables.lanes.direct.snapshots import Snapshot, StoredFile
+from pubsub_delta.tables.lanes.direct.tables import DirectLane
+from pubsub_delta.tables.lanes.protocol import Condition
+from pubsub_delta.tables.lanes.scans import Window
+
+_PART = 15
+"""Bits of a position within a part: of 32,768 positions a part tells first and last times."""
+_SLICE = 32 * 1024 * 1024
+"""Bytes of files of which the rows are in memory at once, where they are read in parts."""
+_BATCH = 65_536
+_END = 2**63 - 1
+
+
+class DirectScans:
+    """Implements ``Scans`` for the tables of a direct lane."""
+
+    def __init__(self, lane: DirectLane) -> None:
+        self._lane = lane
+
+    def fold(self, table: str, window: Window, filter_: Filter | None = None) -> Positions:
+        """Return the stored messages of a window that pass a filter."""
+        return self._lane.reading(table, lambda snapshot: _fold(snapshot, window, filter_))
+
+    def parts(self, table: str, window: Window) -> list[Absorbed]:
+        """Return the stored messages of a window in parts of neighbouring positions, with times."""
+        return _parts(self._read(table, window, ("position", "publish_time")))
+
+    def sharing(self, table: str, of: Window, among: Window) -> Positions:
+        """Return the messages of ``among`` whose ordering key is that of a message of ``of``."""
+        return self._lane.reading(table, lambda snapshot: _sharing(snapshot, of, among))
+
+    def followers(self, table: str, of: Window, among: Window) -> Positions:
+        """Return the messages of ``among`` that come later than one of ``of`` of the same key."""
+        return self._lane.reading(table, lambda snapshot: _followers(snapshot, of, among))
+
+    def rows(self, table: str, window: Window, columns: Sequence[str]) -> pa.Table:
+        """Return some columns of the messages of a window, ordered by position."""
+        needed = dict.fromkeys([*columns, "position"])
+        found = self._read(table, window, list(needed))
+        return _as_messages(found.sort_by("position").select(list(columns)))
+
+    def batches(
+        self, table: str, window: Window, columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield what ``rows`` returns a part at a time, so that it need not fit into memory.
+
+        Where a file was vacuumed meanwhile, what is left is read from its successor.
+        """
+        needed = list(dict.fromkeys([*columns, "position"]))
+        after = -1
+        snapshot = self._lane.reading(table, lambda newest: newest)
+        slices = _slices(snapshot, window, needed, after)
+        while True:
+            with telling(table):
+                try:
+                    rows = next(slices, None)
+                except FileNotFoundError:
+                    newer = self._lane.reading(table, lambda newest: newest)
+                    if newer.version == snapshot.version:
+                        raise
+                    snapshot, slices = newer, _slices(newer, window, needed, after)
+                    continue
+            if rows is None:
+                return
+            after = rows["position"][-1].as_py()
+            yield from _as_messages(rows.select(list(columns))).to_batches(_BATCH)
+
+    def count(self, table: str, window: Window) -> tuple[int, datetime | None]:
+        """Return how many messages a window holds, and the earliest publish time among them."""
+        found = self._read(table, window, ("position", "publish_time"))
+        earliest = pc.min(found["publish_time"]).as_py()
+        return found.num_rows, earliest and earliest.astimezone(timezone.utc)
+
+    def byte_count(self, table: str, window: Window) -> int:
+        """Return the bytes of data, attributes (keys and values) and ordering keys of a window."""
+        found = self._read(table, window, ("position", "data", "attributes", "ordering_key"))
+        texts = [found["data"], found["ordering_key"]]
+        texts += [pc.struct_field(_entries(found["attributes"]), each) for each in (0, 1)]
+        return sum(pc.sum(pc.binary_length(text)).as_py() or 0 for text in texts)
+
+    def _read(self, table: str, window: Window, columns: Sequence[str]) -> pa.Table:
+        return self._lane.reading(table, lambda snapshot: _rows(snapshot, window, columns))
+
+
+def _fold(snapshot: Snapshot, window: Window, filter_: Filter | None) -> Positions:
+    """Read the positions of a window; those of a file that is one run are told by the log."""
+    files = _files(snapshot, window)
+    told: list[Positions] = []
+    if filter_ is None and window.earliest is None and window.latest is None:
+        runs = [file for file in files if file.is_run()]
+        told = [Positions.between(run.least["position"], run.most["position"]) for run in runs]
+        files = [file for file in files if not file.is_run()]
+    every = Positions.union(told)
+    stored = every if window.positions is None else every & window.positions
+    return stored | _positions(_rows_of(snapshot, files, window, ("position",), filter_))
+
+
+def _sharing(snapshot: Snapshot, of: Window, among: Window) -> Positions:
+    keys = pc.unique(_keyed(snapshot, of)["ordering_key"])
+    rows = _keyed(snapshot, among)
+    return _positions(rows.filter(pc.is_in(rows["ordering_key"], value_set=keys)))
+
+
+def _followers(snapshot: Snapshot, of: Window, among: Window) -> Positions:
+    keyed = _keyed(snapshot, of).group_by("ordering_key").aggregate([("position", "min")])
+    rows = _keyed(snapshot, among)
+    place = pc.index_in(rows["ordering_key"], value_set=keyed["ordering_key"])
+    first = pc.take(keyed["position_min"].combine_chunks(), place)
+    return _positions(rows.filter(pc.greater(rows["position"], first)))  # of no key: null, left out
+
+
+def _keyed(snapshot: Snapshot, window: Window) -> pa.Table:
+    rows = _rows(snapshot, window, ("position", "ordering_key"))
+    return rows.filter(pc.not_equal(rows["ordering_key"], ""))
+
+
+def _rows(snapshot: Snapshot, window: Window, columns: Sequence[str]) -> pa.Table:
+    return _rows_of(snapshot, _files(snapshot, window), window, columns)
+
+
+def _files(snapshot: Snapshot, window: Window) -> list[StoredFile]:
+    """Return the files that may have messages of a window, as far as the log tells."""
+    where: list[Condition] = []
+    if window.positions is not None:
+        if not window.positions:
+            return []
+        where += [("position", ">=", window.positions.min)]
+        where += [("position", "<=", window.positions.max)]
+    if window.earliest is not None:
+        where += [("publish_time", ">=", window.earliest)]
+        where += [("publish_date", ">=", window.earliest.astimezone(timezone.utc).date())]
+    if window.latest is not None:
+        where += [("publish_time", "<=", window.latest)]
+        where += [("publish_date", "<=", window.latest.astimezone(timezone.utc).date())]
+    files = snapshot.files(where)
+    return [file for file in files if _meets(window, *_range(file))]
+
+
+def _range(file: StoredFile) -> tuple[int, int]:
+    first, last = file.least.get("position"), file.most.get("position")
+    return 0 if first is None else first, _END if last is None else last
+
+
+def _meets(window: Window, first: int, last: int) -> bool:
+    return window.positions is None or window.positions.meets(first, last)
+
+
+def _rows_of(
+    snapshot: Snapshot,
+    files: Sequence[StoredFile],
+    window: Window,
+    columns: Sequence[str],
+    filter_: Filter | None = None,
+) -> pa.Table:
+    needed = _needed(window, columns, filter_)
+    read = snapshot.read(files, needed, lambda first, last: _meets(window, first, last))
+    return pa.concat_tables(_within(rows, window, filter_).select(list(columns)) for rows in read)
+
+
+def _needed(window: Window, columns: Sequence[str], filter_: Filter | None = None) -> list[str]:
+    timed = window.earliest is not None or window.latest is not None
+    more = ["position", *(["publish_time"] if timed else []), *(["attributes"] if filter_ else [])]
+    return list(dict.fromkeys([*columns, *more]))
+
+
+def _within(rows: pa.Table, window: Window, filter_: Filter | None = None) -> pa.Table:
+    """Return the rows that a window holds and a filter lets pass; without a position it is none."""
+    if rows["position"].null_count:
+        rows = rows.filter(pc.is_valid(rows["position"]))
+    if window.positions is not None:
+        rows = rows.filter(pa.array(window.positions.holds(rows["position"].to_numpy())))
+    if window.earliest is not None:
+        rows = rows.filter(pc.greater_equal(rows["publish_time"], _moment(window.earliest)))
+    if window.latest is not None:
+        rows = rows.filter(pc.less_equal(rows["publish_time"], _moment(window.latest)))
+    return rows if filter_ is None else rows.filter(matching(filter_, rows["attributes"]))
+
+
+def _moment(time: datetime) -> pa.Scalar:
+    return pa.scalar(time, pa.timestamp("us", "UTC"))
+
+
+def _positions(rows: pa.Table) -> Positions:
+    return Positions.from_array(rows["position"].to_numpy())
+
+
+def _parts(rows: pa.Table) -> list[Absorbed]:
+    if not rows.num_rows:
+        return []
+    rows = rows.sort_by("position")
+    positions = rows["position"].to_numpy()
+    times = pc.fill_null(rows["publish_time"].cast(pa.int64()), 0).to_numpy()
+    starts = np.flatnonzero(np.diff(positions >> _PART, prepend=-1))
+    earliest = np.minimum.reduceat(times, starts).tolist()
+    latest = np.maximum.reduceat(times, starts).tolist()
+    return [
+        Absorbed(Positions.from_array(part), from_micros(first), from_micros(last))
+        for part, first, last in zip(np.split(positions, starts[1:]), earliest, latest, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A file, or a group of rows of a large one, and which positions it may have."""
+
+    first: int
+    last: int
+    size: int
+    file: StoredFile
+    group: int | None = None
+
+
+def _slices(
+    snapshot: Snapshot, window: Window, columns: Sequence[str], after: int
+) -> Iterator[pa.Table]:
+    """Yield the rows of a window in slices of neighbouring positions, in order; none is empty.
+
+    Where the positions of files overlap, a file is read once for every slice that it has rows of.
+    """
+    pieces = sorted(_pieces(snapshot, window), key=lambda piece: piece.first)
+    ends, size = [], 0
+    for piece in pieces:
+        if size and size + piece.size > _SLICE:
+            ends.append(piece.first)
+            size = 0
+        size += piece.size
+    needed = _needed(window, columns)
+    for start, end in zip([0, *ends], [*ends, _END], strict=True):
+        low, high = max(start, after + 1), end - 1 if end < _END else _END
+        parts = []
+        for piece in pieces:
+            if piece.first <= high and piece.last >= low:
+                rows = _within(_read_piece(snapshot, piece, needed), window).select(columns)
+                kept = pc.and_(
+                    pc.greater_equal(rows["position"], low), pc.less_equal(rows["position"], high)
+                )
+                parts.append(rows.filter(kept))
+        found = pa.concat_tables(parts) if parts else None
+        if found is not None and found.num_rows:
+            yield found.sort_by("position")
+
+
+def _pieces(snapshot: Snapshot, window: Window) -> Iterator[_Piece]:
+    for file in _files(snapshot, window):
+        if file.size <= _SLICE:
+            yield _Piece(*_range(file), file.size, file)
+            continue
+        for group, first, last, size in snapshot.groups(file):
+            if _meets(window, first, last):
+                yield _Piece(first, last, size, file, group)
+
+
+def _read_piece(snapshot: Snapshot, piece: _Piece, columns: Sequence[str]) -> pa.Table:
+    if piece.group is None:
+        return snapshot.read([piece.file], columns)[0]
+    return snapshot.read_group(piece.file, piece.group, columns)
+
+
+def _as_messages(rows: pa.Table) -> pa.Table:
+    """Give messages of other writers what they lack: no data is empty, and so are no attributes."""
+    for place, name in enumerate(rows.column_names):
+        column = rows[name]
+        if not column.null_count:
+            continue
+        if name == "data":
+            rows = rows.set_column(place, rows.field(name), pc.fill_null(column, b""))
+        elif name == "attributes":
+            rows = rows.set_column(place, rows.field(name), _without_nulls(column))
+    return rows
+
+
+def _without_nulls(maps: pa.ChunkedArray) -> pa.Array:
+    sizes = pc.fill_null(pc.list_value_length(_as_lists(maps)), 0).to_numpy()
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    keys, values = (pc.struct_field(_entries(maps), each).combine_chunks() for each in (0, 1))
+    return pa.MapArray.from_arrays(pa.array(offsets), keys, values)
+
+
+def _entries(maps: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.list_flatten(_as_lists(maps))
+
+
+def _as_lists(maps: pa.ChunkedArray) -> pa.ChunkedArray:
+    entry = pa.struct(
+        [pa.field("key", pa.string(), nullable=False), pa.field("value", pa.string())]
+    )
+    return maps.cast(pa.list_(entry))

@@ -1,0 +1,50 @@
+"""Deciding again where a concurrent writer was faster."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
+from tenacity import (
+    RetryError,
+    Retrying,
+    nap,
+    retry_if_exception_type,
+    stop_after_attempt,
+    wait_random_exponential,
+)
+
+from pubsub_delta.errors import Aborted
+from pubsub_delta.tables.lanes.protocol import Conflict
+
+T = TypeVar("T")
+
+ATTEMPTS = 25
+"""How often a change is decided anew before it is given up as Aborted."""
+
+
+def repeat_on_conflict(
+    attempt: Callable[[], T], what: str, sleep: Callable[[float], None] = nap.sleep
+) -> T:
+    """Call a function until no concurrent writer is faster; Aborted after too many tries."""
+    retrying = Retrying(
+        retry=retry_if_exception_type(Conflict),
+        wait=wait_random_exponential(multiplier=0.05, max=2),
+        stop=stop_after_attempt(ATTEMPTS),
+        sleep=sleep,
+    )
+    try:
+        return retrying(attempt)
+    except RetryError:
+        raise Aborted(
+            f"{what}: concurrent writers were faster {ATTEMPTS} times; "
+            "nothing was written, and trying again is safe"
+        ) from None
+
+
+def plain(uid: str) -> str:
+    """Return a uid that may stand in SQL; ValueError if it is none."""
+    if not re.fullmatch(r"[0-9a-f]{32}", uid):
+        raise ValueError(f"not a uid: {uid!r}")
+    return uid

@@ -1,0 +1,71 @@
+"""Questions about the messages of a topic that take reading them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+import pyarrow as pa
+
+from pubsub_delta.policy.ack_state import Absorbed, Span, union
+from pubsub_delta.policy.filters import Filter
+from pubsub_delta.policy.positions import Positions
+
+
+@dataclass(frozen=True)
+class Window:
+    """Which messages a question is about: those of some positions, published within some times.
+
+    None where that does not matter. Both times are included.
+    """
+
+    positions: Positions | None = None
+    earliest: datetime | None = None
+    latest: datetime | None = None
+
+    @classmethod
+    def of(cls, spans: Sequence[Span]) -> Window:
+        """Return the window that holds the messages of spans, of which there is at least one."""
+        return cls(
+            union(spans),
+            min(span.publish_time_min for span in spans),
+            max(span.publish_time_max for span in spans),
+        )
+
+
+class Scans(Protocol):
+    """Reads the messages of topics. A table is named as it stands in SQL (``layout``).
+
+    Every method raises TableMissing where there is no such table, DataLoss where it is damaged.
+    """
+
+    def fold(self, table: str, window: Window, filter_: Filter | None = None) -> Positions:
+        """Return the stored messages of a window that pass a filter."""
+
+    def parts(self, table: str, window: Window) -> list[Absorbed]:
+        """Return the messages of a window, in parts of neighbouring positions, with their times."""
+
+    def sharing(self, table: str, of: Window, among: Window) -> Positions:
+        """Return the messages of ``among`` whose ordering key is that of a message of ``of``.
+
+        A message without a key (null or empty) shares it with none.
+        """
+
+    def followers(self, table: str, of: Window, among: Window) -> Positions:
+        """Return the messages of ``among`` that come later than one of ``of`` of the same key."""
+
+    def rows(self, table: str, window: Window, columns: Sequence[str]) -> pa.Table:
+        """Return some columns of the messages of a window, ordered by position."""
+
+    def batches(
+        self, table: str, window: Window, columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield what ``rows`` returns a part at a time, so that it need not fit into memory."""
+
+    def count(self, table: str, window: Window) -> tuple[int, datetime | None]:
+        """Return how many messages a window holds, and the earliest publish time among them."""
+
+    def byte_count(self, table: str, window: Window) -> int:
+        """Return the bytes of data, attributes (keys and values) and ordering keys of a window."""

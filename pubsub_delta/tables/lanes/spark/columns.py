@@ -1,0 +1,209 @@
+"""Policy's rules as Spark columns, for whole DataFrames at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import reduce
+from operator import and_, or_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from pubsub_delta.clock import UTC, to_micros
+from pubsub_delta.policy import ack_ids
+from pubsub_delta.policy import messages as rules
+from pubsub_delta.policy.filters import And, Equals, Filter, Has, HasPrefix, Not, Or
+
+UNROLLED_ATTRIBUTES = 6
+"""How many attributes ``surely_valid`` looks into; beyond 12 the JVM gives up compiling it."""
+
+
+def instant(time: datetime) -> Column:
+    """Return a time as a TIMESTAMP, whatever the session's time zone."""
+    return F.timestamp_micros(F.lit(to_micros(time)))
+
+
+def published_between(earliest: datetime | None, latest: datetime | None) -> Column:
+    """Tell whether a message may have been published between two times, both included.
+
+    It names the partition column too, so that whole days and then whole files are skipped. It is
+    SQL because the calls into the JVM would take longer than Spark takes to parse it.
+    """
+    tests = []
+    if earliest is not None:
+        tests += [
+            f"publish_date >= {sql_day(earliest)}",
+            f"publish_time >= {sql_instant(earliest)}",
+        ]
+    if latest is not None:
+        tests += [f"publish_date <= {sql_day(latest)}", f"publish_time <= {sql_instant(latest)}"]
+    return F.expr(" AND ".join(tests) or "true")
+
+
+def sql_day(time: datetime) -> str:
+    """Return in SQL the day of a time, in UTC: a value of ``publish_date``."""
+    return f"DATE'{time.astimezone(UTC).date().isoformat()}'"
+
+
+def sql_instant(time: datetime) -> str:
+    """Return a time as a TIMESTAMP in SQL, whatever the session's time zone."""
+    return f"timestamp_micros({to_micros(time)})"
+
+
+def message_bytes() -> Column:
+    """Return the size of each message: data, attribute keys and values, ordering key.
+
+    The same bytes as those of Pub/Sub's limit (``policy.messages``). What Google bills besides is
+    not counted: 20 bytes for the timestamp, the message id, and at least 1000 bytes a request.
+    """
+    texts = "octet_length(concat_ws('', map_keys(attributes), map_values(attributes)))"
+    parts = ("length(data)", texts, "octet_length(ordering_key)")
+    return F.expr(" + ".join(f"coalesce({part}, 0)" for part in parts)).cast("bigint")
+
+
+def ack_id(subscription_uid: str, lease_id: int, position: Column) -> Column:
+    """Write the ack id of each position (the twin of ``str(AckId)``)."""
+    named = F.concat(F.lit(ack_ids.prefix(subscription_uid, lease_id)), position.cast("string"))
+    return F.concat(named, F.lit("."), F.crc32(named.cast("binary")).cast("string"))
+
+
+def value_of_span(values: Sequence[int | str]) -> Column:
+    """Return a value for each row, by the place of its span (column ``span``) in a list."""
+    if len(set(values)) == 1:
+        return F.lit(values[0])
+    return F.element_at(F.array(*map(F.lit, values)), F.col("span") + 1)
+
+
+def named_leases(subscription_uid: str, ids: DataFrame) -> DataFrame:
+    """Read a DataFrame (ack_id STRING, …) as (ack_id, lease BIGINT, position BIGINT).
+
+    Both are null where the text is not an id of the subscription. The twin of ``parse_ack_id``: an
+    id counts only if writing its parts gives the same text. In steps, so that Spark computes what
+    several conditions need once.
+    """
+    parts = ids.select("ack_id", F.split("ack_id", r"\.").alias("parts"))
+    lease, position = (
+        F.expr(f"try_cast(get(parts, {place}) AS bigint)").alias(name)
+        for place, name in ((1, "lease"), (2, "position"))
+    )
+    same_text = F.expr(
+        "size(parts) = 4"
+        " AND least(lease, position) >= 0 AND greatest(lease, position) < bigint(1e18)"
+        " AND cast(lease AS string) = get(parts, 1) AND cast(position AS string) = get(parts, 2)"
+    )
+    before_check = F.expr("octet_length(ack_id) - octet_length(get(parts, 3)) - 1")
+    named = F.substring(F.col("ack_id").cast("binary"), F.lit(1), before_check)
+    checked = F.crc32(named).cast("string") == F.get("parts", F.lit(3))
+    genuine = (F.get("parts", F.lit(0)) == F.lit(subscription_uid)) & same_text & checked
+    tested = parts.select("ack_id", "parts", lease, position).select(
+        "ack_id", "lease", "position", genuine.alias("genuine")
+    )
+    return tested.select(
+        "ack_id",
+        *(F.when(F.col("genuine"), F.col(each)).alias(each) for each in ("lease", "position")),
+    )
+
+
+def matching(filter_: Filter | None) -> Column:
+    """Tell whether each message passes a filter (the twin of ``policy.filters.matches``)."""
+    match filter_:
+        case None:
+            return F.lit(True)
+        case Has(key):
+            return F.coalesce(F.map_contains_key("attributes", F.lit(key)), F.lit(False))
+        case Equals(key, value):
+            return F.coalesce(_attribute(key) == F.lit(value), F.lit(False))
+        case HasPrefix(key, value):
+            return F.coalesce(F.startswith(_attribute(key), F.lit(value)), F.lit(False))
+        case Not(term):
+            return ~matching(term)
+        case And(terms):
+            return reduce(and_, map(matching, terms))
+        case Or(terms):
+            return reduce(or_, map(matching, terms))
+
+
+def _attribute(key: str) -> Column:
+    return F.try_element_at("attributes", F.lit(key))
+
+
+NOT_UTF8 = {
+    "attributes": "a key or value of an attribute is valid UTF-8",
+    "ordering_key": "an ordering key is valid UTF-8",
+}
+"""Rules that a DataFrame alone can break, by column: Spark lets any bytes be a STRING."""
+
+
+def not_utf8() -> Mapping[str, Column]:
+    """Return, for each rule of ``NOT_UTF8``, whether a message breaks it."""
+    texts = F.concat(F.map_keys("attributes"), F.map_values("attributes"))
+    broken = {
+        "attributes": F.exists(texts, lambda text: ~F.is_valid_utf8(text)),
+        "ordering_key": ~F.is_valid_utf8("ordering_key"),
+    }
+    return {NOT_UTF8[name]: F.coalesce(wrong, F.lit(False)) for name, wrong in broken.items()}
+
+
+def violations() -> Mapping[str, Column]:
+    """Return, for each rule of ``policy.messages``, whether a message breaks it."""
+    keys, values = F.map_keys("attributes"), F.map_values("attributes")
+    data_bytes = F.coalesce(F.length("data"), F.lit(0))
+    key_bytes = F.coalesce(F.octet_length("ordering_key"), F.lit(0))
+    count = F.coalesce(F.size("attributes"), F.lit(0))
+    text_bytes = F.aggregate(
+        F.concat(keys, values),
+        F.lit(0).cast("bigint"),
+        lambda total, text: total + F.coalesce(F.octet_length(text), F.lit(0)),
+    )
+    size = data_bytes + key_bytes + F.coalesce(text_bytes, F.lit(0))
+
+    def bad_key(key: Column) -> Column:
+        return ~F.octet_length(key).between(1, rules.MAX_KEY_BYTES) | F.startswith(
+            key, F.lit(rules.RESERVED_PREFIX)
+        )
+
+    def bad_value(value: Column) -> Column:
+        return value.isNull() | (F.octet_length(value) > rules.MAX_VALUE_BYTES)
+
+    broken = {
+        rules.EMPTY: (data_bytes == 0) & (count <= 0),
+        rules.TOO_LARGE: size > rules.MAX_MESSAGE_BYTES,
+        rules.TOO_MANY_ATTRIBUTES: count > rules.MAX_ATTRIBUTES,
+        rules.BAD_KEY: F.exists(keys, bad_key),
+        rules.BAD_VALUE: F.exists(values, bad_value),
+        rules.BAD_ORDERING_KEY: key_bytes > rules.MAX_ORDERING_KEY_BYTES,
+    }
+    return {rule: F.coalesce(wrong, F.lit(False)) for rule, wrong in broken.items()}
+
+
+def surely_valid() -> Column:
+    """Tell quickly whether a message keeps every rule; false may also mean "not sure".
+
+    Higher-order functions cost as much as writing the message does, so the attributes are looked
+    at one by one, and only the first few. The two ways of reading a key are deliberate: Spark
+    computes an expression that occurs twice for every row, also behind a condition that is false.
+    It is SQL because a hundred calls into the JVM would take longer than Spark takes to parse it.
+    """
+    few_bytes = UNROLLED_ATTRIBUTES * (rules.MAX_KEY_BYTES + rules.MAX_VALUE_BYTES)
+    most_data = rules.MAX_MESSAGE_BYTES - few_bytes - rules.MAX_ORDERING_KEY_BYTES
+    sure = [
+        "(length(data) > 0 OR size(attributes) > 0)",
+        f"(data IS NULL OR length(data) <= {most_data})",
+        f"(attributes IS NULL OR size(attributes) <= {UNROLLED_ATTRIBUTES})",
+        f"(ordering_key IS NULL OR octet_length(ordering_key) <= {rules.MAX_ORDERING_KEY_BYTES}"
+        " AND is_valid_utf8(ordering_key))",
+    ]
+    for place in range(UNROLLED_ATTRIBUTES):
+        key, same_key = (
+            f"get(map_keys(attributes), {place})",
+            f"try_element_at(map_keys(attributes), {place + 1})",
+        )
+        sure.append(
+            f"(attributes IS NULL OR size(attributes) <= {place} OR"
+            f" (octet_length({key}) BETWEEN 1 AND {rules.MAX_KEY_BYTES}"
+            f" AND NOT startswith({same_key}, '{rules.RESERVED_PREFIX}')"
+            f" AND octet_length(get(map_values(attributes), {place})) <= {rules.MAX_VALUE_BYTES}"
+            f" AND is_valid_utf8({key}) AND is_valid_utf8(get(map_values(attributes), {place}))))"
+        )
+    return F.coalesce(F.expr(" AND ".join(sure)), F.lit(False))

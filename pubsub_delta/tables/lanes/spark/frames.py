@@ -1,0 +1,197 @@
+"""DataFrames of messages. All are lazy, and name messages by position, which no rewrite changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType
+
+from pubsub_delta.policy.ack_state import Span
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables.lanes.scans import Window
+from pubsub_delta.tables.lanes.spark.bitmaps import fold, fold_named, holding, labelled
+from pubsub_delta.tables.lanes.spark.columns import (
+    ack_id,
+    named_leases,
+    published_between,
+    value_of_span,
+)
+from pubsub_delta.tables.lanes.spark.ordering import in_key_order
+from pubsub_delta.tables.lanes.spark.telling import telling
+from pubsub_delta.tables.lanes.spark.types import arrow_frame
+from pubsub_delta.tables.layout import path_of
+from pubsub_delta.tables.schemas import BACKLOG, MESSAGE_COLUMNS
+
+
+def messages(
+    spark: SparkSession,
+    table: str,
+    groups: Mapping[int, Positions],
+    earliest: datetime | None,
+    latest: datetime | None,
+    label: str,
+) -> DataFrame:
+    """Return the stored messages of some sets of positions, no two of which share one.
+
+    Columns: position, those of a message, and ``label``, the number of the set, as INT. All must
+    have been published between the two times. Evaluating it twice gives the same rows, unless
+    retention has deleted some meanwhile.
+    """
+    with telling(table):
+        rows = spark.table(table).where(published_between(earliest, latest))
+        return labelled(rows.select("position", *MESSAGE_COLUMNS), groups, label)
+
+
+def of_spans(spark: SparkSession, table: str, spans: Sequence[Span]) -> DataFrame:
+    """Return the messages of spans: what ``messages`` does, by ``span``, the place in the list."""
+    window = Window.of(spans)
+    groups = {place: span.positions for place, span in enumerate(spans)}
+    return messages(spark, table, groups, window.earliest, window.latest, "span")
+
+
+def within(spark: SparkSession, table: str, window: Window) -> DataFrame:
+    """Return the messages of a window, with all columns of the table."""
+    with telling(table):
+        rows = spark.table(table).where(published_between(window.earliest, window.latest))
+        return rows if window.positions is None else holding(rows, window.positions)
+
+
+def leased(
+    spark: SparkSession,
+    table: str,
+    spans: Sequence[Span],
+    *,
+    subscription_uid: str,
+    lease_id: int,
+    counted: bool,
+    ordered: bool = False,
+) -> DataFrame:
+    """Return the messages of a lease with the columns of BATCH; ids only where they are selected.
+
+    ``counted``: whether delivery attempts are counted. ``ordered``: the messages of an ordering key
+    stand in one partition, in order.
+    """
+    rows = _of_lease(spark, table, spans, subscription_uid, lease_id, counted, ordered=ordered)
+    return rows.drop("position")
+
+
+def chosen(
+    spark: SparkSession,
+    table: str,
+    spans: Sequence[Span],
+    where: Column,
+    *,
+    subscription_uid: str,
+    lease_id: int,
+    counted: bool,
+) -> Positions:
+    """Return the messages of a lease whose row, with the columns of BATCH, fulfils a condition.
+
+    Only the columns that the condition names are read, by their names: not as those of a DataFrame.
+    """
+    rows = _of_lease(spark, table, spans, subscription_uid, lease_id, counted, ordered=False)
+    with telling(table):
+        return fold(rows.where(where))
+
+
+def _of_lease(
+    spark: SparkSession,
+    table: str,
+    spans: Sequence[Span],
+    subscription_uid: str,
+    lease_id: int,
+    counted: bool,
+    *,
+    ordered: bool,
+) -> DataFrame:
+    rows = of_spans(spark, table, spans)
+    if ordered:
+        rows = in_key_order(rows, F.col("position"))
+    return rows.select(
+        "position",
+        ack_id(subscription_uid, lease_id, F.col("position")).alias("ack_id"),
+        _message_id(),
+        *MESSAGE_COLUMNS,
+        _attempt(spans, counted),
+    )
+
+
+def backlog(spark: SparkSession, table: str, spans: Sequence[Span], *, counted: bool) -> DataFrame:
+    """Return the messages of spans with the columns of BACKLOG."""
+    if not spans:
+        return arrow_frame(spark, BACKLOG.empty_table(), BACKLOG)
+    return of_spans(spark, table, spans).select(
+        _message_id(),
+        *MESSAGE_COLUMNS,
+        value_of_span([span.state.value for span in spans]).alias("state"),
+        _attempt(spans, counted),
+    )
+
+
+def everything(spark: SparkSession, table: str) -> DataFrame:
+    """Return all stored messages: message_id and the columns of a message."""
+    with telling(table):
+        return spark.table(table).select(_message_id(), *MESSAGE_COLUMNS)
+
+
+def as_of(
+    spark: SparkSession, table: str, version: int, *, until: datetime | None = None
+) -> DataFrame:
+    """Return all messages that were stored at a version, or those published until a time."""
+    with telling(table):
+        rows = spark.sql(f"SELECT * FROM {table} VERSION AS OF {version:d}")
+        if until is not None:
+            rows = rows.where(published_between(None, until))
+        return rows.select(_message_id(), *MESSAGE_COLUMNS)
+
+
+def stream(
+    spark: SparkSession,
+    table: str,
+    from_version: int | None = None,
+    *,
+    since: datetime | None = None,
+) -> DataFrame:
+    """Return all messages as a streaming DataFrame, or those from a version or a time on.
+
+    Columns: message_id and those of a message. The DELETEs of retention add no message, and are
+    passed over.
+    """
+    reader = spark.readStream.format("delta").option("skipChangeCommits", "true")
+    if from_version is not None:
+        reader = reader.option("startingVersion", from_version)
+    path = path_of(table)
+    with telling(table):
+        rows = reader.table(table) if path is None else reader.load(path)
+        wanted = rows.where(published_between(since, None))
+        return wanted.select(_message_id(), *MESSAGE_COLUMNS)
+
+
+def has_ack_ids(frame: DataFrame) -> bool:
+    """Tell whether a DataFrame has exactly one column ``ack_id``, of type STRING."""
+    given = [column.dataType for column in frame.schema if column.name == "ack_id"]
+    return len(given) == 1 and isinstance(given[0], StringType)
+
+
+def fold_ack_ids(
+    ids: DataFrame, subscription_uid: str
+) -> tuple[dict[int, Positions], list[str | None]]:
+    """Return the positions by lease that a DataFrame (ack_id STRING, …) names, read once.
+
+    And the distinct ack ids that name nothing of the subscription, as they are.
+    """
+    return fold_named(named_leases(subscription_uid, ids))
+
+
+def _message_id() -> Column:
+    return F.col("position").cast("string").alias("message_id")
+
+
+def _attempt(spans: Sequence[Span], counted: bool) -> Column:
+    attempt = F.lit(None).cast("int")
+    if counted:
+        attempt = value_of_span([span.delivery_attempt for span in spans]).cast("int")
+    return attempt.alias("delivery_attempt")

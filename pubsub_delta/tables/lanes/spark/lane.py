@@ -1,0 +1,299 @@
+"""The Spark lane: every table of a store by SQL and DataFrames, on the caller's session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from pubsub_delta.clock import from_micros
+from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.tables.lanes.damage import lost_commit
+from pubsub_delta.tables.lanes.locks import TableLocks
+from pubsub_delta.tables.lanes.protocol import DataFile, LoggedCommit, Merge, TableMissing, Where
+from pubsub_delta.tables.lanes.spark import sql
+from pubsub_delta.tables.lanes.spark.telling import collected, telling
+from pubsub_delta.tables.lanes.spark.types import arrow_frame
+from pubsub_delta.tables.layout import path_of
+from pubsub_delta.tables.schemas import TableSchema
+
+_LAST_COMMITS = 20
+"""Commits among which an append that has just been made is looked for first."""
+
+_WRITE_OPTIONS = {
+    "optimizeWrite": "false",  # it would shuffle the rows
+    "parquet.writer.version": "v2",  # its pages make a column of rising numbers next to free
+}
+
+
+class SparkLane:
+    """Reads and writes tables by Spark (``lanes.protocol``).
+
+    It works wherever the session does: in catalogs, by Spark Connect, on every storage. It never
+    changes the session's configuration.
+    """
+
+    name: Literal["direct", "spark"] = "spark"
+
+    def __init__(self, spark: SparkSession, locks: TableLocks) -> None:
+        self.spark = spark
+        self._locks = locks
+
+    def create(self, table: str, schema: TableSchema, rows: pa.Table | None = None) -> None:
+        """Create a table unless it exists, with its first rows in the same commit."""
+        if path_of(table) is None:
+            self._run(f"CREATE SCHEMA IF NOT EXISTS {table.rpartition('.')[0]}", table)
+        how = f"USING DELTA {sql.partitioned(schema)} {sql.properties(schema)}"
+        with self.locked(table):
+            if rows is None:
+                self._run(
+                    f"CREATE TABLE IF NOT EXISTS {table} ({sql.columns(schema)}) {how}", table
+                )
+            else:
+                first = arrow_frame(self.spark, rows, schema.columns)
+                self._run(
+                    f"CREATE TABLE {table} {how} AS SELECT * FROM {{rows}}", table, rows=first
+                )
+
+    def exists(self, table: str) -> bool:
+        """Tell whether a table is there."""
+        try:
+            self._run(f"DESCRIBE HISTORY {table} LIMIT 1", table)
+        except TableMissing:
+            return False
+        return True
+
+    def table_id(self, table: str) -> str | None:
+        """Return the id that Delta gave a table when it was created; None where there is none."""
+        try:
+            return str(self._run(f"DESCRIBE DETAIL {table}", table)["id"])
+        except TableMissing:
+            return None
+
+    def version(self, table: str) -> int:
+        """Return the version of the last commit; DataLoss if its file was emptied; TableMissing."""
+        last = self._run(f"DESCRIBE HISTORY {table} LIMIT 1", table)
+        if last["operation"] is None:
+            raise lost_commit(table, last["version"])
+        return int(last["version"])
+
+    def history(self, table: str, limit: int | None = None) -> list[LoggedCommit]:
+        """Return the last commits, newest first; None means all that the log tells.
+
+        DataLoss where the file of one was emptied; TableMissing.
+        """
+        bound = "" if limit is None else f" LIMIT {limit:d}"
+        with telling(table):
+            told = self.spark.sql(f"DESCRIBE HISTORY {table}{bound}").select(
+                "version",
+                F.unix_micros("timestamp").alias("micros"),
+                "operation",
+                "operationMetrics",
+                "userMetadata",
+            )
+            rows = told.collect()
+        for row in rows:
+            if row["operation"] is None:  # Spark takes an emptied commit for one without changes
+                raise lost_commit(table, row["version"])
+        return [_logged(row) for row in rows]
+
+    def read(
+        self,
+        table: str,
+        where: Where = (),
+        columns: Sequence[str] | None = None,
+        version: int | None = None,
+    ) -> pa.Table:
+        """Return rows as they are now, or were at a version; TableMissing."""
+        chosen = "*" if columns is None else ", ".join(columns)
+        when = "" if version is None else f" VERSION AS OF {version:d}"
+        with telling(table):
+            rows = self.spark.sql(
+                f"SELECT {chosen} FROM {table}{when} WHERE {sql.condition(where)}"
+            )
+        return collected(rows, table)
+
+    def files(self, table: str) -> list[DataFile]:
+        """Return the files of a topic's table as they are now; TableMissing.
+
+        Spark has no public way to a file's statistics, so two columns of every message are read.
+        """
+        with telling(table):
+            files = (
+                self.spark.table(table)
+                .groupBy("_metadata.file_path", "_metadata.file_size")
+                .agg(
+                    F.count("*").alias("rows"),
+                    F.min("publish_date").alias("publish_date"),
+                    F.min("position").alias("position_min"),
+                    F.max("position").alias("position_max"),
+                    F.min("publish_time").alias("publish_time_min"),
+                    F.max("publish_time").alias("publish_time_max"),
+                )
+                .withColumnRenamed("file_size", "size")
+                .drop("file_path")
+            )
+        return [DataFile(**row) for row in collected(files, table).to_pylist()]
+
+    def merge(self, table: str, rows: pa.Table, merge: Merge) -> int:
+        """MERGE rows; return how many rows of the table changed, came or went.
+
+        Nothing is committed where that is 0. TableMissing, Conflict.
+        """
+        clauses = []
+        if merge.update:
+            changes = ", ".join(f"old.{each} = new.{each}" for each in merge.update)
+            clauses.append(f"WHEN MATCHED THEN UPDATE SET {changes}")
+        if merge.delete:
+            clauses.append("WHEN MATCHED THEN DELETE")
+        if merge.insert:
+            names = ", ".join(rows.column_names)
+            values = ", ".join(f"new.{each}" for each in rows.column_names)
+            clauses.append(f"WHEN NOT MATCHED THEN INSERT ({names}) VALUES ({values})")
+        source = arrow_frame(self.spark, rows, rows.schema)
+        with self.locked(table):
+            counts = self._run(
+                f"MERGE INTO {table} AS old USING {{rows}} AS new ON {merge.on} "
+                f"{' '.join(clauses)}",
+                table,
+                rows=source,
+            )
+        return int(counts["num_affected_rows"])
+
+    def append(
+        self,
+        table: str,
+        rows: pa.Table,
+        user_metadata: str,
+        transaction: tuple[str, int] | None = None,
+    ) -> bool:
+        """Append rows in one commit, in their order, which carries a text of its own.
+
+        False where the transaction has landed before, which Delta skips without a word: then no
+        commit carries the text. TableMissing, Conflict.
+        """
+        frame = arrow_frame(self.spark, rows, rows.schema).coalesce(1)
+        return self._append(table, frame, user_metadata, transaction, of_others=False)
+
+    def append_frame(
+        self,
+        table: str,
+        frame: DataFrame,
+        user_metadata: str,
+        transaction: tuple[str, int] | None = None,
+    ) -> bool:
+        """Append a DataFrame of all columns of a table as ``append`` does.
+
+        One without rows makes no commit, unless it has a transaction. What Spark raises of the
+        DataFrame's own sources is raised as it is.
+        """
+        if not self.exists(table):  # else what is missing might be a source of the DataFrame
+            raise TableMissing(f"{table} does not exist")
+        return self._append(table, frame, user_metadata, transaction, of_others=True)
+
+    def _append(
+        self,
+        table: str,
+        frame: DataFrame,
+        user_metadata: str,
+        transaction: tuple[str, int] | None,
+        *,
+        of_others: bool,
+    ) -> bool:
+        writer = frame.writeTo(table).options(**_WRITE_OPTIONS)
+        writer = writer.option("userMetadata", user_metadata)
+        if transaction is not None:
+            application, version = transaction
+            writer = writer.option("txnAppId", application).option("txnVersion", str(version))
+        with self.locked(table):
+            before = -1 if transaction is None else self.version(table)
+            with telling(table, of_others=of_others):
+                writer.append()
+            return transaction is None or self._carries(table, before, user_metadata)
+
+    def _carries(self, table: str, before: int, user_metadata: str) -> bool:
+        """Tell whether a commit after a version carries a text."""
+        for limit in (_LAST_COMMITS, None):
+            told = self.history(table, limit)
+            if any(each.user_metadata == user_metadata for each in told if each.version > before):
+                return True
+            if told[-1].version <= before:
+                break
+        return False
+
+    def delete(self, table: str, where: Where) -> int:
+        """DELETE rows; return how many there were. No conditions: all rows. TableMissing."""
+        with self.locked(table):
+            counts = self._run(f"DELETE FROM {table} WHERE {sql.condition(where)}", table)
+        return int(counts["num_affected_rows"])
+
+    def clone(self, source: str, version: int, target: str, schema: TableSchema) -> None:
+        """Make a table of what another one was at a version: a copy, in one commit.
+
+        A SHALLOW CLONE would lose its rows to the next VACUUM of its source (decision 0021).
+        """
+        with self.locked(target):
+            self._run(
+                f"CREATE TABLE {target} USING DELTA {sql.partitioned(schema)} "
+                f"{sql.properties(schema)} AS SELECT {', '.join(schema.columns.names)} "
+                f"FROM {source} VERSION AS OF {version:d}",
+                source,
+            )
+
+    def drop(self, table: str) -> None:
+        """Drop a table that nobody uses any more; nothing where there is none.
+
+        By path its rows go. Their files stay for VACUUM, which may not remove files that young.
+        """
+        if path_of(table) is None:
+            with self.locked(table):
+                self._run(f"DROP TABLE IF EXISTS {table}", table)
+        elif self.exists(table):
+            self.delete(table, ())
+
+    def compact(self, table: str) -> int:
+        """OPTIMIZE: write small files as few large ones; return how many were replaced."""
+        with self.locked(table):
+            metrics = self._run(f"OPTIMIZE {table}", table)["metrics"]
+        return int(metrics["numFilesRemoved"])
+
+    def vacuum(self, table: str) -> None:
+        """VACUUM: remove the files that no version needs which the table's properties keep."""
+        with self.locked(table):  # it writes to the log that it began and ended
+            self._run(f"VACUUM {table}", table)
+
+    def clean_log(self, table: str, keep: timedelta) -> None:
+        """Refuse: Spark has no statement that forgets commits, and no way to a checkpoint."""
+        raise FailedPrecondition(
+            f"{table}: the Spark lane cannot forget the commits that are older than {keep}; run "
+            "this where deltalake opens the storage, or let Delta do it by the table's properties "
+            "delta.enableExpiredLogCleanup and delta.logRetentionDuration"
+        )
+
+    def locked(self, table: str, *, wait: bool = True) -> AbstractContextManager[None]:
+        """Keep other writers on this machine away from a table on a local disk."""
+        return self._locks.locked(table, wait=wait)
+
+    def _run(self, statement: str, table: str, /, **frames: Any) -> Row:
+        with telling(table):
+            rows = self.spark.sql(statement, **frames).collect()
+        return rows[0] if rows else Row()
+
+
+def location_of_schema(spark: SparkSession, schema: str) -> str | None:
+    """Return where a catalog schema keeps its tables; None where that is not told."""
+    with telling(schema):
+        spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        described = spark.sql(f"DESCRIBE SCHEMA {schema}").collect()
+    return next((row[1] for row in described if row[0] == "Location"), None) or None
+
+
+def _logged(row: Row) -> LoggedCommit:
+    metrics: Mapping[str, Any] = row["operationMetrics"] or {}
+    time: datetime = from_micros(row["micros"])
+    return LoggedCommit(row["version"], time, row["operation"], metrics, row["userMetadata"])

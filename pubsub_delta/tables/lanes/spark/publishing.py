@@ -1,0 +1,257 @@
+"""DataFrames of messages: checked, given their positions and written, all in one pass.
+
+A position is ``first + partition · 2²⁶ + row``: the rows of a partition, and so of a file, are one
+run, and nothing is shuffled or counted first. How many partitions a DataFrame has Spark tells only
+when it writes, so the caller reserves positions for some, and for more where that was too few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import BinaryType, DataType, MapType, NullType, StringType
+
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.messages import FIELD_OF_RULE
+from pubsub_delta.tables.lanes.spark.columns import (
+    NOT_UTF8,
+    instant,
+    not_utf8,
+    sql_day,
+    surely_valid,
+    violations,
+)
+from pubsub_delta.tables.lanes.spark.lane import SparkLane
+from pubsub_delta.tables.lanes.spark.ordering import in_key_order
+from pubsub_delta.tables.schemas import MESSAGES
+
+PARTITION_BITS = 26
+ROWS_OF_PARTITION = 1 << PARTITION_BITS
+"""Positions that each partition of a DataFrame has to give out."""
+
+_ID_BITS = 33
+"""``monotonically_increasing_id``: partition << 33 | row."""
+
+_IGNORED = ("message_id", "publish_time", "publish_date")
+"""Columns that the server fills in; values that a client supplies for them are ignored."""
+
+_SUSPECT = "pubsub_delta: this message may break a rule"
+_TOO_MANY_ROWS = "pubsub_delta: a partition has too many rows"
+_TOO_MANY_PARTITIONS = "pubsub_delta: there are too many partitions"
+
+
+class TooManyPartitions(Exception):
+    """A DataFrame has more partitions than positions were reserved for. Nothing was written."""
+
+
+@dataclass(frozen=True)
+class Appended:
+    """What became of an append: ``landed`` is False where its transaction had landed before."""
+
+    landed: bool
+
+
+def append_frame(
+    lane: SparkLane,
+    table: str,
+    frame: DataFrame,
+    first_position: int,
+    publish_time: datetime,
+    user_metadata: str,
+    transaction: tuple[str, int] | None,
+    partitions: int,
+) -> Appended:
+    """Append messages (data, attributes, ordering_key, as ``conformed``) in one commit, or none.
+
+    ``first_position``: the positions from there on, ``ROWS_OF_PARTITION`` for each of so many
+    ``partitions``, must be nobody else's. Each partition becomes a file, which is one run of them
+    in the order of its rows. A DataFrame without rows makes no commit, unless it has a transaction.
+
+    TooManyPartitions where there are more of them; InvalidArgument where a message breaks a rule,
+    or a partition has too many rows; Conflict, TableMissing.
+    """
+    # The quick check suspects messages of many attributes, or without data, too. If a look at all
+    # messages finds that no rule is broken, they are written again with the exact check.
+    for valid in (surely_valid(), ~_broken()):
+        rows = _stamped(_failing_unless(valid, frame), first_position, publish_time, partitions)
+        try:
+            return Appended(lane.append_frame(table, rows, user_metadata, transaction))
+        except Exception as error:
+            text = str(error)
+            if _TOO_MANY_PARTITIONS in text:
+                raise TooManyPartitions(f"more than {partitions:,} partitions") from error
+            if _TOO_MANY_ROWS in text:
+                raise _too_many_rows(frame) from error
+            if _SUSPECT not in text:
+                raise
+        _refuse_broken(frame)
+    raise InvalidArgument(
+        "messages: a message broke a rule when it was written, but none does when they are read "
+        "again; a DataFrame that gives other rows each time cannot be published: store it first"
+    )
+
+
+def _stamped(
+    frame: DataFrame, first_position: int, publish_time: datetime, partitions: int
+) -> DataFrame:
+    """Give messages their positions, the time and the day.
+
+    The checks stand in the expression of the position, and each is made once a row.
+    """
+    partition = F.shiftright("_id", _ID_BITS)
+    row = F.col("_id").bitwiseAND(F.lit((1 << _ID_BITS) - 1))
+    position = (
+        F.when(partition >= partitions, _fail(_TOO_MANY_PARTITIONS))
+        .when(row >= ROWS_OF_PARTITION, _fail(_TOO_MANY_ROWS))
+        .otherwise(F.lit(first_position) + F.shiftleft(partition, PARTITION_BITS) + row)
+    )
+    return frame.withColumn("_id", F.monotonically_increasing_id()).select(
+        *(
+            {
+                "position": position,
+                "publish_date": F.expr(sql_day(publish_time)),
+                "publish_time": instant(publish_time),
+            }.get(name, F.col(name)).alias(name)
+            for name in MESSAGES.columns.names
+        )
+    )
+
+
+def _fail(text: str) -> Column:
+    return F.raise_error(F.lit(text)).cast("bigint")
+
+
+def _too_many_rows(frame: DataFrame) -> InvalidArgument:
+    count = frame.count()
+    least = -(-count // ROWS_OF_PARTITION)
+    return InvalidArgument(
+        f"messages: a partition of the DataFrame has more than {ROWS_OF_PARTITION:,} rows; "
+        f"repartition it into at least {max(least, 2):,} partitions"
+    )
+
+
+def check_stream(frame: DataFrame, order_by: str | None = None) -> None:
+    """Refuse what is no streaming DataFrame, or has other columns than messages have."""
+    if not getattr(frame, "isStreaming", False):
+        raise InvalidArgument(
+            f"streaming_df: a {type(frame).__name__} that does not stream; "
+            "a streaming DataFrame (spark.readStream) is accepted"
+        )
+    _check_columns(frame, order_by)
+
+
+def conformed(frame: DataFrame, order_by: str | None = None) -> DataFrame:
+    """Return a DataFrame's data, attributes and ordering_key, in order, or refuse its columns."""
+    if frame.isStreaming:
+        raise InvalidArgument(
+            "messages: a streaming DataFrame; a batch DataFrame is accepted, "
+            "and publish_stream publishes a streaming one"
+        )
+    given = _check_columns(frame, order_by)
+    absent = {"data": F.lit(None), "attributes": F.create_map(), "ordering_key": F.lit("")}
+    columns = []
+    for name, accepted in _ACCEPTED.items():
+        column = F.col(name) if name in given else absent[name]
+        if given.get(name) != accepted[0]:
+            column = column.cast(accepted[0])
+        columns.append(column.alias(name))
+    if order_by is None:
+        return frame.select(*columns)
+    ordered = frame.select(*columns, F.col(f"`{order_by.replace('`', '``')}`").alias(_ORDER))
+    return in_key_order(ordered, F.col(_ORDER)).drop(_ORDER)
+
+
+def _check_columns(frame: DataFrame, order_by: str | None) -> dict[str, DataType]:
+    names = frame.columns
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidArgument(f"column {twice!r} stands twice in {names}; each once is accepted")
+    given = {column.name: column.dataType for column in frame.schema}
+    if order_by is not None and (not isinstance(order_by, str) or order_by not in given):
+        raise InvalidArgument(
+            f"order_by: {order_by!r} is not a column; one of {', '.join(given)} is accepted"
+        )
+    for name, type_ in given.items():
+        if name in (*_IGNORED, order_by) and name not in _ACCEPTED:
+            continue
+        if name not in _ACCEPTED:
+            raise InvalidArgument(
+                f"column {name!r} is not a column of a message; "
+                "data BINARY, attributes MAP<STRING,STRING> and ordering_key STRING are accepted"
+            )
+        if not any(_fits(type_, accepted) for accepted in _ACCEPTED[name]):
+            wanted = " or ".join(each.simpleString().upper() for each in _ACCEPTED[name])
+            raise InvalidArgument(
+                f"column {name!r} is {type_.simpleString().upper()}; {wanted} is accepted"
+            )
+    if "data" not in given and "attributes" not in given:
+        raise InvalidArgument(
+            f"columns {sorted(given)}: neither 'data' nor 'attributes'; at least one is needed"
+        )
+    return given
+
+
+_ORDER = "_order"
+_ACCEPTED: dict[str, tuple[DataType, ...]] = {
+    "data": (BinaryType(), StringType()),
+    "attributes": (MapType(StringType(), StringType()),),
+    "ordering_key": (StringType(),),
+}
+"""The columns of a message with the types that they may have, first the one that is stored."""
+
+
+def _fits(given: DataType, accepted: DataType) -> bool:
+    """Tell whether a column's type is accepted; one without any value fits everywhere."""
+    if isinstance(given, MapType) and isinstance(accepted, MapType):
+        return _fits(given.keyType, accepted.keyType) and _fits(given.valueType, accepted.valueType)
+    return isinstance(given, NullType) or given == accepted
+
+
+def _failing_unless(valid: Column, frame: DataFrame) -> DataFrame:
+    suspect = F.raise_error(F.lit(_SUSPECT)).cast("binary")
+    return frame.withColumn("data", F.when(valid, F.col("data")).otherwise(suspect))
+
+
+def _rules() -> Mapping[str, Column]:
+    return {**violations(), **not_utf8()}
+
+
+_FIELDS = {**FIELD_OF_RULE, **{rule: column for column, rule in NOT_UTF8.items()}}
+
+
+def _broken() -> Column:
+    broken = F.lit(False)
+    for wrong in _rules().values():
+        broken |= wrong
+    return broken
+
+
+def _refuse_broken(frame: DataFrame) -> None:
+    """Raise InvalidArgument with the number of offending rows by rule, and one of them."""
+    wrong = _rules()
+    counts = frame.agg(
+        *(F.count_if(broken).alias(f"rule{n}") for n, broken in enumerate(wrong.values()))
+    ).collect()[0]
+    found = {rule: counts[f"rule{n}"] for n, rule in enumerate(wrong) if counts[f"rule{n}"]}
+    if not found:
+        return
+    told = "; ".join(
+        f"column {_FIELDS[rule]!r}: {rule}: {count:,} offending row{'s' * (count > 1)}"
+        for rule, count in found.items()
+    )
+    example = frame.where(_broken()).limit(1).select(*map(_shortened, frame.columns)).collect()
+    shown = f"; one of them: {example[0].asDict()}" if example else ""
+    raise InvalidArgument(f"{told}; nothing was published{shown}")
+
+
+def _shortened(name: str) -> Column:
+    text = F.make_valid_utf8(F.col(name).cast("string"))
+    return (
+        F.when(F.length(text) > 80, F.concat(F.left(text, F.lit(77)), F.lit("...")))
+        .otherwise(text)
+        .alias(name)
+    )

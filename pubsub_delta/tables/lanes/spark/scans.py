@@ -1,0 +1,109 @@
+"""Questions about the messages of a topic, answered on the executors by folding into bitmaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pubsub_delta.clock import from_micros
+from pubsub_delta.policy.ack_state import Absorbed
+from pubsub_delta.policy.filters import Filter
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables.lanes.scans import Window
+from pubsub_delta.tables.lanes.spark.bitmaps import fold, fold_by_time
+from pubsub_delta.tables.lanes.spark.columns import matching, message_bytes
+from pubsub_delta.tables.lanes.spark.frames import within
+from pubsub_delta.tables.lanes.spark.telling import collected, telling
+
+_MESSAGES_AT_A_TIME = 50_000
+"""Messages of which each ``batches`` asks Spark in one query."""
+
+
+class SparkScans:
+    """Reads the messages of topics by Spark (``lanes.scans``); no message comes to the driver.
+
+    Except where they are what is asked for.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def fold(self, table: str, window: Window, filter_: Filter | None = None) -> Positions:
+        """Return the stored messages of a window that pass a filter."""
+        with telling(table):
+            return fold(self._within(table, window).where(matching(filter_)))
+
+    def parts(self, table: str, window: Window) -> list[Absorbed]:
+        """Return the stored messages of a window, in parts of neighbouring positions."""
+        with telling(table):
+            return list(fold_by_time(self._within(table, window)))
+
+    def sharing(self, table: str, of: Window, among: Window) -> Positions:
+        """Return the messages of ``among`` whose ordering key is that of a message of ``of``.
+
+        A message without a key (null or empty) shares it with none.
+        """
+        with telling(table):
+            keys = self._keyed(table, of).select("ordering_key").distinct()
+            return fold(self._keyed(table, among).join(keys, "ordering_key", "left_semi"))
+
+    def followers(self, table: str, of: Window, among: Window) -> Positions:
+        """Return the messages of ``among`` that come later than one of ``of`` of the same key."""
+        with telling(table):
+            keyed = self._keyed(table, of)
+            firsts = keyed.groupBy("ordering_key").agg(F.min("position").alias("first"))
+            later = self._keyed(table, among).join(firsts, "ordering_key")
+            return fold(later.where(F.col("position") > F.col("first")))
+
+    def rows(self, table: str, window: Window, columns: Sequence[str]) -> pa.Table:
+        """Return some columns of the messages of a window, ordered by position.
+
+        Data and attributes are empty where they are null, as other writers may leave them.
+        """
+        with telling(table):
+            ordered = self._within(table, window).orderBy("position")
+            return collected(ordered.select(*map(_never_null, columns)), table)
+
+    def batches(
+        self, table: str, window: Window, columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield what ``rows`` returns a part at a time, so that it need not fit into memory."""
+        left = self.fold(table, window) if window.positions is None else window.positions
+        while left:
+            part = left.first(_MESSAGES_AT_A_TIME)
+            left -= part
+            yield from self.rows(
+                table, Window(part, window.earliest, window.latest), columns
+            ).to_batches()
+
+    def count(self, table: str, window: Window) -> tuple[int, datetime | None]:
+        """Return how many messages a window holds, and the earliest publish time among them."""
+        figures = (F.count("*").alias("count"), F.unix_micros(F.min("publish_time")).alias("first"))
+        with telling(table):
+            row = collected(self._within(table, window).agg(*figures), table).to_pylist()[0]
+        return row["count"], None if row["first"] is None else from_micros(row["first"])
+
+    def byte_count(self, table: str, window: Window) -> int:
+        """Return the bytes of data, attributes (keys and values) and ordering keys of a window."""
+        with telling(table):
+            bytes_ = self._within(table, window).agg(F.sum(message_bytes()).alias("bytes"))
+            return collected(bytes_, table).to_pylist()[0]["bytes"] or 0
+
+    def _keyed(self, table: str, window: Window) -> DataFrame:
+        rows = self._within(table, window).where(F.col("ordering_key") != "")
+        return rows.select("position", "ordering_key")
+
+    def _within(self, table: str, window: Window) -> DataFrame:
+        return within(self._spark, table, window)
+
+
+def _never_null(name: str) -> Column:
+    if name == "data":
+        return F.coalesce(name, F.lit(b"")).alias(name)
+    if name == "attributes":
+        return F.coalesce(name, F.create_map().cast("map<string,string>")).alias(name)
+    return F.col(name)

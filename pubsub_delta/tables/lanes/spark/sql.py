@@ -1,0 +1,78 @@
+"""What stands in SQL: literals, conditions, columns and properties.
+
+Text is written so that it means the same whatever ``spark.sql.parser.*`` and ANSI mode say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import Any
+
+from pubsub_delta.clock import to_micros
+from pubsub_delta.tables.lanes.protocol import Condition, Where
+from pubsub_delta.tables.lanes.spark.types import ddl
+from pubsub_delta.tables.schemas import TableSchema
+
+_HARMLESS = re.compile(r"[\w ./:\-]*", re.ASCII)
+
+
+def literal(value: object) -> str:
+    """Write a value: text, number, truth value, aware time or date.
+
+    >>> literal("it's"), literal("a-1"), literal(7)
+    ("CAST(X'69742773' AS STRING)", "'a-1'", '7')
+    """
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return f"{value:d}" if -(2**31) <= value < 2**31 else f"{value:d}L"
+        case str():
+            plain = _HARMLESS.fullmatch(value)
+            return f"'{value}'" if plain else f"CAST(X'{value.encode().hex()}' AS STRING)"
+        case datetime():
+            return f"timestamp_micros({to_micros(value)})"
+        case date():
+            return f"DATE'{value.isoformat()}'"
+    raise TypeError(f"{value!r} cannot stand in SQL")
+
+
+def condition(where: Where) -> str:
+    """Write conditions that all hold.
+
+    >>> condition([("uid", "in", ["a", "b"]), ("position", ">=", 3), ("until", "is null", None)])
+    "uid IN ('a', 'b') AND position >= 3 AND until IS NULL"
+    """
+    return " AND ".join(map(_test, where)) or "true"
+
+
+def _test(condition: Condition) -> str:
+    column, operator, value = condition
+    match operator:
+        case "in":
+            values: Sequence[Any] = list(value)
+            return f"{column} IN ({', '.join(map(literal, values))})" if values else "false"
+        case "starts with":
+            return f"startswith({column}, {literal(value)})"
+        case "is null" | "is not null":
+            return f"{column} {operator.upper()}"
+        case _:
+            return f"{column} {operator} {literal(value)}"
+
+
+def columns(schema: TableSchema) -> str:
+    """Write the columns of a table as CREATE TABLE takes them."""
+    return ", ".join(f"{each.name} {ddl(each.type)}" for each in schema.columns)
+
+
+def partitioned(schema: TableSchema) -> str:
+    """Write how a table is partitioned; nothing where it is not."""
+    return f"PARTITIONED BY ({', '.join(schema.partitioned_by)})" if schema.partitioned_by else ""
+
+
+def properties(schema: TableSchema) -> str:
+    """Write every property of a table, so that none is a session's default."""
+    told = ", ".join(f"'{key}' = '{value}'" for key, value in schema.properties.items())
+    return f"TBLPROPERTIES ({told})"

@@ -1,0 +1,104 @@
+"""What Spark and Delta raise, in the words of the protocol and of this library."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException
+from pyspark.logger import PySparkLogger
+from pyspark.sql import DataFrame
+
+from pubsub_delta.errors import DataLoss, PubSubError
+from pubsub_delta.tables.lanes.damage import in_our_words
+from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
+from pubsub_delta.tables.lanes.spark.types import normal
+
+_CONFLICTS = re.compile(
+    r"DELTA_CONCURRENT_|DELTA_METADATA_CHANGED|DELTA_PROTOCOL_CHANGED"
+    r"|Concurrent(?:Append|DeleteRead|DeleteDelete|Transaction|Write|Modification)Exception"
+    r"|MetadataChangedException|ProtocolChangedException"
+)
+_MISSING = re.compile(
+    r"(PATH|TABLE|TABLE_OR_VIEW|SCHEMA)_(NOT_FOUND|DOES_NOT_EXIST)"
+    r"|DELTA_TABLE_ONLY_OPERATION|DELTA_MISSING_DELTA_TABLE|DELTA_TABLE_NOT_FOUND"
+)
+_WRITTEN = re.compile(r"failed while writing rows to \S+", re.IGNORECASE)
+_NO_LOG = re.compile(r"FileNotFoundException: .*/_delta_log(?: does not exist|\s|$)")
+"""What Delta says of VERSION AS OF where there is no table at a path."""
+
+
+class _Expected(threading.local):
+    """Whether this thread is doing something whose failure is part of the work."""
+
+    now = False
+
+
+_expected = _Expected()
+for _name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+    # PySpark prints every error as a page of JSON before anyone can handle it.
+    PySparkLogger.getLogger(_name).addFilter(lambda _: not _expected.now)
+
+
+@contextmanager
+def expected_errors() -> Iterator[None]:
+    """Keep PySpark from printing the errors of this thread: the caller handles them."""
+    before, _expected.now = _expected.now, True
+    try:
+        yield
+    finally:
+        _expected.now = before
+
+
+@contextmanager
+def telling(table: str | None, *, of_others: bool = False) -> Iterator[None]:
+    """Raise what Spark says as Conflict, as TableMissing, or as what is wrong with a table's files.
+
+    ``of_others``: whether rows of the caller's are read on the way, whose files may be damaged, and
+    whose tables may be missing, without that being our data.
+    """
+    try:
+        with expected_errors():
+            yield
+    except (PubSubError, Conflict, TableMissing):
+        raise
+    except Exception as error:
+        condition = _condition(error)
+        if _CONFLICTS.search(condition or str(error)[:2000]):
+            raise Conflict(_first_line(error)) from error
+        if table is not None and not of_others and is_missing(error):
+            raise TableMissing(f"{table} does not exist") from error
+        told = in_our_words(error, None if of_others else table)
+        if told is None or (of_others and isinstance(told, DataLoss) and _names_no_table(error)):
+            raise
+        raise told from error
+
+
+def is_missing(error: BaseException) -> bool:
+    """Tell whether an error means that a table does not exist."""
+    if isinstance(error, AnalysisException):
+        return bool(_MISSING.search(_condition(error) or ""))
+    return bool(_NO_LOG.search(str(error)[:2000]))
+
+
+def collected(frame: DataFrame, table: str | None = None) -> pa.Table:
+    """Return the rows of a DataFrame of this library in Arrow, times in UTC."""
+    with telling(table):
+        return normal(frame.toArrow())
+
+
+def _names_no_table(error: BaseException) -> bool:
+    """Tell whether an error names files of ours only as what was being written."""
+    return in_our_words(RuntimeError(_WRITTEN.sub("", str(error))), None) is None
+
+
+def _condition(error: BaseException) -> str | None:
+    get = getattr(error, "getCondition", None)
+    return get() if get is not None else None
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -1,0 +1,78 @@
+"""Arrow's types as Spark's, and rows as DataFrames and back, whatever the session's settings."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+_TYPES: dict[pa.DataType, tuple[T.DataType, str]] = {
+    pa.string(): (T.StringType(), "STRING"),
+    pa.int32(): (T.IntegerType(), "INT"),
+    pa.int64(): (T.LongType(), "BIGINT"),
+    pa.float64(): (T.DoubleType(), "DOUBLE"),
+    pa.binary(): (T.BinaryType(), "BINARY"),
+    pa.bool_(): (T.BooleanType(), "BOOLEAN"),
+    pa.date32(): (T.DateType(), "DATE"),
+    # Plain TIMESTAMP would mean what spark.sql.timestampType says.
+    pa.timestamp("us", tz="UTC"): (T.TimestampType(), "TIMESTAMP_LTZ"),
+}
+
+
+def ddl(type_: pa.DataType) -> str:
+    """Write a type as DDL does.
+
+    >>> ddl(pa.map_(pa.string(), pa.list_(pa.struct({"at": pa.timestamp("us", tz="UTC")}))))
+    'MAP<STRING, ARRAY<STRUCT<at: TIMESTAMP_LTZ>>>'
+    """
+    if pa.types.is_map(type_):
+        return f"MAP<{ddl(type_.key_type)}, {ddl(type_.item_type)}>"
+    if pa.types.is_list(type_):
+        return f"ARRAY<{ddl(type_.value_type)}>"
+    if pa.types.is_struct(type_):
+        return f"STRUCT<{', '.join(f'{each.name}: {ddl(each.type)}' for each in type_)}>"
+    return _TYPES[type_][1]
+
+
+def spark_type(type_: pa.DataType) -> T.DataType:
+    """Return the Spark type of an Arrow type."""
+    if pa.types.is_map(type_):
+        return T.MapType(spark_type(type_.key_type), spark_type(type_.item_type))
+    if pa.types.is_list(type_):
+        return T.ArrayType(spark_type(type_.value_type))
+    if pa.types.is_struct(type_):
+        return spark_schema(pa.schema(list(type_)))
+    return _TYPES[type_][0]
+
+
+def spark_schema(columns: pa.Schema) -> T.StructType:
+    """Return columns as Spark's, all of which may be null."""
+    return T.StructType([T.StructField(each.name, spark_type(each.type)) for each in columns])
+
+
+def arrow_frame(spark: SparkSession, rows: pa.Table, columns: pa.Schema) -> DataFrame:
+    """Return Arrow rows as a DataFrame of exactly some columns, in their order."""
+    chosen = rows.select(columns.names).cast(columns)
+    return spark.createDataFrame(chosen, schema=spark_schema(columns))
+
+
+def normal(rows: pa.Table) -> pa.Table:
+    """Return rows from Spark in the types of ``schemas``: times in UTC, plain text and lists."""
+    wanted = [pa.field(each.name, _normal(each.type)) for each in rows.schema]
+    return rows.cast(pa.schema(wanted))
+
+
+def _normal(type_: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(type_):
+        return pa.timestamp("us", tz="UTC")
+    if pa.types.is_large_string(type_):
+        return pa.string()
+    if pa.types.is_large_binary(type_):
+        return pa.binary()
+    if pa.types.is_map(type_):
+        return pa.map_(_normal(type_.key_type), _normal(type_.item_type))
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        return pa.list_(_normal(type_.value_type))
+    if pa.types.is_struct(type_):
+        return pa.struct([pa.field(each.name, _normal(each.type)) for each in type_])
+    return type_

@@ -1,0 +1,243 @@
+"""The commits of a topic, as its table's history tells them: what is new, and since when.
+
+A publish writes into its commit's metadata when it was stamped, its id, and the positions that it
+was given: so what a commit added is known without opening a file.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pubsub_delta.clock import from_micros, to_micros
+from pubsub_delta.errors import DataLoss
+from pubsub_delta.tables.lanes.protocol import Lane, LoggedCommit
+
+_FIRST_LOOK = 20
+"""Commits asked for when looking for what is new; most consumers are not further behind."""
+_FEW = 256
+"""So many commits are looked through, where a scan of messages is the other way."""
+_MOST_KEPT = 10_000
+"""Commits of a topic that are kept in memory."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit of a topic.
+
+    ``publish_time`` and ``publish_id`` are None where the commit is not a publish.
+    ``message_count``: how many messages it added. A commit ``removes_messages`` if messages that
+    earlier commits added may be gone since. A publish was given the positions from
+    ``first_position`` on, all below ``end_position``; it took every one of them if it is ``dense``.
+    """
+
+    version: int
+    publish_time: datetime | None
+    publish_id: str | None
+    message_count: int
+    adds_messages: bool
+    removes_messages: bool
+    first_position: int = 0
+    end_position: int = 0
+    dense: bool = False
+
+    def may_be(self, earliest: datetime | None, before: datetime | None) -> bool:
+        """Tell whether it may hold messages published in [earliest, before)."""
+        time = self.publish_time
+        return time is None or not (
+            (earliest is not None and time < earliest) or (before is not None and time >= before)
+        )
+
+
+def publish_metadata(
+    publish_time: datetime, publish_id: str, first: int, end: int, count: int | None
+) -> str:
+    """Return what a publish writes into its commit; ``count`` is None where it is not known."""
+    told: dict[str, object] = {
+        "publish_time": to_micros(publish_time),
+        "publish_id": publish_id,
+        "first_position": first,
+        "end_position": end,
+    }
+    if count is not None:
+        told["message_count"] = count
+    return json.dumps(told)
+
+
+class KnownCommits:
+    """The commits of topics that this process has read: no later commit changes them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._by_table: dict[str, list[LoggedCommit]] = {}
+
+    def last(self, lane: Lane, table: str, count: int | None) -> list[LoggedCommit]:
+        """Return the last commits, newest first: so many at least, if the log tells so many."""
+        version = lane.version(table)
+        with self._lock:
+            known = self._by_table.get(table, [])
+        behind = version - known[0].version if known else None
+        if behind is None or behind < 0 or count is None or behind + len(known) < count:
+            known = lane.history(table, count)
+        elif behind:
+            newer = lane.history(table, behind)
+            fresh = [each for each in newer if each.version > known[0].version]
+            joins = bool(fresh) and fresh[-1].version == known[0].version + 1
+            known = [*fresh, *known] if joins else lane.history(table, count)
+        with self._lock:
+            self._by_table[table] = known[:_MOST_KEPT]
+        return known
+
+
+class History:
+    """The commits of one topic, as far back as its log tells."""
+
+    def __init__(self, lane: Lane, table: str, known: KnownCommits) -> None:
+        self._lane = lane
+        self._table = table
+        self._known = known
+        self._newest: int | None = None
+
+    def version(self) -> int:
+        """Return the version of the last commit."""
+        self._newest = self._lane.version(self._table)
+        return self._newest
+
+    def newest_version(self) -> int:
+        """Return the version of the last commit as of the last look at the history."""
+        return self._newest if self._newest is not None else self.version()
+
+    def commits_after(self, version: int) -> tuple[list[Commit], bool]:
+        """Return the commits after a version, the newest first, and whether they are all known.
+
+        ``maintain`` cleans a log only of what no subscription needs. DataLoss if there was no such
+        version.
+        """
+        seen = self._last(_FIRST_LOOK)
+        behind = seen[0].version - version
+        if behind < 0:
+            raise DataLoss(
+                f"{self._table}: its last commit is {seen[0].version}, and a subscription has seen "
+                f"{version}; commits of its log are gone: restore them, or the table from a copy"
+            )
+        if behind > len(seen):
+            seen = self._last(behind)
+        new = [commit for commit in seen if commit.version > version]
+        return new, len(new) == behind
+
+    def published_as(self, publish_id: str) -> Commit | None:
+        """Return the commit that carries a publish id, or None."""
+        for limit in (_FIRST_LOOK, None):
+            history = self._last(limit)
+            found = next((c for c in history if c.publish_id == publish_id), None)
+            if found is not None or history[-1].version == 0:
+                return found
+        return None
+
+    def publishes_within(self, earliest: datetime, latest: datetime) -> list[Commit] | None:
+        """Return the publishes that were stamped between two times.
+
+        None where that cannot be told, or not quickly: there are many commits, the log does not
+        reach back to the first one, or messages may have been deleted.
+        """
+        count = self.newest_version() + 1
+        if count > _FEW:
+            return None
+        commits = self._last(count)
+        if commits[-1].version > 0 or any(each.removes_messages for each in commits):
+            return None
+        stamped = [(each, each.publish_time) for each in commits if each.publish_time is not None]
+        return [each for each, time in stamped if earliest <= time <= latest]
+
+    def reaches_back_to(self, time: datetime) -> bool:
+        """Tell whether a commit of that time must be known: the first one is, or an older one."""
+        history = self._last(None)
+        return history[-1].version == 0 or any(
+            commit.publish_time is not None and commit.publish_time < time for commit in history
+        )
+
+    def first_publish_after(self, version: int) -> tuple[datetime | None, bool]:
+        """Return the earliest stamp of the commits after a version, and whether all are known."""
+        commits, known = self.commits_after(version)
+        stamps = [each.publish_time for each in commits if each.publish_time is not None]
+        return min(stamps, default=None), known
+
+    def version_at(self, time: datetime) -> int:
+        """Return the last version before the first publish that was stamped after a time."""
+        history = self._last(None)
+        later = [c.version for c in history if c.publish_time is not None and c.publish_time > time]
+        return min(later) - 1 if later else history[0].version
+
+    def first_version_since(self, time: datetime) -> int | None:
+        """Return a version before which nothing was committed that was published since a time.
+
+        None where the history does not reach back far enough to tell.
+        """
+        history = self._last(None)
+        if history[-1].version > 0:
+            return None
+        later = [c.version for c in history if c.publish_time and c.publish_time >= time]
+        return min(later, default=history[0].version)
+
+    def highest_end(self) -> int:
+        """Return the end of the highest range that one of the last publishes was given."""
+        return max(each.end_position for each in self._last(_FIRST_LOOK))
+
+    def logged(self, limit: int | None = None) -> list[LoggedCommit]:
+        """Return the last commits as the log tells them, newest first; None means all."""
+        found = self._known.last(self._lane, self._table, limit)
+        return found if limit is None else found[:limit]
+
+    def _last(self, count: int | None) -> list[Commit]:
+        found = self._known.last(self._lane, self._table, count)
+        self._newest = found[0].version
+        return [commit_of(each) for each in found]
+
+
+_KEEPS_MESSAGES = frozenset(
+    {
+        *("CREATE TABLE", "WRITE", "OPTIMIZE", "VACUUM START", "VACUUM END", "CLONE"),
+        *("SET TBLPROPERTIES", "UNSET TBLPROPERTIES", "FSCK", "ADD CONSTRAINT"),
+    }
+)
+"""Names of operations after which every message is where it was; an unknown one may remove some."""
+
+_COUNTS = ("numOutputRows", "num_added_rows")
+"""How Spark and delta-rs call the rows that a write added."""
+
+
+def commit_of(logged: LoggedCommit) -> Commit:
+    """Read a commit; what no publish of this library made adds no message."""
+    told = metadata_of(logged.user_metadata)
+    stamp = told.get("publish_time")
+    if not isinstance(stamp, int):
+        removes = logged.operation not in _KEEPS_MESSAGES
+        return Commit(logged.version, None, None, 0, adds_messages=False, removes_messages=removes)
+    counted = told.get("message_count")
+    return Commit(
+        version=logged.version,
+        publish_time=from_micros(stamp),
+        publish_id=told.get("publish_id"),
+        message_count=counted if isinstance(counted, int) else _count(logged),
+        adds_messages=True,
+        removes_messages=False,
+        first_position=told.get("first_position", 0),
+        end_position=told.get("end_position", 0),
+        dense=isinstance(counted, int),
+    )
+
+
+def _count(logged: LoggedCommit) -> int:
+    return next((int(logged.metrics[name]) for name in _COUNTS if name in logged.metrics), 0)
+
+
+def metadata_of(user_metadata: str | None) -> dict[str, Any]:
+    """Return what a publish wrote into its commit's user metadata; nothing in any other."""
+    try:
+        told = json.loads(user_metadata or "{}")
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}

@@ -1,0 +1,360 @@
+"""The messages of one topic: append, find what is new, read by position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from pubsub_delta.clock import UTC
+from pubsub_delta.policy.ack_state import Absorbed, Span
+from pubsub_delta.policy.filters import Filter
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables.lanes.choice import Lanes
+from pubsub_delta.tables.lanes.protocol import Conflict, DataFile, Where
+from pubsub_delta.tables.lanes.scans import Scans, Window
+from pubsub_delta.tables.messages.commits import Commit, History, publish_metadata
+from pubsub_delta.tables.messages.ranges import Ranges
+from pubsub_delta.tables.schemas import MESSAGE_COLUMNS, MESSAGES
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_MICROSECOND = timedelta(microseconds=1)
+READ = ("position", *MESSAGE_COLUMNS)
+"""The columns of a message that is read, with what it is known by."""
+
+
+class Messages:
+    """The messages table of one topic, and the table of the positions that it gives out."""
+
+    def __init__(
+        self, lanes: Lanes, table: str, positions_table: str, ranges: Ranges, history: History
+    ) -> None:
+        self._lanes = lanes
+        self._lane = lanes.control
+        self._table = table
+        self._positions_table = positions_table
+        self._ranges = ranges
+        self.history = history
+
+    @property
+    def table(self) -> str:
+        """The table as it is named in SQL."""
+        return self._table
+
+    def create(self) -> None:
+        """Create the empty table."""
+        self._ranges.create(self._positions_table)
+        self._lane.create(self._table, MESSAGES)
+
+    def exists(self) -> bool:
+        """Tell whether the table is there."""
+        return self._lane.exists(self._table)
+
+    @property
+    def ordering_keys(self) -> OrderingKeys:
+        """Who knows the ordering keys of the messages."""
+        return OrderingKeys(self)
+
+    # Writing
+
+    def append(
+        self,
+        rows: pa.Table,
+        publish_time: datetime,
+        publish_id: str,
+        transaction: tuple[str, int] | None = None,
+    ) -> Positions | None:
+        """Append messages (data, attributes, ordering_key) in one commit, in their order.
+
+        Return their positions; None where the transaction, or a later one of its application, has
+        landed before, and nothing was written.
+        """
+        count = rows.num_rows
+        with self._lane.locked(self._table):
+            first = self._ranges.take(self._positions_table, count, self.history)
+            stamped = pa.table(
+                {
+                    "position": pa.array(range(first, first + count), pa.int64()),
+                    "publish_date": pa.repeat(day_of(publish_time), count).cast(pa.date32()),
+                    "publish_time": pa.repeat(
+                        pa.scalar(publish_time, MESSAGES.columns.field("publish_time").type), count
+                    ),
+                    **{name: rows[name] for name in ("ordering_key", "attributes", "data")},
+                },
+                schema=MESSAGES.columns,
+            )
+            told = publish_metadata(publish_time, publish_id, first, first + count, count)
+            try:
+                landed = self._lane.append(self._table, stamped, told, transaction)
+            except Conflict:
+                # An object store's client sends a put again whose answer was lost, and then meets
+                # its own commit: that is no lost race.
+                commit = self.history.published_as(publish_id)
+                if commit is None or commit.first_position != first:
+                    raise
+                landed = True
+        return Positions.between(first, first + count - 1) if landed else None
+
+    def append_frame(
+        self,
+        rows: DataFrame,
+        publish_time: datetime,
+        publish_id: str,
+        transaction: tuple[str, int] | None,
+        partitions: int,
+    ) -> bool:
+        """Append a DataFrame that ``publishing.conformed`` has returned, in one commit, or nothing.
+
+        False where the transaction has landed before; TooManyPartitions where there are more.
+        """
+        from pubsub_delta.tables.lanes.spark import publishing  # this is what needs Spark
+
+        writer = self._lanes.writer_for(self._table)
+        count = partitions * publishing.ROWS_OF_PARTITION
+        first = self._ranges.reserve(self._positions_table, count, self.history)
+        told = publish_metadata(publish_time, publish_id, first, first + count, None)
+        done = publishing.append_frame(
+            writer, self._table, rows, first, publish_time, told, transaction, partitions
+        )
+        return done.landed
+
+    def discard_before(self, time: datetime, after_version: int, *, exact: bool) -> bool:
+        """Delete the messages published on days before a time; with ``exact``, before that time.
+
+        Whole days go by metadata alone. Nothing is deleted, and False returned, where a commit
+        after the given version added messages that old: a slow publisher's, nobody has seen them.
+        """
+        with self._lane.locked(self._table):
+            late, known = self.history.commits_after(after_version)
+            if not known or any(each.adds_messages and each.may_be(None, time) for each in late):
+                return False
+            self._lane.delete(self._table, _too_old(time, exact=exact))
+        return True
+
+    def optimize(self) -> int:
+        """Write many small files as few large ones; return how many were replaced."""
+        return self._lane.compact(self._table)
+
+    def vacuum(self) -> None:
+        """Remove the files that no version needs which the table's properties keep."""
+        self._lane.vacuum(self._table)
+
+    def clean_log(self, keep: timedelta) -> None:
+        """Forget the commits that are older than so long, by the clock of this machine.
+
+        The table keeps that as its log retention. It is changed only where it is another one, since
+        that aborts whoever writes meanwhile.
+        """
+        self._lane.clean_log(self._table, keep)
+
+    # What is new
+
+    def absorb(
+        self,
+        commits: Sequence[Commit],
+        filter_: Filter | None = None,
+        earliest: datetime | None = None,
+        before: datetime | None = None,
+        *,
+        known: bool = True,
+        removed: bool = False,
+    ) -> list[Absorbed]:
+        """Find the messages that commits have added.
+
+        Only those published in [earliest, before), where such times are given; with a filter, only
+        those that pass it. ``removed``: whether messages may have been deleted since. ``known``:
+        whether the log tells all commits in question. Where it does not, everything that is stored
+        counts as added by them: nothing is lost, and what was acknowledged comes again.
+        """
+        if known:
+            adding = [c for c in commits if c.adds_messages and c.may_be(earliest, before)]
+            found = [part for part in (self._added(c, removed) for c in adding) if part]
+        else:
+            found = self._parts(earliest, None if before is None else before - _MICROSECOND)
+        return found if filter_ is None else self._passing(found, filter_)
+
+    def _added(self, publish: Commit, removed: bool) -> Absorbed | None:
+        """Return what a publish has added, as far as it is stored still."""
+        time = publish.publish_time
+        assert time is not None
+        found = self.positions_of(publish)
+        if removed and publish.dense:
+            found &= self._stored(found.min, found.max, time)
+        return Absorbed(found, time, time) if found else None
+
+    def positions_of(self, publish: Commit) -> Positions:
+        """Return the positions that the messages of a publish have."""
+        first, end = publish.first_position, publish.end_position
+        if publish.dense:
+            return Positions.between(first, end - 1) if end > first else Positions()
+        assert publish.publish_time is not None
+        return self._stored(first, end - 1, publish.publish_time)
+
+    def _stored(self, first: int, last: int, time: datetime) -> Positions:
+        """Return the positions of a range that are stored, of messages published at a time.
+
+        Where the statistics of a file tell that its positions are one run, it is not opened.
+        """
+        if self._lane.name == "spark":
+            return self._fold(Window(Positions.between(first, last), time, time))
+        files = [each for each in self._lane.files(self._table) if _overlaps(each, first, last)]
+        files.sort(key=lambda each: each.position_min or 0)
+        apart = all((a.position_max or 0) < (b.position_min or 0) for a, b in pairwise(files))
+        whole = [run for each in files if (run := _run_of(each)) is not None]
+        if apart and len(whole) == len(files):
+            return Positions.union(whole) & Positions.between(first, last)
+        return self._fold(Window(Positions.between(first, last), time, time))
+
+    def _passing(self, parts: list[Absorbed], filter_: Filter) -> list[Absorbed]:
+        if not parts:
+            return []
+        window = Window(
+            Positions.union(part.positions for part in parts),
+            min(part.publish_time_min for part in parts),
+            max(part.publish_time_max for part in parts),
+        )
+        passing = self._fold(window, filter_)
+        kept = (
+            Absorbed(part.positions & passing, part.publish_time_min, part.publish_time_max)
+            for part in parts
+        )
+        return [part for part in kept if part.positions]
+
+    def _parts(self, earliest: datetime | None, latest: datetime | None) -> list[Absorbed]:
+        window = Window(None, earliest, latest)
+        return self.scans(window).parts(self._table, window)
+
+    def _counted(self, window: Window) -> tuple[int, datetime | None]:
+        return self.scans(window).count(self._table, window)
+
+    def _fold(self, window: Window, filter_: Filter | None = None) -> Positions:
+        return self.scans(window).fold(self._table, window, filter_)
+
+    def scans(self, window: Window) -> Scans:
+        """Return who is to read a window: this process, or Spark where that is many messages."""
+        if window.positions is not None:
+            return self._lanes.scans(len(window.positions))
+        if not self._lanes.has_spark or self._lane.name == "spark":
+            return self._lanes.reading
+        return self._lanes.scans(sum(each.rows or 0 for each in self._lane.files(self._table)))
+
+    def published_within(
+        self, earliest: datetime, latest: datetime
+    ) -> tuple[Positions, datetime | None]:
+        """Return the messages published between two times, and when the first of them was."""
+        publishes = self.history.publishes_within(earliest, latest)
+        if publishes is not None:
+            parts = [part for part in (self._added(c, False) for c in publishes) if part]
+        else:
+            parts = self._parts(earliest, latest)
+        first = min((part.publish_time_min for part in parts), default=None)
+        return Positions.union(part.positions for part in parts), first
+
+    def passing(self, spans: Sequence[Span], filter_: Filter | None) -> Positions:
+        """Return the messages of spans that pass a filter."""
+        return self._fold(Window.of(spans), filter_)
+
+    def earliest(self, spans: Sequence[Span]) -> datetime | None:
+        """Return the publish time of the first message of spans, None where none is stored."""
+        return self._counted(Window.of(spans))[1]
+
+    # Reading
+
+    def rows(self, spans: Sequence[Span], columns: Sequence[str] = READ) -> pa.Table:
+        """Return the messages of spans, ordered by position."""
+        return self._lanes.reading.rows(self._table, Window.of(spans), columns)
+
+    def batches(
+        self, spans: Sequence[Span], columns: Sequence[str] = READ
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the messages of spans, ordered by position, a part at a time."""
+        return self._lanes.reading.batches(self._table, Window.of(spans), columns)
+
+    def count(self) -> int:
+        """Return how many messages are stored."""
+        return self._counted(Window())[0]
+
+    def count_since(self, time: datetime) -> tuple[int, datetime | None]:
+        """Return how many messages were published from a time on, and when the first was."""
+        return self._counted(Window(None, time, None))
+
+    def count_before(self, time: datetime, *, exact: bool) -> int:
+        """Return how many messages ``discard_before`` would delete."""
+        bound = time if exact else _midnight(time)
+        return self._counted(Window(None, None, bound - _MICROSECOND))[0]
+
+    def count_by_day(self) -> dict[date, int]:
+        """Return how many messages are stored of each day of publishing."""
+        counted: dict[date, int] = {}
+        for each in self._lane.files(self._table):
+            if each.publish_date is not None and each.rows:
+                counted[each.publish_date] = counted.get(each.publish_date, 0) + each.rows
+        return counted
+
+    def byte_count(self, spans: Sequence[Span] | None = None) -> int:
+        """Return the bytes of the messages of spans, or of all that are stored."""
+        window = Window() if spans is None else Window.of(spans)
+        return self.scans(window).byte_count(self._table, window)
+
+    def file_bytes(self) -> int:
+        """Return how many bytes the files of the stored messages have, compressed as they are."""
+        return sum(each.size for each in self._lane.files(self._table))
+
+    def keys(self, of: Sequence[Span], among: Sequence[Span]) -> tuple[Scans, Window, Window]:
+        """Return who answers a question about ordering keys, and the two windows it is about."""
+        first, second = Window.of(of), Window.of(among)
+        assert first.positions is not None
+        assert second.positions is not None
+        return self._lanes.scans(len(first.positions) + len(second.positions)), first, second
+
+
+class OrderingKeys:
+    """Knows the ordering keys of a topic's messages: policy's ``Keys``, answered by the table."""
+
+    def __init__(self, messages: Messages) -> None:
+        self._messages = messages
+
+    def sharing(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
+        """Return the messages of ``among`` whose key is that of a message of ``of``."""
+        scans, first, second = self._messages.keys(of, among)
+        return scans.sharing(self._messages.table, first, second)
+
+    def followers(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
+        """Return the messages of ``among`` that come later than one of ``of`` of the same key."""
+        scans, first, second = self._messages.keys(of, among)
+        return scans.followers(self._messages.table, first, second)
+
+
+def day_of(time: datetime) -> date:
+    """Return the day of a time in UTC: a value of ``publish_date``."""
+    return time.astimezone(UTC).date()
+
+
+def _midnight(time: datetime) -> datetime:
+    return time.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _too_old(time: datetime, *, exact: bool) -> Where:
+    """Return what was published before a time, or on days before it."""
+    if not exact:
+        return [("publish_date", "<", day_of(time))]
+    return [("publish_date", "<=", day_of(time)), ("publish_time", "<", time)]
+
+
+def _overlaps(file: DataFile, first: int, last: int) -> bool:
+    if file.position_min is None or file.position_max is None:
+        return True
+    return file.position_min <= last and file.position_max >= first
+
+
+def _run_of(file: DataFile) -> Positions | None:
+    """Return the positions of a file whose statistics tell that they are one run."""
+    if file.rows is None or file.position_min is None or file.position_max is None:
+        return None
+    is_run = file.position_max - file.position_min + 1 == file.rows
+    return Positions.between(file.position_min, file.position_max) if is_run else None

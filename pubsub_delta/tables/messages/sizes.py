@@ -1,0 +1,83 @@
+"""How many bytes messages are: by reading them where that is quick, else by a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from pubsub_delta.metrics import Measured
+from pubsub_delta.policy.ack_state import Span, State
+from pubsub_delta.policy.sampling import spread
+from pubsub_delta.tables.messages.commits import Commit
+from pubsub_delta.tables.messages.messages import Messages
+
+QUICK_FILE_BYTES = 32 * 1024 * 1024
+"""A topic whose files are no larger is read rather than estimated."""
+SAMPLED_COMMITS = 500
+"""The last commits of a topic among which publishes are chosen."""
+SAMPLED_PUBLISHES = 5
+SAMPLED_MESSAGES = 400
+"""Of each of the publishes."""
+
+
+class Sizes:
+    """The sizes of the messages of one topic at one moment. What was found out is kept."""
+
+    def __init__(self, messages: Messages, *, exact: bool = False) -> None:
+        self._messages = messages
+        self._exact = exact
+
+    @cached_property
+    def count(self) -> int:
+        """How many messages are stored."""
+        return self._messages.count()
+
+    @cached_property
+    def stored(self) -> Measured:
+        """The bytes of all stored messages."""
+        if self.count == 0:
+            return Measured(0)
+        if self._exact or self._is_quick:
+            return Measured(self._messages.byte_count())
+        mean = self._sampled_mean()
+        if mean is None:
+            return Measured(self._messages.byte_count())
+        return Measured(round(mean * self.count), is_estimate=True)
+
+    def of(self, spans: Sequence[Span], *, read_if_quick: bool) -> Measured:
+        """Return the bytes of the messages of spans.
+
+        An estimate is their number by the mean of all messages of the topic. ``read_if_quick``:
+        read a small topic for it; else only with ``exact``.
+        """
+        number = sum(len(span.positions) for span in spans)
+        if number == 0:
+            return Measured(0)
+        if self._exact or (read_if_quick and self._is_quick):
+            return Measured(self._messages.byte_count(spans))
+        mean = self.stored.value / self.count if self.count else 0
+        return Measured(round(number * mean), is_estimate=True)
+
+    @cached_property
+    def _is_quick(self) -> bool:
+        return self._messages.file_bytes() <= QUICK_FILE_BYTES
+
+    def _sampled_mean(self) -> float | None:
+        """Return the mean size of messages of some of the last publishes; None without any."""
+        history = self._messages.history
+        commits, _ = history.commits_after(max(-1, history.version() - SAMPLED_COMMITS))
+        publishes = [each for each in commits if each.publish_time is not None]
+        places = spread([each.message_count for each in publishes], SAMPLED_PUBLISHES)
+        means = [self._mean(publishes[place]) for place in places]
+        known = [mean for mean in means if mean is not None]
+        return sum(known) / len(known) if known else None
+
+    def _mean(self, publish: Commit) -> float | None:
+        """Return the mean size of the first messages of a publish, None where none is left."""
+        assert publish.publish_time is not None
+        time = publish.publish_time
+        first = self._messages.positions_of(publish).first(SAMPLED_MESSAGES)
+        if not first:
+            return None
+        sample = [Span(State.AVAILABLE, first, time, time)]
+        return self._messages.byte_count(sample) / len(first)

@@ -1,0 +1,363 @@
+"""Reads and writes the registry.
+
+A subscription or snapshot knows its topic by uid. A deleted topic's row stays, marked, until the
+last of its messages is gone: so deleting a topic is one commit, a new topic of the same name is
+another topic, and the maintenance job knows what is left to clear. An expired snapshot is not seen
+any more, and its name is free.
+
+A snapshot is announced before its table is made, and lapses before that is dropped, so that whoever
+crashes in between leaves a row from which ``maintain`` knows of the table::
+
+    announce ──> capture ──> finish ──> ... ──> lapse ──> drop ──> no row
+
+An announced snapshot is not seen, but has its name, and keeps every message of its topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Literal, TypeVar
+
+from pubsub_delta.errors import DataLoss
+from pubsub_delta.names import DELETED_TOPIC
+from pubsub_delta.policy.ack_state import AckState, Captured
+from pubsub_delta.policy.unchanged import R, check_unchanged
+from pubsub_delta.resources import Snapshot, Subscription, Topic
+from pubsub_delta.tables.ack_state.snapshots import SnapshotTables
+from pubsub_delta.tables.lanes.protocol import Lane
+from pubsub_delta.tables.layout import Layout
+from pubsub_delta.tables.registry.resource_table import Check, ResourceTable, Row
+from pubsub_delta.tables.registry.rows import (
+    columns_of,
+    columns_of_fields,
+    snapshot_of,
+    subscription_of,
+    topic_of,
+)
+from pubsub_delta.tables.schemas import SNAPSHOTS, SUBSCRIPTIONS, TOPICS
+
+A = TypeVar("A", Subscription, Snapshot)
+
+ANNOUNCED_NAME = timedelta(minutes=10)
+"""How long a snapshot that is being taken has its name; then whoever wants it may have it."""
+ABANDONED_AFTER = timedelta(hours=1)
+"""How long a snapshot may take to be taken. Later nobody is at it any more."""
+EVERY_MESSAGE = Captured((), after_version=-1)
+"""What a snapshot that is being taken must be supposed to hold."""
+
+
+class Registry:
+    """Reads and writes the rows of topics, subscriptions and snapshots.
+
+    Who changes a resource ``if_unchanged`` gives it as it was read: Aborted where it is stored
+    otherwise.
+
+    Args:
+        lane: what reads and writes tables.
+        layout: where the tables are.
+        new_id: makes names that nobody else has.
+        held: the tables of snapshots.
+    """
+
+    def __init__(
+        self, lane: Lane, layout: Layout, new_id: Callable[[], str], held: SnapshotTables
+    ) -> None:
+        self._held = held
+        self._topics = ResourceTable(lane, layout.topics, TOPICS, new_id, self._create)
+        self._subscriptions = ResourceTable(
+            lane, layout.subscriptions, SUBSCRIPTIONS, new_id, self._create
+        )
+        self._snapshots = ResourceTable(lane, layout.snapshots, SNAPSHOTS, new_id, self._create)
+
+    # Topics
+
+    def topic(self, name: str) -> Topic | None:
+        """Return the topic of that full name, or None."""
+        return self._first_topic(lambda row: row["name"] == name)
+
+    def topic_of_uid(self, uid: str) -> Topic | None:
+        """Return the topic of that uid, or None if it was deleted."""
+        return self._first_topic(lambda row: row["uid"] == uid)
+
+    def _first_topic(self, wanted: Check) -> Topic | None:
+        found = (row for row in self._topics.rows() if wanted(row) and _is_living(row))
+        return next(map(topic_of, found), None)
+
+    def topics(self, under: str) -> list[Topic]:
+        """Return the topics whose full names begin so."""
+        rows = _under(under, self._topics.rows())
+        return [topic_of(row) for row in rows if _is_living(row)]
+
+    def deleted_topics(self) -> list[tuple[Topic, datetime]]:
+        """Return the deleted topics whose messages are not all cleared, and since when."""
+        rows = self._topics.rows()
+        return [(topic_of(row), row["delete_time"]) for row in rows if not _is_living(row)]
+
+    def add_topic(self, topic: Topic) -> bool:
+        """Add a topic unless its name is taken; tell whether it was added."""
+        return self._topics.add(columns_of(topic), _TAKEN_TOPIC)
+
+    def change_topic(
+        self, uid: str, fields: Mapping[str, Any], if_unchanged: Topic | None = None
+    ) -> bool:
+        """Change fields of a topic; tell whether it was still there."""
+        check = _checking(topic_of, _is_living, if_unchanged)
+        return self._topics.change(uid, columns_of_fields(fields), check)
+
+    def remove_topic(self, uid: str, now: datetime) -> bool:
+        """Mark a topic as deleted; tell whether it was still there."""
+        return self._topics.change(uid, {"delete_time": now}, _is_living)
+
+    def forget_topic(self, uid: str) -> bool:
+        """Delete the row of a deleted topic whose messages are all cleared."""
+        return self._topics.remove(uid)
+
+    # Subscriptions
+
+    def subscription(self, name: str) -> Subscription | None:
+        """Return the subscription of that full name, or None."""
+        found = [row for row in self._subscriptions.rows() if row["name"] == name]
+        return next(iter(self._with_topics(found)), None)
+
+    def subscriptions(self, under: str) -> list[Subscription]:
+        """Return the subscriptions whose full names begin so."""
+        return self._with_topics(_under(under, self._subscriptions.rows()))
+
+    def source(self, name: str) -> tuple[Subscription, str] | None:
+        """Return a subscription and the uid of its topic, without looking whether that is deleted.
+
+        For the data path: a deleted topic's messages are still there for its subscriptions.
+        """
+        found = (row for row in self._subscriptions.rows() if row["name"] == name)
+        return next(((subscription_of(row), row["topic_uid"]) for row in found), None)
+
+    def subscriptions_of(self, topic: Topic) -> list[Subscription]:
+        """Return the subscriptions of a topic."""
+        return [subscription for subscription, _ in self.sources(topic.uid)]
+
+    def dead_lettering_to(self, topic: Topic) -> list[Subscription]:
+        """Return the subscriptions whose dead-letter topic a topic is."""
+        rows = self._subscriptions.rows()
+        return [subscription_of(row) for row in rows if row["dead_letter_topic"] == topic.name]
+
+    def sources(self, topic_uid: str | None = None) -> list[tuple[Subscription, str]]:
+        """Return every subscription, or those of a topic, with the uid of its topic."""
+        rows = self._subscriptions.rows()
+        found = [row for row in rows if topic_uid in (None, row["topic_uid"])]
+        return [(subscription_of(row), row["topic_uid"]) for row in found]
+
+    def push_subscriptions(self) -> list[Subscription]:
+        """Return the subscriptions that push."""
+        rows = self._subscriptions.rows()
+        return [subscription_of(row) for row in rows if row["push_endpoint"] is not None]
+
+    def add_subscription(self, subscription: Subscription, topic_uid: str) -> bool:
+        """Add a subscription unless its name is taken; tell whether it was added."""
+        row = {**columns_of(subscription), "topic_uid": topic_uid}
+        return self._subscriptions.add(row, _TAKEN)
+
+    def change_subscription(
+        self, uid: str, fields: Mapping[str, Any], if_unchanged: Subscription | None = None
+    ) -> bool:
+        """Change fields of a subscription; tell whether it was still there."""
+        check = _checking(subscription_of, lambda _: True, if_unchanged)
+        return self._subscriptions.change(uid, columns_of_fields(fields), check)
+
+    def remove_subscription(self, uid: str) -> bool:
+        """Delete a subscription's row; tell whether it was still there."""
+        return self._subscriptions.remove(uid)
+
+    # Snapshots
+
+    def snapshot(self, name: str, now: datetime) -> Snapshot | None:
+        """Return the snapshot of that full name, or None; an expired one is no more."""
+        found = [row for row in self._live_snapshots(now) if row["name"] == name]
+        return next(iter(self._of_topics(found)), None)
+
+    def snapshots(self, under: str, now: datetime) -> list[Snapshot]:
+        """Return the snapshots whose full names begin so."""
+        return self._of_topics(_under(under, self._live_snapshots(now)))
+
+    def snapshots_of(self, topic: Topic, now: datetime) -> list[Snapshot]:
+        """Return the snapshots of a topic."""
+        rows = self._live_snapshots(now)
+        return self._of_topics([row for row in rows if row["topic_uid"] == topic.uid])
+
+    def captured(self, name: str, now: datetime) -> tuple[Snapshot, str, Captured] | None:
+        """Return a snapshot with the uid of its topic, and what it holds."""
+        for row in self._live_snapshots(now):
+            if row["name"] == name:
+                held = self._content(row)
+                return None if held is None else (snapshot_of(row), row["topic_uid"], held)
+        return None
+
+    def captured_of(self, topic_uid: str, now: datetime) -> list[Captured]:
+        """Return what the live snapshots of a topic hold, and EVERY_MESSAGE for each announced."""
+        rows = [row for row in self._snapshots.rows() if row["topic_uid"] == topic_uid]
+        contents = [self._content(row) for row in rows if _is_live(row, now)]
+        held = [content for content in contents if content is not None]
+        return held + [EVERY_MESSAGE for row in rows if _is_being_taken(row)]
+
+    def expired_snapshots(self, now: datetime) -> list[Snapshot]:
+        """Return the snapshots whose time has come."""
+        rows = [row for row in self._snapshots.rows() if row["announced"] is None]
+        return [snapshot_of(row) for row in rows if row["expire_time"] <= now]
+
+    def abandoned_snapshots(self, now: datetime) -> list[Snapshot]:
+        """Return those whose creation or removal was begun and not finished, long ago by now.
+
+        ``remove_snapshot`` removes what is left of them.
+        """
+        rows = [row for row in self._snapshots.rows() if row["announced"] is not None]
+        return [snapshot_of(row) for row in rows if row["announced"] <= now - ABANDONED_AFTER]
+
+    def announce_snapshot(self, snapshot: Snapshot, topic_uid: str, filter_: str) -> bool:
+        """Announce a snapshot to be taken unless its name is taken; tell whether it was announced.
+
+        One that was announced under that name and not finished in ten minutes lapses.
+        ``filter_``: that of the subscription whose ack state will be captured.
+        """
+        now = snapshot.create_time
+        for row in self._snapshots.rows():
+            late = _is_being_taken(row) and row["announced"] <= now - ANNOUNCED_NAME
+            if late and row["name"] == snapshot.name:
+                self._lapse(row["uid"], _is_being_taken)
+        row = {
+            **columns_of(replace(snapshot, expire_time=now + ABANDONED_AFTER)),
+            "topic_uid": topic_uid,
+            "filter": filter_,
+            "announced": now,
+        }
+        return self._snapshots.add(row, _TAKEN_SNAPSHOT)
+
+    def capture_snapshot(
+        self, uid: str, subscription_uid: str, is_fit: Callable[[AckState], bool]
+    ) -> AckState | None:
+        """Copy an ack state into the table of a snapshot if it is fit; return it, or None."""
+        return self._held.capture(subscription_uid, uid, is_fit)
+
+    def finish_snapshot(self, uid: str, expire_time: datetime) -> bool:
+        """Have an announced snapshot be there; tell whether it had not lapsed."""
+        columns = {"announced": None, "expire_time": expire_time}
+        return self._snapshots.change(uid, columns, _is_being_taken)
+
+    def change_snapshot(
+        self, uid: str, fields: Mapping[str, Any], if_unchanged: Snapshot | None = None
+    ) -> bool:
+        """Change fields of a snapshot; tell whether it was still there."""
+        check = _checking(snapshot_of, lambda row: row["announced"] is None, if_unchanged)
+        return self._snapshots.change(uid, columns_of_fields(fields), check)
+
+    def remove_snapshot(self, uid: str) -> bool:
+        """Delete a snapshot with what it holds; tell whether it was still there."""
+        was_there = self._lapse(uid, lambda row: row["announced"] is None or _is_being_taken(row))
+        self._held.drop(uid)
+        self._snapshots.remove(uid)
+        return was_there
+
+    def snapshots_version(self) -> int | None:
+        """Return the version of the table of snapshots, None while there is none."""
+        return self._snapshots.version()
+
+    def _lapse(self, uid: str, check: Check) -> bool:
+        """Have a snapshot be neither seen nor finished any more; tell whether it was there."""
+        row = self._snapshots.row(uid)
+        if row is None:
+            return False
+        begun = row["create_time"]
+        return self._snapshots.change(uid, {"announced": begun, "expire_time": begun}, check)
+
+    def _live_snapshots(self, now: datetime) -> list[Row]:
+        return [row for row in self._snapshots.rows() if _is_live(row, now)]
+
+    def _content(self, row: Row) -> Captured | None:
+        """Return what a snapshot holds; None where it was deleted just now."""
+        held = self._held.held(row["uid"], row["filter"])
+        if held is None:
+            now = self._snapshots.row(row["uid"])
+            if now is not None and now["announced"] is None:
+                raise DataLoss(f"{row['name']}: the table of what the snapshot holds is gone")
+        return held
+
+    # All of them
+
+    def vacuum(self) -> None:
+        """Join small files, and remove those that are not needed any more."""
+        for table in self._tables:
+            table.vacuum()
+
+    def check_newest_commit(self, kind: Literal["topics", "subscriptions", "snapshots"]) -> None:
+        """Raise DataLoss if the newest commit of a table is damaged.
+
+        What is not found may have been in it.
+        """
+        tables = dict(zip(("topics", "subscriptions", "snapshots"), self._tables, strict=True))
+        tables[kind].version()
+
+    @property
+    def _tables(self) -> tuple[ResourceTable, ...]:
+        return self._topics, self._subscriptions, self._snapshots
+
+    def _create(self) -> None:
+        for table in self._tables:
+            table.create()
+
+    def _of_topics(self, rows: Sequence[Row]) -> list[Snapshot]:
+        living = self._living(rows)
+        return [_under_topic(snapshot_of(row), living.get(row["topic_uid"])) for row in rows]
+
+    def _with_topics(self, rows: Sequence[Row]) -> list[Subscription]:
+        living = self._living(rows)
+        found = []
+        for row in rows:
+            topic = living.get(row["topic_uid"])
+            kept = topic.message_retention_duration if topic else None
+            subscription = _under_topic(subscription_of(row), topic)
+            found.append(replace(subscription, topic_message_retention_duration=kept))
+        return found
+
+    def _living(self, rows: Sequence[Row]) -> dict[str, Topic]:
+        """Return the topics of subscriptions or snapshots that are not deleted, by uid."""
+        uids = {row["topic_uid"] for row in rows}
+        found = [row for row in self._topics.rows() if row["uid"] in uids and _is_living(row)]
+        return {row["uid"]: topic_of(row) for row in found}
+
+
+_TAKEN = "old.name = new.name"
+_TAKEN_TOPIC = f"{_TAKEN} AND old.delete_time IS NULL"
+_TAKEN_SNAPSHOT = f"{_TAKEN} AND old.expire_time > new.create_time"
+
+
+def _checking(read: Callable[[Row], R], is_there: Check, if_unchanged: R | None) -> Check:
+    def check(row: Row) -> bool:
+        if not is_there(row):
+            return False
+        if if_unchanged is not None:
+            check_unchanged(read(row), if_unchanged)
+        return True
+
+    return check
+
+
+def _is_living(row: Row) -> bool:
+    return row["delete_time"] is None
+
+
+def _is_live(row: Row, now: datetime) -> bool:
+    """Tell whether a snapshot is there, and has not expired."""
+    return row["announced"] is None and bool(row["expire_time"] > now)
+
+
+def _is_being_taken(row: Row) -> bool:
+    """Tell whether a snapshot was announced, and neither finished nor lapsed."""
+    return row["announced"] is not None and bool(row["expire_time"] > row["announced"])
+
+
+def _under(under: str, rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row["name"].startswith(under)]
+
+
+def _under_topic(resource: A, topic: Topic | None) -> A:
+    return resource if topic is not None else replace(resource, topic=DELETED_TOPIC)

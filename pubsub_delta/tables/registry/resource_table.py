@@ -1,0 +1,201 @@
+"""A table of the registry: its rows, changed by compare-and-swap.
+
+Each row has an ``etag``, which every change replaces. A change is decided on the row that was read,
+and written only if the etag is still that row's: who comes second reads again and decides again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+
+from pubsub_delta.tables.lanes.protocol import Conflict, Lane, Merge, TableMissing, Where
+from pubsub_delta.tables.lanes.retries import repeat_on_conflict
+from pubsub_delta.tables.schemas import TEXT, TableSchema
+
+Row = Mapping[str, Any]
+Check = Callable[[Row], bool]
+"""Tells whether a row is there to be changed; it may raise what forbids the change."""
+
+COMPACT_INTERVAL = 32
+"""Versions after which rows that were added one by one are joined in one file."""
+
+_UNTOUCHED = "old.uid = new.uid AND old.etag = new.seen_etag"
+
+
+class ResourceTable:
+    """The rows of one kind of resource, by uid.
+
+    Args:
+        lane: what reads and writes tables.
+        table: the table, as it is named in SQL.
+        schema: its columns.
+        new_id: makes the etags.
+        create_all: creates the tables of the registry, before the first row of any.
+    """
+
+    def __init__(
+        self,
+        lane: Lane,
+        table: str,
+        schema: TableSchema,
+        new_id: Callable[[], str],
+        create_all: Callable[[], None],
+    ) -> None:
+        self._lane = lane
+        self._table = table
+        self._schema = schema
+        self._new_id = new_id
+        self._create_all = create_all
+        self._last: tuple[int | None, list[Row]] = (None, [])
+
+    def rows(self) -> list[Row]:
+        """Return all rows; none while the store has never been written to.
+
+        Where nothing was written since, those that were read before.
+        """
+        return self._read()[1]
+
+    def _read(self) -> tuple[int, list[Row]]:
+        """Return all rows, and a version: they are of that one, or perhaps of a later one."""
+        try:
+            version = self._lane.version(self._table)
+            last, rows = self._last
+            if version != last:
+                rows = self._lane.read(self._table).to_pylist()
+                self._last = (version, rows)
+        except TableMissing:
+            return -1, []
+        return version, rows
+
+    def row(self, uid: str) -> Row | None:
+        """Return the row of that uid, or None."""
+        return _of_uid(self.rows(), uid)
+
+    def add(self, row: Row, taken: str) -> bool:
+        """Add a row unless one that matches a condition is there; tell whether it was added."""
+
+        def attempt() -> bool:
+            try:
+                return self._insert(row, taken)
+            except TableMissing:
+                self._create_all()
+            return self._insert(row, taken)
+
+        added = repeat_on_conflict(attempt, row["name"])
+        if added:
+            self._compact_at_times()
+        return added
+
+    def _compact_at_times(self) -> None:
+        with suppress(Exception):  # the row has landed, whatever becomes of this
+            if self._lane.version(self._table) % COMPACT_INTERVAL == 0:
+                self._lane.compact(self._table)
+
+    def _insert(self, row: Row, taken: str) -> bool:
+        names = self._schema.columns.names
+        new = {**{name: row.get(name) for name in names}, "etag": self._new_id()}
+        rows = pa.Table.from_pylist([new], schema=self._schema.columns)
+        try:
+            return self._lane.merge(self._table, rows, Merge(on=taken, insert=True)) > 0
+        except TableMissing:
+            raise
+        except Exception:  # also a Conflict: see _has_landed
+            if self.row(row["uid"]) is None:
+                raise
+            return True
+
+    def change(self, uid: str, columns: Row, check: Check = lambda _: True) -> bool:
+        """Change columns of a row; tell whether it was there to be changed."""
+
+        def attempt() -> bool:
+            version, rows = self._read()
+            row = _of_uid(rows, uid)
+            if row is None or not check(row):
+                return False
+            self._swap(row, columns, version)
+            return True
+
+        return repeat_on_conflict(attempt, self._name(uid))
+
+    def _swap(self, row: Row, columns: Row, version: int) -> None:
+        etag = self._new_id()
+        new = {"uid": row["uid"], "seen_etag": row["etag"], **columns, "etag": etag}
+        fields = [
+            pa.field("seen_etag", TEXT) if name == "seen_etag" else self._schema.columns.field(name)
+            for name in new
+        ]
+        rows = pa.Table.from_pylist([new], schema=pa.schema(fields))
+        merge = Merge(on=_UNTOUCHED, update=[*columns, "etag"])
+        try:
+            changed = self._lane.merge(self._table, rows, merge)
+        except TableMissing:
+            raise
+        except Exception:
+            if not self._has_landed(row, etag, version):
+                raise
+            return
+        if not changed:
+            raise Conflict(f"{row['name']} has moved on")
+
+    def _has_landed(self, seen: Row, etag: str, version: int) -> bool:
+        """Tell whether a change whose answer was lost has landed after a version.
+
+        An object store's client sends a put again whose answer was lost, and then meets its own
+        commit: so a Conflict may be one, too. Others may have changed the row since.
+        """
+        newest, rows = self._read()
+        now = _of_uid(rows, seen["uid"])
+        if now is not None and now["etag"] in (seen["etag"], etag):
+            return bool(now["etag"] == etag)
+        ours: Where = [("etag", "=", etag)]
+        return any(
+            self._lane.read(self._table, ours, ["etag"], between).num_rows
+            for between in range(newest - 1, version, -1)
+        )
+
+    def remove(self, uid: str) -> bool:
+        """Delete a row; tell whether it was still there."""
+
+        def attempt() -> bool:
+            if self.row(uid) is None:
+                return False
+            try:
+                return self._lane.delete(self._table, [("uid", "=", uid)]) > 0
+            except Conflict:
+                raise
+            except Exception:
+                if self.row(uid) is not None:
+                    raise
+                return True
+
+        return repeat_on_conflict(attempt, self._name(uid))
+
+    def _name(self, uid: str) -> str:
+        row = self.row(uid)
+        return uid if row is None else row["name"]
+
+    def version(self) -> int | None:
+        """Return the version of the table, None while there is none; DataLoss if it is damaged."""
+        try:
+            return self._lane.version(self._table)
+        except TableMissing:
+            return None
+
+    def create(self) -> None:
+        """Create the table unless it exists."""
+        self._lane.create(self._table, self._schema)
+
+    def vacuum(self) -> None:
+        """Join small files, and remove those that are not needed any more."""
+        if self._lane.exists(self._table):
+            with suppress(Conflict):  # somebody writes: another time
+                self._lane.compact(self._table)
+            self._lane.vacuum(self._table)
+
+
+def _of_uid(rows: list[Row], uid: str) -> Row | None:
+    return next((row for row in rows if row["uid"] == uid), None)

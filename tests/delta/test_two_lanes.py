@@ -1,0 +1,119 @@
+"""One store that both lanes work on at the same time, each on what the other has written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from pubsub_delta import Aborted, AlreadyExists, NotFound, PubSub
+from tests.conftest import Bench
+
+
+class Both(Bench):
+    """A store that is opened once for each lane."""
+
+    def __init__(self, spark: SparkSession, root: str) -> None:
+        super().__init__(spark, root, "direct")
+        self.direct = self.store
+        self.spark_lane = PubSub(spark, root, clock=self.clock, lane="spark")
+
+
+@pytest.fixture(scope="module")
+def both(
+    request: pytest.FixtureRequest,
+    spark: SparkSession,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Both:
+    if request.config.getoption("--remote"):
+        pytest.skip("Spark Connect: the files are where the server looks for them")
+    return Both(spark, str(tmp_path_factory.mktemp("both")))
+
+
+Pair = Callable[[Both], tuple[PubSub, PubSub]]
+
+
+@pytest.fixture(params=["direct first", "spark first"])
+def first_and_second(request: pytest.FixtureRequest, both: Both) -> tuple[PubSub, PubSub]:
+    """One store by each lane: who does the first step, and who goes on."""
+    stores = (both.direct, both.spark_lane)
+    return stores if request.param == "direct first" else (stores[1], stores[0])
+
+
+def test_publishes_in_turn_get_rising_positions(both: Both) -> None:
+    # "Positions are never given twice: several processes, both lanes"
+    topic, subscription = both.pair()
+    rows = both.spark.range(0, 4, 1, 2).selectExpr("concat('f', id) AS data")
+    ids: list[int] = []
+    for n in range(3):
+        for store, messages in (
+            (both.direct, [f"d{n}", f"e{n}"]),
+            (both.spark_lane, [f"s{n}"]),
+            (both.direct, rows),
+            (both.spark_lane, rows),
+        ):
+            ids += map(int, store.publish(topic, messages).message_ids)
+    assert len(ids) == 3 * 11
+    assert ids == sorted(set(ids)), "in the order in which they landed, each once"
+    table = DeltaTable(f"{both.root}/messages/{both.direct.get_topic(topic).uid}")
+    assert sorted(table.to_pyarrow_table()["position"].to_pylist()) == ids
+    half, rest = both.spark_lane.pull(subscription, 16), both.direct.pull(subscription)
+    received = [int(message.message_id) for batch in (half, rest) for message in batch]
+    assert received == ids
+
+
+def test_what_one_pulls_the_other_acknowledges(
+    both: Both, first_and_second: tuple[PubSub, PubSub]
+) -> None:
+    one, other = first_and_second
+    topic, subscription = both.pair()
+    one.publish(topic, ["a", "b", "c"])
+    ids = {m.data: m.ack_id for m in one.pull(subscription)}
+    assert other.pull(subscription).message_count == 0  # leased by the first
+    assert other.acknowledge(subscription, [ids[b"a"]]).success == [ids[b"a"]]
+    assert other.modify_ack_deadline(subscription, [ids[b"b"]], 0).success == [ids[b"b"]]
+    again = one.pull(subscription)
+    assert [message.data for message in again] == [b"b"]
+    assert again.ack().counts["success"] == 1
+    assert one.acknowledge(subscription, [ids[b"c"]]).counts["success"] == 1
+    assert other.metrics(subscription)["num_undelivered_messages"] == 0
+
+
+def test_what_one_has_in_a_snapshot_the_other_seeks_to(
+    both: Both, first_and_second: tuple[PubSub, PubSub]
+) -> None:
+    one, other = first_and_second
+    topic, subscription = both.pair()
+    one.publish(topic, ["acked", "kept"])
+    batch = one.pull(subscription)
+    batch.ack([m.ack_id for m in batch if m.data == b"acked"])
+    name = both.unused("snapshot")
+    one.create_snapshot(name, subscription)
+    batch.ack()
+    other.publish(topic, ["later"])
+    other.pull(subscription).ack()
+    other.seek(subscription, snapshot=name)
+    assert [message.data for message in one.pull(subscription)] == [b"kept", b"later"]
+    other.delete_snapshot(name)
+    with pytest.raises(NotFound, match=name):
+        one.seek(subscription, snapshot=name)
+
+
+def test_resources_of_one_are_those_of_the_other(
+    both: Both, first_and_second: tuple[PubSub, PubSub]
+) -> None:
+    one, other = first_and_second
+    name = both.unused("shared")
+    seen = one.create_topic(name, labels={"by": "one"})
+    assert other.get_topic(name) == seen
+    with pytest.raises(AlreadyExists, match=name):
+        other.create_topic(name)
+    changed = other.update_topic(name, if_unchanged=seen, labels={"by": "other"})
+    with pytest.raises(Aborted, match="labels"):
+        one.update_topic(name, if_unchanged=seen, labels={"by": "one"})
+    assert one.get_topic(name) == changed
+    other.delete_topic(name)
+    with pytest.raises(NotFound, match=name):
+        one.get_topic(name)

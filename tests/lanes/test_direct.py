@@ -1,0 +1,78 @@
+"""What the direct lane alone has to promise, besides what both lanes do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.tables.lanes.direct import DirectLane
+from pubsub_delta.tables.lanes.locks import TableLocks
+from pubsub_delta.tables.schemas import (
+    TOPICS,
+)
+from tests.lanes.builders import (
+    numbers,
+    topic,
+)
+
+
+def test_a_catalog_is_for_spark(tmp_path: Path) -> None:
+    lane = DirectLane(None, TableLocks(None))
+    with pytest.raises(FailedPrecondition, match="catalog"):
+        lane.version("`main`.`topics`")
+
+
+@pytest.mark.parametrize("name", ["100%25", "a[b", "a^b", "a\\b", "a\nb", "a#b", "a?b"])
+def test_a_path_that_deltalake_cannot_open_is_refused(tmp_path: Path, name: str) -> None:
+    lane = DirectLane(None, TableLocks(None))
+    with pytest.raises(FailedPrecondition, match="deltalake cannot open this path"):
+        lane.create(f"delta.`{tmp_path}/{name}/topics`", TOPICS)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a b", "ü&", "it's", "a%b", "a``b"])
+def test_an_odd_path_is_opened_as_it_is_written(tmp_path: Path, name: str) -> None:
+    lane = DirectLane(None, TableLocks(str(tmp_path)))
+    table = topic(lane, f"delta.`{tmp_path}/{name}/messages`", numbers(0, 3))
+    assert lane.read(table).num_rows == 3
+    assert {each.name for each in tmp_path.iterdir()} == {"_locks", name.replace("``", "`")}
+    file_url = f"delta.`file:{tmp_path}/{name}/messages`"
+    assert lane.read(file_url).num_rows == 3
+
+
+def test_commits_are_numbered_rightly_while_others_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``deltalake`` numbers what it finds in the log from the version that it has opened."""
+    table = f"delta.`{tmp_path}/messages`"
+    lane, other = (DirectLane(None, TableLocks(str(tmp_path))) for _ in range(2))
+    topic(lane, table)
+    for number in range(1, 4):
+        lane.append(table, numbers(number, 1), f"{number}")
+    real = DeltaTable.history
+
+    def crossed(opened: DeltaTable, limit: int | None = None) -> list[dict[str, Any]]:
+        with monkeypatch.context() as patched:
+            patched.setattr(DeltaTable, "history", real)
+            number = other.version(table) + 1
+            if number <= 5:
+                other.append(table, numbers(number, 1), f"{number}")
+        return real(opened, limit)
+
+    lane.version(table)
+    monkeypatch.setattr(DeltaTable, "history", crossed)
+    told = lane.history(table, 3)
+    assert [(each.version, each.user_metadata) for each in told] == [
+        (number, f"{number}") for number in range(5, 2, -1)
+    ]
+
+
+def test_a_full_disk_is_told() -> None:
+    from pubsub_delta.tables.lanes.direct.failures import telling
+
+    with pytest.raises(FailedPrecondition, match="no space is left"), telling("delta.`/x`"):
+        raise OSError("Generic LocalFileSystem error: No space left on device (os error 28)")

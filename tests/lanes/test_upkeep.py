@@ -1,0 +1,131 @@
+"""Upkeep: files are joined, the past stays short, and a lock keeps others away meanwhile."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+
+import pytest
+
+from pubsub_delta.tables.lanes.direct import DirectLane
+from pubsub_delta.tables.lanes.direct.snapshots import Snapshot
+from pubsub_delta.tables.lanes.protocol import Conflict, Merge
+from pubsub_delta.tables.schemas import (
+    CHECKPOINT_INTERVAL,
+    MESSAGES,
+    POSITIONS,
+)
+from tests.lanes.builders import (
+    column,
+    next_position,
+    numbers,
+    shortlived,
+    topic,
+)
+from tests.lanes.conftest import Bench
+
+CAS = Merge(
+    on="old.next_position = new.was", update=("next_position", "reservation_id")
+)  # compare and swap
+
+
+def test_small_files_become_one(bench: Bench) -> None:
+    table = topic(bench.lane, bench.table("messages", "0"), *(numbers(n, 1) for n in range(5)))
+    assert bench.lane.compact(table) == 5
+    assert bench.lane.compact(table) == 0
+    assert len(bench.lane.files(table)) == 1
+    assert sorted(column(bench.lane.read(table), "position")) == list(range(5))
+
+
+def test_who_publishes_joins_small_files_now_and_then(bench: Bench) -> None:
+    table = topic(bench.lane, bench.table("messages", "0"))
+    for number in range(CHECKPOINT_INTERVAL + 5):
+        bench.lane.append(table, numbers(number, 1), "")
+    assert len(bench.lane.files(table)) < 10
+    assert sorted(column(bench.lane.read(table), "position")) == list(
+        range(CHECKPOINT_INTERVAL + 5)
+    )
+
+
+def test_an_ack_states_past_stays_short(bench: Bench) -> None:
+    lane, table = bench.lane, bench.table("ack_state", "0")
+    lane.create(table, shortlived(POSITIONS), next_position(0))
+    for value in range(2 * CHECKPOINT_INTERVAL + 20):
+        assert lane.merge(table, next_position(value + 1, was=value), CAS) == 1
+    assert len(list(bench.path("ack_state", "0").rglob("*.json"))) < 2 * CHECKPOINT_INTERVAL
+    assert len(list(bench.path("ack_state", "0").glob("*.parquet"))) < CHECKPOINT_INTERVAL
+    assert column(bench.another()[0].read(table), "next_position") == [220]
+
+
+def test_the_log_is_cleaned_and_told_as_far_as_it_goes(bench: Bench) -> None:
+    lane, table = bench.lane, bench.table("messages", "0")
+    lane.create(table, MESSAGES)
+    for number in range(6):
+        lane.append(table, numbers(number, 1), f"{number}")
+    log = bench.path("messages", "0", "_delta_log")
+    for file in log.iterdir():
+        os.utime(file, (0, 0))
+    lane.clean_log(table, timedelta(days=8))
+    lane.append(table, numbers(6, 1), "6")
+    lane.clean_log(table, timedelta(days=8))
+    told = lane.history(table)
+    assert 0 < len(told) < 8
+    assert [commit.version for commit in told] == list(range(7, 7 - len(told), -1))
+    assert told[0].user_metadata == "6"
+    assert sorted(column(lane.read(table), "position")) == list(range(7))
+
+
+def test_how_long_the_log_is_kept_can_be_changed(bench: Bench) -> None:
+    from deltalake import DeltaTable
+
+    lane, table = bench.lane, topic(bench.lane, bench.table("messages", "0"), numbers(0, 1))
+    for _ in range(2):
+        lane.clean_log(table, timedelta(hours=36))
+        opened = DeltaTable(str(bench.path("messages", "0")))
+        kept = opened.metadata().configuration["delta.logRetentionDuration"]
+        assert kept == "interval 129600 seconds"
+        assert (opened.version(), opened.protocol().min_writer_version) == (2, 2)
+
+
+def test_vacuum_removes_what_no_version_needs(bench: Bench) -> None:
+    lane, table = bench.lane, bench.table("messages", "0")
+    lane.create(table, shortlived(MESSAGES))
+    for number in range(4):
+        lane.append(table, numbers(number, 1), "")
+    lane.compact(table)
+    lane.vacuum(table)
+    assert len(list(bench.path("messages", "0").rglob("publish_date=*/*.parquet"))) == 1
+
+
+def test_a_read_survives_a_vacuum(bench: Bench) -> None:
+    """The files that a snapshot lists are gone, and those that replaced them are read."""
+    lane, table = bench.lane, bench.table("messages", "0")
+    lane.create(table, shortlived(MESSAGES))
+    for number in range(4):
+        lane.append(table, numbers(number, 1), "")
+    assert isinstance(lane, DirectLane)
+    calls: list[Snapshot] = []
+
+    def read(snapshot: Snapshot) -> list[int]:
+        calls.append(snapshot)
+        if len(calls) == 1:
+            other = bench.another()[0]
+            other.compact(table)
+            other.vacuum(table)
+        return sorted(column(snapshot.rows((), ["position"]), "position"))
+
+    assert lane.reading(table, read) == [0, 1, 2, 3]
+    assert len(calls) == 2
+
+
+def test_a_locked_table_is_a_conflict_for_who_does_not_wait(bench: Bench) -> None:
+    table, other = bench.table("topics"), bench.another()[0]
+    with (
+        bench.lane.locked(table),
+        bench.lane.locked(table, wait=False),
+        pytest.raises(Conflict),
+        other.locked(table, wait=False),
+    ):
+        pass
+    with other.locked(table, wait=False):
+        pass

@@ -1,0 +1,149 @@
+"""Bugs of topics: positions, commits and what is new; and of what stands between them and verbs."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+_MESSAGES = "tables/messages/messages.py"
+_COMMITS = "tables/messages/commits.py"
+_RANGES = "tables/messages/ranges.py"
+_LETTERS = "delivery/dead_letters.py"
+_SOURCES = "delivery/sources.py"
+
+BUGS_OF_MESSAGES = (
+    Bug(
+        "block-not-looked-at",
+        "A block of positions is used on after somebody else's publish, below that one's.",
+        _RANGES,
+        "if block.seen != newest:",
+        "if block.seen < 0:",
+    ),
+    Bug(
+        "block-whoever-passed-it",
+        "A block of positions is used on though others have published beyond it.",
+        _RANGES,
+        "return known and all(each.end_position <= block.next for each in commits)",
+        "return known",
+    ),
+    Bug(
+        "range-without-highest-end",
+        "Positions are given out twice after the row that counts them was restored.",
+        _RANGES,
+        "first = max(stored, given)",
+        "first = stored",
+    ),
+    Bug(
+        "range-given-out-twice",
+        "Who was slower to reserve positions gets those of who was faster.",
+        _RANGES,
+        "following, _TAKE) != 1:",
+        "following, _TAKE) < 0:",
+    ),
+    Bug(
+        "position-given-out-twice",
+        "The last position of a publish is the first of the next one.",
+        _RANGES,
+        "            block.next += count\n",
+        "            block.next += count - 1\n",
+    ),
+    Bug(
+        "unknown-log-drops-messages",
+        "Messages whose commits the log does not tell any more are never delivered.",
+        _MESSAGES,
+        "        if known:\n            adding",
+        "        if True:\n            adding",
+    ),
+    Bug(
+        "deleted-messages-absorbed",
+        "Messages that retention has deleted come in as if they were stored.",
+        _MESSAGES,
+        "if removed and publish.dense:",
+        "if False:",
+    ),
+    Bug(
+        "slow-publisher-loses",
+        "What a slow publisher commits while the retention job runs is deleted with the rest.",
+        _MESSAGES,
+        "if not known or any(each.adds_messages and each.may_be(None, time) for each in late):",
+        "if not known:",
+    ),
+    Bug(
+        "own-append-is-a-conflict",
+        "A publish that met its own commit in object storage is made twice.",
+        _MESSAGES,
+        "if commit is None or commit.first_position != first:",
+        "if True:",
+    ),
+    Bug(
+        "any-append-is-ours",
+        "A publish that lost a race is taken for one that landed.",
+        _MESSAGES,
+        "if commit is None or commit.first_position != first:",
+        "if False:",
+    ),
+    Bug(
+        "unknown-commit-keeps-all",
+        "A DELETE is taken for a commit after which every message is there.",
+        _COMMITS,
+        "removes = logged.operation not in _KEEPS_MESSAGES",
+        "removes = False",
+    ),
+    Bug(
+        "late-commits-not-within",
+        "A commit that was stamped at the very end of a period is left out of it.",
+        _COMMITS,
+        "if earliest <= time <= latest]",
+        "if earliest <= time < latest]",
+    ),
+    Bug(
+        "gap-in-the-log-ignored",
+        "What a log that was cut does not tell is taken for nothing.",
+        _SOURCES,
+        "known = not new or len(new) == new[0].version - after_version",
+        "known = True",
+    ),
+    Bug(
+        "removed-commits-not-passed",
+        "A look does not tell that messages were deleted since they were committed.",
+        _SOURCES,
+        "removed = any(commit.removes_messages for commit in new)",
+        "removed = False",
+    ),
+    Bug(
+        "fewer-messages-not-told",
+        "A batch of which messages are gone is given as if it were whole.",
+        "delivery/leases.py",
+        "if count < leased:",
+        "if False:",
+    ),
+    Bug(
+        "forgotten-before-append",
+        "Dead letters are forgotten on the subscription before they are appended.",
+        _LETTERS,
+        "        assert target is not None\n",
+        "        assert target is not None\n"
+        "        tables.ack_states.change(source.uid, partial(_finish, forwarded, number))\n",
+    ),
+    Bug(
+        "dead-letters-without-transaction",
+        "Dead letters are appended once more by whoever takes a forwarding up.",
+        _LETTERS,
+        'letters, now, f"{source.uid}:{number}", (source.uid, number)',
+        'letters, now, f"{source.uid}:{number}"',
+    ),
+    Bug(
+        "dead-letters-under-a-new-number",
+        "Dead letters are appended under the number that is next, and so perhaps twice.",
+        _LETTERS,
+        'letters, now, f"{source.uid}:{number}", (source.uid, number)',
+        "letters,\n            now,\n            source.uid,\n"
+        "            (source.uid, tables.ack_states.read(source.uid).next_lease_id),",
+    ),
+    Bug(
+        "dead-letter-count-of-the-next",
+        "A dead letter tells of one delivery more than there were.",
+        _LETTERS,
+        '"DeliveryCount": str(attempt - 1),',
+        '"DeliveryCount": str(attempt),',
+    ),
+)
