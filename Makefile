@@ -23,7 +23,7 @@ trial: .venv/ready java ## run the long trials: killed processes, jobs, notebook
 	SEEDS=$${SEEDS:-3} $(BIN)/pytest -m trial tests/acceptance tests/delta tests/unit \
 		$(addprefix --ignore ,$(OF_THE_SERVER))
 
-server-trial: .venv/ready java ## run a server: its pushes, its console, commands by --endpoint, and kills
+server-trial: .venv/ready ## run a server: its pushes, its console, commands by --endpoint, and kills; needs no Java
 	$(BIN)/pytest -m trial $(OF_THE_SERVER)
 
 storage-trial: .venv/ready java ## kill processes at named points, crowd a store, damage its files, fill its disk
@@ -48,7 +48,7 @@ s3-test: .venv/ready ## keep stores in a local S3 server, with several processes
 s3-spark-test: s3-test java ## the same, and then with Spark (fetches 0.7 GB once)
 	$(BIN)/pytest -m s3 tests/s3/test_spark.py
 
-client-test: .venv/ready java ## run Google's Node client against a server (needs npm)
+client-test: .venv/ready ## run Google's Node client against a server (needs npm, and no Java)
 	@sh conf/node.sh
 	cd tests/clients/node && npm ci --ignore-scripts --no-audit --no-fund
 	$(BIN)/pytest -m clients tests/clients

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pubsub_delta import ManualClock, PubSub, Subscription, Topic, local_session
 from pubsub_delta.session import (
@@ -72,7 +72,8 @@ def lane_of(item: pytest.Item) -> object:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "spark_trial: a trial by the Spark lane; the direct lane shows it in every run"
+        "markers",
+        "both_lanes: by the direct lane and by Spark's in every run; others by Spark's as trials",
     )
     for mark, why in OF_THEIR_OWN.items():
         config.addinivalue_line("markers", f"{mark}: {why}")
@@ -90,7 +91,7 @@ NOT_REMOTE = {
 @pytest.hookimpl(tryfirst=True)  # before ``-m`` chooses by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if item.get_closest_marker("spark_trial") and lane_of(item) == "spark":
+        if lane_of(item) == "spark" and item.get_closest_marker("both_lanes") is None:
             item.add_marker(pytest.mark.trial)
     asked = {mark for mark in OF_THEIR_OWN if mark in config.getoption("markexpr")}
     kept = [i for i in items if {m.name for m in i.iter_markers()} & set(OF_THEIR_OWN) <= asked]
@@ -129,6 +130,11 @@ def spark(
         session = remote_session(url)
         yield session
         session.stop()
+
+
+def by_id(rows: DataFrame) -> DataFrame:
+    """Sort messages, for chispa, which cannot sort rows that have a map."""
+    return rows.sort("message_id")
 
 
 class Bench:

@@ -29,6 +29,7 @@ def test_a_store_that_was_never_written_to_is_empty(spark: SparkSession, tmp_pat
         store.publish("flights", ["x"])
 
 
+@pytest.mark.both_lanes
 def test_a_topic_lives_from_create_to_delete(bench: Bench) -> None:
     created = bench.store.create_topic("lifecycle", labels={"team": "a"})
     assert created.name == "projects/local/topics/lifecycle"
@@ -73,6 +74,7 @@ def test_what_is_deleted_at_the_same_time_goes_in_few_commits(bench: Bench) -> N
     assert not {name.rpartition("/")[2] for name in there} & {*topics, *subscriptions}
 
 
+@pytest.mark.both_lanes
 def test_a_subscription_lives_from_create_to_delete(bench: Bench) -> None:
     topic = bench.topic()
     created = bench.store.create_subscription(
@@ -176,6 +178,7 @@ def test_a_deleted_topic_leaves_its_subscriptions_their_backlog(bench: Bench) ->
     assert batch.ack().counts["success"] == 1
 
 
+@pytest.mark.both_lanes
 def test_a_detached_subscription_has_nothing_and_gives_nothing(bench: Bench) -> None:
     topic, subscription = bench.pair()
     bench.store.publish(topic, ["dropped"])

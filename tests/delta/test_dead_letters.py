@@ -97,6 +97,7 @@ class Dies(BaseException):
     """The process stops here; nobody handles it."""
 
 
+@pytest.mark.both_lanes
 @pytest.mark.parametrize("after_the_append", [pytest.param(False, marks=pytest.mark.trial), True])
 def test_a_crash_on_the_way_neither_loses_nor_duplicates(
     bench: Bench, setting: Setting, monkeypatch: pytest.MonkeyPatch, after_the_append: bool

@@ -32,6 +32,7 @@ def pair(hostile: Bench) -> tuple[str, str]:
     return hostile.pair(ack_deadline_seconds=600)
 
 
+@pytest.mark.both_lanes
 def test_a_store_stays_under_its_root_whatever_it_is_called(hostile: Bench) -> None:
     store = hostile.store
     topic, name = "a%2F..~+%25", "z-_..%60"  # legal ids, and what a path might make of them
@@ -99,7 +100,6 @@ def test_ack_ids_that_were_not_given_out_touch_no_message(
     assert set(states(hostile, theirs).values()) == {"leased"}
 
 
-@pytest.mark.spark_trial
 @pytest.mark.parametrize("column", ["cast(NULL AS STRING)", "repeat('9', 10000)", "'.'"])
 def test_a_column_without_any_ack_id_is_refused(
     hostile: Bench, pair: tuple[str, str], column: str
@@ -110,7 +110,6 @@ def test_a_column_without_any_ack_id_is_refused(
         hostile.store.acknowledge(pair[1], frame)
 
 
-@pytest.mark.spark_trial
 @pytest.mark.parametrize("ack_ids", [None, 5, [["a"]]])
 def test_what_is_no_list_of_ack_ids_is_refused(
     hostile: Bench, pair: tuple[str, str], ack_ids: object
@@ -119,7 +118,6 @@ def test_what_is_no_list_of_ack_ids_is_refused(
         hostile.store.acknowledge(pair[1], ack_ids)
 
 
-@pytest.mark.spark_trial
 @pytest.mark.parametrize(
     "columns",
     [
@@ -138,7 +136,6 @@ def test_a_dataframe_needs_one_column_of_ack_ids(
         hostile.store.acknowledge(pair[1], frame)
 
 
-@pytest.mark.spark_trial
 def test_a_dataframe_whose_columns_name_no_message_is_refused(
     hostile: Bench, pair: tuple[str, str]
 ) -> None:
@@ -160,7 +157,6 @@ def test_a_dataframe_without_rows_publishes_no_message(
     assert (result.message_count, list(result.message_ids)) == (0, [])
 
 
-@pytest.mark.spark_trial
 def test_names_of_metrics_are_texts(hostile: Bench) -> None:
     for name in (None, 7, ["a"]):
         with pytest.raises(InvalidArgument, match="is not a name; strings are accepted"):

@@ -36,6 +36,7 @@ def hostile(spark: SparkSession) -> SparkSession:
     return session
 
 
+@pytest.mark.both_lanes
 @pytest.mark.parametrize("ansi", ["false", pytest.param("true", marks=pytest.mark.trial)])
 def test_every_table_is_plain_whatever_the_sessions_defaults(
     hostile: SparkSession, lane: LaneName, tmp_path: Path, ansi: str

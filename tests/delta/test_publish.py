@@ -16,6 +16,7 @@ from tests.conftest import Bench
 from tests.delta.cases import MESSAGE_CASES, as_rows
 
 
+@pytest.mark.both_lanes
 def test_ids_are_unique_and_in_request_order(bench: Bench) -> None:
     topic = bench.topic()
     first = bench.store.publish(topic, [f"m{n}" for n in range(100)])
@@ -155,6 +156,7 @@ def many_attributes(spark: SparkSession, count: int) -> DataFrame:
     )
 
 
+@pytest.mark.both_lanes
 def test_publishing_an_idempotency_id_again_writes_nothing(bench: Bench) -> None:
     topic = bench.topic()
     first = bench.store.publish(topic, ["a", "b"], idempotency_id=("loader", 1))

@@ -25,6 +25,7 @@ def texts(batch: PulledBatch) -> list[str]:
     return [message.data.decode() for message in batch]
 
 
+@pytest.mark.both_lanes
 def test_a_leased_message_is_not_delivered_again_until_its_deadline(bench: Bench) -> None:
     topic, subscription = bench.pair(ack_deadline_seconds=30)
     bench.store.publish(topic, ["a", "b", "c"])
@@ -115,6 +116,7 @@ def test_a_batch_reads_the_same_rows_after_optimize_and_delete(bench: Bench) -> 
     assert texts(batch) == texts(batch) == ["a", "b"]
 
 
+@pytest.mark.both_lanes
 def test_new_messages_are_found_whatever_else_was_committed(bench: Bench) -> None:
     topic, subscription = bench.pair()
     table = bench.messages_table(topic)
@@ -162,6 +164,7 @@ def test_commits_beyond_the_first_look_are_all_absorbed(
     assert texts(bench.store.pull(subscription)) == [f"{n}" for n in range(5)]
 
 
+@pytest.mark.both_lanes
 def test_a_scattered_lease_reads_exactly_its_messages(bench: Bench) -> None:
     topic, subscription = bench.pair(ack_deadline_seconds=10)
     frame = bench.spark.range(2000).select(F.col("id").cast("string").alias("data"))

@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 
 from pubsub_delta import Message
 from pubsub_delta.session import is_remote
-from tests.conftest import Bench
+from tests.conftest import Bench, by_id
 
 
 @dataclass
@@ -93,6 +93,6 @@ def test_plain_spark_reads_a_topic_as_the_library_does(bench: Bench, topic: Topi
             "string(position) AS message_id", "publish_time", "data", "attributes", "ordering_key"
         ),
         bench.store.read_topic(topic.name),
-        ignore_row_order=True,
+        transforms=[by_id],
         ignore_nullable=True,
     )

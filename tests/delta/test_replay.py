@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from chispa import assert_df_equality
 
 from pubsub_delta import (
     AlreadyExists,
@@ -35,6 +36,7 @@ def published(bench: Bench, topic: str, *messages: Any) -> datetime:
     return time
 
 
+@pytest.mark.both_lanes
 def test_a_seek_to_a_time_replays_what_is_retained(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +102,7 @@ def test_a_topics_retention_covers_what_was_published_before_a_subscription(benc
     assert (told["message_count"], told["num_retained_messages"]) == (3, 0)
 
 
+@pytest.mark.both_lanes
 def test_a_snapshot_brings_back_what_was_unacknowledged_and_what_followed(bench: Bench) -> None:
     topic, source = bench.pair()
     published(bench, topic, "acked", Message(b"x", {"k": "1"}), "plain")
@@ -170,6 +173,7 @@ def test_a_seek_needs_one_target_of_its_own_topic(bench: Bench) -> None:
         bench.store.seek(bench.pair()[1], snapshot="of-this-topic")
 
 
+@pytest.mark.both_lanes
 def test_a_topic_can_be_read_as_it_was(bench: Bench) -> None:
     topic = bench.topic()
     first = published(bench, topic, "a")
@@ -180,6 +184,10 @@ def test_a_topic_can_be_read_as_it_was(bench: Bench) -> None:
         return sorted(bytes(row["data"]) for row in rows)
 
     assert (stored(None), stored(first), stored(1)) == ([b"a", b"b"], [b"a"], [b"a"])
+    assert_df_equality(
+        bench.store.read_topic(topic, as_of=first),
+        bench.store.read_topic(topic).where("string(data) = 'a'"),
+    )
     assert stored(first - timedelta(seconds=1)) == []
     with pytest.raises(InvalidArgument, match="as_of: 99"):
         stored(99)

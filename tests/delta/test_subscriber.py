@@ -19,6 +19,7 @@ from pubsub_delta import (
 from tests.conftest import Bench
 
 
+@pytest.mark.both_lanes
 def test_callbacks_get_every_message_and_their_acks_are_few_commits(bench: Bench) -> None:
     topic, subscription = bench.pair(ack_deadline_seconds=600)
     published = bench.store.publish(topic, [Message(b"%d" % n, {"k": f"{n}"}) for n in range(300)])
@@ -131,6 +132,7 @@ def test_the_end_of_the_subscription_reaches_the_future(bench: Bench) -> None:
         bench.store.subscribe(bench.subscription(topic), print, max_workers=0)
 
 
+@pytest.mark.both_lanes
 def test_single_publishes_from_many_threads_are_few_commits(bench: Bench) -> None:
     # "1,000 single-message publishes from 8 threads land in ≤ 20 commits"
     topic = bench.topic()

@@ -61,7 +61,8 @@ def test_commits_are_numbered_rightly_while_others_commit(
             number = other.version(table) + 1
             if number <= 5:
                 other.append(table, numbers(number, 1), f"{number}")
-        return real(opened, limit)
+        commits: list[dict[str, Any]] = real(opened, limit)
+        return commits
 
     lane.version(table)
     monkeypatch.setattr(DeltaTable, "history", crossed)

@@ -98,6 +98,9 @@ class MemoryLane:
     def exists(self, table: str) -> bool:
         return table in self.tables
 
+    def table_id(self, table: str) -> str | None:
+        return table if self.exists(table) else None
+
     def version(self, table: str) -> int:
         return len(self._table(table).versions) - 1
 

@@ -28,7 +28,7 @@ from tests.unit.test_architecture import LIBRARY, tree_of
 SPOKEN = re.compile(
     r"\b(SELECT|FROM|MERGE|UPDATE|SET|DELETE|INSERT|CREATE|DESCRIBE|OPTIMIZE|VACUUM|DROP|VERSION"
     r"|LIMIT|BETWEEN|IS NULL|PARTITIONED|TBLPROPERTIES|AND old|DATE ?'|IN \(|coalesce\(|aggregate\("
-    r"|map_keys\(|map_values\(|get\(|starts_?with\(|(CAST|cast)\(|MAP<|ARRAY<|STRUCT<)"
+    r"|map_keys\(|map_values\(|get\(|starts_?with\(|(CAST|(arrow_)?cast)\(|MAP<|ARRAY<|STRUCT<)"
     r"|new\.|old\.|timestamp_micros\(|publish_(date|time) [<>=]|position [<>=]"
 )
 """What tells an f-string of SQL from one of a message."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta import DataLoss, DeadLetterPolicy, PubSub
+from pubsub_delta import DataLoss, DeadLetterPolicy
 from pubsub_delta.errors import DeadLetterWarning
 from pubsub_delta.tables.lanes.protocol import Conflict
 from pubsub_delta.tables.messages.messages import Messages
@@ -56,7 +56,7 @@ def behind(other: Callable[[], object]) -> Callable[..., Any]:
     return late
 
 
-def ids(store: PubSub, *data: str, topic: str = TOPIC) -> list[int]:
+def ids(store: Any, *data: str, topic: str = TOPIC) -> list[int]:
     return [*map(int, store.publish(topic, data).message_ids)]
 
 
@@ -178,6 +178,14 @@ def test_the_log_keeps_what_a_subscription_that_sleeps_has_not_seen() -> None:
     world.be_at(2 * DAY)
     world.store.maintain(retention=False, log_retention="6h")
     assert world.backlog() == {"b": "available", "c": "available"}
+
+
+def test_what_was_deleted_before_anybody_looked_does_not_come() -> None:
+    world = InMemory()
+    first, _ = ids(world.store, "deleted", "kept")
+    table = LAYOUT.messages(world.store.get_topic(TOPIC).uid)
+    world.driver.world.lane.delete(table, [("position", "=", first)])
+    assert world.backlog() == {"kept": "available"}
 
 
 def test_what_is_gone_from_the_topic_is_told_to_who_leased_it() -> None:

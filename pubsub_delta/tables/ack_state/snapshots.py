@@ -20,6 +20,10 @@ class SnapshotTables:
         self._lane = lane
         self._layout = layout
 
+    def table(self, snapshot_uid: str) -> str:
+        """The table of a snapshot as it is named in SQL."""
+        return self._layout.snapshot(snapshot_uid)
+
     def capture(
         self, subscription_uid: str, snapshot_uid: str, is_fit: Callable[[AckState], bool]
     ) -> AckState | None:

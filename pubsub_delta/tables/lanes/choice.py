@@ -151,7 +151,7 @@ class Lanes:
         spark = self.spark  # before anything of Spark's is imported
         from pubsub_delta.tables.lanes.spark import SparkLane
 
-        return SparkLane(spark, self.locks)
+        return SparkLane(spark, self.locks, self.control if self.choice[0] == "direct" else None)
 
     @cached_property
     def locks(self) -> TableLocks:

@@ -32,7 +32,7 @@ _OF_DELTALAKE = (
     r"|Parquet error|Parquet magic bytes|Parquet file size|Json error|Invalid JSON|less than footer"
     r"|Expected contiguous commit files|No table metadata or protocol found|Invalid Checkpoint"
     r"|deserializ(?:e|ing) (?:thrift|page)|Unexpected end of (?:stream|file)|Unexpected page"
-    r"|decompression failed|invalid UTF-?8"
+    r"|decompression failed|invalid UTF-?8|at line \d+ column \d+"
 )
 _DAMAGED = re.compile(rf"[\w.]*(?:{_OF_SPARK}|{_OF_DELTALAKE})[\w.]*", re.IGNORECASE)
 _FULL = re.compile(r"No space left on device|Disk quota exceeded")
@@ -40,7 +40,9 @@ _LOCKED_UP = re.compile(
     r"Read-only file system|Permission denied|AccessDenied|403 Forbidden|Mkdirs failed"
 )
 _FILE = re.compile(r"(?:[a-z][a-z0-9+.\-]*:/|/)[^\s'\"\]\[<>(),;]+")
-_TABLE_OF_UID = re.compile(r"(.*/(?:messages|ack_state)[/_][0-9a-f]{32})(?:/.*)?")
+_TABLE_OF_UID = re.compile(
+    r"(.*/(?:messages|positions|ack_state|snapshot)[/_][0-9a-f]{32})(?:/.*)?"
+)
 
 _FULL_ERRORS = {errno.ENOSPC, errno.EDQUOT}
 _LOCKED_UP_ERRORS = {errno.EROFS, errno.EACCES, errno.EPERM}

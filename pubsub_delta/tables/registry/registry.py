@@ -278,7 +278,10 @@ class Registry:
         if held is None:
             now = self._snapshots.row(row["uid"])
             if now is not None and now["announced"] is None:
-                raise DataLoss(f"{row['name']}: the table of what the snapshot holds is gone")
+                raise DataLoss(
+                    f"{row['name']}: {self._held.table(row['uid'])}, which holds its messages, is "
+                    "gone: restore it from a copy, or delete the snapshot"
+                )
         return held
 
     # All of them

@@ -105,6 +105,19 @@ def named_leases(subscription_uid: str, ids: DataFrame) -> DataFrame:
     )
 
 
+def never_null(name: str) -> Column:
+    """Return a column of messages: no data is empty, and so are no attributes.
+
+    Publishers of DataFrames leave them null, and so do other writers.
+    """
+    match name:
+        case "data":
+            return F.coalesce(name, F.lit(b"")).alias(name)
+        case "attributes":
+            return F.coalesce(name, F.create_map().cast("map<string,string>")).alias(name)
+    return F.col(name)
+
+
 def matching(filter_: Filter | None) -> Column:
     """Tell whether each message passes a filter (the twin of ``policy.filters.matches``)."""
     match filter_:
@@ -128,21 +141,28 @@ def _attribute(key: str) -> Column:
     return F.try_element_at("attributes", F.lit(key))
 
 
-NOT_UTF8 = {
-    "attributes": "a key or value of an attribute is valid UTF-8",
-    "ordering_key": "an ordering key is valid UTF-8",
+_TEXTS_ARE_UTF8 = "a key or value of an attribute is valid UTF-8"
+_KEY_IS_UTF8 = "an ordering key is valid UTF-8"
+_KEYS_ARE_DISTINCT = "no key of an attribute stands twice"
+OF_FRAMES = {
+    _TEXTS_ARE_UTF8: "attributes",
+    _KEYS_ARE_DISTINCT: "attributes",
+    _KEY_IS_UTF8: "ordering_key",
 }
-"""Rules that a DataFrame alone can break, by column: Spark lets any bytes be a STRING."""
+"""Rules that a DataFrame alone can break, and their columns: Spark lets any bytes be a STRING, and
+passes on a MAP with a key twice where it reads one."""
 
 
-def not_utf8() -> Mapping[str, Column]:
-    """Return, for each rule of ``NOT_UTF8``, whether a message breaks it."""
-    texts = F.concat(F.map_keys("attributes"), F.map_values("attributes"))
+def violations_of_frames() -> Mapping[str, Column]:
+    """Return, for each rule of ``OF_FRAMES``, whether a message breaks it."""
+    keys = F.map_keys("attributes")
+    texts = F.concat(keys, F.map_values("attributes"))
     broken = {
-        "attributes": F.exists(texts, lambda text: ~F.is_valid_utf8(text)),
-        "ordering_key": ~F.is_valid_utf8("ordering_key"),
+        _TEXTS_ARE_UTF8: F.exists(texts, lambda text: ~F.is_valid_utf8(text)),
+        _KEYS_ARE_DISTINCT: F.size(F.array_distinct(keys)) < F.size(keys),
+        _KEY_IS_UTF8: ~F.is_valid_utf8("ordering_key"),
     }
-    return {NOT_UTF8[name]: F.coalesce(wrong, F.lit(False)) for name, wrong in broken.items()}
+    return {rule: F.coalesce(wrong, F.lit(False)) for rule, wrong in broken.items()}
 
 
 def violations() -> Mapping[str, Column]:
@@ -191,6 +211,8 @@ def surely_valid() -> Column:
         "(length(data) > 0 OR size(attributes) > 0)",
         f"(data IS NULL OR length(data) <= {most_data})",
         f"(attributes IS NULL OR size(attributes) <= {UNROLLED_ATTRIBUTES})",
+        "(attributes IS NULL OR size(attributes) <= 1"
+        " OR size(array_distinct(map_keys(attributes))) = size(attributes))",
         f"(ordering_key IS NULL OR octet_length(ordering_key) <= {rules.MAX_ORDERING_KEY_BYTES}"
         " AND is_valid_utf8(ordering_key))",
     ]

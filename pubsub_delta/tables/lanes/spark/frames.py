@@ -16,6 +16,7 @@ from pubsub_delta.tables.lanes.spark.bitmaps import fold, fold_named, holding, l
 from pubsub_delta.tables.lanes.spark.columns import (
     ack_id,
     named_leases,
+    never_null,
     published_between,
     value_of_span,
 )
@@ -114,7 +115,7 @@ def _of_lease(
         "position",
         ack_id(subscription_uid, lease_id, F.col("position")).alias("ack_id"),
         _message_id(),
-        *MESSAGE_COLUMNS,
+        *map(never_null, MESSAGE_COLUMNS),
         _attempt(spans, counted),
     )
 
@@ -125,7 +126,7 @@ def backlog(spark: SparkSession, table: str, spans: Sequence[Span], *, counted: 
         return arrow_frame(spark, BACKLOG.empty_table(), BACKLOG)
     return of_spans(spark, table, spans).select(
         _message_id(),
-        *MESSAGE_COLUMNS,
+        *map(never_null, MESSAGE_COLUMNS),
         value_of_span([span.state.value for span in spans]).alias("state"),
         _attempt(spans, counted),
     )
@@ -134,7 +135,7 @@ def backlog(spark: SparkSession, table: str, spans: Sequence[Span], *, counted: 
 def everything(spark: SparkSession, table: str) -> DataFrame:
     """Return all stored messages: message_id and the columns of a message."""
     with telling(table):
-        return spark.table(table).select(_message_id(), *MESSAGE_COLUMNS)
+        return spark.table(table).select(_message_id(), *map(never_null, MESSAGE_COLUMNS))
 
 
 def as_of(
@@ -145,7 +146,7 @@ def as_of(
         rows = spark.sql(f"SELECT * FROM {table} VERSION AS OF {version:d}")
         if until is not None:
             rows = rows.where(published_between(None, until))
-        return rows.select(_message_id(), *MESSAGE_COLUMNS)
+        return rows.select(_message_id(), *map(never_null, MESSAGE_COLUMNS))
 
 
 def stream(
@@ -167,7 +168,7 @@ def stream(
     with telling(table):
         rows = reader.table(table) if path is None else reader.load(path)
         wanted = rows.where(published_between(since, None))
-        return wanted.select(_message_id(), *MESSAGE_COLUMNS)
+        return wanted.select(_message_id(), *map(never_null, MESSAGE_COLUMNS))
 
 
 def has_ack_ids(frame: DataFrame) -> bool:

@@ -15,7 +15,14 @@ from pubsub_delta.clock import from_micros
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.lanes.damage import lost_commit
 from pubsub_delta.tables.lanes.locks import TableLocks
-from pubsub_delta.tables.lanes.protocol import DataFile, LoggedCommit, Merge, TableMissing, Where
+from pubsub_delta.tables.lanes.protocol import (
+    DataFile,
+    Lane,
+    LoggedCommit,
+    Merge,
+    TableMissing,
+    Where,
+)
 from pubsub_delta.tables.lanes.spark import sql
 from pubsub_delta.tables.lanes.spark.telling import collected, telling
 from pubsub_delta.tables.lanes.spark.types import arrow_frame
@@ -36,13 +43,20 @@ class SparkLane:
 
     It works wherever the session does: in catalogs, by Spark Connect, on every storage. It never
     changes the session's configuration.
+
+    Args:
+        spark: the session.
+        locks: the locks of the store's tables.
+        log: the lane that an append asks for the table's commits, where one reads the same tables
+            without Spark: each answer of Spark's is two jobs. None where there is none.
     """
 
     name: Literal["direct", "spark"] = "spark"
 
-    def __init__(self, spark: SparkSession, locks: TableLocks) -> None:
+    def __init__(self, spark: SparkSession, locks: TableLocks, log: Lane | None = None) -> None:
         self.spark = spark
         self._locks = locks
+        self._log = self if log is None else log
 
     def create(self, table: str, schema: TableSchema, rows: pa.Table | None = None) -> None:
         """Create a table unless it exists, with its first rows in the same commit."""
@@ -192,7 +206,7 @@ class SparkLane:
         One without rows makes no commit, unless it has a transaction. What Spark raises of the
         DataFrame's own sources is raised as it is.
         """
-        if not self.exists(table):  # else what is missing might be a source of the DataFrame
+        if not self._log.exists(table):  # else what is missing might be a source of the DataFrame
             raise TableMissing(f"{table} does not exist")
         return self._append(table, frame, user_metadata, transaction, of_others=True)
 
@@ -211,7 +225,7 @@ class SparkLane:
             application, version = transaction
             writer = writer.option("txnAppId", application).option("txnVersion", str(version))
         with self.locked(table):
-            before = -1 if transaction is None else self.version(table)
+            before = -1 if transaction is None else self._log.version(table)
             with telling(table, of_others=of_others):
                 writer.append()
             return transaction is None or self._carries(table, before, user_metadata)
@@ -219,7 +233,7 @@ class SparkLane:
     def _carries(self, table: str, before: int, user_metadata: str) -> bool:
         """Tell whether a commit after a version carries a text."""
         for limit in (_LAST_COMMITS, None):
-            told = self.history(table, limit)
+            told = self._log.history(table, limit)
             if any(each.user_metadata == user_metadata for each in told if each.version > before):
                 return True
             if told[-1].version <= before:

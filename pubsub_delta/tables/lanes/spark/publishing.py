@@ -18,12 +18,12 @@ from pyspark.sql.types import BinaryType, DataType, MapType, NullType, StringTyp
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.messages import FIELD_OF_RULE
 from pubsub_delta.tables.lanes.spark.columns import (
-    NOT_UTF8,
+    OF_FRAMES,
     instant,
-    not_utf8,
     sql_day,
     surely_valid,
     violations,
+    violations_of_frames,
 )
 from pubsub_delta.tables.lanes.spark.lane import SparkLane
 from pubsub_delta.tables.lanes.spark.ordering import in_key_order
@@ -217,10 +217,10 @@ def _failing_unless(valid: Column, frame: DataFrame) -> DataFrame:
 
 
 def _rules() -> Mapping[str, Column]:
-    return {**violations(), **not_utf8()}
+    return {**violations(), **violations_of_frames()}
 
 
-_FIELDS = {**FIELD_OF_RULE, **{rule: column for column, rule in NOT_UTF8.items()}}
+_FIELDS = {**FIELD_OF_RULE, **OF_FRAMES}
 
 
 def _broken() -> Column:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pubsub_delta.clock import from_micros
@@ -15,7 +15,7 @@ from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.lanes.spark.bitmaps import fold, fold_by_time
-from pubsub_delta.tables.lanes.spark.columns import matching, message_bytes
+from pubsub_delta.tables.lanes.spark.columns import matching, message_bytes, never_null
 from pubsub_delta.tables.lanes.spark.frames import within
 from pubsub_delta.tables.lanes.spark.telling import collected, telling
 
@@ -66,7 +66,7 @@ class SparkScans:
         """
         with telling(table):
             ordered = self._within(table, window).orderBy("position")
-            return collected(ordered.select(*map(_never_null, columns)), table)
+            return collected(ordered.select(*map(never_null, columns)), table)
 
     def batches(
         self, table: str, window: Window, columns: Sequence[str]
@@ -99,11 +99,3 @@ class SparkScans:
 
     def _within(self, table: str, window: Window) -> DataFrame:
         return within(self._spark, table, window)
-
-
-def _never_null(name: str) -> Column:
-    if name == "data":
-        return F.coalesce(name, F.lit(b"")).alias(name)
-    if name == "attributes":
-        return F.coalesce(name, F.create_map().cast("map<string,string>")).alias(name)
-    return F.col(name)
