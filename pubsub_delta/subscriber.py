@@ -354,7 +354,7 @@ class StreamingPull:
             return False
         lease_id, reached = lease.holding.lease_id, lease.unloaded
         if received:
-            reached &= Positions.between(0, int(received[-1].message_id))
+            reached = reached.within(0, int(received[-1].message_id))
         lease.unloaded -= reached
         lease.needs = 1
         self._callbacks.put(lease_id, received)

@@ -299,15 +299,18 @@ def _clean_logs(tables: Tables, now: datetime, keep: timedelta, report: Maintena
     for topic in tables.registry.topics(""):
         with _telling(report, topic.name):
             messages = tables.messages(topic.uid)
-            old = [each for each in messages.history.logged() if now - each.time > keep]
+            old = [each for each in messages.history.logged()[1:] if now - each.time > keep]
             held = [each.after_version for each in tables.registry.captured_of(topic.uid, now)]
             if not old or min(held, default=old[0].version) < old[0].version:
                 continue
-            if not report.dry_run:
-                for source in _attached(tables, topic.uid):
-                    _bring_up_to_date(tables, source, now)
-                messages.clean_log(keep)
-            report.forgotten[topic.name] = len(old)
+            if report.dry_run:
+                report.forgotten[topic.name] = len(old)
+                continue
+            for source in _attached(tables, topic.uid):
+                _bring_up_to_date(tables, source, now)
+            forgotten = messages.clean_log(keep)
+            if forgotten:
+                report.forgotten[topic.name] = forgotten
 
 
 def _bring_up_to_date(tables: Tables, source: Source, now: datetime) -> None:

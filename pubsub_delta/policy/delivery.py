@@ -210,7 +210,7 @@ def _possible(state: AckState, lease_id: int, positions: Positions) -> Positions
     """Return the positions that a lease can have held."""
     if not 0 < lease_id < state.next_lease_id or not state.absorbed_below:
         return NOTHING
-    return positions & Positions.between(0, state.absorbed_below - 1)
+    return positions.within(0, state.absorbed_below - 1)
 
 
 def _under(state: AckState, lease_id: int, *states: State) -> list[Span]:

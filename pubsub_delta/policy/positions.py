@@ -10,6 +10,9 @@ from pyroaring import BitMap64
 
 _BITMAPS_AT_A_TIME = 1024
 _WORDS_AT_A_TIME = 65_536
+_RANGE_MADE = 1 << 32
+"""So long a range is made a set to cut another one: it costs some bytes for each 65,536 positions.
+The ranges that DataFrames are given are longer."""
 _FEW_RUNS = 32
 
 
@@ -194,7 +197,23 @@ class Positions:
             return self
         if count <= 0:
             return Positions()
-        return self & Positions.between(self.min, int(self._bitmap[count - 1]))
+        return self.within(self.min, int(self._bitmap[count - 1]))
+
+    def within(self, first: int, last: int) -> Positions:
+        """Return the positions from first to last, both included, however many lie between.
+
+        >>> Positions.of([1, 5, 9]).within(2, 1 << 60).runs()
+        [(5, 5), (9, 9)]
+        """
+        if not self or (first <= self.min and self.max <= last):
+            return self
+        first, last = max(first, self.min), min(last, self.max)
+        if last - first < _RANGE_MADE:
+            return self & Positions.between(first, last) if first <= last else Positions()
+        positions = np.frombuffer(self._bitmap.to_array(), np.uint64)
+        start = np.searchsorted(positions, np.uint64(first))
+        end = np.searchsorted(positions, np.uint64(last), side="right")
+        return self._of_sorted(positions[start:end])
 
     def runs(self, limit: int | None = None) -> list[tuple[int, int]]:
         """Return the first ``limit`` runs of neighbouring positions, as (first, last)."""

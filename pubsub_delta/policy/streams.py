@@ -138,7 +138,7 @@ def _free(state: AckState, stream: Stream, terms: Terms) -> Positions:
     held = [s for s in state.in_state(State.LEASED) if s.lease_id != stream.lease_id]
     held += [s for s in state.spans if is_exhausted(s, terms.subscription)]
     waiting = state.in_state(*_UNHELD)
-    earlier = [s.only(Positions.between(0, free.max)).without(free) for s in waiting]
+    earlier = [s.only(s.positions.within(0, free.max) - free) for s in waiting]
     if held:
         free -= terms.keys.sharing(held, mine)
     earlier = [span for span in earlier if span]

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from pubsub_delta.errors import Aborted, FailedPrecondition, NotFound, PubSubError
-from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.turns import Answer, Turn
 from pubsub_delta.resources import Subscription
 from pubsub_delta.server.answers import INVALID_ACK_ID, Asked
@@ -327,7 +326,7 @@ class Dispatcher:
                 return
             reached = wanted
             if messages and len(messages) < len(wanted):
-                reached = wanted & Positions.between(0, int(messages[-1].message_id))
+                reached = wanted.within(0, int(messages[-1].message_id))
             self.ledger.received(holding.lease_id, reached, messages)
             self._hand_out()
 

@@ -198,9 +198,11 @@ class MemoryLane:
     def vacuum(self, table: str) -> None:
         self._table(table)
 
-    def clean_log(self, table: str, keep: timedelta) -> None:
+    def clean_log(self, table: str, keep: timedelta) -> int:
         """Forget all commits but the last: by the clock of this machine they are old."""
+        before = len(self.history(table))
         self.cut_log(table)
+        return before - len(self.history(table))
 
     def cut_log(self, table: str) -> None:
         """Have the history tell nothing but the last commit."""

@@ -143,3 +143,12 @@ def test_no_bytes_at_all_are_refused() -> None:
 
 def test_the_repr_shows_the_first_runs() -> None:
     assert repr(Positions.of([1, 2, 3, 9])) == "Positions(4: 1–3, 9)"
+
+
+def test_the_range_of_a_data_frame_is_never_made_a_set() -> None:
+    """A DataFrame reserves 2³⁶ positions: as a set they take 100 MB, and 2⁵⁷ no memory."""
+    stored = Positions.of([5, (1 << 36) + 1, 1 << 58])
+    assert list(stored.within(0, 1 << 57)) == [5, (1 << 36) + 1]
+    assert list(stored.first(2)) == [5, (1 << 36) + 1]
+    assert list(stored.within(6, 7)) == []
+    assert list(stored.within(1 << 58, 1 << 59)) == [1 << 58]

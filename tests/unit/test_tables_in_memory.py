@@ -158,15 +158,16 @@ def test_the_log_keeps_what_came_after_a_snapshot() -> None:
     world = InMemory()
     world.store.create_snapshot("before", NAME)
     world.publish("a")
-    world.ack("a")
+    world.publish("b")
+    world.ack("a", "b")
     world.be_at(2 * DAY)
     topic = f"projects/local/topics/{TOPIC}"
     assert topic not in world.store.maintain(log_retention="6h").forgotten
     world.store.seek(NAME, snapshot="before")
-    assert world.backlog() == {"a": "available"}
+    assert world.backlog() == {"a": "available", "b": "available"}
     world.store.delete_snapshot("before")
     assert topic in world.store.maintain(log_retention="6h").forgotten
-    assert world.backlog() == {"a": "available"}
+    assert world.backlog() == {"a": "available", "b": "available"}
 
 
 def test_the_log_keeps_what_a_subscription_that_sleeps_has_not_seen() -> None:

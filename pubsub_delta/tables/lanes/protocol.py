@@ -152,8 +152,8 @@ class Lane(Protocol):
     def vacuum(self, table: str) -> None:
         """VACUUM: remove the files that no version needs which the table's properties keep."""
 
-    def clean_log(self, table: str, keep: timedelta) -> None:
-        """Write a checkpoint, and forget the commits that are older than so long.
+    def clean_log(self, table: str, keep: timedelta) -> int:
+        """Write a checkpoint, forget the commits older than so long, and return how many.
 
         ``keep`` becomes the table's ``delta.logRetentionDuration``, if that is another one.
         """

@@ -144,13 +144,13 @@ class Messages:
         """Remove the files that no version needs which the table's properties keep."""
         self._lane.vacuum(self._table)
 
-    def clean_log(self, keep: timedelta) -> None:
-        """Forget the commits that are older than so long, by the clock of this machine.
+    def clean_log(self, keep: timedelta) -> int:
+        """Forget the commits older than so long, by the machine's clock; return how many.
 
         The table keeps that as its log retention. It is changed only where it is another one, since
         that aborts whoever writes meanwhile.
         """
-        self._lane.clean_log(self._table, keep)
+        return self._lane.clean_log(self._table, keep)
 
     # What is new
 
@@ -198,17 +198,17 @@ class Messages:
     def _stored(self, first: int, last: int, time: datetime) -> Positions:
         """Return the positions of a range that are stored, of messages published at a time.
 
-        Where the statistics of a file tell that its positions are one run, it is not opened.
+        Where the statistics of a file tell that its positions are one run, it is not opened. The
+        range of a DataFrame is far larger than what is stored of it, so it is never made a set.
         """
-        if self._lane.name == "spark":
-            return self._fold(Window(Positions.between(first, last), time, time))
-        files = [each for each in self._lane.files(self._table) if _overlaps(each, first, last)]
-        files.sort(key=lambda each: each.position_min or 0)
-        apart = all((a.position_max or 0) < (b.position_min or 0) for a, b in pairwise(files))
-        whole = [run for each in files if (run := _run_of(each)) is not None]
-        if apart and len(whole) == len(files):
-            return Positions.union(whole) & Positions.between(first, last)
-        return self._fold(Window(Positions.between(first, last), time, time))
+        if self._lane.name == "direct":
+            files = [each for each in self._lane.files(self._table) if _overlaps(each, first, last)]
+            files.sort(key=lambda each: each.position_min or 0)
+            apart = all((a.position_max or 0) < (b.position_min or 0) for a, b in pairwise(files))
+            whole = [run for each in files if (run := _run_of(each)) is not None]
+            if apart and len(whole) == len(files):
+                return Positions.union(whole).within(first, last)
+        return self._fold(Window(None, time, time)).within(first, last)
 
     def _passing(self, parts: list[Absorbed], filter_: Filter) -> list[Absorbed]:
         if not parts:

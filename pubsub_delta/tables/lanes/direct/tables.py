@@ -271,8 +271,8 @@ class DirectLane:
         with self.locked(table), telling(table):
             _vacuum(self._handles.opened(table))
 
-    def clean_log(self, table: str, keep: timedelta) -> None:
-        """Write a checkpoint, and forget the commits that are older than so long.
+    def clean_log(self, table: str, keep: timedelta) -> int:
+        """Write a checkpoint, forget the commits older than so long, and return how many.
 
         ``keep`` becomes the table's ``delta.logRetentionDuration``, if that is another one.
         """
@@ -282,7 +282,9 @@ class DirectLane:
             if opened.metadata().configuration.get(_LOG_RETENTION) != kept:
                 opened.alter.set_table_properties({_LOG_RETENTION: kept})
             opened.create_checkpoint()
+            before = len(opened.history())
             opened.cleanup_metadata()
+            return before - len(self._handles.opened(table).history())
 
     def locked(self, table: str, *, wait: bool = True) -> AbstractContextManager[None]:
         """Keep other writers on this machine away from a table on a local disk."""

@@ -281,7 +281,7 @@ class SparkLane:
         with self.locked(table):  # it writes to the log that it began and ended
             self._run(f"VACUUM {table}", table)
 
-    def clean_log(self, table: str, keep: timedelta) -> None:
+    def clean_log(self, table: str, keep: timedelta) -> int:
         """Refuse: Spark has no statement that forgets commits, and no way to a checkpoint."""
         raise FailedPrecondition(
             f"{table}: the Spark lane cannot forget the commits that are older than {keep}; run "
