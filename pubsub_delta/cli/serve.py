@@ -37,7 +37,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option(
     "--group-commit",
-    default="0.1s",
+    default="0.02s",
     show_default=True,
     help="How long requests wait at most for others to be committed with them.",
 )

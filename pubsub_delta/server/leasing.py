@@ -71,7 +71,7 @@ class Pace:
     without exactly-once delivery, where Pub/Sub promises nothing by its answer.
     """
 
-    gather: float = 0.1
+    gather: float = 0.02
     shortest_look: float = 0.25
     longest_look: float = 5.0
     confirm_acks: bool = False

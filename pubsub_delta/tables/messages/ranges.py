@@ -59,10 +59,9 @@ class Ranges:
         with self._lock:
             block = self._blocks.setdefault(table, _Block())
         with block.lock:
-            newest = history.version()
-            if block.seen != newest:
-                block.end = block.end if self._is_ahead(block, history) else block.next
-                block.seen = newest
+            if not self._is_ahead(block, history):
+                block.end = block.next
+            block.seen = history.newest_version()
             if block.end - block.next < count:
                 size = max(BLOCK, count)
                 block.next = self.reserve(table, size, history)
