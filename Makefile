@@ -8,7 +8,7 @@ NEED_NO_JAVA := tests/unit tests/model pubsub_delta
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test trial server-trial storage-trial model-trial mutation-check connect-test cluster-test s3-test s3-spark-test client-test console-test unit check format bench bench-full docs lock java clean
+.PHONY: help demo test trial lane-test server-trial storage-trial model-trial mutation-check connect-test cluster-test s3-test s3-spark-test client-test console-test unit check format bench bench-full docs lock java clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ test: unit java ## run the tests (needs Java; 8 to 14 minutes, as the machine is
 trial: .venv/ready java ## run the long trials: killed processes, jobs, notebooks, docs, random sequences
 	SEEDS=$${SEEDS:-3} $(BIN)/pytest -m trial tests/acceptance tests/delta tests/unit \
 		$(addprefix --ignore ,$(OF_THE_SERVER))
+
+lane-test: .venv/ready java ## run the Delta tests by the Spark lane, too (a quarter of an hour)
+	$(BIN)/pytest -m spark_lane --timeout 600 tests/delta
 
 server-trial: .venv/ready ## run a server: its pushes, its console, commands by --endpoint, and kills; needs no Java
 	$(BIN)/pytest -m trial $(OF_THE_SERVER)

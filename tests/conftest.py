@@ -26,12 +26,14 @@ from tests.servers import connect_server
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 QUIET = f"-Dlog4j2.configurationFile={(REPOSITORY / 'conf/log4j2.properties').as_uri()}"
+SHORT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For a JVM that lives for some minutes at most: it spends no time on what pays in an hour."""
 
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 SETTINGS = {
-    "spark.driver.extraJavaOptions": f"{QUIET} -Dspark.testing=true",
+    "spark.driver.extraJavaOptions": f"{QUIET} {SHORT} -Dspark.testing=true",
     "spark.sql.session.timeZone": "America/New_York",
     # Plans here are tiny, and there are thousands of them.
     "spark.sql.adaptive.enabled": "false",
@@ -59,6 +61,7 @@ OF_THEIR_OWN = {
     "clients": "needs Node.js, and Google's client for it from npm: make client-test",
     "cluster": "needs a standalone cluster, which it starts: make cluster-test",
     "console": "needs Chromium, which it drives: make console-test",
+    "spark_lane": "shows by the Spark lane what the direct lane shows in every run: make lane-test",
     "s3": "needs an S3 server, which it starts, and with Spark JARs of 0.7 GB: make s3-test",
 }
 """Marks of tests that only run when `-m` asks for them."""
@@ -73,7 +76,7 @@ def lane_of(item: pytest.Item) -> object:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "both_lanes: by the direct lane and by Spark's in every run; others by Spark's as trials",
+        "both_lanes: by both lanes in every run; others by the Spark lane if asked for",
     )
     for mark, why in OF_THEIR_OWN.items():
         config.addinivalue_line("markers", f"{mark}: {why}")
@@ -90,14 +93,15 @@ NOT_REMOTE = {
 
 @pytest.hookimpl(tryfirst=True)  # before ``-m`` chooses by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    remote = config.getoption("--remote")
     for item in items:
-        if lane_of(item) == "spark" and item.get_closest_marker("both_lanes") is None:
-            item.add_marker(pytest.mark.trial)
+        by_itself = not remote and item.get_closest_marker("both_lanes") is None
+        if by_itself and lane_of(item) == "spark":
+            item.add_marker(pytest.mark.spark_lane)
     asked = {mark for mark in OF_THEIR_OWN if mark in config.getoption("markexpr")}
     kept = [i for i in items if {m.name for m in i.iter_markers()} & set(OF_THEIR_OWN) <= asked]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = kept
-    remote = config.getoption("--remote")
     for item in items:
         why = NOT_REMOTE.get(item.path.name) or NOT_REMOTE.get(item.name.split("[")[0])
         if remote and why:

@@ -10,9 +10,6 @@ from pyroaring import BitMap64
 
 _BITMAPS_AT_A_TIME = 1024
 _WORDS_AT_A_TIME = 65_536
-_RANGE_MADE = 1 << 32
-"""So long a range is made a set to cut another one: it costs some bytes for each 65,536 positions.
-The ranges that DataFrames are given are longer."""
 _FEW_RUNS = 32
 
 
@@ -207,13 +204,12 @@ class Positions:
         """
         if not self or (first <= self.min and self.max <= last):
             return self
-        first, last = max(first, self.min), min(last, self.max)
-        if last - first < _RANGE_MADE:
-            return self & Positions.between(first, last) if first <= last else Positions()
-        positions = np.frombuffer(self._bitmap.to_array(), np.uint64)
-        start = np.searchsorted(positions, np.uint64(first))
-        end = np.searchsorted(positions, np.uint64(last), side="right")
-        return self._of_sorted(positions[start:end])
+        # A range as a set costs some bytes for each 65,536 positions, and DataFrames are given long
+        # ones. What lies outside costs nothing to remove where there is nothing.
+        bitmap = BitMap64(self._bitmap)
+        bitmap.remove_range(0, max(first, 0))
+        bitmap.remove_range(max(last, -1) + 1, self.max + 1)
+        return Positions(bitmap)
 
     def runs(self, limit: int | None = None) -> list[tuple[int, int]]:
         """Return the first ``limit`` runs of neighbouring positions, as (first, last)."""

@@ -23,7 +23,7 @@ from pubsub_delta.tables.store import Tables
 T = TypeVar("T")
 
 _ADMINISTRATORS = 8
-"""So many administrative requests run at a time; what they delete goes in one commit."""
+"""So many administrative requests run at a time."""
 
 
 class StoreBackend:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.conftest import QUIET, REPOSITORY
+from tests.conftest import QUIET, REPOSITORY, SHORT
 
 
 def environment() -> dict[str, str]:
@@ -28,7 +28,7 @@ def python(script: str, *args: str, cwd: Path) -> subprocess.Popen[str]:
         stderr=subprocess.DEVNULL,
         text=True,
         cwd=cwd,
-        env=environment(),
+        env={**environment(), "JAVA_TOOL_OPTIONS": SHORT},
     )
 
 
@@ -39,7 +39,7 @@ def spark_submit(job: str, *args: str) -> subprocess.CompletedProcess[str]:
             str(Path(sys.executable).parent / "spark-submit"),
             *("--master", "local[2]", "--driver-memory", "1g"),
             *("--properties-file", str(REPOSITORY / "conf/spark-defaults.conf")),
-            *("--driver-java-options", QUIET),
+            *("--driver-java-options", f"{QUIET} {SHORT}"),
             str(REPOSITORY / "jobs" / job),
             *args,
         ],

@@ -26,7 +26,6 @@ def test_acks_are_idempotent_and_reported_by_id(bench: Bench) -> None:
     assert bench.store.metrics(other)["num_undelivered_messages"] == 3
 
 
-@pytest.mark.both_lanes
 def test_a_late_ack_is_expired_and_still_prevents_redelivery(bench: Bench) -> None:
     topic, subscription = bench.pair(ack_deadline_seconds=10)
     bench.store.publish(topic, ["a", "b"])
@@ -83,7 +82,6 @@ def test_a_dataframe_of_ack_ids_counts_like_a_list(bench: Bench) -> None:
         bench.store.acknowledge(subscription, batch.df.select("data"))
 
 
-@pytest.mark.both_lanes
 def test_nacked_messages_come_back_at_once(bench: Bench) -> None:
     topic, subscription = bench.pair()
     bench.store.publish(topic, ["a", "b"])

@@ -29,7 +29,6 @@ def test_a_store_that_was_never_written_to_is_empty(spark: SparkSession, tmp_pat
         store.publish("flights", ["x"])
 
 
-@pytest.mark.both_lanes
 def test_a_topic_lives_from_create_to_delete(bench: Bench) -> None:
     created = bench.store.create_topic("lifecycle", labels={"team": "a"})
     assert created.name == "projects/local/topics/lifecycle"
@@ -46,12 +45,9 @@ def test_a_topic_lives_from_create_to_delete(bench: Bench) -> None:
             gone("lifecycle")
 
 
-@pytest.mark.trial
-def test_what_is_deleted_at_the_same_time_goes_in_few_commits(bench: Bench) -> None:
+def test_of_deletions_at_the_same_time_each_is_done_once(bench: Bench) -> None:
     topics = [bench.topic() for _ in range(6)]
     subscriptions = [bench.subscription(topics[0]) for _ in range(4)]
-    registry = [f"delta.`{bench.root}/{kind}`" for kind in ("topics", "subscriptions")]
-    before = [bench.commits(table) for table in registry]
 
     def delete(delete: Callable[[str], None], name: str) -> bool:
         try:
@@ -66,15 +62,11 @@ def test_what_is_deleted_at_the_same_time_goes_in_few_commits(bench: Bench) -> N
         done = list(pool.map(lambda each: delete(*each), [*of_topics, *of_subscriptions]))
     assert done.count(False) == 1
     assert not all(done[5:7])  # one of the two who deleted the same topic
-    after = [bench.commits(table) for table in registry]
-    assert after[0] - before[0] <= 4
-    assert after[1] - before[1] <= 3
     there = [each.name for each in bench.store.list_topics()]
     there += [each.name for each in bench.store.list_subscriptions()]
     assert not {name.rpartition("/")[2] for name in there} & {*topics, *subscriptions}
 
 
-@pytest.mark.both_lanes
 def test_a_subscription_lives_from_create_to_delete(bench: Bench) -> None:
     topic = bench.topic()
     created = bench.store.create_subscription(
@@ -178,7 +170,6 @@ def test_a_deleted_topic_leaves_its_subscriptions_their_backlog(bench: Bench) ->
     assert batch.ack().counts["success"] == 1
 
 
-@pytest.mark.both_lanes
 def test_a_detached_subscription_has_nothing_and_gives_nothing(bench: Bench) -> None:
     topic, subscription = bench.pair()
     bench.store.publish(topic, ["dropped"])

@@ -14,7 +14,6 @@ from tests.conftest import Bench, by_id, states
 FLIGHTS = [Message(b"%d" % n, {"n": f"{n % 3}"}, ("UA", "DL")[n % 2]) for n in range(12)]
 
 
-@pytest.mark.both_lanes
 def test_rows_are_acknowledged_by_a_condition(bench: Bench) -> None:
     # "batch.ack(where=Column) and nack(where=), folded from the lease's own rows"
     topic, subscription = bench.pair()
@@ -119,7 +118,6 @@ ANSWERS: dict[str, Callable[[PulledBatch], AckResult]] = {
 }
 
 
-@pytest.mark.both_lanes
 def test_a_batch_of_a_deleted_subscription_touches_no_successor(bench: Bench) -> None:
     # "A named lease carries the subscription's uid: a handle of a deleted subscription never
     # touches its successor."

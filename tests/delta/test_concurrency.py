@@ -73,7 +73,6 @@ def test_a_swap_that_comes_second_changes_nothing_and_says_so(bench: Bench) -> N
     assert (now.revision, now.recent_commits[0]) == (first.revision + 2, "c" * 32)
 
 
-@pytest.mark.both_lanes
 @pytest.mark.usefixtures("wherever")
 def test_of_swaps_at_the_same_time_one_lands(bench: Bench) -> None:
     _, subscription = bench.pair()
@@ -154,7 +153,6 @@ def losing_an_answer(monkeypatch: pytest.MonkeyPatch, store: PubSub, *, landed: 
     monkeypatch.setattr(lane, "merge", lost)
 
 
-@pytest.mark.both_lanes
 def test_a_commit_whose_answer_was_lost_is_recognised(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

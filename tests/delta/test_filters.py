@@ -40,7 +40,6 @@ def test_a_message_without_any_attributes_has_none(
     assert without.where(matching(parse_filter(text))).count() == expected
 
 
-@pytest.mark.both_lanes
 def test_what_does_not_match_is_never_backlog(bench: Bench) -> None:
     # "Messages that do not match are never in the backlog nor in its metrics."
     topic = bench.topic()

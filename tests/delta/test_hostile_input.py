@@ -32,7 +32,6 @@ def pair(hostile: Bench) -> tuple[str, str]:
     return hostile.pair(ack_deadline_seconds=600)
 
 
-@pytest.mark.both_lanes
 def test_a_store_stays_under_its_root_whatever_it_is_called(hostile: Bench) -> None:
     store = hostile.store
     topic, name = "a%2F..~+%25", "z-_..%60"  # legal ids, and what a path might make of them

@@ -80,7 +80,6 @@ def it(bench: Bench) -> Changed:
     return Changed(bench)
 
 
-@pytest.mark.both_lanes
 @pytest.mark.parametrize("kind", KINDS)
 def test_of_two_writers_who_read_the_same_the_second_is_told(it: Changed, kind: str) -> None:
     seen = it.read(kind)

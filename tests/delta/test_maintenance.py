@@ -34,7 +34,6 @@ def stored(bench: Bench, topic: str) -> list[str]:
     return sorted(bytes(row["data"]).decode() for row in rows)
 
 
-@pytest.mark.both_lanes
 def test_messages_that_nobody_can_get_any_more_are_deleted_by_days(bench: Bench) -> None:
     topic, subscription = bench.pair()
     other = bench.subscription(topic)
@@ -79,7 +78,6 @@ def test_a_slow_publishers_commit_is_not_deleted_unseen(bench: Bench) -> None:
     assert stored(bench, topic) == []
 
 
-@pytest.mark.both_lanes
 def test_idle_subscriptions_and_old_snapshots_expire(bench: Bench) -> None:
     topic = bench.topic()
     policy = ExpirationPolicy("1d1s")

@@ -20,7 +20,6 @@ def ids_of(batch: PulledBatch) -> dict[bytes, str]:
     return {message.data: message.ack_id for message in batch}
 
 
-@pytest.mark.both_lanes
 def test_a_failed_message_returns_with_the_later_ones_of_its_key(bench: Bench) -> None:
     # "redelivered together with every later message of its key in its batch, even acked ones"
     topic, subscription = bench.pair(enable_message_ordering=True)

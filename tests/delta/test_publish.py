@@ -16,7 +16,6 @@ from tests.conftest import Bench
 from tests.delta.cases import MESSAGE_CASES, as_rows
 
 
-@pytest.mark.both_lanes
 def test_ids_are_unique_and_in_request_order(bench: Bench) -> None:
     topic = bench.topic()
     first = bench.store.publish(topic, [f"m{n}" for n in range(100)])

@@ -45,7 +45,6 @@ def test_a_dataframe_is_published_in_one_pass_without_a_shuffle(bench: Bench) ->
     assert result.message_count == 1000
 
 
-@pytest.mark.both_lanes
 def test_positions_are_unique_and_follow_the_partitions(bench: Bench) -> None:
     # "position = base + partition · 2²⁶ + row in the partition"; "for one publisher they follow
     # its publishes"

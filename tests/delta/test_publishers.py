@@ -100,11 +100,11 @@ def test_four_programs_publish_to_one_topic(root: str) -> None:
 
 def test_two_programs_publish_beside_two_of_the_spark_lane(root: str, spark: SparkSession) -> None:
     with ThreadPoolExecutor(2) as threads:
-        by_spark = [threads.submit(publish_frames, root, n, 6, spark) for n in (2, 3)]
+        by_spark = [threads.submit(publish_frames, root, n, 4, spark) for n in (2, 3)]
         run_processes(root, [publish_lists] * 2, 25)
         for each in by_spark:
             each.result(120)
-    check_all_there(root, [25, 25, 6, 6])
+    check_all_there(root, [25, 25, 4, 4])
 
 
 @pytest.mark.trial

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pubsub_delta import NoWrapper, PushConfig
 from tests.conftest import Bench
 
@@ -11,7 +9,6 @@ URL = "https://example.com/push"
 V1 = {"x-goog-version": "v1"}
 
 
-@pytest.mark.both_lanes
 def test_the_field_is_stored_changed_and_cleared(bench: Bench) -> None:
     topic = bench.topic()
     bare = PushConfig(URL, no_wrapper=NoWrapper(write_metadata=True))

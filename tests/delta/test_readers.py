@@ -75,7 +75,9 @@ def test_an_engine_reads_every_message_with_its_id(
 
 
 def as_dict(attributes: Any) -> dict[str, str]:
-    """Return a map as Python has it, from how the engines do: pairs, or structs."""
+    """Return a map as Python has it, from how the engines do: a dictionary, pairs or structs."""
+    if isinstance(attributes, dict):
+        return attributes
     return dict(tuple(each.values()) if isinstance(each, dict) else each for each in attributes)
 
 

@@ -36,7 +36,6 @@ def published(bench: Bench, topic: str, *messages: Any) -> datetime:
     return time
 
 
-@pytest.mark.both_lanes
 def test_a_seek_to_a_time_replays_what_is_retained(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,7 +101,6 @@ def test_a_topics_retention_covers_what_was_published_before_a_subscription(benc
     assert (told["message_count"], told["num_retained_messages"]) == (3, 0)
 
 
-@pytest.mark.both_lanes
 def test_a_snapshot_brings_back_what_was_unacknowledged_and_what_followed(bench: Bench) -> None:
     topic, source = bench.pair()
     published(bench, topic, "acked", Message(b"x", {"k": "1"}), "plain")
@@ -173,7 +171,6 @@ def test_a_seek_needs_one_target_of_its_own_topic(bench: Bench) -> None:
         bench.store.seek(bench.pair()[1], snapshot="of-this-topic")
 
 
-@pytest.mark.both_lanes
 def test_a_topic_can_be_read_as_it_was(bench: Bench) -> None:
     topic = bench.topic()
     first = published(bench, topic, "a")

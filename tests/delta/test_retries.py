@@ -19,7 +19,6 @@ from pubsub_delta import (
 from tests.conftest import Bench, states
 
 
-@pytest.mark.both_lanes
 def test_a_failed_message_waits_and_others_keep_flowing(bench: Bench) -> None:
     # "Per message: other messages keep flowing"
     topic, subscription = bench.pair(retry_policy=RetryPolicy("20s", "30s"))
@@ -107,7 +106,6 @@ def test_attempts_count_only_while_there_is_a_policy(bench: Bench) -> None:
     assert message.delivery_attempt == 1
 
 
-@pytest.mark.both_lanes
 def test_exactly_once_refuses_every_id_but_that_of_a_live_lease(bench: Bench) -> None:
     # "A stale, expired or unknown id fails … (per id: the good ids of the same call succeed)"
     topic, subscription = bench.pair(enable_exactly_once_delivery=True)

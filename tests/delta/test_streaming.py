@@ -265,7 +265,6 @@ def test_a_query_needs_a_subscription_that_is_attached(bench: Bench, tmp_path: P
         bench.store.subscribe_stream(subscription, Seen(), checkpoint_location=str(tmp_path))
 
 
-@pytest.mark.both_lanes
 def test_every_micro_batch_is_published_exactly_once(bench: Bench, tmp_path: Path) -> None:
     topic, source, checkpoint = bench.topic(), str(tmp_path / "in"), tmp_path / "checkpoint"
     rows = bench.spark.range(5).selectExpr("string(id) AS data")

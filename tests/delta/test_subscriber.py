@@ -132,7 +132,6 @@ def test_the_end_of_the_subscription_reaches_the_future(bench: Bench) -> None:
         bench.store.subscribe(bench.subscription(topic), print, max_workers=0)
 
 
-@pytest.mark.both_lanes
 def test_single_publishes_from_many_threads_are_few_commits(bench: Bench) -> None:
     # "1,000 single-message publishes from 8 threads land in ≤ 20 commits"
     topic = bench.topic()

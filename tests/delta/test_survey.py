@@ -13,7 +13,6 @@ from tests.conftest import Bench
 DAY = 86_400
 
 
-@pytest.mark.both_lanes
 def test_a_peek_shows_the_first_messages_and_the_beginning_of_their_data(bench: Bench) -> None:
     topic, subscription = bench.pair(dead_letter_policy=DeadLetterPolicy(bench.topic()))
     long = b"\x00\xff" * 5_000
@@ -63,7 +62,6 @@ def test_a_survey_tells_spans_and_what_the_topic_stores(bench: Bench) -> None:
     assert leased.until == bench.clock.now() + timedelta(seconds=10)
 
 
-@pytest.mark.both_lanes
 def test_messages_are_counted_by_the_day_of_publishing_in_utc(bench: Bench) -> None:
     topic = bench.topic()
     assert bench.store.messages_by_day(topic) == []

@@ -47,7 +47,7 @@ def test_publishes_in_turn_get_rising_positions(both: Both) -> None:
     topic, subscription = both.pair()
     rows = both.spark.range(0, 4, 1, 2).selectExpr("concat('f', id) AS data")
     ids: list[int] = []
-    for n in range(3):
+    for n in range(2):
         for store, messages in (
             (both.direct, [f"d{n}", f"e{n}"]),
             (both.spark_lane, [f"s{n}"]),
@@ -55,11 +55,11 @@ def test_publishes_in_turn_get_rising_positions(both: Both) -> None:
             (both.spark_lane, rows),
         ):
             ids += map(int, store.publish(topic, messages).message_ids)
-    assert len(ids) == 3 * 11
+    assert len(ids) == 2 * 11
     assert ids == sorted(set(ids)), "in the order in which they landed, each once"
     table = DeltaTable(f"{both.root}/messages/{both.direct.get_topic(topic).uid}")
     assert sorted(table.to_pyarrow_table()["position"].to_pylist()) == ids
-    half, rest = both.spark_lane.pull(subscription, 16), both.direct.pull(subscription)
+    half, rest = both.spark_lane.pull(subscription, 9), both.direct.pull(subscription)
     received = [int(message.message_id) for batch in (half, rest) for message in batch]
     assert received == ids
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from pubsub_delta import local_session
 from pubsub_delta.session import DELTA_PACKAGE
-from tests.conftest import QUIET
+from tests.conftest import QUIET, SHORT
 from tests.servers import s3_server, spark_home
 
 BUCKET = "bucket"
@@ -30,7 +30,7 @@ def settings_for(endpoint: str) -> dict[str, str]:
     }
     return {
         "spark.jars.packages": f"{DELTA_PACKAGE},org.apache.hadoop:hadoop-aws:{hadoop}",
-        "spark.driver.extraJavaOptions": QUIET,
+        "spark.driver.extraJavaOptions": f"{QUIET} {SHORT}",
         **{f"spark.hadoop.fs.s3a.{key}": value for key, value in s3a.items()},
     }
 

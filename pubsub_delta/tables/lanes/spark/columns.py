@@ -213,8 +213,9 @@ def surely_valid() -> Column:
         f"(attributes IS NULL OR size(attributes) <= {UNROLLED_ATTRIBUTES})",
         "(attributes IS NULL OR size(attributes) <= 1"
         " OR size(array_distinct(map_keys(attributes))) = size(attributes))",
-        f"(ordering_key IS NULL OR octet_length(ordering_key) <= {rules.MAX_ORDERING_KEY_BYTES}"
-        " AND is_valid_utf8(ordering_key))",
+        f"(ordering_key IS NULL OR octet_length(ordering_key) <= {rules.MAX_ORDERING_KEY_BYTES})",
+        # With a letter between them, texts are valid together if each of them is.
+        "is_valid_utf8(concat_ws(',', map_keys(attributes), map_values(attributes), ordering_key))",
     ]
     for place in range(UNROLLED_ATTRIBUTES):
         key, same_key = (
@@ -225,7 +226,6 @@ def surely_valid() -> Column:
             f"(attributes IS NULL OR size(attributes) <= {place} OR"
             f" (octet_length({key}) BETWEEN 1 AND {rules.MAX_KEY_BYTES}"
             f" AND NOT startswith({same_key}, '{rules.RESERVED_PREFIX}')"
-            f" AND octet_length(get(map_values(attributes), {place})) <= {rules.MAX_VALUE_BYTES}"
-            f" AND is_valid_utf8({key}) AND is_valid_utf8(get(map_values(attributes), {place}))))"
+            f" AND octet_length(get(map_values(attributes), {place})) <= {rules.MAX_VALUE_BYTES}))"
         )
     return F.coalesce(F.expr(" AND ".join(sure)), F.lit(False))
