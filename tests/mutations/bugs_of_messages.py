@@ -15,7 +15,7 @@ BUGS_OF_MESSAGES = (
         "block-not-looked-at",
         "A block of positions is used on after somebody else's publish, below that one's.",
         _RANGES,
-        "if block.seen != newest:",
+        "if not self._is_ahead(block, history):",
         "if block.seen < 0:",
     ),
     Bug(

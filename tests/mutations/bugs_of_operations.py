@@ -165,8 +165,8 @@ BUGS_OF_OPERATIONS = (
         "history-of-sleepers-forgotten",
         "A log forgets what a subscription has not seen yet, and all that is stored comes again.",
         _MAINTAIN,
-        "                    _bring_up_to_date(tables, source, now)",
-        "                    pass",
+        "                _bring_up_to_date(tables, source, now)",
+        "                pass",
     ),
     Bug(
         "snapshots-hold-nothing",
