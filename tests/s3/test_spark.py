@@ -17,11 +17,11 @@ pytestmark = [pytest.mark.s3, pytest.mark.timeout(1200)]
 
 def test_a_store_in_s3_does_what_one_in_a_directory_does(spark: SparkSession, root: str) -> None:
     clock = ManualClock()
-    store = PubSub(spark, root, clock=clock)
+    store = PubSub(spark, root, clock=clock, lane="spark")
     store.create_topic("orders", message_retention_duration="1h")
     store.create_subscription("billing", "orders", message_retention_duration="1h")
     assert store.publish("orders", ["a", "b"], idempotency_id=("till", 1)).message_count == 2
-    again = PubSub(spark, root, clock=clock).publish(
+    again = PubSub(spark, root, clock=clock, lane="spark").publish(
         "orders", ["a", "b"], idempotency_id=("till", 1)
     )
     assert again.message_count == 2
@@ -50,16 +50,16 @@ def test_a_store_in_s3_does_what_one_in_a_directory_does(spark: SparkSession, ro
 
 
 def test_threads_of_one_driver_ack_every_message_once(spark: SparkSession, root: str) -> None:
-    store = PubSub(spark, root)
+    store = PubSub(spark, root, lane="spark")
     store.create_topic("orders")
     store.create_subscription("billing", "orders", ack_deadline_seconds=600)
 
     def publish(thread: int) -> None:
         for n in range(4):
-            PubSub(spark, root).publish("orders", [f"{thread} {n}"])
+            PubSub(spark, root, lane="spark").publish("orders", [f"{thread} {n}"])
 
     def consume(_: int) -> list[bytes]:
-        own, taken = PubSub(spark, root), []
+        own, taken = PubSub(spark, root, lane="spark"), []
         while batch := own.pull("billing", 2):
             taken += [message.data for message in batch]
             batch.ack()
