@@ -25,8 +25,6 @@ from pubsub_delta.tables.schemas import POSITIONS
 
 BLOCK = 1 << 20
 """Positions that a process takes at a time for messages that are given one by one."""
-ROWS_OF_PARTITION = 1 << 26
-"""Positions that each partition of a DataFrame is given."""
 LAST = 10**18
 """Where positions end: an ack id has 18 digits for them."""
 

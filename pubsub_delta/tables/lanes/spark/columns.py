@@ -211,8 +211,6 @@ def surely_valid() -> Column:
         "(length(data) > 0 OR size(attributes) > 0)",
         f"(data IS NULL OR length(data) <= {most_data})",
         f"(attributes IS NULL OR size(attributes) <= {UNROLLED_ATTRIBUTES})",
-        "(attributes IS NULL OR size(attributes) <= 1"
-        " OR size(array_distinct(map_keys(attributes))) = size(attributes))",
         f"(ordering_key IS NULL OR octet_length(ordering_key) <= {rules.MAX_ORDERING_KEY_BYTES})",
         # With a letter between them, texts are valid together if each of them is.
         "is_valid_utf8(concat_ws(',', map_keys(attributes), map_values(attributes), ordering_key))",
@@ -222,10 +220,14 @@ def surely_valid() -> Column:
             f"get(map_keys(attributes), {place})",
             f"try_element_at(map_keys(attributes), {place + 1})",
         )
+        distinct = "".join(
+            f" AND {key} <> get(map_keys(attributes), {earlier})" for earlier in range(place)
+        )
         sure.append(
             f"(attributes IS NULL OR size(attributes) <= {place} OR"
             f" (octet_length({key}) BETWEEN 1 AND {rules.MAX_KEY_BYTES}"
             f" AND NOT startswith({same_key}, '{rules.RESERVED_PREFIX}')"
-            f" AND octet_length(get(map_values(attributes), {place})) <= {rules.MAX_VALUE_BYTES}))"
+            f" AND octet_length(get(map_values(attributes), {place})) <= {rules.MAX_VALUE_BYTES}"
+            f"{distinct}))"
         )
     return F.coalesce(F.expr(" AND ".join(sure)), F.lit(False))
