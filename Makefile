@@ -24,7 +24,7 @@ trial: .venv/ready java ## run the long trials: killed processes, jobs, notebook
 		$(addprefix --ignore ,$(OF_THE_SERVER))
 
 lane-test: .venv/ready java ## run the Delta tests by the Spark lane, too (a quarter of an hour)
-	$(BIN)/pytest -m spark_lane --timeout 600 tests/delta
+	$(BIN)/pytest -m spark_lane --timeout 600 tests/delta tests/lanes
 
 server-trial: .venv/ready ## run a server: its pushes, its console, commands by --endpoint, and kills; needs no Java
 	$(BIN)/pytest -m trial $(OF_THE_SERVER)

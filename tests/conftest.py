@@ -70,7 +70,7 @@ OF_THEIR_OWN = {
 def lane_of(item: pytest.Item) -> object:
     """Return the lane by which a test runs, or None."""
     call = getattr(item, "callspec", None)
-    return None if call is None else call.params.get("lane")
+    return None if call is None else call.params.get("lane", call.params.get("bench"))
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -35,6 +35,8 @@ from tests.lanes.builders import (
 )
 from tests.lanes.conftest import Bench
 
+pytestmark = pytest.mark.both_lanes
+
 CAS = Merge(
     on="old.next_position = new.was", update=("next_position", "reservation_id")
 )  # compare and swap
