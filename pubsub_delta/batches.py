@@ -46,7 +46,9 @@ class PulledBatch:
 
     @cached_property
     def df(self) -> DataFrame:
-        """The messages as a DataFrame, which may be evaluated often: it gives the same rows.
+        """The messages as a DataFrame, which may be evaluated often while they are leased.
+
+        It gives the same rows then; retention may delete what is acknowledged.
 
         Columns: ack_id STRING, message_id STRING, publish_time TIMESTAMP, data BINARY, attributes
         ``MAP<STRING,STRING>``, ordering_key STRING, delivery_attempt INT. A column that is not
