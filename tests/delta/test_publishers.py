@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import multiprocessing
+import os
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
