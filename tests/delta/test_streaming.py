@@ -322,7 +322,13 @@ def test_a_stream_reads_along_from_a_version_or_a_time(bench: Bench, tmp_path: P
 
     def read(start: Any) -> list[str]:
         stream = bench.store.read_topic_stream(topic, start=start)
-        assert stream.columns == ["publish_time", "data", "attributes", "ordering_key"]
+        assert stream.columns == [
+            "message_id",
+            "publish_time",
+            "data",
+            "attributes",
+            "ordering_key",
+        ]
         found: list[str] = []
         query = (
             stream.writeStream.foreachBatch(partial(gather, found))

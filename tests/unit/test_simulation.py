@@ -158,7 +158,8 @@ def test_what_must_hold_holds_where_reads_go_back() -> None:
 @pytest.mark.parametrize("storm", STORMS)
 def test_what_must_hold_holds_in_very_many_storms(storm: str) -> None:
     seen: Counter[str] = Counter()
-    for number in range(ROUNDS, ROUNDS + ROUNDS_OF_A_TRIAL):
+    often = 4 if storm == "few messages" else 1  # there the last attempt fails in few of them
+    for number in range(ROUNDS, ROUNDS + often * ROUNDS_OF_A_TRIAL):
         for kind in KINDS:
             seen.update(simulate(seed_of(kind, storm, number)).seen)
     assert [what for what in (*BRINGS[storm], "dead letters") if not seen[what]] == []
