@@ -53,7 +53,7 @@ def topic(lane: SparkLane, table: str) -> str:
 def append(lane: SparkLane, table: str, frame: Any, partitions: int = 8, first: int = 1000) -> bool:
     return publishing.append_frame(
         lane, table, publishing.conformed(frame), first, NOON, "x", None, partitions
-    ).landed
+    )
 
 
 def test_each_partition_is_one_file_and_one_run_of_positions(lane: SparkLane, topic: str) -> None:

@@ -100,14 +100,6 @@ class AckStates:
         """Return a subscription's ack state as it is now."""
         return self._port.read(uid).state
 
-    def recent(self, uid: str) -> AckState:
-        """Return the ack state that this process wrote last, or else the stored one.
-
-        It may be out of date. What is read here is remembered for the next change.
-        """
-        written = self._written.get(uid)
-        return self.read(uid) if written is None else written.state
-
     def change(self, uid: str, decide: Decide[T]) -> T:
         """Replace an ack state by what ``decide`` makes of it, and return decide's second value.
 

@@ -118,10 +118,9 @@ class Messages:
         count = partitions * publishing.ROWS_OF_PARTITION
         first = self._ranges.reserve(self._positions_table, count, self.history)
         told = publish_metadata(publish_time, publish_id, first, first + count, None)
-        done = publishing.append_frame(
+        return publishing.append_frame(
             writer, self._table, rows, first, publish_time, told, transaction, partitions
         )
-        return done.landed
 
     def discard_before(self, time: datetime, after_version: int, *, exact: bool) -> bool:
         """Delete the messages published on days before a time; with ``exact``, before that time.

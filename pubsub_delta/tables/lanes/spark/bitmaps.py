@@ -33,11 +33,6 @@ def fold(frame: DataFrame) -> Positions:
     return Positions.from_words(*_numbers(words, "word", "bits"))
 
 
-def fold_by_key(frame: DataFrame) -> dict[int, Positions]:
-    """Return the positions by key of a DataFrame (key BIGINT, position BIGINT, …), none null."""
-    return _by_key(_words(frame, "key"), "key")
-
-
 def fold_named(frame: DataFrame) -> tuple[dict[int, Positions], list[str | None]]:
     """Return the positions by lease of a DataFrame (lease BIGINT, position BIGINT, ack_id STRING).
 

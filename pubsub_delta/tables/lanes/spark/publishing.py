@@ -8,7 +8,6 @@ when it writes, so the caller reserves positions for some, and for more where th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from pyspark.sql import Column, DataFrame
@@ -48,13 +47,6 @@ class TooManyPartitions(Exception):
     """A DataFrame has more partitions than positions were reserved for. Nothing was written."""
 
 
-@dataclass(frozen=True)
-class Appended:
-    """What became of an append: ``landed`` is False where its transaction had landed before."""
-
-    landed: bool
-
-
 def append_frame(
     lane: SparkLane,
     table: str,
@@ -64,22 +56,23 @@ def append_frame(
     user_metadata: str,
     transaction: tuple[str, int] | None,
     partitions: int,
-) -> Appended:
+) -> bool:
     """Append messages (data, attributes, ordering_key, as ``conformed``) in one commit, or none.
 
     ``first_position``: the positions from there on, ``ROWS_OF_PARTITION`` for each of so many
     ``partitions``, must be nobody else's. Each partition becomes a file, which is one run of them
     in the order of its rows. A DataFrame without rows makes no commit, unless it has a transaction.
 
-    TooManyPartitions where there are more of them; InvalidArgument where a message breaks a rule,
-    or a partition has too many rows; Conflict, TableMissing.
+    False where the transaction has landed before. TooManyPartitions where there are more of them;
+    InvalidArgument where a message breaks a rule, or a partition has too many rows; Conflict,
+    TableMissing.
     """
     # The quick check suspects messages of many attributes, or without data, too. If a look at all
     # messages finds that no rule is broken, they are written again with the exact check.
     for valid in (surely_valid(), ~_broken()):
         rows = _stamped(_failing_unless(valid, frame), first_position, publish_time, partitions)
         try:
-            return Appended(lane.append_frame(table, rows, user_metadata, transaction))
+            return lane.append_frame(table, rows, user_metadata, transaction)
         except Exception as error:
             text = str(error)
             if _TOO_MANY_PARTITIONS in text:
