@@ -65,6 +65,8 @@ PARTS: dict[str, dict[str, str]] = {
     "tables/lanes/spark/bitmaps": {"first": NUMBER, "last": NUMBER},
     "tables/lanes/spark/columns": {
         "UNROLLED_ATTRIBUTES": OURS,
+        "distinct": OURS,
+        "earlier": NUMBER,
         "key": OURS,
         "most_data": OURS,
         "part": OURS,
