@@ -243,7 +243,8 @@ def test_one_of_two_appends_of_a_transaction_lands(tmp_path: Path) -> None:
     def append(lane: DirectLane) -> None:
         for number in range(12):
             try:
-                outcomes.append(lane.append(table, numbers(number, 1), "", ("till", number)))
+                made = lane.append(table, numbers(number, 1), "", ("till", number))
+                outcomes.append(made.landed)
             except Conflict:
                 outcomes.append(False)
 

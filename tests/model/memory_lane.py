@@ -17,7 +17,14 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from pubsub_delta.clock import UTC
-from pubsub_delta.tables.lanes.protocol import DataFile, LoggedCommit, Merge, TableMissing, Where
+from pubsub_delta.tables.lanes.protocol import (
+    Append,
+    DataFile,
+    LoggedCommit,
+    Merge,
+    TableMissing,
+    Where,
+)
 from pubsub_delta.tables.schemas import TableSchema
 
 Row = Mapping[str, Any]
@@ -163,16 +170,17 @@ class MemoryLane:
         rows: pa.Table,
         user_metadata: str,
         transaction: tuple[str, int] | None = None,
-    ) -> bool:
+        seen: int | None = None,
+    ) -> Append:
         with self._lock:
             stored = self._table(table)
             if transaction is not None:
                 application, number = transaction
                 if stored.transactions.get(application, -1) >= number:
-                    return False
+                    return Append(landed=False)
                 stored.transactions[application] = number
             stored.commit("WRITE", pa.concat_tables([stored.versions[-1], rows]), user_metadata)
-            return True
+            return Append(landed=True, version=len(stored.versions) - 1)
 
     def delete(self, table: str, where: Where) -> int:
         with self._lock:

@@ -52,6 +52,20 @@ class LoggedCommit:
 
 
 @dataclass(frozen=True)
+class Append:
+    """What became of an append; it is true if it has landed now.
+
+    ``version``: of its commit, None where the lane would have to look for it.
+    """
+
+    landed: bool
+    version: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.landed
+
+
+@dataclass(frozen=True)
 class Merge:
     """A MERGE of rows (``new``) into a table (``old``).
 
@@ -126,12 +140,13 @@ class Lane(Protocol):
         rows: pa.Table,
         user_metadata: str,
         transaction: tuple[str, int] | None = None,
-    ) -> bool:
+        seen: int | None = None,
+    ) -> Append:
         """Append rows in one commit, which carries a text.
 
         ``transaction``: (application, version). Where that version, or a later one, of the
-        application has landed before, nothing is written and False returned. Conflict where another
-        writer uses the same application at the same time.
+        application has landed before, nothing is written. Conflict where another writer uses the
+        same application at the same time. ``seen``: the version that the caller has just seen.
         """
 
     def delete(self, table: str, where: Where) -> int:

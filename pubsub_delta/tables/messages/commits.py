@@ -68,28 +68,41 @@ def publish_metadata(
 
 
 class KnownCommits:
-    """The commits of topics that this process has read: no later commit changes them."""
+    """The commits of topics that this process has read or made: no later commit changes them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._by_table: dict[str, list[LoggedCommit]] = {}
+        self._by_table: dict[str, list[Commit]] = {}
 
-    def last(self, lane: Lane, table: str, count: int | None) -> list[LoggedCommit]:
+    def last(self, lane: Lane, table: str, count: int | None) -> list[Commit]:
         """Return the last commits, newest first: so many at least, if the log tells so many."""
         version = lane.version(table)
         with self._lock:
             known = self._by_table.get(table, [])
-        behind = version - known[0].version if known else None
-        if behind is None or behind < 0 or count is None or behind + len(known) < count:
-            known = lane.history(table, count)
+        behind = version - known[0].version if known else -1
+        reaches_back = bool(known) and known[-1].version == 0
+        enough = count is not None and (behind + len(known) >= count or reaches_back)
+        if behind < 0 or not enough:
+            known = _read(lane, table, count)
         elif behind:
-            newer = lane.history(table, behind)
+            newer = _read(lane, table, behind)
             fresh = [each for each in newer if each.version > known[0].version]
             joins = bool(fresh) and fresh[-1].version == known[0].version + 1
-            known = [*fresh, *known] if joins else lane.history(table, count)
+            known = [*fresh, *known] if joins else _read(lane, table, count)
         with self._lock:
             self._by_table[table] = known[:_MOST_KEPT]
         return known
+
+    def add(self, table: str, commit: Commit) -> None:
+        """Know a commit that this process has just made, if it follows the last known one."""
+        with self._lock:
+            known = self._by_table.get(table)
+            if known and known[0].version + 1 == commit.version:
+                self._by_table[table] = [commit, *known[: _MOST_KEPT - 1]]
+
+
+def _read(lane: Lane, table: str, count: int | None) -> list[Commit]:
+    return [commit_of(each) for each in lane.history(table, count)]
 
 
 class History:
@@ -188,13 +201,16 @@ class History:
 
     def logged(self, limit: int | None = None) -> list[LoggedCommit]:
         """Return the last commits as the log tells them, newest first; None means all."""
-        found = self._known.last(self._lane, self._table, limit)
-        return found if limit is None else found[:limit]
+        return self._lane.history(self._table, limit)
+
+    def add(self, publish: LoggedCommit) -> None:
+        """Know a publish that this process has just made."""
+        self._known.add(self._table, commit_of(publish))
 
     def _last(self, count: int | None) -> list[Commit]:
         found = self._known.last(self._lane, self._table, count)
         self._newest = found[0].version
-        return [commit_of(each) for each in found]
+        return found
 
 
 _KEEPS_MESSAGES = frozenset(

@@ -14,7 +14,7 @@ from pubsub_delta.policy.ack_state import Absorbed, Span
 from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.choice import Lanes
-from pubsub_delta.tables.lanes.protocol import Conflict, DataFile, Where
+from pubsub_delta.tables.lanes.protocol import Append, Conflict, DataFile, LoggedCommit, Where
 from pubsub_delta.tables.lanes.scans import Scans, Window
 from pubsub_delta.tables.messages.commits import Commit, History, publish_metadata
 from pubsub_delta.tables.messages.ranges import Ranges
@@ -89,16 +89,19 @@ class Messages:
                 schema=MESSAGES.columns,
             )
             told = publish_metadata(publish_time, publish_id, first, first + count, count)
+            seen = self.history.newest_version()
             try:
-                landed = self._lane.append(self._table, stamped, told, transaction)
+                made = self._lane.append(self._table, stamped, told, transaction, seen)
             except Conflict:
                 # An object store's client sends a put again whose answer was lost, and then meets
                 # its own commit: that is no lost race.
                 commit = self.history.published_as(publish_id)
                 if commit is None or commit.first_position != first:
                     raise
-                landed = True
-        return Positions.between(first, first + count - 1) if landed else None
+                made = Append(landed=True)
+            if made.version is not None:
+                self.history.add(LoggedCommit(made.version, publish_time, "WRITE", {}, told))
+        return Positions.between(first, first + count - 1) if made else None
 
     def append_frame(
         self,

@@ -52,14 +52,27 @@ class Handles:
         self._lock = threading.Lock()
 
     @contextmanager
-    def newest(self, table: str) -> Iterator[DeltaTable]:
-        """Give a table as of its last commit, to one thread at a time."""
+    def newest(self, table: str, seen: int | None = None) -> Iterator[DeltaTable]:
+        """Give a table as of its last commit, to one thread at a time.
+
+        One that is as of ``seen``, the last commit as the caller has just seen it, is given as it
+        is: each look lists the log.
+        """
         handle = self._handle(table)
         with handle.lock:
-            opened = self._updated(table, handle)
+            opened = handle.table
+            if opened is None or opened.version() != seen:
+                opened = self._updated(table, handle)
             yield opened
             if opened.version() == handle.checked + 1:
                 handle.checked += 1  # a commit of this process, which has just written it
+
+    @contextmanager
+    def last_seen(self, table: str) -> Iterator[DeltaTable]:
+        """Give a table as this process has seen it last, to one thread at a time."""
+        handle = self._handle(table)
+        with handle.lock:
+            yield handle.table or self._updated(table, handle)
 
     def snapshot(self, table: str) -> Snapshot:
         """Return a table as of its last commit."""

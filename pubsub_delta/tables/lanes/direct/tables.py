@@ -26,6 +26,7 @@ from pubsub_delta.tables.lanes.direct.snapshots import Snapshot
 from pubsub_delta.tables.lanes.direct.storage import address_of
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import (
+    Append,
     Conflict,
     DataFile,
     LoggedCommit,
@@ -133,9 +134,15 @@ class DirectLane:
             return int(opened.version())
 
     def history(self, table: str, limit: int | None = None) -> list[LoggedCommit]:
-        """Return the last commits, newest first; DataLoss where one of them is damaged."""
+        """Return the last commits, newest first; DataLoss where one of them is damaged.
+
+        ``deltalake`` reads the commits that others have made since the table was opened, too, and
+        numbers them all as if the newest were the one that it was opened at: so it is looked
+        afterwards whether that is the last one still.
+        """
         for _ in range(_LOOKS):
-            newest, commits = self._history(table, limit)
+            with telling(table), self._handles.last_seen(table) as opened:
+                newest, commits = opened.version(), opened.history(limit)
             if self.version(table) == newest:
                 break
         else:
@@ -144,15 +151,6 @@ class DirectLane:
         if oldest > 0 and (limit is None or len(commits) < limit) and self._told(table, oldest - 1):
             raise lost_commit(table, newest)  # one tells nothing, and the others seem to be later
         return [_logged(commit) for commit in commits]
-
-    def _history(self, table: str, limit: int | None) -> tuple[int, list[dict[str, Any]]]:
-        """Return a version, and the last commits: up to that one, if it is the last one still.
-
-        ``deltalake`` reads the commits that others have made since the table was opened, too, and
-        numbers them all as if the newest were the one that it was opened at.
-        """
-        with telling(table), self._handles.newest(table) as opened:
-            return opened.version(), opened.history(limit)
 
     def read(
         self,
@@ -210,14 +208,15 @@ class DirectLane:
         rows: pa.Table,
         user_metadata: str,
         transaction: tuple[str, int] | None = None,
-    ) -> bool:
-        """Append rows in one commit; False where its transaction has landed before."""
+        seen: int | None = None,
+    ) -> Append:
+        """Append rows in one commit, unless its transaction has landed before."""
         with self.locked(table), telling(table):
-            with self._handles.newest(table) as opened:
+            with self._handles.newest(table, seen) as opened:
                 if transaction is not None:
                     landed = opened.transaction_version(transaction[0])
                     if landed is not None and landed >= transaction[1]:
-                        return False
+                        return Append(landed=False)
                 write_deltalake(
                     opened,
                     rows,
@@ -231,7 +230,7 @@ class DirectLane:
                 version = opened.version()
             if version % CHECKPOINT_INTERVAL == 0:
                 self._tidy(table, _join_small_files)
-        return True
+        return Append(landed=True, version=version)
 
     def delete(self, table: str, where: Where) -> int:
         """DELETE rows; return how many there were. No conditions: all rows."""

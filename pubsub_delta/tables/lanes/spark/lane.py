@@ -16,6 +16,7 @@ from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.lanes.damage import lost_commit
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import (
+    Append,
     DataFile,
     Lane,
     LoggedCommit,
@@ -185,14 +186,15 @@ class SparkLane:
         rows: pa.Table,
         user_metadata: str,
         transaction: tuple[str, int] | None = None,
-    ) -> bool:
+        seen: int | None = None,  # noqa: ARG002  (Spark looks by itself)
+    ) -> Append:
         """Append rows in one commit, in their order, which carries a text of its own.
 
-        False where the transaction has landed before, which Delta skips without a word: then no
-        commit carries the text. TableMissing, Conflict.
+        Delta skips one whose transaction has landed before without a word: then no commit carries
+        the text. TableMissing, Conflict.
         """
         frame = arrow_frame(self.spark, rows, rows.schema).coalesce(1)
-        return self._append(table, frame, user_metadata, transaction, of_others=False)
+        return Append(self._append(table, frame, user_metadata, transaction, of_others=False))
 
     def append_frame(
         self,
