@@ -162,8 +162,9 @@ class _Publishing(_MicroBatches):
 
     def run(self, batch: DataFrame, batch_id: int) -> None:
         topic = self._tables.messages(self._tables.topic(self._name).uid)
-        now, idempotency_id = self._clock.now(), (self.query_id, batch_id)
-        publish.publish(self._tables, topic, batch, now, idempotency_id, self._order_by)
+        publish.publish_micro_batch(
+            topic, batch, self._clock.now(), self.query_id, batch_id, self._order_by
+        )
 
 
 class _Consuming(_MicroBatches):

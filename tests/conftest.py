@@ -201,6 +201,17 @@ def states(bench: Bench, subscription: str) -> dict[bytes, str]:
     return {bytes(row["data"]): row["state"] for row in rows}
 
 
+def forget_commits(bench: Bench, topic: str) -> None:
+    """Have a topic's log forget its commits, as maintenance does when they are old."""
+    opened = DeltaTable(bench.messages_table(topic).split("`")[1])
+    bench.store.publish(topic, ["kept"])
+    opened.update_incremental()
+    opened.alter.set_table_properties({"delta.logRetentionDuration": "interval 0 seconds"})
+    opened.create_checkpoint()
+    opened.cleanup_metadata()
+    assert len(DeltaTable(opened.table_uri).history()) < opened.version()
+
+
 @pytest.fixture
 def jobs_are_counted(spark: SparkSession) -> None:
     """Skip a test that counts Spark jobs where they run behind Spark Connect."""

@@ -8,19 +8,21 @@ of their numbers, by whoever comes next.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from pubsub_delta.clock import rfc3339
 from pubsub_delta.delivery.sources import Source
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import redelivery
-from pubsub_delta.policy.ack_state import AckState, Span
+from pubsub_delta.policy.ack_state import AckState, Span, union
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
 from pubsub_delta.tables.store import Tables
@@ -53,10 +55,16 @@ def decide_forwarding(
 
 
 def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
-    """Write what is being forwarded to its dead-letter topic, and forget it here."""
+    """Write what is being forwarded to its dead-letter topic, and forget it here.
+
+    What has not landed under its number gets another one, and is written under that.
+    """
     count, problem = 0, None
     forwarded = partial(redelivery.forwarded, retain=source.subscription.retain_acked_messages)
-    for number, spans in redelivery.forwardings(tables.ack_states.read(source.uid)).items():
+    waiting = redelivery.forwardings(tables.ack_states.read(source.uid))
+    while waiting:
+        number = min(waiting)
+        spans = waiting.pop(number)
         messages = sum(map(len, spans))
         target = spans[0].forward_to
         assert target is not None
@@ -66,12 +74,18 @@ def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
             done, problem = redelivery.give_back, _kept(source, messages, GONE)
         else:
             try:
-                _append(tables, source, target, number, spans, now)
+                landed = _append(tables, source, target, number, spans, now)
             except Exception as error:
                 why = next(iter(str(error).splitlines()), repr(error))
                 return Forwarded(
                     count, _kept(source, messages, f"{topic.name} cannot be written: {why}")
                 )
+            if not landed:
+                tables.ack_states.change(
+                    source.uid, partial(_finish, redelivery.renumbered, number)
+                )
+                waiting = redelivery.forwardings(tables.ack_states.read(source.uid))
+                continue
             count += messages
         tables.ack_states.change(source.uid, partial(_finish, done, number))
     return Forwarded(count, problem)
@@ -86,14 +100,25 @@ def _finish(step: _Step, number: int, state: AckState) -> tuple[AckState, None]:
 
 def _append(
     tables: Tables, source: Source, target: str, number: int, spans: Sequence[Span], now: datetime
-) -> None:
-    letters = _letters(source, spans)
-    repeat_on_conflict(
-        lambda: tables.messages(target).append(
-            letters, now, f"{source.uid}:{number}", (source.uid, number)
-        ),
+) -> bool:
+    """Append dead letters, and tell whether they have landed, now or before.
+
+    They have not where other messages have landed under that number, or a higher one, before an
+    operator restored the ack state: Delta skips them then.
+    """
+    letters, messages = _letters(source, spans), tables.messages(target)
+    publish_id = f"{source.uid}.{number}.{_digest(spans)}"
+    landed = repeat_on_conflict(
+        lambda: messages.append(letters, now, publish_id, (source.uid, number)),
         f"dead letters of {source.subscription.name}",
     )
+    return landed is not None or messages.history.published_as(publish_id) is not None
+
+
+def _digest(spans: Sequence[Span]) -> str:
+    """Tell messages apart that are forwarded under one number."""
+    positions = np.fromiter(union(spans), np.int64)
+    return hashlib.blake2b(positions.tobytes(), digest_size=8).hexdigest()
 
 
 def _letters(source: Source, spans: Sequence[Span]) -> pa.Table:

@@ -30,20 +30,28 @@ class PublishResult:
     """What a publish wrote: ``publish_time``, ``message_count`` and ``message_ids``.
 
     The ids of a DataFrame are looked up when first asked for. For messages given one by one they
-    stand in request order, for a DataFrame in the order in which its rows were stored.
+    stand in request order, for a DataFrame in the order in which its rows were stored. What an
+    earlier publish wrote is NotFound once its commit is no longer in the topic's history.
     """
 
     def __init__(
         self,
         messages: Messages,
-        publish_time: datetime,
+        publish_time: datetime | None,
         publish_id: str,
         positions: Positions | None = None,
     ) -> None:
-        self.publish_time = publish_time
+        self._time = publish_time
         self._messages = messages
         self._publish_id = publish_id
         self._known = positions
+
+    @property
+    def publish_time(self) -> datetime:
+        """When the messages were stamped."""
+        if self._time is not None:
+            return self._time
+        raise self._forgotten()
 
     @cached_property
     def message_count(self) -> int:
@@ -65,16 +73,22 @@ class PublishResult:
     @cached_property
     def _commit(self) -> Commit | None:
         """The commit; None for a DataFrame without rows, of which Delta makes no commit."""
-        commit = self._messages.history.published_as(self._publish_id)
-        if commit is None and not self._messages.history.reaches_back_to(self.publish_time):
-            raise NotFound(
-                f"publish {self._publish_id} is no longer in the topic's history, "
-                "which is kept for 8 days, or as the topic's table says"
-            )
+        history = self._messages.history
+        commit = history.published_as(self._publish_id)
+        if commit is None and (self._time is None or not history.reaches_back_to(self._time)):
+            raise self._forgotten()
         return commit
 
+    def _forgotten(self) -> NotFound:
+        return NotFound(
+            f"publish {self._publish_id} is no longer in the topic's history, "
+            "which is kept for 8 days, or as the topic's table says"
+        )
+
     def __repr__(self) -> str:
-        return f"PublishResult({self.message_count} messages at {self.publish_time.isoformat()})"
+        if self._time is None:
+            return f"PublishResult({self._publish_id}, published earlier)"
+        return f"PublishResult({self.message_count} messages at {self._time.isoformat()})"
 
 
 def publish(
@@ -111,8 +125,25 @@ def publish(
         )
         landed = positions is not None
     if not landed and idempotency_id is not None:
-        now = _publish_time(messages, publish_id, idempotency_id)
+        return _earlier(messages, publish_id, idempotency_id)
     return PublishResult(messages, now, publish_id, positions)
+
+
+def publish_micro_batch(
+    messages: Messages,
+    frame: DataFrame,
+    now: datetime,
+    query_id: str,
+    batch_id: int,
+    order_by: str | None,
+) -> None:
+    """Append a micro-batch of a streaming query in one commit, unless it has landed before.
+
+    A query counts its micro-batches, and its id is nobody else's: so what Delta skips has landed,
+    whatever the topic's history still tells.
+    """
+    idempotency_id = (query_id, batch_id)
+    _publish_frame(messages, frame, now, _publish_id(idempotency_id), idempotency_id, order_by)
 
 
 def _is_frame(what: object) -> TypeGuard[DataFrame]:
@@ -258,18 +289,18 @@ def _publish_id(idempotency_id: tuple[str, int]) -> str:
     return f"{application}:{version}"
 
 
-def _publish_time(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]) -> datetime:
-    """Return when an idempotent publish was made by an earlier attempt.
+def _earlier(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]) -> PublishResult:
+    """Return what an earlier attempt of an idempotent publish wrote.
 
     A version that is not above the application's last one is skipped. If that was not this very
     publish, the messages are nowhere, and the caller must know.
     """
     commit = messages.history.published_as(publish_id)
-    if commit is None or commit.publish_time is None:
+    if commit is None and not messages.was_last_of(idempotency_id):
         application, version = idempotency_id
         raise FailedPrecondition(
             f"idempotency_id: version {version} of {application!r} is not above the last version "
             "that was published, and what is kept of the topic's history does not show it either; "
             "nothing was published: use a higher version, or another application id"
         )
-    return commit.publish_time
+    return PublishResult(messages, commit.publish_time if commit else None, publish_id)

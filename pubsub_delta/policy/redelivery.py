@@ -79,6 +79,9 @@ def _decided(span: Span) -> bool:
 # Forwarding, in three steps that can each be repeated: decide (here, with the pull's own commit),
 # write to the dead-letter topic under the number of the decision, and forget the messages.
 
+RESTORED_LEAP = 1 << 32
+"""How far a number leaps that is known to have been given out before; it leaps again if need be."""
+
 
 def decide_forwarding(state: AckState, subscription: Subscription, topic_uid: str) -> AckState:
     """Move exhausted messages to a new forwarding, whose number is higher than all before."""
@@ -101,6 +104,21 @@ def forwardings(state: AckState) -> dict[int, list[Span]]:
         assert span.lease_id is not None
         found.setdefault(span.lease_id, []).append(span)
     return dict(sorted(found.items()))
+
+
+def renumbered(state: AckState, number: int) -> AckState:
+    """Give a forwarding a higher number: under its own one, other messages were forwarded.
+
+    An operator had restored the ack state of a moment before that.
+    """
+    higher = max(state.next_lease_id, number + RESTORED_LEAP)
+    spans = [
+        replace(span, lease_id=higher)
+        if span.state is State.FORWARDING and span.lease_id == number
+        else span
+        for span in state.spans
+    ]
+    return holding(replace(state, next_lease_id=higher + 1), spans)
 
 
 def forwarded(state: AckState, number: int, *, retain: bool = False) -> AckState:

@@ -9,10 +9,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pubsub_delta import FailedPrecondition, InvalidArgument, Message, PubSub
+from pubsub_delta import FailedPrecondition, InvalidArgument, Message, NotFound, PubSub
 from pubsub_delta.policy import messages as rules
 from pubsub_delta.tables.lanes.spark.columns import surely_valid, violations
-from tests.conftest import Bench
+from tests.conftest import Bench, forget_commits
 from tests.delta.cases import MESSAGE_CASES, as_rows
 
 
@@ -171,6 +171,23 @@ def test_publishing_an_idempotency_id_again_writes_nothing(bench: Bench) -> None
     for wrong in (("loader", -1), ("", 1), ("loader", "1"), "loader"):
         with pytest.raises(InvalidArgument, match="idempotency_id"):
             bench.store.publish(topic, ["e"], idempotency_id=wrong)  # type: ignore[arg-type]
+
+
+def test_a_publish_that_is_known_to_have_landed_is_done_whatever_the_log_still_tells(
+    bench: Bench,
+) -> None:
+    topic = bench.topic()
+    store = bench.another()
+    store.publish(topic, ["a", "b"], idempotency_id=("loader", 5))
+    forget_commits(bench, topic)
+    again = bench.another().publish(topic, ["a", "b"], idempotency_id=("loader", 5))
+    for told in ("publish_time", "message_ids", "message_count"):
+        with pytest.raises(NotFound, match="loader:5 is no longer in the topic's history"):
+            getattr(again, told)
+    assert "loader:5" in repr(again)
+    with pytest.raises(FailedPrecondition, match="version 4 of 'loader'"):
+        bench.another().publish(topic, ["c"], idempotency_id=("loader", 4))
+    assert bench.store.metrics(f"projects/local/topics/{topic}")["message_count"] == 2 + 1
 
 
 def test_a_foreign_session_works_with_one_warning(bench: Bench) -> None:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
 from pubsub_delta.errors import NotFound
 from pubsub_delta.policy.ack_state import AckState, Counters, Span, State
@@ -74,11 +75,22 @@ def test_a_state_of_the_same_revision_that_another_commit_wrote_is_not_replaced(
 
 
 def test_what_a_process_remembers_fails_where_another_was_faster(tables: AckStateTables) -> None:
-    one, other = AckStates(tables, new_id), AckStates(tables, new_id)
+    one, other = (AckStates(tables, new_id, leap=lambda: 0) for _ in range(2))
     one.create(UID, AckState(0))
     drawn = [each.change(UID, counted) for each in (one, other, other, one, one, other)]
     assert drawn == [1, 2, 3, 4, 5, 6]
     assert tables.read(UID).revision == 7
+
+
+def test_numbers_given_out_before_a_restore_are_not_given_out_again(
+    tables: AckStateTables, root: str
+) -> None:
+    """An ack id of then would acknowledge a delivery of now."""
+    AckStates(tables, new_id).create(UID, AckState(0))
+    drawn = {AckStates(tables, new_id).change(UID, counted) for _ in range(4)}
+    DeltaTable(f"{root}/ack_state/{UID}").restore(1)
+    again = {AckStates(tables, new_id).change(UID, counted) for _ in range(4)}
+    assert len(drawn | again) == 8
 
 
 def test_figures_tell_what_the_state_holds(tables: AckStateTables) -> None:
@@ -115,7 +127,7 @@ def opened(root: str) -> AckStateTables:
 
 
 def _count(root: str, times: int, ready: Any) -> None:
-    states = AckStates(opened(root), new_id)
+    states = AckStates(opened(root), new_id, leap=lambda: 0)
     ready.wait()
     for _ in range(times):
         states.change(UID, counted)

@@ -46,4 +46,4 @@ class MemoryTables(Tables):
     def __init__(self, world: World) -> None:
         super().__init__(None, ROOT, world.new_id, "direct")
         self.lanes = MemoryLanes(world.lane)
-        self.ack_states = AckStates(self.ack_state_tables, world.new_id, lambda _: None)
+        self.ack_states = AckStates(self.ack_state_tables, world.new_id, lambda _: None, lambda: 0)

@@ -182,6 +182,10 @@ class MemoryLane:
             stored.commit("WRITE", pa.concat_tables([stored.versions[-1], rows]), user_metadata)
             return Append(landed=True, version=len(stored.versions) - 1)
 
+    def transaction_version(self, table: str, application: str) -> int | None:
+        with self._lock:
+            return self._table(table).transactions.get(application)
+
     def delete(self, table: str, where: Where) -> int:
         with self._lock:
             stored = self._table(table)

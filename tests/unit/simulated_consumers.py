@@ -45,7 +45,7 @@ class NotedAckStates(AckStates):
         self.port = SimulatedPort(world, consumer)
         self.world = world
         self.asked: tuple[Change, Doing] | None = None
-        super().__init__(self.port, new_id, lambda _: world.scheduler.pause())
+        super().__init__(self.port, new_id, lambda _: world.scheduler.pause(), lambda: 0)
         if world.storm.one_process:
             self._written = world.memory
 
@@ -145,9 +145,10 @@ def source(tables: Tables, name: ResourceName) -> SimulatedSource:
 
 def append_dead_letters(
     tables: Tables, _: object, target: str, number: int, spans: Sequence[Span], now: datetime
-) -> None:
+) -> bool:
     """Stand in for the append of a DataFrame (``delivery.dead_letters._append``)."""
     cast(SimulatedTables, tables).world.append(number, list(union(spans)))
+    return True
 
 
 # A consumer

@@ -40,7 +40,7 @@ class InMemory:
     ids: Any = field(default_factory=lambda: map(str, count()))
 
     def __post_init__(self) -> None:
-        self.ack_states = AckStates(self, self.ids.__next__)
+        self.ack_states = AckStates(self, self.ids.__next__, leap=lambda: 0)
 
     @property
     def subscription(self) -> Subscription:

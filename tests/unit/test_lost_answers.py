@@ -54,7 +54,7 @@ class LosesAnAnswer:
 def counted_once_more(port: LosesAnAnswer) -> int:
     """Count one lease more, and return how many there are then."""
     ids = map("mine {}".format, count())
-    states = AckStates(port, ids.__next__, lambda _: None)
+    states = AckStates(port, ids.__next__, lambda _: None, lambda: 0)
 
     def decide(state: AckState) -> tuple[AckState, None]:
         return replace(state, next_lease_id=state.next_lease_id + 1), None

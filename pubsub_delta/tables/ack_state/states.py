@@ -6,9 +6,10 @@ the same message: whoever comes second changes nothing, reads again and decides 
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from tenacity import nap
@@ -23,6 +24,17 @@ Decide = Callable[[AckState], "tuple[AckState, T]"]
 
 REMEMBERED_COMMITS = 20
 """How many commit ids are stored, for a writer whose answer was lost to find its own."""
+
+LEAP = 1 << 24
+"""How many lease numbers are left out at most where a state is read to be changed.
+
+An operator may RESTORE an earlier state. Were numbers given out one by one, those that were given
+out since would be given out again, and an ack id of then would acknowledge a delivery of now.
+"""
+
+
+def _leap() -> int:
+    return secrets.randbelow(LEAP)
 
 
 @dataclass(frozen=True)
@@ -77,6 +89,12 @@ class AckStates:
 
     What this process wrote last is remembered, and a decision is first tried on that: the swap
     fails if it is out of date. So an operation that follows another need not read in between.
+
+    Args:
+        port: where they are stored.
+        new_id: gives ids that no other commit has.
+        sleep: waits before a lost race is run again.
+        leap: draws how many lease numbers are left out after a read, up to ``LEAP``.
     """
 
     def __init__(
@@ -84,10 +102,12 @@ class AckStates:
         port: Port,
         new_id: Callable[[], str],
         sleep: Callable[[float], None] = nap.sleep,
+        leap: Callable[[], int] = _leap,
     ) -> None:
         self._port = port
         self._new_id = new_id
         self._sleep = sleep
+        self._leap = leap
         self._written: dict[str, Stored] = {}
 
     def create(self, uid: str, state: AckState) -> None:
@@ -118,8 +138,10 @@ class AckStates:
             # On a local disk the lock lets a slow process have its turn among quick ones.
             with self._port.locked(uid):
                 stored = self._port.read(uid)
-                state, result = decide(stored.state)
-                if state != stored.state and not self._swap(uid, stored, state):
+                number = stored.state.next_lease_id + self._leap()
+                given = replace(stored.state, next_lease_id=number)
+                state, result = decide(given)
+                if state != given and not self._swap(uid, stored, state):
                     raise Conflict("the ack state has moved on")
                 return result
 

@@ -149,6 +149,12 @@ class Lane(Protocol):
         same application at the same time. ``seen``: the version that the caller has just seen.
         """
 
+    def transaction_version(self, table: str, application: str) -> int | None:
+        """Return the last version of an application that has landed; None if there is none.
+
+        None also where the lane cannot tell.
+        """
+
     def delete(self, table: str, where: Where) -> int:
         """DELETE rows; return how many there were. No conditions: all rows."""
 

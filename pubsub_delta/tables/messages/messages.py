@@ -103,6 +103,11 @@ class Messages:
                 self.history.add(LoggedCommit(made.version, publish_time, "WRITE", {}, told))
         return Positions.between(first, first + count - 1) if made else None
 
+    def was_last_of(self, transaction: tuple[str, int]) -> bool:
+        """Tell whether a transaction is known to be the last of its application that landed."""
+        application, version = transaction
+        return self._lane.transaction_version(self._table, application) == version
+
     def append_frame(
         self,
         rows: DataFrame,

@@ -232,6 +232,12 @@ class DirectLane:
                 self._tidy(table, _join_small_files)
         return Append(landed=True, version=version)
 
+    def transaction_version(self, table: str, application: str) -> int | None:
+        """Return the last version of an application that has landed; None if there is none."""
+        with telling(table), self._handles.newest(table) as opened:
+            landed: int | None = opened.transaction_version(application)
+        return landed
+
     def delete(self, table: str, where: Where) -> int:
         """DELETE rows; return how many there were. No conditions: all rows."""
         with self.locked(table), telling(table):

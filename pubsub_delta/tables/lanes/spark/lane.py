@@ -242,6 +242,10 @@ class SparkLane:
                 break
         return False
 
+    def transaction_version(self, table: str, application: str) -> int | None:  # noqa: ARG002
+        """Return None: neither SQL nor a DataFrame tells a table's transactions."""
+        return None
+
     def delete(self, table: str, where: Where) -> int:
         """DELETE rows; return how many there were. No conditions: all rows. TableMissing."""
         with self.locked(table):
