@@ -65,7 +65,8 @@ class Channel(Protocol):
 class Pace:
     """How often there is a turn: seconds.
 
-    ``gather``: from the first word to its turn. ``shortest_look``, ``longest_look``: from one look
+    ``gather``: from a turn to the next one at least, where there is something to say: others may
+    have, too. ``shortest_look``, ``longest_look``: from one look
     that found nothing to the next; it grows from the one to the other while nothing comes.
     ``confirm_acks``: acknowledgements and new deadlines are answered when they are written, also
     without exactly-once delivery, where Pub/Sub promises nothing by its answer.
@@ -120,6 +121,7 @@ class Dispatcher:
         self._takers: dict[Consumer, Taker] = {}
         self._woken = asyncio.Event()
         self._turns = asyncio.Lock()
+        self._turned = float("-inf")
         self._look_now = True
         self._look_pause = pace.shortest_look
         self._next_look: datetime | None = None
@@ -244,7 +246,8 @@ class Dispatcher:
         self._figures.expired += self.ledger.expire(now)
         self._let_go_of_what_nobody_wants(now)
         if self.ledger.unsaid and not self._stopping:
-            await asyncio.sleep(self._pace.gather)  # others may have something to say as well
+            pause = self._turned + self._pace.gather - asyncio.get_running_loop().time()
+            await asyncio.sleep(max(0, pause))
         now = self._now()
         wanted = self._wanted(now)
         looked_for = list(self._takers.values()) if wanted else []
@@ -288,6 +291,7 @@ class Dispatcher:
         except Exception as error:
             await self._failed(error)
             return False
+        self._turned = asyncio.get_running_loop().time()
         self._failures = 0
         self._figures.turns += 1
         self.ledger.heard(turn, done.answer, now)

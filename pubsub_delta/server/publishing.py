@@ -34,10 +34,11 @@ class _Request:
 class Gathering:
     """The publish requests of one topic.
 
-    Before each append the requests gather for ``gather`` seconds at most: until they are enough for
-    one, or as many as the last append answered and left waiting. So who publishes one request after
-    the other is in the next append again. Meanwhile it is looked whether the topic is still there.
-    A reply comes when its append has landed.
+    While an append is under way requests gather, and for ``gather`` seconds at most after it: until
+    they are enough for one, or as many as the last append answered and left waiting. So who
+    publishes one request after the other is in the next append again. A request that comes later
+    than that waits for nobody. Meanwhile it is looked whether the topic is still there. A reply
+    comes when its append has landed.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Gathering:
             await self._task
 
     async def _run(self) -> None:
-        expected: int | None = None  # nobody knows who else is about to publish
+        expected = 1
         while self._requests or await self._gathered(1):
             looking = asyncio.ensure_future(self._blocking(self._publisher))
             await self._gathered(expected)
@@ -107,7 +108,7 @@ class Gathering:
             self._published()
         self._task = None
 
-    async def _gathered(self, expected: int | None) -> bool:
+    async def _gathered(self, expected: int) -> bool:
         """Wait until so many requests are there, or enough messages; tell whether any are."""
 
         async def enough() -> None:
@@ -119,10 +120,9 @@ class Gathering:
             await asyncio.wait_for(enough(), self._gather)
         return bool(self._requests)
 
-    def _are_enough(self, expected: int | None) -> bool:
-        if expected is not None and len(self._requests) >= expected:
-            return True
-        return sum(len(request.messages) for request in self._requests) >= MOST_MESSAGES
+    def _are_enough(self, expected: int) -> bool:
+        messages = sum(len(request.messages) for request in self._requests)
+        return len(self._requests) >= expected or messages >= MOST_MESSAGES
 
     def _take(self) -> list[_Request]:
         """Take the requests of the next append, the oldest first."""

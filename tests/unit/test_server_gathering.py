@@ -92,21 +92,22 @@ def test_who_publishes_one_request_after_the_other_does_not_wait() -> None:
     assert asyncio.run(run()) == [[b"a1"], [b"b1", b"a2"], [b"b2"]]
 
 
-def test_a_request_alone_is_waited_with_for_others() -> None:
-    """Nobody knows who else is about to publish, nor whether who was answered comes back."""
+def test_a_request_after_a_pause_waits_for_nobody() -> None:
+    """Those that come while it is appended gather."""
 
-    async def run() -> list[list[bytes]]:
+    async def run() -> tuple[float, list[list[bytes]]]:
         log = Log()
         log.landed.set()
-        gathering = log.gathering(0.5)
-        for number in (b"1", b"2"):
-            first = asyncio.create_task(gathering.publish([Message(b"a" + number)], 2))
-            await asyncio.sleep(0.02)
-            await asyncio.gather(first, gathering.publish([Message(b"b" + number)], 2))
-            await asyncio.sleep(0.7)
-        return log.appends
+        gathering = log.gathering(1.0)
+        await gathering.publish([Message(b"a1"), Message(b"b1")], 2)
+        await asyncio.sleep(1.2)
+        began = time.perf_counter()
+        await gathering.publish([Message(b"a2")], 2)
+        return time.perf_counter() - began, log.appends
 
-    assert asyncio.run(run()) == [[b"a1", b"b1"], [b"a2", b"b2"]]
+    waited, appends = asyncio.run(run())
+    assert waited < 0.5
+    assert appends == [[b"a1", b"b1"], [b"a2"]]
 
 
 def test_a_server_that_ends_does_not_wait_for_who_may_come_back() -> None:
@@ -143,12 +144,16 @@ def test_it_is_looked_whether_the_topic_is_there_while_requests_gather() -> None
 
     async def run() -> tuple[int, int]:
         log = Log()
-        log.landed.set()
-        gathering = log.gathering(0.05)
+        gathering = log.gathering(0.5)
         first = asyncio.create_task(gathering.publish([Message(b"a")], 1))
-        await asyncio.sleep(0.02)
-        looked = log.looks, len(log.appends)
+        await log.begun.wait()
+        second = asyncio.create_task(gathering.publish([Message(b"b")], 1))
+        await asyncio.sleep(0)
+        log.landed.set()
         await first
+        await asyncio.sleep(0.05)
+        looked = log.looks, len(log.appends)
+        await second
         return looked
 
-    assert asyncio.run(run()) == (1, 0)
+    assert asyncio.run(run()) == (2, 1)

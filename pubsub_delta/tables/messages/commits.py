@@ -76,6 +76,8 @@ class KnownCommits:
 
     def last(self, lane: Lane, table: str, count: int | None) -> list[Commit]:
         """Return the last commits, newest first: so many at least, if the log tells so many."""
+        if lane.name == "spark":  # each answer of Spark's is two jobs, whatever it tells
+            return _read(lane, table, count)
         version = lane.version(table)
         with self._lock:
             known = self._by_table.get(table, [])
