@@ -128,16 +128,47 @@ BUGS_OF_MESSAGES = (
         "dead-letters-without-transaction",
         "Dead letters are appended once more by whoever takes a forwarding up.",
         _LETTERS,
-        'letters, now, f"{source.uid}:{number}", (source.uid, number)',
-        'letters, now, f"{source.uid}:{number}"',
+        "messages.append(letters, now, publish_id, (source.uid, number))",
+        "messages.append(letters, now, publish_id)",
     ),
     Bug(
         "dead-letters-under-a-new-number",
         "Dead letters are appended under the number that is next, and so perhaps twice.",
         _LETTERS,
-        'letters, now, f"{source.uid}:{number}", (source.uid, number)',
-        "letters,\n            now,\n            source.uid,\n"
-        "            (source.uid, tables.ack_states.read(source.uid).next_lease_id),",
+        "messages.append(letters, now, publish_id, (source.uid, number))",
+        "messages.append(\n            letters, now, source.uid,\n"
+        "            (source.uid, tables.ack_states.read(source.uid).next_lease_id))",
+    ),
+    Bug(
+        "dead-letters-that-were-skipped",
+        "What Delta skips, as other messages were forwarded under its number, is forgotten.",
+        _LETTERS,
+        "            if not landed:\n",
+        "            if False:\n",
+    ),
+    Bug(
+        "lease-numbers-one-by-one",
+        "After a RESTORE the numbers of leases are given out again that were given out before.",
+        "tables/ack_state/states.py",
+        "return secrets.randbelow(LEAP)",
+        "return 0",
+    ),
+    Bug(
+        "own-publishes-known-in-a-gap",
+        "A publish is known to follow the last known one though another was in between.",
+        "tables/messages/commits.py",
+        "if known and known[0].version + 1 == commit.version:",
+        "if known:",
+    ),
+    Bug(
+        "a-micro-batch-that-landed-fails",
+        "A micro-batch that has landed cannot be published again once the log has forgotten it.",
+        "operations/publish.py",
+        "    _publish_frame(messages, frame, now, _publish_id(idempotency_id), idempotency_id, "
+        "order_by)",
+        "    publish_id = _publish_id(idempotency_id)\n"
+        "    if not _publish_frame(messages, frame, now, publish_id, idempotency_id, order_by):\n"
+        "        assert messages.history.published_as(publish_id)",
     ),
     Bug(
         "dead-letter-count-of-the-next",

@@ -339,7 +339,7 @@ BUGS_OF_OPERATIONS = (
         "publish-time-of-the-second-attempt",
         "The second publish of an idempotency id tells its own time.",
         _PUBLISH,
-        "        now = _publish_time(messages",
-        "        _publish_time(messages",
+        "        return _earlier(messages",
+        "        _earlier(messages",
     ),
 )
