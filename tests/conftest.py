@@ -74,10 +74,6 @@ def lane_of(item: pytest.Item) -> object:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers",
-        "both_lanes: by both lanes in every run; others by the Spark lane if asked for",
-    )
     for mark, why in OF_THEIR_OWN.items():
         config.addinivalue_line("markers", f"{mark}: {why}")
 
@@ -95,8 +91,7 @@ NOT_REMOTE = {
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     remote = config.getoption("--remote")
     for item in items:
-        by_itself = not remote and item.get_closest_marker("both_lanes") is None
-        if by_itself and lane_of(item) == "spark":
+        if not remote and lane_of(item) == "spark":
             item.add_marker(pytest.mark.spark_lane)
     asked = {mark for mark in OF_THEIR_OWN if mark in config.getoption("markexpr")}
     kept = [i for i in items if {m.name for m in i.iter_markers()} & set(OF_THEIR_OWN) <= asked]

@@ -99,7 +99,6 @@ class Dies(BaseException):
     """The process stops here; nobody handles it."""
 
 
-@pytest.mark.both_lanes
 @pytest.mark.parametrize("after_the_append", [pytest.param(False, marks=pytest.mark.trial), True])
 def test_a_crash_on_the_way_neither_loses_nor_duplicates(
     bench: Bench, setting: Setting, monkeypatch: pytest.MonkeyPatch, after_the_append: bool
@@ -172,7 +171,6 @@ def test_messages_of_different_attempts_share_a_batch(bench: Bench, setting: Set
     assert attempts == {n: 2 + (n < 60) for n in range(120)}
 
 
-@pytest.mark.both_lanes
 def test_after_a_restore_of_the_ack_state_what_is_forwarded_then_arrives(bench: Bench) -> None:
     """The dead-letter topic knows the numbers that were given out before: Delta skips them."""
     it = Setting(bench)

@@ -36,7 +36,6 @@ def hostile(spark: SparkSession) -> SparkSession:
     return session
 
 
-@pytest.mark.both_lanes
 @pytest.mark.parametrize("ansi", ["false", pytest.param("true", marks=pytest.mark.trial)])
 def test_every_verb_leaves_plain_tables_whatever_the_sessions_defaults(
     hostile: SparkSession, lane: LaneName, tmp_path: Path, ansi: str

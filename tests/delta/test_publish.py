@@ -155,7 +155,6 @@ def many_attributes(spark: SparkSession, count: int) -> DataFrame:
     )
 
 
-@pytest.mark.both_lanes
 def test_publishing_an_idempotency_id_again_writes_nothing(bench: Bench) -> None:
     topic = bench.topic()
     first = bench.store.publish(topic, ["a", "b"], idempotency_id=("loader", 1))

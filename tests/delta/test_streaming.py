@@ -79,7 +79,6 @@ def undelivered(bench: Bench, subscription: str) -> int:
     return int(bench.store.metrics(subscription)["num_undelivered_messages"])
 
 
-@pytest.mark.both_lanes
 def test_a_query_drains_a_subscription_in_micro_batches(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

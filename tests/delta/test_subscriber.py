@@ -19,7 +19,6 @@ from pubsub_delta import (
 from tests.conftest import Bench
 
 
-@pytest.mark.both_lanes
 def test_callbacks_get_every_message_and_their_acks_are_few_commits(bench: Bench) -> None:
     topic, subscription = bench.pair(ack_deadline_seconds=600)
     published = bench.store.publish(topic, [Message(b"%d" % n, {"k": f"{n}"}) for n in range(300)])

@@ -47,19 +47,19 @@ def test_publishes_in_turn_get_rising_positions(both: Both) -> None:
     topic, subscription = both.pair()
     rows = both.spark.range(0, 4, 1, 2).selectExpr("concat('f', id) AS data")
     ids: list[int] = []
-    for n in range(2):
-        for store, messages in (
-            (both.direct, [f"d{n}", f"e{n}"]),
-            (both.spark_lane, [f"s{n}"]),
-            (both.direct, rows),
-            (both.spark_lane, rows),
-        ):
-            ids += map(int, store.publish(topic, messages).message_ids)
-    assert len(ids) == 2 * 11
+    for store, messages in (
+        (both.direct, ["d", "e"]),
+        (both.spark_lane, ["s"]),
+        (both.direct, rows),
+        (both.spark_lane, rows),
+        (both.direct, ["f"]),
+    ):
+        ids += map(int, store.publish(topic, messages).message_ids)
+    assert len(ids) == 12
     assert ids == sorted(set(ids)), "in the order in which they landed, each once"
     table = DeltaTable(f"{both.root}/messages/{both.direct.get_topic(topic).uid}")
     assert sorted(table.to_pyarrow_table()["position"].to_pylist()) == ids
-    half, rest = both.spark_lane.pull(subscription, 9), both.direct.pull(subscription)
+    half, rest = both.spark_lane.pull(subscription, 5), both.direct.pull(subscription)
     received = [int(message.message_id) for batch in (half, rest) for message in batch]
     assert received == ids
 
@@ -81,6 +81,7 @@ def test_what_one_pulls_the_other_acknowledges(
     assert other.metrics(subscription)["num_undelivered_messages"] == 0
 
 
+@pytest.mark.spark_lane
 def test_what_one_has_in_a_snapshot_the_other_seeks_to(
     both: Both, first_and_second: tuple[PubSub, PubSub]
 ) -> None:

@@ -16,8 +16,6 @@ from tests.lanes.builders import NOON, at, column, messages, numbers, topic
 from tests.lanes.conftest import Bench
 from tests.unit.filter_cases import FILTER_CASES
 
-pytestmark = pytest.mark.both_lanes
-
 EVERYTHING = Window()
 
 

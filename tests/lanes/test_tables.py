@@ -35,8 +35,6 @@ from tests.lanes.builders import (
 )
 from tests.lanes.conftest import Bench
 
-pytestmark = pytest.mark.both_lanes
-
 CAS = Merge(
     on="old.next_position = new.was", update=("next_position", "reservation_id")
 )  # compare and swap
