@@ -100,9 +100,11 @@ def _settled(tables: Tables, source: Source, now: datetime) -> AckState:
         current = source.catch_up(state, now)
         return current, current
 
-    if tables.ack_states.read(source.uid).in_state(State.FORWARDING):
+    settled = tables.ack_states.change(source.uid, settle)
+    if settled.in_state(State.FORWARDING):
         dead_letters.forward(tables, source, now)
-    return tables.ack_states.change(source.uid, settle)
+        settled = tables.ack_states.change(source.uid, settle)
+    return settled
 
 
 def get_snapshot(tables: Tables, name: ResourceName, now: datetime) -> Snapshot:

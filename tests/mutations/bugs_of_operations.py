@@ -318,8 +318,8 @@ BUGS_OF_OPERATIONS = (
         "snapshot-of-dead-letters",
         "A snapshot holds messages that are on their way to the dead-letter topic.",
         _SNAPSHOT,
-        "if tables.ack_states.read(source.uid).in_state(State.FORWARDING):",
-        "if tables.ack_states.read(source.uid).in_state(State.ACKED):",
+        "if settled.in_state(State.FORWARDING):",
+        "if settled.in_state(State.ACKED):",
     ),
     Bug(
         "snapshot-as-old-as-its-span",

@@ -220,17 +220,24 @@ class Registry:
         ``filter_``: that of the subscription whose ack state will be captured.
         """
         now = snapshot.create_time
-        for row in self._snapshots.rows():
-            late = _is_being_taken(row) and row["announced"] <= now - ANNOUNCED_NAME
-            if late and row["name"] == snapshot.name:
-                self._lapse(row["uid"], _is_being_taken)
         row = {
             **columns_of(replace(snapshot, expire_time=now + ABANDONED_AFTER)),
             "topic_uid": topic_uid,
             "filter": filter_,
             "announced": now,
         }
-        return self._snapshots.add(row, _TAKEN_SNAPSHOT)
+        if self._snapshots.add(row, _TAKEN_SNAPSHOT):
+            return True
+        late = [
+            each["uid"]
+            for each in self._snapshots.rows()
+            if each["name"] == snapshot.name
+            and _is_being_taken(each)
+            and each["announced"] <= now - ANNOUNCED_NAME
+        ]
+        for uid in late:
+            self._lapse(uid, _is_being_taken)
+        return bool(late) and self._snapshots.add(row, _TAKEN_SNAPSHOT)
 
     def capture_snapshot(
         self, uid: str, subscription_uid: str, is_fit: Callable[[AckState], bool]

@@ -175,7 +175,8 @@ class ResourceTable:
         return repeat_on_conflict(attempt, self._name(uid))
 
     def _name(self, uid: str) -> str:
-        row = self.row(uid)
+        """Return the name of a row as it was read last."""
+        row = _of_uid(self._last[1], uid)
         return uid if row is None else row["name"]
 
     def version(self) -> int | None:

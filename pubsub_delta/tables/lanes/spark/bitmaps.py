@@ -22,13 +22,18 @@ _BITS = 32_768
 _FEW_RUNS = 32
 _FEW_BUCKETS = 16_384
 """Bitmaps that every executor can hold: 64 MB."""
+_FEW_POSITIONS = 1 << 24
+"""Positions that the driver takes as they are: 128 MB, and no shuffle."""
 
 
-def fold(frame: DataFrame) -> Positions:
+def fold(frame: DataFrame, most: int | None = None) -> Positions:
     """Return the positions of a DataFrame (position BIGINT, …), none of them null.
 
-    The executors send a word of 64 bits for every 64 positions that are in use.
+    ``most``: how many rows it may have, where that is known. The executors send few positions as
+    they are, of many a word of 64 bits for every 64 positions that are in use.
     """
+    if most is not None and most <= _FEW_POSITIONS:
+        return Positions.from_array(collected(frame.select("position"))["position"].to_numpy())
     words = _words(frame)
     return Positions.from_words(*_numbers(words, "word", "bits"))
 

@@ -95,7 +95,7 @@ def chosen(
     """
     rows = _of_lease(spark, table, spans, subscription_uid, lease_id, counted, ordered=False)
     with telling(table):
-        return fold(rows.where(where))
+        return fold(rows.where(where), sum(map(len, spans)))
 
 
 def _of_lease(

@@ -35,7 +35,8 @@ class SparkScans:
     def fold(self, table: str, window: Window, filter_: Filter | None = None) -> Positions:
         """Return the stored messages of a window that pass a filter."""
         with telling(table):
-            return fold(self._within(table, window).where(matching(filter_)))
+            passing = self._within(table, window).where(matching(filter_))
+            return fold(passing, _most(window))
 
     def parts(self, table: str, window: Window) -> list[Absorbed]:
         """Return the stored messages of a window, in parts of neighbouring positions."""
@@ -49,7 +50,8 @@ class SparkScans:
         """
         with telling(table):
             keys = self._keyed(table, of).select("ordering_key").distinct()
-            return fold(self._keyed(table, among).join(keys, "ordering_key", "left_semi"))
+            sharing = self._keyed(table, among).join(keys, "ordering_key", "left_semi")
+            return fold(sharing, _most(among))
 
     def followers(self, table: str, of: Window, among: Window) -> Positions:
         """Return the messages of ``among`` that come later than one of ``of`` of the same key."""
@@ -57,7 +59,7 @@ class SparkScans:
             keyed = self._keyed(table, of)
             firsts = keyed.groupBy("ordering_key").agg(F.min("position").alias("first"))
             later = self._keyed(table, among).join(firsts, "ordering_key")
-            return fold(later.where(F.col("position") > F.col("first")))
+            return fold(later.where(F.col("position") > F.col("first")), _most(among))
 
     def rows(self, table: str, window: Window, columns: Sequence[str]) -> pa.Table:
         """Return some columns of the messages of a window, ordered by position.
@@ -99,3 +101,8 @@ class SparkScans:
 
     def _within(self, table: str, window: Window) -> DataFrame:
         return within(self._spark, table, window)
+
+
+def _most(window: Window) -> int | None:
+    """Return how many messages a window holds at most, None where that is not known."""
+    return None if window.positions is None else len(window.positions)
