@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -121,7 +122,7 @@ class Dispatcher:
         self._takers: dict[Consumer, Taker] = {}
         self._woken = asyncio.Event()
         self._turns = asyncio.Lock()
-        self._turned = float("-inf")
+        self._turned: datetime | None = None
         self._look_now = True
         self._look_pause = pace.shortest_look
         self._next_look: datetime | None = None
@@ -246,8 +247,8 @@ class Dispatcher:
         self._figures.expired += self.ledger.expire(now)
         self._let_go_of_what_nobody_wants(now)
         if self.ledger.unsaid and not self._stopping:
-            pause = self._turned + self._pace.gather - asyncio.get_running_loop().time()
-            await asyncio.sleep(max(0, pause))
+            passed = (now - self._turned).total_seconds() if self._turned else math.inf
+            await asyncio.sleep(max(0.0, self._pace.gather - passed))
         now = self._now()
         wanted = self._wanted(now)
         looked_for = list(self._takers.values()) if wanted else []
@@ -291,7 +292,7 @@ class Dispatcher:
         except Exception as error:
             await self._failed(error)
             return False
-        self._turned = asyncio.get_running_loop().time()
+        self._turned = self._now()
         self._failures = 0
         self._figures.turns += 1
         self.ledger.heard(turn, done.answer, now)

@@ -152,6 +152,10 @@ ACK_STATE = TableSchema(
         spans=pa.list_(SPAN),
         streams=pa.list_(STREAM),
         counters=COUNTERS,
+        # What spans tell in sum, for who asks in SQL and for each micro-batch's progress.
+        num_undelivered_messages=WHOLE,
+        num_outstanding_messages=WHOLE,
+        oldest_unacked_publish_time=TIME,
     ),
     properties={**_PLAIN, **_NO_PAST, "delta.dataSkippingStatsColumns": "revision"},
 )

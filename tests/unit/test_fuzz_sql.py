@@ -84,7 +84,6 @@ PARTS: dict[str, dict[str, str]] = {
         "time.astimezone(UTC).date().isoformat()": NUMBER,
         "to_micros(time)": NUMBER,
     },
-    "tables/lanes/spark/figures": {"condition": OURS},
     "tables/lanes/spark/frames": {"version": NUMBER},
     "tables/lanes/spark/lane": {
         "' '.join(clauses)": OURS,
