@@ -104,6 +104,7 @@ FAR_AWAY = (
     "fuzz_times",
     "guarantees",
     "hostile",
+    "job",
     "layout",
     "mutations",
     "names",
