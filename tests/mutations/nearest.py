@@ -7,6 +7,8 @@ from pathlib import Path
 from tests.mutations.bug import LIBRARY, REPOSITORY, Bug
 
 NEAREST: dict[str, tuple[str, ...]] = {
+    "console/jobs.py": ("console_jobs",),
+    "console/pages.py": ("console_jobs", "console_pages"),
     "policy/ack_ids.py": ("ack_ids",),
     "policy/ack_state.py": ("spans", "replay", "snapshots"),
     "policy/delivery.py": (
