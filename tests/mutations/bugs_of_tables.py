@@ -7,6 +7,7 @@ from tests.mutations.bug import Bug
 _STATES = "tables/ack_state/states.py"
 _TABLES = "tables/ack_state/tables.py"
 _ROWS = "tables/ack_state/rows.py"
+_LOCKS = "tables/lanes/locks.py"
 _RESOURCES = "tables/registry/resource_table.py"
 
 BUGS_OF_TABLES = (
@@ -121,6 +122,27 @@ BUGS_OF_TABLES = (
         _RESOURCES,
         "if version != last:",
         "if last is None:",
+    ),
+    Bug(
+        "lock-named-as-written",
+        "A table has one lock for each way to write its root.",
+        _LOCKS,
+        "os.path.relpath(os.path.realpath(on_disk(path) or path), root)",
+        '"/".join(path.split("/")[-2:])',
+    ),
+    Bug(
+        "lock-named-by-its-schema",
+        "A table of a catalog has one lock for each name of its schema.",
+        _LOCKS,
+        'within = table.rpartition(".")[2]',
+        "within = table",
+    ),
+    Bug(
+        "lock-waited-for-for-ever",
+        "Everybody waits for a process that is stopped.",
+        _LOCKS,
+        "lock.acquire(timeout=patience, blocking=wait)",
+        "lock.acquire(blocking=wait)",
     ),
     Bug(
         "announced-holds-nothing",

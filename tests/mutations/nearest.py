@@ -53,6 +53,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/ack_state/snapshots.py": ("snapshot_calls",),
     "tables/ack_state/states.py": ("lost_answers", "consumer_calls", "simulation"),
     "tables/ack_state/tables.py": ("tables_in_memory",),
+    "tables/lanes/locks.py": ("locks",),
     "tables/messages/commits.py": ("tables_in_memory", "retention_job"),
     "tables/messages/messages.py": ("tables_in_memory", "retention_job"),
     "tables/messages/ranges.py": ("tables_in_memory",),
