@@ -235,25 +235,39 @@ def _discard(
 ) -> None:
     """Delete the messages of a topic that nobody can get any more.
 
-    Whatever anybody does meanwhile can only lower the number of those who may get a message that
-    was committed before: seeks and new snapshots reach no further than what is counted here.
+    Who needs messages is looked at twice, as a seek may bring back what others have acknowledged:
+    the second time nobody on this machine can add messages, nor look which of them are gone.
     """
     seen = messages.history.version()
     needed, holders = _needed_from(tables, kept, messages, now)
-    abandoned = kept.deleted is not None and not holders
-    exact = duties.exact or abandoned
-    bound = min(needed or now, now) if not abandoned else now + _FOR_EVER
+    bound = _bound(kept, needed, holders, now)
+    exact = duties.exact or bound > now
     report.kept_from[kept.name] = needed
     found = messages.count_before(bound, exact=exact)
-    if found and not report.dry_run and not messages.discard_before(bound, seen, exact=exact):
-        report.problems[kept.name] = (
-            f"a slow publisher committed messages from before {bound.isoformat()} just now; "
-            "nothing was deleted, and the next run will"
-        )
-    elif found:
+    if found and not report.dry_run:
+        with messages.locked():
+            again = _bound(kept, *_needed_from(tables, kept, messages, now), now)
+            done = again >= bound and messages.discard_before(bound, seen, exact=exact)
+        if not done:
+            report.problems[kept.name] = (
+                f"a slow publisher committed messages from before {bound.isoformat()} just now, or "
+                "a seek brought them back; nothing was deleted, and the next run will"
+            )
+            return
+    if found:
         report.discarded[kept.name] = found
-    elif abandoned and kept.is_long_gone(now) and not report.dry_run:
+    elif bound > now and kept.is_long_gone(now) and not report.dry_run:
         tables.registry.forget_topic(kept.topic.uid)
+
+
+def _bound(kept: _Kept, needed: datetime | None, holders: int, now: datetime) -> datetime:
+    """Return a time before which nobody needs messages.
+
+    It is later than now where a topic is deleted and nobody has messages of it.
+    """
+    if kept.deleted is not None and not holders:
+        return now + _FOR_EVER
+    return min(needed or now, now)
 
 
 def _needed_from(

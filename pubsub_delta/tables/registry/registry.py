@@ -176,6 +176,11 @@ class Registry:
         found = [row for row in self._live_snapshots(now) if row["name"] == name]
         return next(iter(self._of_topics(found)), None)
 
+    def snapshot_of_uid(self, uid: str) -> Snapshot | None:
+        """Return the snapshot of that uid, an expired one too; None if it was deleted."""
+        row = self._snapshots.row(uid)
+        return None if row is None or row["announced"] is not None else snapshot_of(row)
+
     def snapshots(self, under: str, now: datetime) -> list[Snapshot]:
         """Return the snapshots whose full names begin so."""
         return self._of_topics(_under(under, self._live_snapshots(now)))
