@@ -89,6 +89,13 @@ BUGS_OF_TABLES = (
         "old.uid = new.uid",
     ),
     Bug(
+        "delete-ignores-etag",
+        "The row of a resource is deleted whether or not it is as it was checked.",
+        _RESOURCES,
+        'as_it_is: Where = [("uid", "=", uid), ("etag", "=", row["etag"])]',
+        'as_it_is: Where = [("uid", "=", uid)]',
+    ),
+    Bug(
         "lost-race-told-as-changed",
         "A change of a resource that lost its race is told as made.",
         _RESOURCES,
@@ -148,8 +155,22 @@ BUGS_OF_TABLES = (
         "announced-holds-nothing",
         "What only a snapshot holds that is being taken is deleted.",
         "tables/registry/registry.py",
-        "return held + [EVERY_MESSAGE for row in rows if _is_being_taken(row)]",
+        "return held + [EVERY_MESSAGE for row in rows if is_being_taken(row)]",
         "return held",
+    ),
+    Bug(
+        "lengthened-snapshot-deleted",
+        "A snapshot that is given more time at the end of its time is deleted.",
+        "tables/registry/registry.py",
+        "            return is_there and check(row)",
+        "            return is_there",
+    ),
+    Bug(
+        "finished-snapshot-deleted",
+        "A snapshot that took an hour to be taken is deleted as soon as it is there.",
+        "tables/registry/registry.py",
+        'late = row["announced"] is not None and row["announced"] <= now - ABANDONED_AFTER',
+        'late = row["create_time"] <= now - ABANDONED_AFTER',
     ),
     Bug(
         "floor-not-stored",

@@ -57,8 +57,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/messages/commits.py": ("tables_in_memory", "retention_job"),
     "tables/messages/messages.py": ("tables_in_memory", "retention_job", "races"),
     "tables/messages/ranges.py": ("tables_in_memory",),
-    "tables/registry/registry.py": ("tables_in_memory", "snapshot_calls"),
-    "tables/registry/resource_table.py": ("tables_in_memory", "if_unchanged"),
+    "tables/registry/registry.py": ("tables_in_memory", "snapshot_calls", "expiration"),
+    "tables/registry/resource_table.py": ("tables_in_memory", "if_unchanged", "expiration"),
 }
 """Unit tests of a module, besides the examples in its docstrings. Others follow anyway."""
 
