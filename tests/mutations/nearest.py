@@ -36,7 +36,12 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "policy/turns.py": ("turns",),
     "policy/unchanged.py": ("if_unchanged",),
     "operations/acknowledge.py": ("consumer_calls", "expiration", "tables_in_memory"),
-    "operations/administer.py": ("update_calls", "if_unchanged", "expiration"),
+    "operations/administer.py": (
+        "update_calls",
+        "if_unchanged",
+        "crossed_changes",
+        "expiration",
+    ),
     "operations/history.py": ("topic_history",),
     "operations/maintain.py": ("expiration", "retention_job", "races", "tables_in_memory"),
     "operations/measure.py": (),
@@ -64,6 +69,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
 
 CLOSE = (
     "consumer_calls",
+    "crossed_changes",
     "delivery",
     "every_seek",
     "exactly_once",
