@@ -442,4 +442,11 @@ BUGS_OF_OPERATIONS = (
         "        return _earlier(messages",
         "        _earlier(messages",
     ),
+    Bug(
+        "published-to-nobody",
+        "A publish to a topic that was deleted meanwhile is told as a success.",
+        _PUBLISH,
+        "    _check_received(tables, topic)\n    return PublishResult",
+        "    return PublishResult",
+    ),
 )

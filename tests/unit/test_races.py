@@ -14,13 +14,14 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta import MaintenanceReport, ManualClock
-from pubsub_delta.errors import NotFound
+from pubsub_delta import DeadLetterPolicy, MaintenanceReport, ManualClock
+from pubsub_delta.errors import DeadLetterWarning, NotFound
 from pubsub_delta.tables.ack_state import AckStates
 from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.registry import Registry
+from tests.model.memory_lane import MemoryLane
 from tests.unit.builders import DAY, MINUTE, at
-from tests.unit.in_memory import NAME, TOPIC, InMemory
+from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 
 TAKEN = "before"
 FLIGHTS = f"projects/local/topics/{TOPIC}"
@@ -270,3 +271,92 @@ def test_what_a_snapshot_holds_is_there_whatever_others_do_while_it_is_taken(
     world.store.seek(NAME, snapshot=TAKEN)
     assert sorted(world.backlog()) == held
     assert sorted(each.data for each in world.pull()) == held
+
+
+def delete_topic(world: InMemory) -> None:
+    another(world).delete_topic(TOPIC)
+
+
+def delete_both(world: InMemory) -> None:
+    another(world).delete_subscription(NAME)
+    delete_topic(world)
+
+
+def detach_and_delete(world: InMemory) -> None:
+    another(world).detach_subscription(NAME)
+    delete_topic(world)
+
+
+def delete_and_create_anew(world: InMemory) -> None:
+    delete_both(world)
+    other = another(world)
+    other.create_topic(TOPIC)
+    other.create_subscription(NAME, TOPIC)
+
+
+@pytest.mark.parametrize("act", [delete_both, detach_and_delete, delete_and_create_anew])
+def test_a_publish_that_nobody_can_get_is_not_found(
+    monkeypatch: pytest.MonkeyPatch, act: Callable[[InMemory], None]
+) -> None:
+    """Publishing to an absent topic → NOT_FOUND, also where it was there when it was looked for."""
+    world = InMemory()
+    once(monkeypatch, MemoryLane, "append", lambda: act(world), "before")
+    with pytest.raises(NotFound, match="flights was deleted just now, and has no subscription"):
+        world.store.publish(TOPIC, ["a"])
+    if act is delete_and_create_anew:
+        assert world.backlog() == {}
+        world.store.publish(TOPIC, ["a"])
+        assert world.backlog() == {"a": "available"}
+
+
+def test_a_publish_that_the_subscriptions_of_a_deleted_topic_get_is_published(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its subscriptions survive and keep their backlog: that one came just before."""
+    world = InMemory()
+    once(monkeypatch, MemoryLane, "append", lambda: delete_topic(world), "before")
+    assert len(world.store.publish(TOPIC, ["a"]).message_ids) == 1
+    clean_up(world)
+    assert [each.data for each in world.pull()] == ["a"]
+    with pytest.raises(NotFound, match="does not exist"):
+        world.store.publish(TOPIC, ["b"])
+
+
+def test_a_publisher_tells_that_nobody_can_get_its_messages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where messages are given one by one, each with a future of its own."""
+    world = InMemory()
+    once(monkeypatch, MemoryLane, "append", lambda: delete_both(world), "before")
+    with world.store.publisher(TOPIC) as publisher:
+        future = publisher.publish("a")
+    with pytest.raises(NotFound, match="was deleted just now"):
+        future.result(20)
+
+
+@pytest.mark.parametrize("letters_are_kept", [True, False])
+def test_a_dead_letter_whose_topic_is_deleted_meanwhile_stays(
+    monkeypatch: pytest.MonkeyPatch, letters_are_kept: bool
+) -> None:
+    """If the dead-letter topic is gone, nothing is forwarded or lost: it stays on the source."""
+    world = InMemory(dead_letter_policy=DeadLetterPolicy(LETTERS, 5))
+    if letters_are_kept:
+        world.store.create_subscription("undelivered", LETTERS)
+    world.publish("a")
+    for _ in range(5):
+        world.store.modify_ack_deadline(NAME, [each.ack_id for each in world.pull()], 0)
+
+    def lose_letters() -> None:
+        other = another(world)
+        other.update_subscription(NAME, dead_letter_policy=None)
+        other.delete_topic(LETTERS)
+
+    once(monkeypatch, MemoryLane, "append", lose_letters, "before")
+    if letters_are_kept:
+        world.pull()
+        assert world.backlog() == {}
+        assert [each.data for each in world.pull(name="undelivered")] == ["a"]
+        return
+    with pytest.warns(DeadLetterWarning, match="does not exist any more"):
+        world.pull()
+    assert world.backlog() == {"a": "available"}
