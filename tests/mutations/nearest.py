@@ -54,6 +54,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "delivery/dead_letters.py": ("tables_in_memory", "races", "consumer_calls", "simulation"),
     "delivery/leases.py": ("tables_in_memory",),
     "delivery/sources.py": ("tables_in_memory", "snapshot_calls"),
+    "server/leasing.py": ("server_pull", "server_streams"),
+    "server/subscriber_service.py": ("server_pull",),
     "tables/ack_state/rows.py": ("state_rows",),
     "tables/ack_state/snapshots.py": ("snapshot_calls",),
     "tables/ack_state/states.py": ("lost_answers", "consumer_calls", "simulation"),
