@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.mutations.bug import Bug
+from tests.mutations.bugs_of_administration import BUGS_OF_ADMINISTRATION
 from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
 from tests.mutations.bugs_of_messages import BUGS_OF_MESSAGES
 from tests.mutations.bugs_of_operations import BUGS_OF_OPERATIONS
@@ -16,6 +17,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_DELIVERY,
     *BUGS_OF_REPLAY,
     *BUGS_OF_VALUES,
+    *BUGS_OF_ADMINISTRATION,
     *BUGS_OF_OPERATIONS,
     *BUGS_OF_TABLES,
     *BUGS_OF_MESSAGES,
