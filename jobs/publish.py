@@ -7,15 +7,25 @@ spark-submit --properties-file conf/spark-defaults.conf jobs/publish.py \
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import inputs
 import terminal
-from pyspark.sql import DataFrame, SparkSession
+from batch_ids import batch_id
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    IntegralType,
+    StringType,
+    TimestampType,
+)
 
-from pubsub_delta import PubSub, local_session
+from pubsub_delta import NotFound, PublishResult, PubSub, local_session
 
 
 @click.command()
@@ -31,7 +41,8 @@ from pubsub_delta import PubSub, local_session
 @click.option("--batch-by", help="Publish one batch per value of this column, in its order.")
 @click.option(
     "--idempotency-id",
-    help="Running again with the same id skips the batches that were published already.",
+    help="Running again with the same id skips what was published already: with --batch-by the"
+    " values that were, whatever other values have come; else the whole input.",
 )
 def publish(
     root: str,
@@ -57,16 +68,17 @@ def publish(
         if create_topic:
             inputs.create_unless_there(store, topic)
         told = terminal.Summary("publish")
-        batches = split(rows, batch_by)
+        batches = split(rows, batch_by, idempotency_id)
         with terminal.progress(f"publish to {topic}", total=rows.count()) as step:
-            for number, batch in enumerate(batches, start=1):
+            for name, batch in batches:
                 result = store.publish(
                     topic,
                     inputs.as_messages(batch, data, attributes, ordering_key),
-                    idempotency_id=(idempotency_id, number) if idempotency_id else None,
+                    idempotency_id=name,
                 )
-                told.add(result.message_count)
-                step(result.message_count)
+                count = written_by(result)
+                told.add(count)
+                step(count)
         told.finish(summary)
         return 0
 
@@ -82,13 +94,48 @@ def read_input(spark: SparkSession, path: str, format_: str | None) -> DataFrame
     return inputs.load(reader, path)
 
 
-def split(rows: DataFrame, column: str | None) -> list[DataFrame]:
-    """Return the batches in which to publish."""
+Batch = tuple[tuple[str, int] | None, DataFrame]
+"""Rows with the idempotency id of their publish, if it has one."""
+
+
+def split(rows: DataFrame, column: str | None, idempotency_id: str | None) -> Iterator[Batch]:
+    """Return the batches in which to publish: each row is in one of them.
+
+    A batch is known by its value alone. Numbered, it would be another one as soon as a value came
+    that sorts before it.
+    """
     if column is None:
-        return [rows]
-    chosen = inputs.column(column)
-    values = [row[0] for row in rows.select(chosen).distinct().orderBy(chosen).collect()]
-    return [rows.where(chosen.eqNullSafe(F.lit(value))) for value in values]
+        yield (idempotency_id, 1) if idempotency_id else None, rows
+        return
+    value, text = inputs.column(column), as_text(rows, column)
+    found = rows.groupBy(text.alias("text")).agg(F.min(value).alias("value"))
+    skips_files = isinstance(rows.schema[column].dataType, EXACT)
+    for row in found.orderBy("value").collect():
+        same = text.eqNullSafe(F.lit(row["text"]))
+        if skips_files:  # by the statistics of a column, which has no text
+            same = value.eqNullSafe(F.lit(row["value"])) & same
+        name = batch_id(idempotency_id, column, row["text"]) if idempotency_id else None
+        yield name, rows.where(same)
+
+
+EXACT = (IntegralType, StringType, DateType, BooleanType)
+"""Types whose values are the same in Python as in Spark."""
+
+
+def as_text(rows: DataFrame, column: str) -> Column:
+    """Return a column as text that is the same in every session, whatever its time zone is."""
+    value, type_ = inputs.column(column), rows.schema[column].dataType
+    if isinstance(type_, TimestampType):
+        return F.unix_micros(value).cast("string")
+    return F.hex(value) if isinstance(type_, BinaryType) else value.cast("string")
+
+
+def written_by(result: PublishResult) -> int:
+    """Return how many messages a publish wrote: 0 where an earlier one did, too long ago."""
+    try:
+        return result.message_count
+    except NotFound:
+        return 0
 
 
 if __name__ == "__main__":

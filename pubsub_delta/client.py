@@ -104,7 +104,7 @@ class PubSub(LongRunning):
         found = self._tables.topic(self._topic(topic))
         return publish.publish(
             self._tables,
-            self._tables.messages(found.uid),
+            found,
             messages,
             self._clock.now(),
             idempotency_id,

@@ -72,9 +72,8 @@ class LongRunning(Administration):
         self._tables.topic(name)
 
         def commit(batch: Sequence[Message]) -> Sequence[str]:
-            messages = self._tables.messages(self._tables.topic(name).uid)
-            now = self._clock.now()
-            return list(publish.publish(self._tables, messages, batch, now, None).message_ids)
+            found, now = self._tables.topic(name), self._clock.now()
+            return list(publish.publish(self._tables, found, batch, now, None).message_ids)
 
         return Publisher(commit, batch_settings)
 

@@ -161,9 +161,9 @@ class _Publishing(_MicroBatches):
         self._order_by = order_by
 
     def run(self, batch: DataFrame, batch_id: int) -> None:
-        topic = self._tables.messages(self._tables.topic(self._name).uid)
+        topic, now = self._tables.topic(self._name), self._clock.now()
         publish.publish_micro_batch(
-            topic, batch, self._clock.now(), self.query_id, batch_id, self._order_by
+            self._tables, topic, batch, now, self.query_id, batch_id, self._order_by
         )
 
 

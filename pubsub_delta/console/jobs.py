@@ -19,7 +19,8 @@ T = TypeVar("T")
 PATIENCE_SECONDS = 0.7
 """An answer waits so long for its work, before it tells that it goes on."""
 KEPT = 100
-"""Jobs that are done are forgotten beyond it, the oldest first."""
+KEPT_BYTES = 64 * 1024 * 1024
+"""Jobs that are done are forgotten beyond so many, or so many bytes of forms, the oldest first."""
 
 Then = Callable[[Request, T], Response]
 
@@ -27,7 +28,8 @@ Then = Callable[[Request, T], Response]
 class Job(Generic[T]):
     """One piece of work, and the page that it leads to.
 
-    ``then`` answers with what it returned, ``failed`` with the error of the library that it raised.
+    ``then`` answers with what it returned, ``failed`` with the error of the library that it raised,
+    and with the form that was posted, of so many bytes. Once it is done the other of the two goes.
     """
 
     def __init__(
@@ -37,13 +39,16 @@ class Job(Generic[T]):
         future: Future[T],
         then: Then[T],
         failed: Then[PubSubError],
+        form_bytes: int,
     ) -> None:
         self.id = secrets.token_urlsafe(16)
         self.title = title
         self.started = started
+        self.form_bytes = form_bytes
         self._future = future
-        self._then = then
-        self._failed = failed
+        self._then: Then[T] | None = then
+        self._failed: Then[PubSubError] | None = failed
+        future.add_done_callback(self._let_go)
 
     @property
     def is_done(self) -> bool:
@@ -59,8 +64,17 @@ class Job(Generic[T]):
         try:
             result = self._future.result()
         except PubSubError as error:
+            assert self._failed is not None
             return self._failed(request, error)
+        assert self._then is not None
         return self._then(request, result)
+
+    def _let_go(self, done: Future[T]) -> None:
+        """Keep no form that no page will show again."""
+        if done.cancelled() or not isinstance(done.exception(), PubSubError):
+            self._failed, self.form_bytes = None, 0
+        else:
+            self._then = None
 
 
 class Jobs:
@@ -78,15 +92,22 @@ class Jobs:
         self._lock = threading.Lock()
 
     def start(
-        self, title: str, work: Callable[[], T], then: Then[T], failed: Then[PubSubError]
+        self,
+        title: str,
+        work: Callable[[], T],
+        then: Then[T],
+        failed: Then[PubSubError],
+        form_bytes: int = 0,
     ) -> Job[T]:
-        """Start a piece of work."""
-        job = Job(title, self._now(), self._threads.submit(work), then, failed)
+        """Start a piece of work, which a form of so many bytes asked for."""
+        job = Job(title, self._now(), self._threads.submit(work), then, failed, form_bytes)
         with self._lock:
-            done = [id_ for id_, each in self._jobs.items() if each.is_done]
-            for id_ in done[: max(0, len(self._jobs) + 1 - KEPT)]:
-                del self._jobs[id_]
             self._jobs[job.id] = job  # type: ignore[assignment]
+            for id_ in [id_ for id_, each in self._jobs.items() if each.is_done and id_ != job.id]:
+                kept = sum(each.form_bytes for each in self._jobs.values())
+                if len(self._jobs) <= KEPT and kept <= KEPT_BYTES:
+                    break
+                del self._jobs[id_]
         return job
 
     def find(self, id_: str) -> Job[object] | None:

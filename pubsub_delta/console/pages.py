@@ -148,10 +148,12 @@ def run(
     that tells it.
     """
     console = of(request)
-    job = console.jobs.start(title, work, then, failed or _failed)
-    if job.wait(PATIENCE_SECONDS):
-        return job.page(request)
-    return go("jobs", job.id)
+    form_bytes = request.state.form_bytes
+    job = console.jobs.start(title, work, then, failed or _failed, form_bytes)
+    if not job.wait(PATIENCE_SECONDS):
+        return go("jobs", job.id)
+    console.jobs.forget(job)
+    return job.page(request)
 
 
 def part(

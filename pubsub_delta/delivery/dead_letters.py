@@ -86,7 +86,10 @@ def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
                 )
                 waiting = redelivery.forwardings(tables.ack_states.read(source.uid))
                 continue
-            count += messages
+            if tables.is_received(target):
+                count += messages
+            else:  # deleted since it was looked for, and nobody can get what was appended
+                done, problem = redelivery.give_back, _kept(source, messages, GONE)
         tables.ack_states.change(source.uid, partial(_finish, done, number))
     return Forwarded(count, problem)
 

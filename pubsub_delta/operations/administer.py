@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -120,6 +120,11 @@ def create_subscription(
     tables.ack_states.create(subscription.uid, AckState(after_version=tail))
     added = tables.registry.add_subscription(subscription, topic.uid)
     _must_be_free(added, "subscription", name)
+    _keep_dead_letter_topic(
+        tables,
+        subscription.dead_letter_policy,
+        lambda: tables.registry.remove_subscription(subscription.uid),
+    )
     return replace(subscription, topic_message_retention_duration=topic.message_retention_duration)
 
 
@@ -159,15 +164,24 @@ def update_topic(
     """
     wanted = check_if_unchanged(if_unchanged, Topic, str(name))
     changes = rules.check_topic_update(fields)
-    topic = tables.topic(name)
+    changed = tables.topic(name)
     if wanted is not None:
-        check_unchanged(topic, wanted)
-    if "message_retention_duration" in changes:
-        duration = changes["message_retention_duration"]
-        changes["retained_from"] = retention.retained_from(topic, duration, now)
-    if changes:
-        _must_be_there(tables.registry.change_topic(topic.uid, changes, wanted), name)
-    return replace(topic, **changes)
+        check_unchanged(changed, wanted)
+    if not changes:
+        return changed
+
+    def decide(stored: Topic) -> Mapping[str, Any]:
+        """Go by what the change is written over: others may have changed the retention since."""
+        nonlocal changed
+        following = dict(changes)
+        if "message_retention_duration" in changes:
+            duration = changes["message_retention_duration"]
+            following["retained_from"] = retention.retained_from(stored, duration, now)
+        changed = replace(stored, **following)
+        return following
+
+    _must_be_there(tables.registry.change_topic(changed.uid, decide, wanted), name)
+    return changed
 
 
 def update_subscription(
@@ -192,7 +206,8 @@ def update_subscription(
     changes = rules.check_subscription_update(fields, before, project)
     if not changes:
         return before
-    _check_dead_letter_topic(tables, changes.get("dead_letter_policy"))
+    policy = changes.get("dead_letter_policy")
+    _check_dead_letter_topic(tables, policy)
     if not before.detached and _TERMS & changes.keys():
         source = sources.source(tables, name)
 
@@ -203,8 +218,17 @@ def update_subscription(
             return state, None
 
         tables.ack_states.change(source.uid, settle)
-    changes["update_time"] = now
-    return _change_subscription(tables, name, before.uid, changes, wanted)
+
+    def decide(stored: Subscription) -> Mapping[str, Any]:
+        """Check anew what depends on other fields: others may have changed them since."""
+        checked = rules.check_subscription_update(
+            fields, replace(stored, topic=before.topic), project
+        )
+        return {**checked, "update_time": now}
+
+    changed = _change_subscription(tables, name, before.uid, decide, wanted)
+    _keep_dead_letter_topic(tables, policy, lambda: _take_back(tables, before, policy))
+    return changed
 
 
 def detach_subscription(tables: Tables, name: ResourceName, now: datetime) -> None:
@@ -216,13 +240,16 @@ def detach_subscription(tables: Tables, name: ResourceName, now: datetime) -> No
 def delete_topic(tables: Tables, name: ResourceName, now: datetime) -> None:
     """Delete a topic; its subscriptions keep their backlog under ``_deleted-topic_``."""
     topic = tables.topic(name)
-    users = [each.name for each in tables.registry.dead_lettering_to(topic)]
-    if users:
-        raise FailedPrecondition(
-            f"topic {name} is the dead-letter topic of {', '.join(sorted(users))}; "
-            "clear or change the dead_letter_policy there first"
-        )
-    _must_be_there(tables.registry.remove_topic(topic.uid, now), name)
+
+    def check_unused() -> None:
+        users = [each.name for each in tables.registry.dead_lettering_to(topic)]
+        if users:
+            raise FailedPrecondition(
+                f"topic {name} is the dead-letter topic of {', '.join(sorted(users))}; "
+                "clear or change the dead_letter_policy there first"
+            )
+
+    _must_be_there(tables.registry.remove_topic(topic.uid, now, check_unused), name)
 
 
 def delete_subscription(tables: Tables, name: ResourceName) -> None:
@@ -235,7 +262,7 @@ def _change_subscription(
     tables: Tables,
     name: ResourceName,
     uid: str,
-    changes: Mapping[str, Any],
+    changes: Mapping[str, Any] | Callable[[Subscription], Mapping[str, Any]],
     if_unchanged: Subscription | None = None,
 ) -> Subscription:
     changed = tables.registry.change_subscription(uid, changes, if_unchanged)
@@ -245,10 +272,41 @@ def _change_subscription(
 
 def _check_dead_letter_topic(tables: Tables, policy: DeadLetterPolicy | None) -> None:
     if policy is not None and tables.registry.topic(policy.dead_letter_topic) is None:
-        raise NotFound(
-            f"dead_letter_policy.dead_letter_topic: {policy.dead_letter_topic} does not exist; "
-            "create_topic creates it"
-        )
+        raise _no_dead_letter_topic(policy)
+
+
+def _keep_dead_letter_topic(
+    tables: Tables, policy: DeadLetterPolicy | None, undo: Callable[[], object]
+) -> None:
+    """Have a topic stay that a subscription has just been given as its dead-letter topic.
+
+    Whoever deletes it looks at its row first, then for such subscriptions, and then writes the row
+    that he saw. So the row is written here: either he comes too late and looks again, or he was
+    faster, and the subscription is not given the topic.
+    """
+    if policy is None:
+        return
+    topic = tables.registry.topic(policy.dead_letter_topic)
+    if topic is None or not tables.registry.change_topic(topic.uid, {}):
+        undo()
+        raise _no_dead_letter_topic(policy)
+
+
+def _take_back(tables: Tables, before: Subscription, policy: DeadLetterPolicy | None) -> None:
+    """Give a subscription the policy again that it had, unless somebody has set a third one."""
+
+    def decide(stored: Subscription) -> Mapping[str, Any]:
+        is_ours = stored.dead_letter_policy == policy
+        return {"dead_letter_policy": before.dead_letter_policy} if is_ours else {}
+
+    tables.registry.change_subscription(before.uid, decide)
+
+
+def _no_dead_letter_topic(policy: DeadLetterPolicy) -> NotFound:
+    return NotFound(
+        f"dead_letter_policy.dead_letter_topic: {policy.dead_letter_topic} does not exist; "
+        "create_topic creates it"
+    )
 
 
 def _must_be_there(changed: bool, name: ResourceName) -> None:

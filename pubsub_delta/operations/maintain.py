@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from pubsub_delta.delivery import dead_letters
 from pubsub_delta.delivery.sources import Source, source_of
 from pubsub_delta.durations import Duration, parse_duration_within
+from pubsub_delta.errors import AlreadyExists
 from pubsub_delta.policy import redelivery, retention
 from pubsub_delta.policy.ack_state import AckState, State
 from pubsub_delta.resources import Subscription, Topic
@@ -165,24 +166,45 @@ def _expire(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
     """Delete the subscriptions that nobody used for longer than their ttl, and old snapshots."""
     registry = tables.registry
     for subscription, topic_uid in registry.sources():
-        name, uid = subscription.name, subscription.uid
-        with _telling(report, name):
-            if not _is_idle(tables, subscription, now):
-                continue
-            if not report.dry_run:
-                registry.remove_subscription(uid)
-                if not _is_idle(tables, subscription, now):  # somebody used it at that moment
-                    registry.add_subscription(subscription, topic_uid)
-                    continue
-            report.expired.append(name)
+        with _telling(report, subscription.name):
+            if report.dry_run:
+                expires = _is_idle(tables, now, subscription)
+            else:
+                expires = _expire_subscription(tables, subscription.uid, topic_uid, now)
+            if expires:
+                report.expired.append(subscription.name)
     for snapshot in (*registry.expired_snapshots(now), *registry.abandoned_snapshots(now)):
         with _telling(report, snapshot.name):
-            if not report.dry_run:
-                registry.remove_snapshot(snapshot.uid)
-            report.expired.append(snapshot.name)
+            if report.dry_run or registry.remove_expired_snapshot(snapshot.uid, now):
+                report.expired.append(snapshot.name)
 
 
-def _is_idle(tables: Tables, subscription: Subscription, now: datetime) -> bool:
+def _expire_subscription(tables: Tables, uid: str, topic_uid: str, now: datetime) -> bool:
+    """Delete a subscription if it is idle as it is stored now; tell whether it was deleted.
+
+    Who uses it writes to its ack state, which is another table. So it is looked there once more,
+    and what was used at that moment comes back as it was.
+    """
+    removed: list[Subscription] = []
+
+    def is_idle(stored: Subscription) -> bool:
+        removed[:] = [stored]
+        return _is_idle(tables, now, stored)
+
+    if not tables.registry.remove_subscription(uid, is_idle):
+        return False
+    (subscription,) = removed
+    if _is_idle(tables, now, subscription):
+        return True
+    if not tables.registry.add_subscription(subscription, topic_uid):
+        raise AlreadyExists(
+            "it was used while it expired, and could not be put back, as another one was given its "
+            "name at that moment: it is deleted, and its backlog is lost"
+        )
+    return False
+
+
+def _is_idle(tables: Tables, now: datetime, subscription: Subscription) -> bool:
     active_time = tables.ack_states.read(subscription.uid).active_time
     return retention.is_idle(subscription, active_time, now)
 
@@ -235,25 +257,39 @@ def _discard(
 ) -> None:
     """Delete the messages of a topic that nobody can get any more.
 
-    Whatever anybody does meanwhile can only lower the number of those who may get a message that
-    was committed before: seeks and new snapshots reach no further than what is counted here.
+    Who needs messages is looked at twice, as a seek may bring back what others have acknowledged:
+    the second time nobody on this machine can add messages, nor look which of them are gone.
     """
     seen = messages.history.version()
     needed, holders = _needed_from(tables, kept, messages, now)
-    abandoned = kept.deleted is not None and not holders
-    exact = duties.exact or abandoned
-    bound = min(needed or now, now) if not abandoned else now + _FOR_EVER
+    bound = _bound(kept, needed, holders, now)
+    exact = duties.exact or bound > now
     report.kept_from[kept.name] = needed
     found = messages.count_before(bound, exact=exact)
-    if found and not report.dry_run and not messages.discard_before(bound, seen, exact=exact):
-        report.problems[kept.name] = (
-            f"a slow publisher committed messages from before {bound.isoformat()} just now; "
-            "nothing was deleted, and the next run will"
-        )
-    elif found:
+    if found and not report.dry_run:
+        with messages.locked():
+            again = _bound(kept, *_needed_from(tables, kept, messages, now), now)
+            done = again >= bound and messages.discard_before(bound, seen, exact=exact)
+        if not done:
+            report.problems[kept.name] = (
+                f"a slow publisher committed messages from before {bound.isoformat()} just now, or "
+                "a seek brought them back; nothing was deleted, and the next run will"
+            )
+            return
+    if found:
         report.discarded[kept.name] = found
-    elif abandoned and kept.is_long_gone(now) and not report.dry_run:
+    elif bound > now and kept.is_long_gone(now) and not report.dry_run:
         tables.registry.forget_topic(kept.topic.uid)
+
+
+def _bound(kept: _Kept, needed: datetime | None, holders: int, now: datetime) -> datetime:
+    """Return a time before which nobody needs messages.
+
+    It is later than now where a topic is deleted and nobody has messages of it.
+    """
+    if kept.deleted is not None and not holders:
+        return now + _FOR_EVER
+    return min(needed or now, now)
 
 
 def _needed_from(

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.policy.messages import as_message
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.resources import Ids, Message
+from pubsub_delta.resources import Ids, Message, Topic
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.messages.commits import Commit
 from pubsub_delta.tables.messages.messages import Messages
@@ -93,7 +93,7 @@ class PublishResult:
 
 def publish(
     tables: Tables,
-    messages: Messages,
+    topic: Topic,
     what: DataFrame | pa.Table | Iterable[object],
     now: datetime,
     idempotency_id: tuple[str, int] | None,
@@ -104,7 +104,10 @@ def publish(
     With an idempotency id (application, version) the second publish of the same id writes
     nothing and gives the result of the first. Versions of one application must rise. With
     ``order_by`` the messages of an ordering key are received in the order of that column.
+
+    NotFound where the topic is deleted meanwhile, and so nobody can get what was appended.
     """
+    messages = tables.messages(topic.uid)
     publish_id = tables.new_id() if idempotency_id is None else _publish_id(idempotency_id)
     if isinstance(what, (str, bytes, bytearray)):
         raise InvalidArgument(
@@ -126,11 +129,13 @@ def publish(
         landed = positions is not None
     if not landed and idempotency_id is not None:
         return _earlier(messages, publish_id, idempotency_id)
+    _check_received(tables, topic)
     return PublishResult(messages, now, publish_id, positions)
 
 
 def publish_micro_batch(
-    messages: Messages,
+    tables: Tables,
+    topic: Topic,
     frame: DataFrame,
     now: datetime,
     query_id: str,
@@ -142,8 +147,18 @@ def publish_micro_batch(
     A query counts its micro-batches, and its id is nobody else's: so what Delta skips has landed,
     whatever the topic's history still tells.
     """
-    idempotency_id = (query_id, batch_id)
+    idempotency_id, messages = (query_id, batch_id), tables.messages(topic.uid)
     _publish_frame(messages, frame, now, _publish_id(idempotency_id), idempotency_id, order_by)
+    _check_received(tables, topic)
+
+
+def _check_received(tables: Tables, topic: Topic) -> None:
+    """Look whether a topic is still there, or its subscriptions are, once messages have landed."""
+    if not tables.is_received(topic.uid):
+        raise NotFound(
+            f"topic {topic.name} was deleted just now, and has no subscription any more that could "
+            "get what was published"
+        )
 
 
 def _is_frame(what: object) -> TypeGuard[DataFrame]:

@@ -14,6 +14,7 @@ from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import replay
 from pubsub_delta.policy.ack_state import AckState, Captured, Seek, State, union
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.resources import Snapshot
 from pubsub_delta.tables.store import Tables
 
 
@@ -34,6 +35,14 @@ class SeekPreview:
     unacked_after: int
 
 
+@dataclass(frozen=True)
+class _Found:
+    """The snapshot to seek to, and what it holds."""
+
+    snapshot: Snapshot
+    captured: Captured
+
+
 def seek(
     tables: Tables,
     name: ResourceName,
@@ -43,13 +52,17 @@ def seek(
 ) -> None:
     """Acknowledge and un-acknowledge messages in bulk: one small commit, whatever the backlog.
 
-    Exactly one target. The next look at the subscription carries it out.
+    Exactly one target. The next look at the subscription carries it out. Of a snapshot that was
+    deleted before the seek is noted, messages may be gone: then it is taken back, and NotFound.
     """
-    source, target, captured = _asked(tables, name, now, time, snapshot)
-    note = partial(_note, source, target, captured, now)
-    if not tables.ack_states.change(source.uid, partial(note, False)):
+    source, target, found = _asked(tables, name, now, time, snapshot)
+    note = partial(_note, source, target, found, now)
+    noted = tables.ack_states.change(source.uid, partial(note, False))
+    if noted is None:
         dead_letters.forward(tables, source, now)
-        tables.ack_states.change(source.uid, partial(note, True))
+        noted = tables.ack_states.change(source.uid, partial(note, True))
+    if found is not None and noted is not None and not _is_held(tables, found.snapshot, now):
+        _take_back(tables, source, noted, found.snapshot)
 
 
 def preview(
@@ -63,9 +76,9 @@ def preview(
 
     It costs the looks at the topic that the first pull after the seek would cost.
     """
-    source, target, captured = _asked(tables, name, now, time, snapshot)
+    source, target, found = _asked(tables, name, now, time, snapshot)
     before = source.catch_up(tables.ack_states.read(source.uid), now)
-    noted, _ = _note(source, target, captured, now, True, before)
+    noted, _ = _note(source, target, found, now, True, before)
     after = source.catch_up(noted, now)
     unacked, becoming = _unacked(before), _unacked(after)
     return SeekPreview(
@@ -87,42 +100,42 @@ def _asked(
     now: datetime,
     time: datetime | str | None,
     snapshot: ResourceName | None,
-) -> tuple[Source, datetime | None, Captured | None]:
+) -> tuple[Source, datetime | None, _Found | None]:
     """Return what is to be sought, and the time or what the snapshot holds: one of the two."""
     if (time is None) == (snapshot is None):
         given = "neither of them" if time is None else "both"
         raise InvalidArgument(f"seek: a time or a snapshot is accepted, not {given}")
     target = None if time is None else read_time(time, "time")
     source = sources.source(tables, name)
-    captured = None if snapshot is None else _captured(tables, source, snapshot, now)
-    return source, target, captured
+    found = None if snapshot is None else _found(tables, source, snapshot, now)
+    return source, target, found
 
 
 def _note(
     source: Source,
     time: datetime | None,
-    captured: Captured | None,
+    found: _Found | None,
     now: datetime,
     settled: bool,
     state: AckState,
-) -> tuple[AckState, bool]:
+) -> tuple[AckState, Seek | None]:
     """Note a seek down, unless messages are on their way to a dead-letter topic: they go first."""
     if state.in_state(State.FORWARDING) and not settled:
-        return state, False
+        return state, None
     asked = Seek(
         at=now,
         at_version=source.messages.history.version(),
         time=time,
         covered_from=None if time is None else source.covered_from(now),
-        captured=captured,
+        captured=None if found is None else found.captured,
     )
     if len(state.seeks) >= replay.MAX_NOTED_SEEKS:
         state = source.catch_up(state, now)
     noted = replay.note_seek(state, asked, source.terms)
-    return replay.used(state, noted, source.subscription, now), True
+    return replay.used(state, noted, source.subscription, now), asked
 
 
-def _captured(tables: Tables, source: Source, name: ResourceName, now: datetime) -> Captured:
+def _found(tables: Tables, source: Source, name: ResourceName, now: datetime) -> _Found:
     found = tables.registry.captured(str(name), now)
     if found is None:
         tables.registry.check_newest_commit("snapshots")
@@ -134,4 +147,41 @@ def _captured(tables: Tables, source: Source, name: ResourceName, now: datetime)
             f"{source.subscription.name} of another; snapshots of its own topic are accepted"
         )
     replay.check_lifetime(snapshot.name, snapshot.expire_time, now)
-    return captured
+    return _Found(snapshot, captured)
+
+
+def _is_held(tables: Tables, snapshot: Snapshot, now: datetime) -> bool:
+    """Tell whether a snapshot is there, after a seek to it was noted.
+
+    Who deletes messages looks at the snapshots first, and then for seeks. So what a snapshot holds
+    that is there now was not deleted, and will be needed by the seek from now on.
+    """
+    found = tables.registry.snapshot_of_uid(snapshot.uid)
+    return found is not None and replay.has_time_left(found.expire_time, now)
+
+
+def _take_back(tables: Tables, source: Source, noted: Seek, snapshot: Snapshot) -> None:
+    """Take a seek back, or from the ack state what is gone, if somebody has carried it out.
+
+    Who deletes messages meanwhile waits for the lock, and looks again when he has it.
+    """
+
+    def decide(state: AckState) -> tuple[AckState, int | None]:
+        if noted in state.seeks:
+            return replay.withdraw(state, noted), None
+        stored = source.messages.stored(state.spans)
+        following = replay.without_what_is_gone(state, stored)
+        return following, sum(map(len, state.spans)) - sum(map(len, following.spans))
+
+    with source.messages.locked():
+        gone = tables.ack_states.change(source.uid, decide)
+    if gone is None:
+        raise NotFound(
+            f"snapshot {snapshot.name} was deleted just now; {source.subscription.name} has the "
+            "backlog that it had, and its leases have ended"
+        )
+    if gone:
+        raise NotFound(
+            f"snapshot {snapshot.name} was deleted just now, and {gone:,} messages that it held "
+            f"are gone; {source.subscription.name} has the others"
+        )

@@ -103,6 +103,19 @@ def note_seek(state: AckState, seek: Seek, terms: Terms) -> AckState:
     return holding(noted, spans)
 
 
+def withdraw(state: AckState, seek: Seek) -> AckState:
+    """Take a seek back that was noted and not carried out; the leases that it voided stay void."""
+    place = state.seeks.index(seek)
+    return replace(state, seeks=(*state.seeks[:place], *state.seeks[place + 1 :]))
+
+
+def without_what_is_gone(state: AckState, stored: Positions) -> AckState:
+    """Take messages that are not stored out of a state; what is being forwarded goes its way."""
+    kept = [span if span.state is State.FORWARDING else span.only(stored) for span in state.spans]
+    streams = tuple(replace(each, positions=each.positions & stored) for each in state.streams)
+    return holding(replace(state, streams=streams), kept)
+
+
 def capture(state: AckState, filter_: str) -> Captured:
     """Return what a snapshot of a state that is caught up holds: a pending purge included."""
     spans = (replace(s.released(), failures=0, delivery_attempt=1) for s in state.unacked())
@@ -123,12 +136,17 @@ def snapshot_expiry(name: str, now: datetime, oldest: datetime | None) -> dateti
 
 def check_lifetime(name: str, expire_time: datetime, now: datetime) -> None:
     """Refuse a snapshot with less than an hour to live, for creating it and for seeking to it."""
-    if expire_time - now < SHORTEST_SNAPSHOT:
+    if not has_time_left(expire_time, now):
         minutes = (expire_time - now).total_seconds() / 60
         raise FailedPrecondition(
             f"snapshot {name} would expire in {max(0.0, minutes):.0f} minutes, where at least an "
             "hour is needed; it lives for 7 days less the age of its oldest unacknowledged message"
         )
+
+
+def has_time_left(expire_time: datetime, now: datetime) -> bool:
+    """Tell whether a snapshot has an hour to live, or more."""
+    return expire_time - now >= SHORTEST_SNAPSHOT
 
 
 def used(before: AckState, after: AckState, subscription: Subscription, now: datetime) -> AckState:

@@ -69,10 +69,9 @@ class StoreBackend:
         NotFound where there is no such topic now.
         """
         found = self._tables.topic(topic_name(topic, self._project))
-        log = self._tables.messages(found.uid)
 
         def append(messages: Sequence[Message]) -> list[str]:
-            done = publish.publish(self._tables, log, messages, self._now(), None)
+            done = publish.publish(self._tables, found, messages, self._now(), None)
             return list(done.message_ids)
 
         return append

@@ -160,6 +160,11 @@ class Dispatcher:
         self._said()
         return asked
 
+    def give_back(self, deliveries: Iterable[Delivery]) -> None:
+        """Give back what could not be sent to a consumer: no delivery has failed."""
+        self.ledger.give_back(each.received.ack_id for each in deliveries)
+        self._said()
+
     # What others do
 
     def look(self) -> None:

@@ -252,11 +252,15 @@ async def _pulled(
 
     dispatcher.join(Taker(consumer, take, fail))
     try:
-        return await asyncio.wait_for(given, patience)
-    except asyncio.TimeoutError:
-        return ()
+        # From Python 3.12 on ``wait_for`` drops what is given at the instant of its time-out.
+        await asyncio.wait([given], timeout=patience)
+    except asyncio.CancelledError:  # the client has gone away
+        if given.done() and given.exception() is None:
+            dispatcher.give_back(given.result())
+        raise
     finally:
         dispatcher.leave(consumer)
+    return given.result() if given.done() else ()
 
 
 def _subscription(name: str) -> str:

@@ -99,6 +99,15 @@ class Tables:
             raise NotFound(f"topic {name} does not exist; create_topic creates it")
         return found
 
+    def is_received(self, topic_uid: str) -> bool:
+        """Tell whether somebody may get what is published to a topic.
+
+        Nobody can where it was deleted, and no subscription is attached that it had.
+        """
+        if self.registry.topic_of_uid(topic_uid) is not None:
+            return True
+        return any(not each.detached for each, _ in self.registry.sources(topic_uid))
+
     def subscription(self, name: ResourceName) -> Subscription:
         """Return a subscription, or raise NotFound naming it."""
         found = self.registry.subscription(str(name))

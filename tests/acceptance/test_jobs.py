@@ -61,6 +61,38 @@ def test_a_csv_goes_in_and_a_delta_table_comes_out(
 
 
 @pytest.mark.trial
+def test_each_value_is_published_once_whatever_other_values_come(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """A new value that sorts before the others moves their places, and not their ids."""
+    source, root = str(tmp_path / "cities"), str(tmp_path / "store")
+    store = PubSub(spark, root)
+    store.create_topic("visits")
+    store.create_subscription("all", "visits")
+    publish = [
+        *("--root", root, "--topic", "visits", "--input", source, "--format", "parquet"),
+        *("--data", "visit", "--batch-by", "city", "--idempotency-id", "visits"),
+    ]
+    long = "x" * 300
+    arriving: list[tuple[str | None, str]] = [("Nice", "1"), ("Oslo", "2"), ("a='b'/`c`=", "3")]
+    arrived: list[str] = []
+    for more in (arriving, [("Bern", "4"), (None, "5"), ("null", "6")], [(long, "7"), ("", "8")]):
+        frame = spark.createDataFrame(more, "city STRING, visit STRING")
+        frame.write.mode("append").parquet(source)
+        arrived += [visit for _, visit in more]
+        for _ in range(2):  # a second run of the same input adds nothing
+            code, told, _ = run_here("publish.py", publish, monkeypatch, capfd)
+            assert code == 0
+            assert f"publish: {len(arrived)} messages in {len(arrived)} batches" in told
+            stored = [bytes(row["data"]).decode() for row in store.read_topic("visits").collect()]
+            assert sorted(stored) == arrived
+    assert sorted(each.data.decode() for each in store.pull("all")) == arrived
+
+
+@pytest.mark.trial
 def test_streaming_jobs_bring_each_row_once_from_files_into_a_table(
     spark: SparkSession,
     tmp_path: Path,

@@ -125,6 +125,13 @@ BUGS_OF_MESSAGES = (
         "        tables.ack_states.change(source.uid, partial(_finish, forwarded, number))\n",
     ),
     Bug(
+        "dead-letters-to-nobody",
+        "Dead letters are gone that were appended to a topic which was deleted meanwhile.",
+        _LETTERS,
+        "            if tables.is_received(target):\n",
+        "            if topic:\n",
+    ),
+    Bug(
         "dead-letters-without-transaction",
         "Dead letters are appended once more by whoever takes a forwarding up.",
         _LETTERS,

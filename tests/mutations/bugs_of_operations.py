@@ -1,12 +1,10 @@
-"""Bugs of the verbs."""
+"""Bugs of the other verbs."""
 
 from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
 _ACKNOWLEDGE = "operations/acknowledge.py"
-_ADMINISTER = "operations/administer.py"
-_MAINTAIN = "operations/maintain.py"
 _METRICS = "operations/metrics.py"
 _PULL = "operations/pull.py"
 _SEEK = "operations/seek.py"
@@ -48,154 +46,6 @@ BUGS_OF_OPERATIONS = (
         _ACKNOWLEDGE,
         "if named.subscription_uid != found.uid:",
         "if False:",
-    ),
-    Bug(
-        "update-on-new-terms",
-        "What happened before an update is judged on the new terms.",
-        _ADMINISTER,
-        "            state = source.catch_up(state, now)\n",
-        "",
-    ),
-    Bug(
-        "new-backoff-for-old-failures",
-        "A lease that was over before an update of the retry policy gets the new backoff.",
-        _ADMINISTER,
-        '    "retry_policy",\n',
-        "",
-    ),
-    Bug(
-        "longer-retention-brings-back",
-        "Lengthening a subscription's retention brings back retained messages that were too old.",
-        _ADMINISTER,
-        "                state = source.clip_retained(state, now)",
-        "                pass",
-    ),
-    Bug(
-        "new-retention-covers-from-now",
-        "Changing a topic's retention gives up what it covered.",
-        _ADMINISTER,
-        'changes["retained_from"] = retention.retained_from(topic, duration, now)',
-        'changes["retained_from"] = None if duration is None else now',
-    ),
-    Bug(
-        "update-is-no-activity",
-        "An update does not keep a subscription from expiring.",
-        _ADMINISTER,
-        '    changes["update_time"] = now\n',
-        "",
-    ),
-    Bug(
-        "refused-update-settles",
-        "An update of what is not as it was read any more settles the ack state all the same.",
-        _ADMINISTER,
-        "        check_unchanged(before, wanted)\n",
-        "        pass\n",
-    ),
-    Bug(
-        "crossed-update-overwrites",
-        "An update of a subscription as it was read overwrites who wrote after it looked.",
-        _ADMINISTER,
-        "return _change_subscription(tables, name, before.uid, changes, wanted)",
-        "return _change_subscription(tables, name, before.uid, changes)",
-    ),
-    Bug(
-        "dead-letter-topic-deleted",
-        "The dead-letter topic of a single subscription can be deleted.",
-        _ADMINISTER,
-        "    if users:",
-        "    if len(users) > 1:",
-    ),
-    Bug(
-        "subscription-begins-too-early",
-        "A new subscription gets what was published before it existed.",
-        _ADMINISTER,
-        "AckState(after_version=tail)",
-        "AckState(after_version=0)",
-    ),
-    Bug(
-        "update-to-an-absent-topic",
-        "An update sets a dead-letter topic that does not exist.",
-        _ADMINISTER,
-        '    _check_dead_letter_topic(tables, changes.get("dead_letter_policy"))\n',
-        "",
-    ),
-    Bug(
-        "detached-is-listed",
-        "A detached subscription is listed as attached to its topic.",
-        _ADMINISTER,
-        "page([each for each in attached if not each.detached], page_size, page_token)",
-        "page([*attached], page_size, page_token)",
-    ),
-    Bug(
-        "expires-in-use",
-        "A subscription that somebody used while it expired stays deleted.",
-        _MAINTAIN,
-        "if not _is_idle(tables, subscription, now):  # somebody",
-        "if report.dry_run:  # somebody",
-    ),
-    Bug(
-        "deleted-topic-loses-backlog",
-        "The backlog of a deleted topic's subscriptions is deleted.",
-        _MAINTAIN,
-        "abandoned = kept.deleted is not None and not holders",
-        "abandoned = kept.deleted is not None",
-    ),
-    Bug(
-        "deleted-topic-retains",
-        "A deleted topic's own retention still keeps its messages.",
-        _MAINTAIN,
-        "times = [] if kept.deleted else [retention.covered_from(topic, now)]",
-        "times = [retention.covered_from(topic, now)]",
-    ),
-    Bug(
-        "detached-holds-messages",
-        "A detached subscription still keeps messages from being deleted.",
-        _MAINTAIN,
-        "        if not subscription.detached\n    ]",
-        "    ]",
-    ),
-    Bug(
-        "history-of-snapshots-forgotten",
-        "A log forgets what came after a snapshot.",
-        _MAINTAIN,
-        "if not old or min(held, default=old[0].version) < old[0].version:",
-        "if not old:",
-    ),
-    Bug(
-        "history-of-sleepers-forgotten",
-        "A log forgets what a subscription has not seen yet, and all that is stored comes again.",
-        _MAINTAIN,
-        "                _bring_up_to_date(tables, source, now)",
-        "                pass",
-    ),
-    Bug(
-        "snapshots-hold-nothing",
-        "Retention deletes what only a snapshot holds.",
-        _MAINTAIN,
-        "captured = tables.registry.captured_of(topic.uid, now)",
-        "captured = []",
-    ),
-    Bug(
-        "retention-on-stored-states",
-        "Retention deletes what came to a subscription since its last commit.",
-        _MAINTAIN,
-        "            state = source.catch_up(tables.ack_states.read(source.uid), now)\n"
-        "            times",
-        "            state = tables.ack_states.read(source.uid)\n            times",
-    ),
-    Bug(
-        "dry-run-deletes-snapshots",
-        "A dry run deletes expired snapshots.",
-        _MAINTAIN,
-        "            if not report.dry_run:\n                registry.remove_snapshot",
-        "            if True:\n                registry.remove_snapshot",
-    ),
-    Bug(
-        "dry-run-deletes-messages",
-        "A dry run deletes messages.",
-        _MAINTAIN,
-        "if found and not report.dry_run and not messages.discard_before(",
-        "if found and not messages.discard_before(",
     ),
     Bug(
         "outstanding-counts-all",
@@ -294,6 +144,34 @@ BUGS_OF_OPERATIONS = (
         "if snapshot.topic != source.subscription.topic:",
     ),
     Bug(
+        "seek-to-what-was-deleted",
+        "A seek brings back messages that were deleted with its snapshot while it was noted.",
+        _SEEK,
+        "if found is not None and noted is not None and not _is_held(",
+        "if found is None and noted is None and not _is_held(",
+    ),
+    Bug(
+        "seek-to-what-is-about-to-expire",
+        "A seek does not notice that its snapshot was given less than an hour while it was noted.",
+        _SEEK,
+        "return found is not None and replay.has_time_left(found.expire_time, now)",
+        "return found is not None",
+    ),
+    Bug(
+        "seek-never-taken-back",
+        "A seek whose snapshot is gone stays noted, and is not found all the same.",
+        _SEEK,
+        "return replay.withdraw(state, noted), None",
+        "return state, None",
+    ),
+    Bug(
+        "carried-out-seek-keeps-what-is-gone",
+        "What is gone of a snapshot stays in the backlog if the seek to it was carried out.",
+        _SEEK,
+        "following = replay.without_what_is_gone(state, stored)",
+        "following = state",
+    ),
+    Bug(
         "snapshot-of-a-stored-state",
         "A snapshot knows nothing of what happened since the last commit.",
         _SNAPSHOT,
@@ -341,5 +219,12 @@ BUGS_OF_OPERATIONS = (
         _PUBLISH,
         "        return _earlier(messages",
         "        _earlier(messages",
+    ),
+    Bug(
+        "published-to-nobody",
+        "A publish to a topic that was deleted meanwhile is told as a success.",
+        _PUBLISH,
+        "    _check_received(tables, topic)\n    return PublishResult",
+        "    return PublishResult",
     ),
 )

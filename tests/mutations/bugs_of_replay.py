@@ -88,6 +88,20 @@ BUGS_OF_REPLAY = (
         "return Captured(tidy.spans, state.after_version, None, filter_)",
     ),
     Bug(
+        "withdrawn-with-others",
+        "With a seek that is taken back all others go that were noted.",
+        _REPLAY,
+        "seeks=(*state.seeks[:place], *state.seeks[place + 1 :])",
+        "seeks=()",
+    ),
+    Bug(
+        "forwarding-taken-for-gone",
+        "A message on its way to the dead-letter topic is taken out with what is gone.",
+        _REPLAY,
+        "kept = [span if span.state is State.FORWARDING else span.only(stored)",
+        "kept = [span.only(stored)",
+    ),
+    Bug(
         "snapshot-keeps-attempts",
         "A seek to a snapshot brings messages back with their old attempts.",
         _REPLAY,
@@ -105,8 +119,8 @@ BUGS_OF_REPLAY = (
         "exactly-an-hour-refused",
         "A snapshot with exactly an hour to live is refused.",
         _REPLAY,
-        "if expire_time - now < SHORTEST_SNAPSHOT:",
-        "if expire_time - now <= SHORTEST_SNAPSHOT:",
+        "return expire_time - now >= SHORTEST_SNAPSHOT",
+        "return expire_time - now > SHORTEST_SNAPSHOT",
     ),
     Bug(
         "snapshot-of-another-filter",

@@ -7,6 +7,7 @@ from tests.mutations.bug import Bug
 _STATES = "tables/ack_state/states.py"
 _TABLES = "tables/ack_state/tables.py"
 _ROWS = "tables/ack_state/rows.py"
+_LOCKS = "tables/lanes/locks.py"
 _RESOURCES = "tables/registry/resource_table.py"
 
 BUGS_OF_TABLES = (
@@ -88,6 +89,13 @@ BUGS_OF_TABLES = (
         "old.uid = new.uid",
     ),
     Bug(
+        "delete-ignores-etag",
+        "The row of a resource is deleted whether or not it is as it was checked.",
+        _RESOURCES,
+        'as_it_is: Where = [("uid", "=", uid), ("etag", "=", row["etag"])]',
+        'as_it_is: Where = [("uid", "=", uid)]',
+    ),
+    Bug(
         "lost-race-told-as-changed",
         "A change of a resource that lost its race is told as made.",
         _RESOURCES,
@@ -123,11 +131,46 @@ BUGS_OF_TABLES = (
         "if last is None:",
     ),
     Bug(
+        "lock-named-as-written",
+        "A table has one lock for each way to write its root.",
+        _LOCKS,
+        "os.path.relpath(os.path.realpath(on_disk(path) or path), root)",
+        '"/".join(path.split("/")[-2:])',
+    ),
+    Bug(
+        "lock-named-by-its-schema",
+        "A table of a catalog has one lock for each name of its schema.",
+        _LOCKS,
+        'within = table.rpartition(".")[2]',
+        "within = table",
+    ),
+    Bug(
+        "lock-waited-for-for-ever",
+        "Everybody waits for a process that is stopped.",
+        _LOCKS,
+        "lock.acquire(timeout=patience, blocking=wait)",
+        "lock.acquire(blocking=wait)",
+    ),
+    Bug(
         "announced-holds-nothing",
         "What only a snapshot holds that is being taken is deleted.",
         "tables/registry/registry.py",
-        "return held + [EVERY_MESSAGE for row in rows if _is_being_taken(row)]",
+        "return held + [EVERY_MESSAGE for row in rows if is_being_taken(row)]",
         "return held",
+    ),
+    Bug(
+        "lengthened-snapshot-deleted",
+        "A snapshot that is given more time at the end of its time is deleted.",
+        "tables/registry/registry.py",
+        "            return is_there and check(row)",
+        "            return is_there",
+    ),
+    Bug(
+        "finished-snapshot-deleted",
+        "A snapshot that took an hour to be taken is deleted as soon as it is there.",
+        "tables/registry/registry.py",
+        'late = row["announced"] is not None and row["announced"] <= now - ABANDONED_AFTER',
+        'late = row["create_time"] <= now - ABANDONED_AFTER',
     ),
     Bug(
         "floor-not-stored",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -178,6 +179,84 @@ def test_only_the_last_pieces_of_work_are_remembered() -> None:
     assert known.find(started[-1].id) is started[-1]
     assert sum(known.find(each.id) is not None for each in started) == jobs.KEPT
     known.close()
+
+
+def refused() -> None:
+    raise Aborted("topic flights: too many writers")
+
+
+def test_forms_are_kept_up_to_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A form comes back with its error, and may have 48 MB: not a hundred of them are kept."""
+    monkeypatch.setattr(jobs, "KEPT_BYTES", 100)
+    known = Jobs(ManualClock(at(0)).now, workers=1)
+    started: list[Job[None]] = []
+    for size in (40, 40, 0, 60, 90):
+        started.append(known.start("publishing", refused, page_of, failed, size))
+        assert started[-1].wait(20)
+        kept = [each.form_bytes for each in started if known.find(each.id) is not None]
+        assert sum(kept) <= 100
+        assert known.find(started[-1].id) is started[-1]
+    assert kept == [90]
+    assert [each.form_bytes for each in started] == [40, 40, 0, 60, 90]
+    known.close()
+
+
+class _Typed:
+    """What stands in a form."""
+
+
+@pytest.mark.parametrize("succeeds", [True, False])
+def test_what_no_page_will_show_is_not_kept(succeeds: bool) -> None:
+    """A form is shown again with its error only, and what work has found only without."""
+    known = Jobs(ManualClock(at(0)).now, workers=1)
+    typed, found = _Typed(), _Typed()
+    forms, results = weakref.ref(typed), weakref.ref(found)
+    job = known.start(
+        "counting",
+        int if succeeds else lambda: refused() or 0,  # type: ignore[func-returns-value]
+        lambda _, __, found=found: Response(f"{found}"),  # type: ignore[misc]
+        lambda _, __, typed=typed: Response(f"{typed}"),  # type: ignore[misc]
+        1_000,
+    )
+    del typed, found
+    known.close()
+    assert (forms() is None, results() is None) == (succeeds, not succeeds)
+    assert job.form_bytes == (0 if succeeds else 1_000)
+
+
+def test_an_answer_at_once_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody knows the address of a job whose page was the answer."""
+    browser = Browser()
+    started: list[tuple[Jobs, Job[Any]]] = []
+    start = Jobs.start
+
+    def noting(known: Jobs, *args: Any) -> Any:
+        job: Job[Any] = start(known, *args)
+        started.append((known, job))
+        return job
+
+    monkeypatch.setattr(Jobs, "start", noting)
+    browser.post("/topics/flights/publish", {"data": "x" * 10_000})
+    browser.post("/topics/new", {"id": "flights", "labels": "kept=this"})
+    assert len(started) == 2
+    assert [known.find(job.id) for known, job in started] == [None, None]
+
+
+def test_work_that_lasts_knows_how_large_its_form_is(
+    slow: tuple[Browser, threading.Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser, _ = slow
+    sizes: list[int] = []
+    start = Jobs.start
+
+    def noting(known: Jobs, *args: Any) -> Any:
+        job: Job[Any] = start(known, *args)
+        sizes.append(job.form_bytes)
+        return job
+
+    monkeypatch.setattr(Jobs, "start", noting)
+    browser.post("/topics/new", {"id": "news", "labels": f"kept={'x' * 5_000}"})
+    assert [5_000 < size < 6_000 for size in sizes] == [True]
 
 
 def test_work_that_goes_on_is_not_forgotten() -> None:

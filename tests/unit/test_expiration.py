@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Any
 
 import pytest
 
-from pubsub_delta import ExpirationPolicy
+from pubsub_delta import ExpirationPolicy, ManualClock, Snapshot
 from pubsub_delta.errors import Aborted, NotFound
 from pubsub_delta.operations import pull
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.turns import Turn
-from tests.unit.builders import DAY, HOUR, MINUTE
+from pubsub_delta.tables.lanes.protocol import Where
+from pubsub_delta.tables.registry import Registry
+from tests.model.memory import LAYOUT
+from tests.model.memory_lane import MemoryLane
+from tests.unit.builders import DAY, HOUR, MINUTE, at
 from tests.unit.in_memory import NAME, TOPIC, InMemory
 
 FULL_NAME = f"projects/local/subscriptions/{NAME}"
@@ -78,20 +85,129 @@ def test_a_pull_is_noted_once_in_a_thousandth_of_the_ttl() -> None:
     assert store.revision() == written + 1
 
 
+def at_its_deletion(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Let others act once, when the row of a subscription is deleted next."""
+    delete, left = MemoryLane.delete, [act]
+
+    def crossed(lane: MemoryLane, table: str, where: Where) -> int:
+        if table == LAYOUT.subscriptions and left:
+            left.pop()()
+        return delete(lane, table, where)
+
+    monkeypatch.setattr(MemoryLane, "delete", crossed)
+
+
 def test_who_uses_it_while_it_is_deleted_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Maintenance is safe beside consumers: what was in use at that moment is put back."""
     store = idle_after_a_day()
+    stored = store.store.get_subscription(NAME)
     store.be_at(2 * DAY)
-    registry = store.tables.registry
+    use = partial(store.change, lambda state: replace(state, active_time=store.now))
+    at_its_deletion(monkeypatch, use)
+    assert expired(store) == []
+    assert store.store.get_subscription(NAME) == stored
+
+
+def test_who_updates_it_while_it_is_deleted_keeps_it_as_it_is_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An update counts as activity, and is not undone."""
+    store = idle_after_a_day()
+    store.be_at(2 * DAY)
+    other = store.driver.open()
+    at_its_deletion(monkeypatch, lambda: other.update_subscription(NAME, labels={"a": "b"}))
+    assert expired(store) == []
+    assert store.store.get_subscription(NAME).labels == {"a": "b"}
+
+
+def test_who_deletes_it_while_it_expires_does_not_get_it_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Delete: the backlog is dropped at once, also if it was used just before."""
+    store = idle_after_a_day()
+    store.be_at(2 * DAY)
+
+    def use_and_delete() -> None:
+        store.change(lambda state: replace(state, active_time=store.now))
+        store.driver.open().delete_subscription(NAME)
+
+    at_its_deletion(monkeypatch, use_and_delete)
+    assert expired(store) == []
+    with pytest.raises(NotFound):
+        store.store.get_subscription(NAME)
+
+
+def test_it_is_told_if_one_that_is_used_cannot_be_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name is taken once: another one may have been given it at that moment."""
+    store = idle_after_a_day()
+    store.be_at(2 * DAY)
+    idle, registry = store.store.get_subscription(NAME), store.tables.registry
     remove = registry.remove_subscription
 
-    def remove_while_somebody_pulls(uid: str) -> bool:
-        store.change(lambda state: replace(state, active_time=store.now))
-        return remove(uid)
+    def take_its_name(*args: Any) -> bool:
+        removed = remove(*args)
+        other = store.driver.open()
+        change = other._tables.ack_states.change
+        change(idle.uid, lambda state: (replace(state, active_time=store.now), None))
+        other.create_subscription(NAME, TOPIC)
+        return removed
 
-    monkeypatch.setattr(registry, "remove_subscription", remove_while_somebody_pulls)
+    monkeypatch.setattr(registry, "remove_subscription", take_its_name)
+    told = store.store.maintain(dead_letters=False, retention=False)
+    assert "could not be put back, as another one was given its name" in told.problems[FULL_NAME]
+    assert store.store.get_subscription(NAME).uid != idle.uid
+
+
+def test_a_snapshot_that_is_given_more_time_while_it_is_deleted_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The clock of who lengthens it may be behind: it has not expired for him."""
+    store = InMemory()
+    store.store.create_snapshot("before", NAME)
+    store.store.update_snapshot("before", expire_time=at(HOUR))
+    store.be_at(HOUR)
+    other = store.driver._open(ManualClock(at(HOUR - 1)))
+    registry = store.tables.registry
+    listed = registry.expired_snapshots
+
+    def lengthened(now: datetime) -> list[Snapshot]:
+        found = listed(now)
+        other.update_snapshot("before", expire_time=at(DAY))
+        return found
+
+    monkeypatch.setattr(registry, "expired_snapshots", lengthened)
     assert expired(store) == []
-    assert store.store.get_subscription(NAME).topic == f"projects/local/topics/{TOPIC}"
+    monkeypatch.undo()
+    store.store.seek(NAME, snapshot="before")
+
+
+def test_a_snapshot_that_is_finished_at_last_is_not_taken_for_abandoned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who was slow, and is told that it was taken, has it."""
+    store = InMemory()
+    other = store.driver.open()
+    registry: Any = store.tables.registry
+    listed = registry.abandoned_snapshots
+    capture = Registry.capture_snapshot
+
+    def clean_up_meanwhile(*args: Any) -> Any:
+        monkeypatch.setattr(registry, "abandoned_snapshots", finish_meanwhile)
+        captured = capture(*args)
+        store.be_at(2 * HOUR)
+        found[:] = listed(store.now)
+        return captured
+
+    found: list[Snapshot] = []
+
+    def finish_meanwhile(_: datetime) -> list[Snapshot]:
+        return found
+
+    monkeypatch.setattr(Registry, "capture_snapshot", clean_up_meanwhile)
+    other.create_snapshot("before", NAME)
+    assert [each.name for each in found] == ["projects/local/snapshots/before"]
+    assert expired(store) == []
+    assert store.store.get_snapshot("before")
 
 
 def test_a_snapshot_is_deleted_once_it_has_expired_and_not_by_a_dry_run() -> None:
@@ -123,7 +239,7 @@ def test_a_problem_names_its_subscription_once(monkeypatch: pytest.MonkeyPatch) 
     store = idle_after_a_day()
     store.be_at(LAST_USE + 2 * DAY)
 
-    def lose(_: str) -> None:
+    def lose(*_: object) -> None:
         raise Aborted(f"{FULL_NAME}: concurrent writers were faster 25 times")
 
     monkeypatch.setattr(store.tables.registry, "remove_subscription", lose)

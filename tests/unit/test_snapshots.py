@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,9 +10,19 @@ import pytest
 
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.policy import replay
-from pubsub_delta.policy.ack_state import Captured, State
+from pubsub_delta.policy.ack_state import AckState, Captured, Seek, State, Stream
+from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy
-from tests.unit.builders import DAY, HOUR, FakeTopic, Reader, at, nack, reading
+from tests.unit.builders import (
+    DAY,
+    HOUR,
+    FakeTopic,
+    Reader,
+    at,
+    available_span,
+    nack,
+    reading,
+)
 
 FILTERED: dict[str, Any] = {"filter": "attributes:k"}
 RETAINING: dict[str, Any] = {"retain_acked_messages": True}
@@ -337,3 +348,26 @@ def test_less_than_an_hour_is_too_little_to_seek_to_one(left: float, fits: bool)
         return
     with pytest.raises(FailedPrecondition, match="at least an hour is needed"):
         replay.check_lifetime("name", at(left), at(0))
+
+
+def test_a_seek_that_is_taken_back_leaves_the_others() -> None:
+    """A seek is whole or not at all: of two that are noted one may be taken back."""
+    first, second = (Seek(at(n), n, time=at(0)) for n in (1, 2))
+    state = AckState(0, seeks=(first, second, first))
+    assert replay.withdraw(state, second).seeks == (first, first)
+    assert replay.withdraw(state, first).seeks == (second, first)
+
+
+def test_what_is_gone_leaves_a_state_but_for_what_is_being_forwarded() -> None:
+    """A message on its way to a dead-letter topic goes there, whatever else happens."""
+    forwarding = replace(available_span([5, 6]), state=State.FORWARDING, lease_id=3)
+    leased = replace(available_span([3, 4]), state=State.LEASED, lease_id=2, until=at(10))
+    streams = (Stream("query", 7, 2, Positions.of([3, 4])),)
+    state = AckState(0, spans=(available_span([1, 2]), leased, forwarding), streams=streams)
+    left = replay.without_what_is_gone(state, Positions.of([2, 4, 6]))
+    assert {each.state: list(each.positions) for each in left.spans} == {
+        State.AVAILABLE: [2],
+        State.LEASED: [4],
+        State.FORWARDING: [5, 6],
+    }
+    assert list(left.streams[0].positions) == [4]

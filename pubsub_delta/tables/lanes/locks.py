@@ -7,6 +7,7 @@ atomic put of its own, and no lock.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Iterator
@@ -15,26 +16,36 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from pubsub_delta.errors import Aborted
 from pubsub_delta.tables.lanes.damage import telling_damage
 from pubsub_delta.tables.lanes.protocol import Conflict
+from pubsub_delta.tables.layout import on_disk, path_of
+
+PATIENCE_SECONDS = 300.0
+"""How long a lock is waited for. A process that is stopped holds its locks for ever."""
+TOPIC_PATIENCE_SECONDS = 1_800.0
+"""The same for the messages of a topic: a DataFrame is written under it, and so is an OPTIMIZE."""
 
 
 class _Held(threading.local):
-    """The tables whose locks this thread holds."""
+    """The locks that this thread holds, by name."""
 
     def __init__(self) -> None:
-        self.tables: set[str] = set()
+        self.names: set[str] = set()
 
 
 class TableLocks:
     """The locks of the tables of one store: files in ``_locks`` below its root.
+
+    A lock is named by the table within its real root. So one table has one lock, whatever links,
+    URLs, relative paths or names of a catalog its root is written by.
 
     Args:
         directory: the root on a local disk; None where it is elsewhere, and nothing is locked.
     """
 
     def __init__(self, directory: str | None) -> None:
-        self._folder = None if directory is None else Path(directory) / "_locks"
+        self._directory = directory
         self._held = _Held()
 
     @contextmanager
@@ -42,26 +53,51 @@ class TableLocks:
         """Keep other writers on this machine away from a table; a thread may do so repeatedly.
 
         Whoever holds the lock may also read, decide and write without losing a race. Without
-        ``wait`` it is a Conflict if somebody else holds it.
+        ``wait`` it is a Conflict if somebody else holds it; with it Aborted, if that lasts too
+        long.
         """
-        if self._folder is None or table in self._held.tables:
+        if self._directory is None:
             yield
             return
-        lock = FileLock(self._folder / f"{_name(table)}.lock", is_singleton=False)
+        root = os.path.realpath(self._directory)
+        name = _name(table, root)
+        if name in self._held.names:
+            yield
+            return
+        file = Path(root, "_locks", f"{name}.lock")
+        patience = TOPIC_PATIENCE_SECONDS if name.startswith("messages") else PATIENCE_SECONDS
+        lock = FileLock(file, is_singleton=False)
         try:
             with telling_damage(table):
-                self._folder.mkdir(parents=True, exist_ok=True)
-                lock.acquire(blocking=wait)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                lock.acquire(timeout=patience, blocking=wait)
         except Timeout:
-            raise Conflict(f"{table} is being written") from None
-        self._held.tables.add(table)
+            if not wait:
+                raise Conflict(f"{table} is being written") from None
+            raise Aborted(
+                f"{table}: others have held its lock for {patience:.0f} seconds: whoever holds it "
+                "now writes for that long, or is stopped; nothing was written, and trying again "
+                f"is safe; fuser {file} tells which process it is"
+            ) from None
+        self._held.names.add(name)
         try:
             yield
         finally:
-            self._held.tables.remove(table)
+            self._held.names.remove(name)
             lock.release()
 
 
-def _name(table: str) -> str:
-    """Name a table within its root, so that every way to write the root finds the same lock."""
-    return re.sub(r"[^\w\-]", "", "-".join(table.split("/")[-2:]))[-200:]
+def _name(table: str, root: str) -> str:
+    """Name a table within its root.
+
+    >>> _name("delta.`file:/data/pubsub/./messages/0a`", "/data/pubsub")
+    'messages-0a'
+    >>> _name("`main`.`pubsub`.`messages_0a`", "/warehouse/pubsub.db")
+    'messages_0a'
+    """
+    path = path_of(table)
+    if path is None:  # of a catalog, whose schema has more than one name
+        within = table.rpartition(".")[2]
+    else:
+        within = os.path.relpath(os.path.realpath(on_disk(path) or path), root)
+    return re.sub(r"[^\w\-]", "", within.replace("/", "-"))[-200:]

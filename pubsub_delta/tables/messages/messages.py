@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import date, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -130,13 +131,17 @@ class Messages:
             writer, self._table, rows, first, publish_time, told, transaction, partitions
         )
 
+    def locked(self) -> AbstractContextManager[None]:
+        """Keep others on this machine from adding or deleting messages of a table on local disk."""
+        return self._lane.locked(self._table)
+
     def discard_before(self, time: datetime, after_version: int, *, exact: bool) -> bool:
         """Delete the messages published on days before a time; with ``exact``, before that time.
 
         Whole days go by metadata alone. Nothing is deleted, and False returned, where a commit
         after the given version added messages that old: a slow publisher's, nobody has seen them.
         """
-        with self._lane.locked(self._table):
+        with self.locked():
             late, known = self.history.commits_after(after_version)
             if not known or any(each.adds_messages and each.may_be(None, time) for each in late):
                 return False
@@ -265,6 +270,10 @@ class Messages:
     def passing(self, spans: Sequence[Span], filter_: Filter | None) -> Positions:
         """Return the messages of spans that pass a filter."""
         return self._fold(Window.of(spans), filter_)
+
+    def stored(self, spans: Sequence[Span]) -> Positions:
+        """Return the messages of spans that are stored still."""
+        return self._fold(Window.of(spans)) if spans else Positions()
 
     def earliest(self, spans: Sequence[Span]) -> datetime | None:
         """Return the publish time of the first message of spans, None where none is stored."""

@@ -23,11 +23,19 @@ from typing import Any, Literal, TypeVar
 from pubsub_delta.errors import DataLoss
 from pubsub_delta.names import DELETED_TOPIC
 from pubsub_delta.policy.ack_state import AckState, Captured
-from pubsub_delta.policy.unchanged import R, check_unchanged
 from pubsub_delta.resources import Snapshot, Subscription, Topic
 from pubsub_delta.tables.ack_state.snapshots import SnapshotTables
 from pubsub_delta.tables.lanes.protocol import Lane
 from pubsub_delta.tables.layout import Layout
+from pubsub_delta.tables.registry.conditions import (
+    Fields,
+    checking,
+    columns_over,
+    is_being_taken,
+    is_live,
+    is_living,
+    named_under,
+)
 from pubsub_delta.tables.registry.resource_table import Check, ResourceTable, Row
 from pubsub_delta.tables.registry.rows import (
     columns_of,
@@ -82,33 +90,46 @@ class Registry:
         return self._first_topic(lambda row: row["uid"] == uid)
 
     def _first_topic(self, wanted: Check) -> Topic | None:
-        found = (row for row in self._topics.rows() if wanted(row) and _is_living(row))
+        found = (row for row in self._topics.rows() if wanted(row) and is_living(row))
         return next(map(topic_of, found), None)
 
     def topics(self, under: str) -> list[Topic]:
         """Return the topics whose full names begin so."""
-        rows = _under(under, self._topics.rows())
-        return [topic_of(row) for row in rows if _is_living(row)]
+        rows = named_under(under, self._topics.rows())
+        return [topic_of(row) for row in rows if is_living(row)]
 
     def deleted_topics(self) -> list[tuple[Topic, datetime]]:
         """Return the deleted topics whose messages are not all cleared, and since when."""
         rows = self._topics.rows()
-        return [(topic_of(row), row["delete_time"]) for row in rows if not _is_living(row)]
+        return [(topic_of(row), row["delete_time"]) for row in rows if not is_living(row)]
 
     def add_topic(self, topic: Topic) -> bool:
         """Add a topic unless its name is taken; tell whether it was added."""
         return self._topics.add(columns_of(topic), _TAKEN_TOPIC)
 
     def change_topic(
-        self, uid: str, fields: Mapping[str, Any], if_unchanged: Topic | None = None
+        self, uid: str, fields: Fields[Topic], if_unchanged: Topic | None = None
     ) -> bool:
         """Change fields of a topic; tell whether it was still there."""
-        check = _checking(topic_of, _is_living, if_unchanged)
-        return self._topics.change(uid, columns_of_fields(fields), check)
+        check = checking(topic_of, is_living, if_unchanged)
+        return self._topics.change(uid, columns_over(topic_of, fields), check)
 
-    def remove_topic(self, uid: str, now: datetime) -> bool:
-        """Mark a topic as deleted; tell whether it was still there."""
-        return self._topics.change(uid, {"delete_time": now}, _is_living)
+    def remove_topic(
+        self, uid: str, now: datetime, check: Callable[[], None] = lambda: None
+    ) -> bool:
+        """Mark a topic as deleted; tell whether it was still there.
+
+        ``check`` raises what forbids that. It is asked again if somebody changes the topic
+        meanwhile.
+        """
+
+        def may_go(row: Row) -> bool:
+            if not is_living(row):
+                return False
+            check()
+            return True
+
+        return self._topics.change(uid, {"delete_time": now}, may_go)
 
     def forget_topic(self, uid: str) -> bool:
         """Delete the row of a deleted topic whose messages are all cleared."""
@@ -123,7 +144,7 @@ class Registry:
 
     def subscriptions(self, under: str) -> list[Subscription]:
         """Return the subscriptions whose full names begin so."""
-        return self._with_topics(_under(under, self._subscriptions.rows()))
+        return self._with_topics(named_under(under, self._subscriptions.rows()))
 
     def source(self, name: str) -> tuple[Subscription, str] | None:
         """Return a subscription and the uid of its topic, without looking whether that is deleted.
@@ -159,15 +180,17 @@ class Registry:
         return self._subscriptions.add(row, _TAKEN)
 
     def change_subscription(
-        self, uid: str, fields: Mapping[str, Any], if_unchanged: Subscription | None = None
+        self, uid: str, fields: Fields[Subscription], if_unchanged: Subscription | None = None
     ) -> bool:
         """Change fields of a subscription; tell whether it was still there."""
-        check = _checking(subscription_of, lambda _: True, if_unchanged)
-        return self._subscriptions.change(uid, columns_of_fields(fields), check)
+        check = checking(subscription_of, lambda _: True, if_unchanged)
+        return self._subscriptions.change(uid, columns_over(subscription_of, fields), check)
 
-    def remove_subscription(self, uid: str) -> bool:
-        """Delete a subscription's row; tell whether it was still there."""
-        return self._subscriptions.remove(uid)
+    def remove_subscription(
+        self, uid: str, check: Callable[[Subscription], bool] = lambda _: True
+    ) -> bool:
+        """Delete a subscription's row; tell whether it was still there, and to be deleted."""
+        return self._subscriptions.remove(uid, lambda row: check(subscription_of(row)))
 
     # Snapshots
 
@@ -176,9 +199,14 @@ class Registry:
         found = [row for row in self._live_snapshots(now) if row["name"] == name]
         return next(iter(self._of_topics(found)), None)
 
+    def snapshot_of_uid(self, uid: str) -> Snapshot | None:
+        """Return the snapshot of that uid, an expired one too; None if it was deleted."""
+        row = self._snapshots.row(uid)
+        return None if row is None or row["announced"] is not None else snapshot_of(row)
+
     def snapshots(self, under: str, now: datetime) -> list[Snapshot]:
         """Return the snapshots whose full names begin so."""
-        return self._of_topics(_under(under, self._live_snapshots(now)))
+        return self._of_topics(named_under(under, self._live_snapshots(now)))
 
     def snapshots_of(self, topic: Topic, now: datetime) -> list[Snapshot]:
         """Return the snapshots of a topic."""
@@ -196,9 +224,9 @@ class Registry:
     def captured_of(self, topic_uid: str, now: datetime) -> list[Captured]:
         """Return what the live snapshots of a topic hold, and EVERY_MESSAGE for each announced."""
         rows = [row for row in self._snapshots.rows() if row["topic_uid"] == topic_uid]
-        contents = [self._content(row) for row in rows if _is_live(row, now)]
+        contents = [self._content(row) for row in rows if is_live(row, now)]
         held = [content for content in contents if content is not None]
-        return held + [EVERY_MESSAGE for row in rows if _is_being_taken(row)]
+        return held + [EVERY_MESSAGE for row in rows if is_being_taken(row)]
 
     def expired_snapshots(self, now: datetime) -> list[Snapshot]:
         """Return the snapshots whose time has come."""
@@ -206,10 +234,7 @@ class Registry:
         return [snapshot_of(row) for row in rows if row["expire_time"] <= now]
 
     def abandoned_snapshots(self, now: datetime) -> list[Snapshot]:
-        """Return those whose creation or removal was begun and not finished, long ago by now.
-
-        ``remove_snapshot`` removes what is left of them.
-        """
+        """Return those whose creation or removal was begun and not finished, long ago by now."""
         rows = [row for row in self._snapshots.rows() if row["announced"] is not None]
         return [snapshot_of(row) for row in rows if row["announced"] <= now - ABANDONED_AFTER]
 
@@ -232,11 +257,11 @@ class Registry:
             each["uid"]
             for each in self._snapshots.rows()
             if each["name"] == snapshot.name
-            and _is_being_taken(each)
+            and is_being_taken(each)
             and each["announced"] <= now - ANNOUNCED_NAME
         ]
         for uid in late:
-            self._lapse(uid, _is_being_taken)
+            self._lapse(uid, is_being_taken)
         return bool(late) and self._snapshots.add(row, _TAKEN_SNAPSHOT)
 
     def capture_snapshot(
@@ -248,21 +273,46 @@ class Registry:
     def finish_snapshot(self, uid: str, expire_time: datetime) -> bool:
         """Have an announced snapshot be there; tell whether it had not lapsed."""
         columns = {"announced": None, "expire_time": expire_time}
-        return self._snapshots.change(uid, columns, _is_being_taken)
+        return self._snapshots.change(uid, columns, is_being_taken)
 
     def change_snapshot(
         self, uid: str, fields: Mapping[str, Any], if_unchanged: Snapshot | None = None
     ) -> bool:
         """Change fields of a snapshot; tell whether it was still there."""
-        check = _checking(snapshot_of, lambda row: row["announced"] is None, if_unchanged)
+        check = checking(snapshot_of, lambda row: row["announced"] is None, if_unchanged)
         return self._snapshots.change(uid, columns_of_fields(fields), check)
 
     def remove_snapshot(self, uid: str) -> bool:
         """Delete a snapshot with what it holds; tell whether it was still there."""
-        was_there = self._lapse(uid, lambda row: row["announced"] is None or _is_being_taken(row))
-        self._held.drop(uid)
+        return self._remove_snapshot(uid, lambda _: True)
+
+    def remove_expired_snapshot(self, uid: str, now: datetime) -> bool:
+        """Delete a snapshot with what it holds, unless it was given more time meanwhile.
+
+        So it is with one whose creation was begun long ago, unless it was finished meanwhile.
+        Tell whether there is nothing of it any more.
+        """
+
+        def has_no_time_left(row: Row) -> bool:
+            late = row["announced"] is not None and row["announced"] <= now - ABANDONED_AFTER
+            return late or (row["announced"] is None and bool(row["expire_time"] <= now))
+
+        self._remove_snapshot(uid, has_no_time_left)
+        return self._snapshots.row(uid) is None
+
+    def _remove_snapshot(self, uid: str, check: Check) -> bool:
+        is_there = False
+
+        def is_to_go(row: Row) -> bool:
+            nonlocal is_there
+            is_there = row["announced"] is None or is_being_taken(row)
+            return is_there and check(row)
+
+        if not self._lapse(uid, is_to_go) and is_there:
+            return False
+        self._held.drop(uid)  # also of one that has lapsed, and then somebody crashed
         self._snapshots.remove(uid)
-        return was_there
+        return is_there
 
     def snapshots_version(self) -> int | None:
         """Return the version of the table of snapshots, None while there is none."""
@@ -277,7 +327,7 @@ class Registry:
         return self._snapshots.change(uid, {"announced": begun, "expire_time": begun}, check)
 
     def _live_snapshots(self, now: datetime) -> list[Row]:
-        return [row for row in self._snapshots.rows() if _is_live(row, now)]
+        return [row for row in self._snapshots.rows() if is_live(row, now)]
 
     def _content(self, row: Row) -> Captured | None:
         """Return what a snapshot holds; None where it was deleted just now."""
@@ -331,42 +381,13 @@ class Registry:
     def _living(self, rows: Sequence[Row]) -> dict[str, Topic]:
         """Return the topics of subscriptions or snapshots that are not deleted, by uid."""
         uids = {row["topic_uid"] for row in rows}
-        found = [row for row in self._topics.rows() if row["uid"] in uids and _is_living(row)]
+        found = [row for row in self._topics.rows() if row["uid"] in uids and is_living(row)]
         return {row["uid"]: topic_of(row) for row in found}
 
 
 _TAKEN = "old.name = new.name"
 _TAKEN_TOPIC = f"{_TAKEN} AND old.delete_time IS NULL"
 _TAKEN_SNAPSHOT = f"{_TAKEN} AND old.expire_time > new.create_time"
-
-
-def _checking(read: Callable[[Row], R], is_there: Check, if_unchanged: R | None) -> Check:
-    def check(row: Row) -> bool:
-        if not is_there(row):
-            return False
-        if if_unchanged is not None:
-            check_unchanged(read(row), if_unchanged)
-        return True
-
-    return check
-
-
-def _is_living(row: Row) -> bool:
-    return row["delete_time"] is None
-
-
-def _is_live(row: Row, now: datetime) -> bool:
-    """Tell whether a snapshot is there, and has not expired."""
-    return row["announced"] is None and bool(row["expire_time"] > now)
-
-
-def _is_being_taken(row: Row) -> bool:
-    """Tell whether a snapshot was announced, and neither finished nor lapsed."""
-    return row["announced"] is not None and bool(row["expire_time"] > row["announced"])
-
-
-def _under(under: str, rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if row["name"].startswith(under)]
 
 
 def _under_topic(resource: A, topic: Topic | None) -> A:

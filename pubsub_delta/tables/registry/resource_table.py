@@ -108,15 +108,20 @@ class ResourceTable:
                 raise
             return True
 
-    def change(self, uid: str, columns: Row, check: Check = lambda _: True) -> bool:
-        """Change columns of a row; tell whether it was there to be changed."""
+    def change(
+        self, uid: str, columns: Row | Callable[[Row], Row], check: Check = lambda _: True
+    ) -> bool:
+        """Change columns of a row; tell whether it was there to be changed.
+
+        ``columns``: their new values, or what tells them by the row that they are written over.
+        """
 
         def attempt() -> bool:
             version, rows = self._read()
             row = _of_uid(rows, uid)
             if row is None or not check(row):
                 return False
-            self._swap(row, columns, version)
+            self._swap(row, columns(row) if callable(columns) else columns, version)
             return True
 
         return repeat_on_conflict(attempt, self._name(uid))
@@ -157,14 +162,18 @@ class ResourceTable:
             for between in range(newest - 1, version, -1)
         )
 
-    def remove(self, uid: str) -> bool:
-        """Delete a row; tell whether it was still there."""
+    def remove(self, uid: str, check: Check = lambda _: True) -> bool:
+        """Delete a row; tell whether it was still there to be deleted."""
 
         def attempt() -> bool:
-            if self.row(uid) is None:
+            row = self.row(uid)
+            if row is None or not check(row):
                 return False
+            as_it_is: Where = [("uid", "=", uid), ("etag", "=", row["etag"])]
             try:
-                return self._lane.delete(self._table, [("uid", "=", uid)]) > 0
+                if self._lane.delete(self._table, as_it_is):
+                    return True
+                raise Conflict(f"{row['name']} has moved on")
             except Conflict:
                 raise
             except Exception:

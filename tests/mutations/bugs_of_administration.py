@@ -1,0 +1,231 @@
+"""Bugs of administration and of maintenance."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+_ADMINISTER = "operations/administer.py"
+_MAINTAIN = "operations/maintain.py"
+
+BUGS_OF_ADMINISTRATION = (
+    Bug(
+        "update-on-new-terms",
+        "What happened before an update is judged on the new terms.",
+        _ADMINISTER,
+        "            state = source.catch_up(state, now)\n",
+        "",
+    ),
+    Bug(
+        "new-backoff-for-old-failures",
+        "A lease that was over before an update of the retry policy gets the new backoff.",
+        _ADMINISTER,
+        '    "retry_policy",\n',
+        "",
+    ),
+    Bug(
+        "longer-retention-brings-back",
+        "Lengthening a subscription's retention brings back retained messages that were too old.",
+        _ADMINISTER,
+        "                state = source.clip_retained(state, now)",
+        "                pass",
+    ),
+    Bug(
+        "new-retention-covers-from-now",
+        "Changing a topic's retention gives up what it covered.",
+        _ADMINISTER,
+        'following["retained_from"] = retention.retained_from(stored, duration, now)',
+        'following["retained_from"] = None if duration is None else now',
+    ),
+    Bug(
+        "retention-of-an-earlier-look",
+        "A topic's new retention covers by what was stored before somebody else changed it.",
+        _ADMINISTER,
+        "retention.retained_from(stored, duration, now)",
+        "retention.retained_from(changed, duration, now)",
+    ),
+    Bug(
+        "fields-checked-once",
+        "Two updates that cross make a ttl shorter than the retention of messages.",
+        _ADMINISTER,
+        "        checked = rules.check_subscription_update(\n"
+        "            fields, replace(stored, topic=before.topic), project\n        )\n",
+        "        checked = changes\n",
+    ),
+    Bug(
+        "dead-letter-topic-not-kept",
+        "A dead-letter topic is deleted by who looked before a subscription was given it.",
+        _ADMINISTER,
+        "if topic is None or not tables.registry.change_topic(topic.uid, {}):",
+        "if topic is None:",
+    ),
+    Bug(
+        "dead-letter-topic-checked-once",
+        "A topic is deleted that becomes a dead-letter topic while it is being deleted.",
+        _ADMINISTER,
+        "    _must_be_there(tables.registry.remove_topic(topic.uid, now, check_unused), name)",
+        "    check_unused()\n"
+        "    _must_be_there(tables.registry.remove_topic(topic.uid, now), name)",
+    ),
+    Bug(
+        "refused-policy-stays",
+        "A dead-letter policy stays although it was refused, as its topic was deleted meanwhile.",
+        _ADMINISTER,
+        "        undo()\n",
+        "",
+    ),
+    Bug(
+        "refused-policy-undoes-anothers",
+        "A dead-letter policy that was refused takes along what somebody else has set.",
+        _ADMINISTER,
+        "is_ours = stored.dead_letter_policy == policy",
+        "is_ours = True",
+    ),
+    Bug(
+        "update-is-no-activity",
+        "An update does not keep a subscription from expiring.",
+        _ADMINISTER,
+        'return {**checked, "update_time": now}',
+        "return checked",
+    ),
+    Bug(
+        "refused-update-settles",
+        "An update of what is not as it was read any more settles the ack state all the same.",
+        _ADMINISTER,
+        "        check_unchanged(before, wanted)\n",
+        "        pass\n",
+    ),
+    Bug(
+        "crossed-update-overwrites",
+        "An update of a subscription as it was read overwrites who wrote after it looked.",
+        _ADMINISTER,
+        "changed = _change_subscription(tables, name, before.uid, decide, wanted)",
+        "changed = _change_subscription(tables, name, before.uid, decide)",
+    ),
+    Bug(
+        "dead-letter-topic-deleted",
+        "The dead-letter topic of a single subscription can be deleted.",
+        _ADMINISTER,
+        "    if users:",
+        "    if len(users) > 1:",
+    ),
+    Bug(
+        "subscription-begins-too-early",
+        "A new subscription gets what was published before it existed.",
+        _ADMINISTER,
+        "AckState(after_version=tail)",
+        "AckState(after_version=0)",
+    ),
+    Bug(
+        "update-to-an-absent-topic",
+        "An update sets a dead-letter topic that does not exist.",
+        _ADMINISTER,
+        "    _check_dead_letter_topic(tables, policy)\n    if not before",
+        "    policy = None\n    if not before",
+    ),
+    Bug(
+        "detached-is-listed",
+        "A detached subscription is listed as attached to its topic.",
+        _ADMINISTER,
+        "page([each for each in attached if not each.detached], page_size, page_token)",
+        "page([*attached], page_size, page_token)",
+    ),
+    Bug(
+        "expires-in-use",
+        "A subscription that somebody used while it expired stays deleted.",
+        _MAINTAIN,
+        "    if _is_idle(tables, now, subscription):\n        return True",
+        "    if removed:\n        return True",
+    ),
+    Bug(
+        "expiration-undoes-a-deletion",
+        "A subscription that somebody deletes while it expires comes back.",
+        _MAINTAIN,
+        "    if not tables.registry.remove_subscription(uid, is_idle):\n        return False\n",
+        "    tables.registry.remove_subscription(uid, is_idle)\n",
+    ),
+    Bug(
+        "lost-name-not-told",
+        "Nobody is told of a subscription in use that lost its name while it expired.",
+        _MAINTAIN,
+        "    if not tables.registry.add_subscription(subscription, topic_uid):\n",
+        "    if tables.registry.add_subscription(subscription, topic_uid) is None:\n",
+    ),
+    Bug(
+        "deleted-topic-loses-backlog",
+        "The backlog of a deleted topic's subscriptions is deleted.",
+        _MAINTAIN,
+        "if kept.deleted is not None and not holders:",
+        "if kept.deleted is not None:",
+    ),
+    Bug(
+        "deleted-topic-retains",
+        "A deleted topic's own retention still keeps its messages.",
+        _MAINTAIN,
+        "times = [] if kept.deleted else [retention.covered_from(topic, now)]",
+        "times = [retention.covered_from(topic, now)]",
+    ),
+    Bug(
+        "detached-holds-messages",
+        "A detached subscription still keeps messages from being deleted.",
+        _MAINTAIN,
+        "        if not subscription.detached\n    ]",
+        "    ]",
+    ),
+    Bug(
+        "history-of-snapshots-forgotten",
+        "A log forgets what came after a snapshot.",
+        _MAINTAIN,
+        "if not old or min(held, default=old[0].version) < old[0].version:",
+        "if not old:",
+    ),
+    Bug(
+        "history-of-sleepers-forgotten",
+        "A log forgets what a subscription has not seen yet, and all that is stored comes again.",
+        _MAINTAIN,
+        "                _bring_up_to_date(tables, source, now)",
+        "                pass",
+    ),
+    Bug(
+        "snapshots-hold-nothing",
+        "Retention deletes what only a snapshot holds.",
+        _MAINTAIN,
+        "captured = tables.registry.captured_of(topic.uid, now)",
+        "captured = []",
+    ),
+    Bug(
+        "retention-on-stored-states",
+        "Retention deletes what came to a subscription since its last commit.",
+        _MAINTAIN,
+        "            state = source.catch_up(tables.ack_states.read(source.uid), now)\n"
+        "            times",
+        "            state = tables.ack_states.read(source.uid)\n            times",
+    ),
+    Bug(
+        "dry-run-deletes-snapshots",
+        "A dry run deletes expired snapshots.",
+        _MAINTAIN,
+        "if report.dry_run or registry.remove_expired_snapshot(snapshot.uid, now):",
+        "if registry.remove_expired_snapshot(snapshot.uid, now) or report.dry_run:",
+    ),
+    Bug(
+        "dry-run-deletes-messages",
+        "A dry run deletes messages.",
+        _MAINTAIN,
+        "    if found and not report.dry_run:\n        with",
+        "    if found:\n        with",
+    ),
+    Bug(
+        "retention-looks-once",
+        "Retention deletes what a seek has brought back since it looked.",
+        _MAINTAIN,
+        "done = again >= bound and messages",
+        "done = messages",
+    ),
+    Bug(
+        "abandoned-kept-for-a-seek",
+        "The messages of a deleted topic that nobody has any more are kept.",
+        _MAINTAIN,
+        "        return now + _FOR_EVER\n",
+        "        return now\n",
+    ),
+)
