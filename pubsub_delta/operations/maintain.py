@@ -174,6 +174,7 @@ def _expire(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
                 if not _is_idle(tables, subscription, now):  # somebody used it at that moment
                     registry.add_subscription(subscription, topic_uid)
                     continue
+                tables.ack_states.forget(uid)
             report.expired.append(name)
     for snapshot in (*registry.expired_snapshots(now), *registry.abandoned_snapshots(now)):
         with _telling(report, snapshot.name):
