@@ -10,18 +10,50 @@ PubSubError
 ├── DataLoss            DATA_LOSS            stored data is damaged or missing
 └── Unknown             UNKNOWN              a commit may have landed, and nothing tells whether
 
-Every message says what was wrong, the offending value, and what would be accepted.
+Every message says what was wrong, the offending value, and what would be accepted. A value may be
+megabytes long; the message is not: its middle is left out.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
+LONGEST_MESSAGE = 3_000
+"""Characters of an error's message."""
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most so many characters: without its middle where it is longer.
+
+    Its beginning tells what was wrong, its end what would be accepted.
+
+    >>> shortened("name: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' is too long", 45)
+    "name: 'aaaaaaa… (36 left out) …a' is too long"
+    """
+    if len(text) <= most:
+        return text
+    room = max(0, most - len(_gap(len(text))))
+    end = room // 2
+    begin = room - end
+    return text[:begin] + _gap(len(text) - room) + text[len(text) - end :]
+
+
+def _gap(count: int) -> str:
+    return f"… ({count:,} left out) …"
+
 
 class PubSubError(Exception):
-    """The root of every error that pubsub_delta raises on purpose."""
+    """The root of every error that pubsub_delta raises on purpose.
+
+    Its message has at most ``LONGEST_MESSAGE`` characters.
+    """
 
     code: ClassVar[str] = "UNKNOWN"
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(
+            *(shortened(each, LONGEST_MESSAGE) if isinstance(each, str) else each for each in args)
+        )
 
 
 class InvalidArgument(PubSubError, ValueError):

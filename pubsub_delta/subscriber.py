@@ -107,7 +107,7 @@ class StreamingPull:
 
     A lease is extended when less than half of its time remains, for ``max_lease_duration``. Then
     its messages are dropped: Pub/Sub delivers them again. So are messages that the store says it
-    no longer holds for this consumer.
+    no longer holds for this consumer, and all that were leased before a seek, whoever asked for it.
     """
 
     def __init__(
@@ -328,6 +328,8 @@ class StreamingPull:
             kept = answer.deadlines[deadline].success
             for lease_id, positions in held.items():
                 self._drop(lease_id, positions - kept.get(lease_id, _NONE))
+        for lease_id in [each for each in self._leases if each < answer.first_lease_id]:
+            self._forget(lease_id)
 
     def _settle(self, outcome: Outcome) -> None:
         for words in self._unsaid:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
@@ -15,7 +16,7 @@ import click
 
 from pubsub_delta import names
 from pubsub_delta.cli.formats import Format, parse_format, with_fields_of
-from pubsub_delta.cli.printing import printable, render
+from pubsub_delta.cli.printing import for_terminal, printable, render
 from pubsub_delta.cli.progress import waiting
 from pubsub_delta.cli.service import Service
 from pubsub_delta.cli.settings import CONFIG, Settings, read_settings
@@ -179,13 +180,18 @@ class App:
 
     def show(self, record: Any, default: str = "yaml") -> None:
         """Print one record."""
-        click.echo(render([record], self.format(default), single=True), nl=False)
+        self._print(render([record], self.format(default), single=True))
 
     def show_all(self, records: Sequence[Any], default: str = "yaml") -> None:
         """Print a listing."""
-        click.echo(render(records, self.format(default)), nl=False)
+        self._print(render(records, self.format(default)))
         if not records:
             self.tell("Listed 0 items.")
+
+    def _print(self, text: str) -> None:
+        """Print a result as it is; on a terminal, so that no data can steer it."""
+        shown = for_terminal(text) if sys.stdout.isatty() else text
+        click.echo(shown, nl=False, color=True)  # or else click takes escape sequences out
 
     def show_changed(self, records: Sequence[Any]) -> None:
         """Print what was created or updated, if the command line says how."""

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -28,7 +28,8 @@ def render(records: Sequence[Any], form: Format, *, single: bool = False) -> str
     if form.kind == "json":
         shown = [projected(each, form.fields) for each in records]
         value = shown[0] if single else shown
-        return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        return escaped(text, lambda each: json.dumps(each)[1:-1])
     if form.kind == "yaml":
         begin = "" if single else "---\n"
         return "".join(begin + yaml_text(projected(each, form.fields)) for each in records)
@@ -125,10 +126,33 @@ def printable(text: str) -> str:
     >>> printable("a\x1b[2J")
     'a\\x1b[2J'
     """
-    return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode("ascii")
-        for each in text
-    )
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def for_terminal(text: str) -> str:
+    r"""Write control characters as escapes, but for those that only move on: ends of lines, tabs.
+
+    >>> for_terminal("a\tb\x1b[2J\r\n")
+    'a\tb\\x1b[2J\\r\n'
+    """
+    return escaped(text, _visible, kept="\t")
+
+
+def escaped(text: str, escape: Callable[[str], str], kept: str = "") -> str:
+    """Return a text whose characters that cannot be printed are escaped, line by line."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        if not line.isprintable():
+            lines[number] = "".join(
+                each if each.isprintable() or each in kept else escape(each) for each in line
+            )
+    return "\n".join(lines)
+
+
+def _visible(character: str) -> str:
+    if character.isprintable():
+        return character
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def _lines(cell: str) -> list[str]:

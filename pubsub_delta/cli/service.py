@@ -38,6 +38,9 @@ class Batch(Protocol):
     def ack(self) -> AckResult:
         """Acknowledge all of it."""
 
+    def modify_ack_deadline(self, ack_deadline_seconds: int) -> AckResult:
+        """Move the deadline of all of it to so far from now; 0 gives it back."""
+
 
 class Service(Protocol):
     """The methods of google.pubsub.v1, as ``PubSub`` has them. Names are full names."""

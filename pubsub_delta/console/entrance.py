@@ -50,8 +50,7 @@ def sign_out(request: Request) -> Response:
 def _with_session(request: Request, answer: Response, *, signed_in: bool) -> Response:
     sessions = of(request).sessions
     value = sessions.cookie_of(sessions.start(signed_in=signed_in))
-    line = cookie_line(value, secure=request.url.scheme == "https")
-    answer.headers["set-cookie"] = line
+    answer.headers["set-cookie"] = cookie_line(request, value)
     return answer
 
 

@@ -11,12 +11,12 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pubsub_delta.console.security import (
-    COOKIE,
     SAFE_METHODS,
     SESSION_LIFETIME,
     Access,
     Session,
     Sessions,
+    cookie_name,
     header_lines,
     is_elsewhere,
 )
@@ -41,7 +41,8 @@ class Guard:
             await self.app(scope, receive, send)
             return
         request = Request(scope)
-        known = self._sessions.read(request.cookies.get(COOKIE))
+        name = cookie_name(request.headers.get("host", ""))
+        known = self._sessions.read(request.cookies.get(name))
         session = known or self._sessions.start(signed_in=self._access.token is None)
         scope.setdefault("state", {})["session"] = session
         cookie = None if known else self._cookie(request, session)
@@ -66,14 +67,15 @@ class Guard:
         return None
 
     def _cookie(self, request: Request, session: Session) -> str:
-        return cookie_line(self._sessions.cookie_of(session), secure=request.url.scheme == "https")
+        return cookie_line(request, self._sessions.cookie_of(session))
 
 
-def cookie_line(value: str, *, secure: bool) -> str:
-    """Return the header that gives a browser its session."""
+def cookie_line(request: Request, value: str) -> str:
+    """Return the header that gives the browser of a request its session."""
+    name = cookie_name(request.headers.get("host", ""))
     age = int(SESSION_LIFETIME.total_seconds())
-    line = f"{COOKIE}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict"
-    return f"{line}; Secure" if secure else line
+    line = f"{name}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict"
+    return f"{line}; Secure" if request.url.scheme == "https" else line
 
 
 def _is_harmless(request: Request) -> bool:

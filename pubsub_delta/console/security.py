@@ -21,6 +21,7 @@ from pubsub_delta.clock import from_micros, to_micros
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 
 COOKIE = "pubsub_delta_console"
+"""What the name of the session's cookie begins with."""
 SESSION_LIFETIME = timedelta(hours=12)
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 
@@ -95,6 +96,19 @@ def _is_plain(host: str) -> bool:
         return urlsplit(f"//{host}").port != 0
     except ValueError:
         return False
+
+
+def cookie_name(host: str) -> str:
+    """Return the name of the cookie of a console that a browser calls by a Host header.
+
+    It carries the port: a browser sends a cookie to every port of its host, and of two consoles
+    there one would end the sessions of the other.
+
+    >>> cookie_name("localhost:8086"), cookie_name("console.example")
+    ('pubsub_delta_console_8086', 'pubsub_delta_console')
+    """
+    port = urlsplit(f"//{host}").port if _is_plain(host) else None
+    return COOKIE if port is None else f"{COOKIE}_{port}"
 
 
 def is_elsewhere(headers: Mapping[str, str]) -> bool:

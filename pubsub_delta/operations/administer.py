@@ -235,6 +235,7 @@ def detach_subscription(tables: Tables, name: ResourceName, now: datetime) -> No
     """Detach a subscription from its topic for good: its backlog is dropped."""
     uid = tables.subscription(name).uid
     _change_subscription(tables, name, uid, {"detached": True, "update_time": now})
+    tables.ack_states.forget(uid)
 
 
 def delete_topic(tables: Tables, name: ResourceName, now: datetime) -> None:
@@ -256,6 +257,7 @@ def delete_subscription(tables: Tables, name: ResourceName) -> None:
     """Delete a subscription and with it its backlog."""
     uid = tables.subscription(name).uid
     _must_be_there(tables.registry.remove_subscription(uid), name)
+    tables.ack_states.forget(uid)
 
 
 def _change_subscription(

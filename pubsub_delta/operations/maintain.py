@@ -195,6 +195,7 @@ def _expire_subscription(tables: Tables, uid: str, topic_uid: str, now: datetime
         return False
     (subscription,) = removed
     if _is_idle(tables, now, subscription):
+        tables.ack_states.forget(uid)
         return True
     if not tables.registry.add_subscription(subscription, topic_uid):
         raise AlreadyExists(

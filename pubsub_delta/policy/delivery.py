@@ -146,6 +146,20 @@ def acknowledge(
     return _spoken_for({}, before, _counted(state, outcomes, malformed)), outcomes
 
 
+def still_acknowledged(state: AckState, named: Mapping[int, Positions]) -> dict[int, Positions]:
+    """Return which acknowledgements that have succeeded hold still, by lease.
+
+    Those from before a seek do not; nor does one whose message is unacknowledged again, as an
+    earlier state was restored.
+    """
+    unacked = union(state.unacked())
+    return {
+        lease_id: positions - unacked
+        for lease_id, positions in named.items()
+        if lease_id >= state.first_lease_id
+    }
+
+
 def modify_ack_deadline(
     state: AckState,
     named: Mapping[int, Positions],

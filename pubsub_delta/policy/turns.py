@@ -23,20 +23,28 @@ class Turn:
     """What a consumer says of messages.
 
     ``deadlines``: messages by their new deadline from now; zero is a nack. ``given_back``: those
-    that were never looked at, so that no delivery of them failed.
+    that were never looked at, so that no delivery of them failed. ``repeated``: acknowledgements
+    that have succeeded before; all that is asked is whether they hold still.
     """
 
     acknowledged: Held = field(default_factory=dict)
     deadlines: Mapping[timedelta, Held] = field(default_factory=dict)
     given_back: Held = field(default_factory=dict)
+    repeated: Held = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The outcomes of a turn: of its acknowledgements, and of each new deadline."""
+    """The outcomes of a turn: of its acknowledgements, and of each new deadline.
+
+    ``holding``: the repeated acknowledgements that hold still. ``first_lease_id``: what is held or
+    remembered under lower ones is void, as they are from before a seek, whoever asked for it.
+    """
 
     acknowledged: Outcomes = field(default_factory=Outcomes)
     deadlines: Mapping[timedelta, Outcomes] = field(default_factory=dict)
+    holding: Held = field(default_factory=dict)
+    first_lease_id: int = 0
 
 
 def hear(state: AckState, turn: Turn, terms: Terms, now: datetime) -> tuple[AckState, Answer]:
@@ -49,4 +57,5 @@ def hear(state: AckState, turn: Turn, terms: Terms, now: datetime) -> tuple[AckS
         state, deadlines[deadline] = delivery.modify_ack_deadline(state, held, terms, now, deadline)
     if any(turn.given_back.values()):
         state = delivery.give_back(state, turn.given_back, terms, now)
-    return state, Answer(acknowledged, deadlines)
+    holding = delivery.still_acknowledged(state, turn.repeated)
+    return state, Answer(acknowledged, deadlines, holding, state.first_lease_id)

@@ -61,15 +61,33 @@ class _Words:
     """Acknowledgements, new deadlines and what is given back, and who waits for the answer.
 
     ``waiting``: the deadline that was asked for, None for an acknowledgement; where; the ack id.
+    ``repeated``: acknowledgements that have succeeded before.
     """
 
     acked: dict[int, list[int]] = field(default_factory=dict)
     deadlines: dict[timedelta, dict[int, list[int]]] = field(default_factory=dict)
     given_back: dict[int, Positions] = field(default_factory=dict)
     waiting: list[tuple[timedelta | None, Place, str, Asked]] = field(default_factory=list)
+    repeated: list[tuple[Place, str, Asked]] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.acked or self.deadlines or self.given_back)
+        return bool(self.acked or self.deadlines or self.given_back or self.repeated)
+
+    def fail(self, reason: str) -> None:
+        """Fail all of it, for those who wait."""
+        waiting = [(ack_id, asked) for _, _, ack_id, asked in self.waiting]
+        waiting += [(ack_id, asked) for _, ack_id, asked in self.repeated]
+        for ack_id, asked in waiting:
+            asked.fail(ack_id, reason)
+            asked.end()
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The ack ids that a turn has acknowledged and nacked, for those who wait."""
+
+    acknowledged: list[str] = field(default_factory=list)
+    nacked: list[str] = field(default_factory=list)
 
 
 class Unsaid:
@@ -114,6 +132,11 @@ class Unsaid:
         named.setdefault(lease_id, []).append(position)
         self._await(deadline, place, ack_id, asked)
 
+    def repeat(self, place: Place, ack_id: str, asked: Asked) -> None:
+        """Ask whether an acknowledgement that has succeeded holds still."""
+        asked.begin()
+        self._heard.repeated.append((place, ack_id, asked))
+
     def give_back(self, lease_id: int, positions: Positions) -> None:
         """Say that messages were never looked at."""
         given_back = self._heard.given_back
@@ -133,28 +156,39 @@ class Unsaid:
                 said[lease_id] = said.get(lease_id, _NONE) | Positions.of(positions)
             deadlines[deadline] = said
         acknowledged = {lease: Positions.of(found) for lease, found in words.acked.items()}
-        return Turn(acknowledged, deadlines, dict(words.given_back))
+        repeated: dict[int, list[int]] = {}
+        for (lease_id, position), _, _ in words.repeated:
+            repeated.setdefault(lease_id, []).append(position)
+        return Turn(
+            acknowledged,
+            deadlines,
+            dict(words.given_back),
+            {lease: Positions.of(found) for lease, found in repeated.items()},
+        )
 
-    def settle(self, answer: Answer) -> list[str]:
-        """Tell those who wait what came of the turn; return the ids that were acknowledged."""
-        words, self._saying = self._saying, None
-        acknowledged = []
-        for deadline, (lease_id, position), ack_id, asked in words.waiting if words else ():
+    def settle(self, answer: Answer) -> Finished:
+        """Tell those who wait what came of the turn; return the ids that are done with."""
+        words, self._saying = self._saying or _Words(), None
+        done = Finished()
+        for deadline, (lease_id, position), ack_id, asked in words.waiting:
             outcomes = answer.acknowledged if deadline is None else answer.deadlines[deadline]
             if position not in outcomes.success.get(lease_id, _NONE):
                 asked.fail(ack_id)
-            elif deadline is None:
-                acknowledged.append(ack_id)
+            elif not deadline:
+                (done.acknowledged if deadline is None else done.nacked).append(ack_id)
             asked.end()
-        return acknowledged
+        for (lease_id, position), ack_id, asked in words.repeated:
+            if position not in answer.holding.get(lease_id, _NONE):
+                asked.fail(ack_id)
+            asked.end()
+        return done
 
     def give_up(self, reason: str = TRANSIENT) -> None:
         """Fail everything that is not written, for those who wait."""
-        for words in (self._saying, self._next, self._kept):
-            for _, _, ack_id, asked in words.waiting if words else ():
-                asked.fail(ack_id, reason)
-                asked.end()
+        given_up = self._saying or _Words(), self._next, self._kept
         self._saying, self._next, self._kept = None, _Words(), _Words()
+        for words in given_up:
+            words.fail(reason)
 
     def _await(
         self, deadline: timedelta | None, place: Place, ack_id: str, asked: Asked | None
@@ -175,4 +209,5 @@ def _joined(one: _Words, other: _Words) -> _Words:
     for lease_id, held in other.given_back.items():
         one.given_back[lease_id] = one.given_back.get(lease_id, _NONE) | held
     one.waiting.extend(other.waiting)
+    one.repeated.extend(other.repeated)
     return one

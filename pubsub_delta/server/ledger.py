@@ -23,7 +23,13 @@ from pubsub_delta.server.sharing import Delivery, Sharing
 LEASE = timedelta(seconds=90)
 """How long a lease is, and how long it is extended for when less than half of it is left."""
 
-REMEMBERED_ACKS = 100_000
+REMEMBERED_IDS = 100_000
+"""Ack ids that are remembered as acknowledged or nacked, with exactly-once delivery: the success of
+one cannot be told beside the failure of another, so clients say both again. All are forgotten with
+a seek, a detach or a deletion."""
+
+_DEADLINES_THAT_NO_LONGER_COUNT = 1_000
+"""So many are kept at least, and as many as messages are held; a client may move one for ever."""
 
 _NONE = Positions()
 _NACK = timedelta(0)
@@ -64,6 +70,8 @@ class Ledger:
         self._by_ack_id: dict[str, Delivery] = {}
         self._deadlines: list[tuple[datetime, str]] = []  # also some that no longer count
         self._acknowledged: dict[str, None] = {}
+        self._nacked: dict[str, None] = {}
+        self._first_lease_id = 0
         self._extending: set[int] = set()
 
     # What comes from the store
@@ -116,11 +124,13 @@ class Ledger:
     # What consumers say
 
     def acknowledge(self, ack_ids: Iterable[str]) -> Asked:
-        """Acknowledge deliveries; what is asked for can be awaited."""
+        """Acknowledge deliveries; what is asked for can be awaited.
+
+        An acknowledgement that has succeeded is not written again: whether it holds still is asked
+        in the next turn, as another process may have sought since.
+        """
         asked = Asked()
         for ack_id in ack_ids:
-            if ack_id in self._acknowledged:
-                continue
             delivery = self._by_ack_id.get(ack_id)
             if delivery is not None:
                 self._take_off(delivery)
@@ -130,18 +140,24 @@ class Ledger:
                 if found is None:
                     continue
                 place = found
+                if self.exactly_once and ack_id in self._acknowledged:
+                    self.unsaid.repeat(place, ack_id, asked)
+                    continue
             self.unsaid.acknowledge(place, ack_id, asked if self.waits else None)
         return asked
 
     def modify_ack_deadline(self, ack_ids: Iterable[str], seconds: int, now: datetime) -> Asked:
         """Move deadlines to so many seconds from now; 0 is a nack.
 
-        Where the lease is long enough the deadline is moved here, and nothing is to be said.
+        Where the lease is long enough the deadline is moved here, and nothing is to be said. Nor is
+        a nack that has succeeded said again.
         """
         asked = Asked()
         waits = asked if self.waits else None
         deadline = timedelta(seconds=seconds)
         for ack_id in ack_ids:
+            if self.exactly_once and not seconds and ack_id in self._nacked:
+                continue
             delivery = self._by_ack_id.get(ack_id)
             if delivery is None:
                 place = self._place_of(ack_id, asked)
@@ -219,17 +235,22 @@ class Ledger:
             left = max(-((now - delivery.deadline) // _SECOND), 1)
             place = delivery.lease_id, delivery.position
             self.unsaid.modify(left * _SECOND, place, ack_id, None)
-        self.forget()
+        self._clear()  # consumers keep what they have: it is sent still, if it was not yet
         return returned
 
     def forget(self) -> None:
-        """Forget what is held: a seek has voided it, or the subscription is gone."""
+        """Forget what is held and remembered: a seek has voided it, or the subscription is gone."""
         for delivery in self._by_ack_id.values():
             self.sharing.let_go(delivery)
+        self._clear()
+
+    def _clear(self) -> None:
         self.leases.clear()
         self.sharing.forget()
         self._by_ack_id.clear()
         self._deadlines.clear()
+        self._acknowledged.clear()
+        self._nacked.clear()
 
     # The turn
 
@@ -245,8 +266,11 @@ class Ledger:
 
     def heard(self, turn: Turn, answer: Answer, now: datetime) -> None:
         """Take in what came of a turn that was begun at ``now``."""
-        for ack_id in self.unsaid.settle(answer):
-            self._remember(ack_id)
+        self._void_below(answer.first_lease_id)
+        done = self.unsaid.settle(answer)
+        if self.exactly_once:
+            _remember(self._acknowledged, done.acknowledged)
+            _remember(self._nacked, done.nacked)
         for deadline, named in turn.deadlines.items():
             if not deadline:
                 continue
@@ -257,6 +281,17 @@ class Ledger:
             self.leases[lease_id].until = now + LEASE
 
     # Inside
+
+    def _void_below(self, first_lease_id: int) -> None:
+        """Forget what is from before a seek that somebody has asked for since the last turn."""
+        if first_lease_id == self._first_lease_id:
+            return
+        self._first_lease_id = first_lease_id
+        self._acknowledged.clear()
+        self._nacked.clear()
+        for lease_id, held in list(self.leases.items()):
+            if lease_id < first_lease_id:
+                self._lose(lease_id, held.positions)
 
     def _place_of(self, ack_id: str, asked: Asked) -> tuple[int, int] | None:
         """Return lease and position of a delivery that is not held here; None if it names none."""
@@ -272,6 +307,10 @@ class Ledger:
     def _set_deadline(self, delivery: Delivery, deadline: datetime) -> None:
         delivery.deadline = deadline
         heapq.heappush(self._deadlines, (deadline, delivery.received.ack_id))
+        if len(self._deadlines) > 2 * len(self._by_ack_id) + _DEADLINES_THAT_NO_LONGER_COUNT:
+            held = self._by_ack_id.items()
+            self._deadlines = [(d.deadline, ack_id) for ack_id, d in held if d.deadline is not None]
+            heapq.heapify(self._deadlines)
 
     def _take_off(self, delivery: Delivery) -> None:
         self._by_ack_id.pop(delivery.received.ack_id, None)
@@ -313,11 +352,13 @@ class Ledger:
             self.sharing.waiting.extend(kept)
 
     def _forget_if_empty(self, lease_id: int) -> None:
-        held = self.leases[lease_id]
-        if not held.read and not held.unread:
+        held = self.leases.get(lease_id)
+        if held is not None and not held.read and not held.unread:
             del self.leases[lease_id]
 
-    def _remember(self, ack_id: str) -> None:
-        self._acknowledged[ack_id] = None
-        while len(self._acknowledged) > REMEMBERED_ACKS:
-            del self._acknowledged[next(iter(self._acknowledged))]
+
+def _remember(ids: dict[str, None], new: Iterable[str]) -> None:
+    """Remember ack ids, of all no more than the last ones."""
+    ids.update(dict.fromkeys(new))
+    while len(ids) > REMEMBERED_IDS:
+        del ids[next(iter(ids))]

@@ -7,7 +7,7 @@ from typing import Any
 
 from google.protobuf.empty_pb2 import Empty
 
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.names import topic_name
 from pubsub_delta.policy.messages import as_message
 from pubsub_delta.server import wire
@@ -86,7 +86,8 @@ class PublisherService:
         await self._do(partial(self._admin.detach_subscription, name))
         dispatcher = self._desk.running(name)
         if dispatcher is not None:
-            dispatcher.look()  # it finds out, and tells its consumers
+            why = f"subscription {name} was detached from its topic; it has no messages any more"
+            dispatcher.gone(FailedPrecondition(why))
         return _Detached()
 
     async def publish(self, request: Any, _: Any) -> Any:

@@ -1,17 +1,22 @@
-"""Errors as gRPC tells them: the canonical code, a message, and details that clients parse."""
+"""Errors as gRPC tells them: the canonical code, a message, and details that clients parse.
+
+They travel as metadata, of which clients take 8 KiB: a client that is sent more is told
+RESOURCE_EXHAUSTED by its own gRPC, and nothing of what the server said. So a reply is cut to fit.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc import error_details_pb2, status_pb2
 
-from pubsub_delta.errors import PubSubError
+from pubsub_delta.errors import InvalidArgument, PubSubError, shortened
 from pubsub_delta.server.protocol import grpc
-from pubsub_delta.server.reasons import INVALID_ACK_ID
+from pubsub_delta.server.reasons import INVALID_ACK_ID, SUCCEEDED
 
 logger = logging.getLogger("pubsub_delta.server")
 
@@ -22,24 +27,52 @@ ACK_ID_FAILURE = "EXACTLY_ONCE_ACKID_FAILURE"
 DETAILS = "grpc-status-details-bin"
 """The metadata in which gRPC sends a google.rpc.Status."""
 
+LONGEST_ACK_ID = 1_000
+"""Bytes of what may be an ack id: so much can always be named in a reply."""
+_MESSAGE_BYTES = 2_400
+"""Of an error's message as gRPC writes it; it is sent twice, the second time in the details."""
+_NAMES_BYTES = 5_000
+"""Of the ack ids that are named in the details, with their reasons. A third is added to the details
+on their way, as they are written in base64."""
+_AROUND_A_NAME = 10
+"""Bytes that protobuf needs for an entry of a map, besides its key and its value."""
+
 
 class AckIdFailure(PubSubError):
     """Some ack ids of a request failed on a subscription with exactly-once delivery.
 
-    Clients read from the details which ids failed, and why. Where others of the same request
-    succeeded, the code is one at which clients try those again, and that succeeds at once: their
-    success cannot be told beside an error.
+    ``named``: the ids that the details of the reply name, with a reason; there is not room for
+    many. Of an id that is not named clients think by the code: at ABORTED they try it again, at
+    FAILED_PRECONDITION it has failed. (So do Google's libraries for Python, Go and Node.js. The one
+    for Java goes by the names alone.) They know no way to tell a success beside a failure: an id
+    that succeeded must be tried again, and succeeds at once. So no failure may be taken for a
+    success, and as few ids as possible are tried again:
+
+    - All failed for good: FAILED_PRECONDITION, whether all are named or not.
+    - What failed for good can be named: it is named. ABORTED, and the others are tried again.
+    - It cannot, but all others can: they are named, as to be tried again. FAILED_PRECONDITION.
+    - Neither: ABORTED. Of what failed as much is named as there is room for, and the rest is tried
+      again, until one of the above holds.
+
+    Args:
+        failures: the ids that failed, and why.
+        of: all ids of the request.
     """
 
-    def __init__(self, failures: Mapping[str, str], *, of: int) -> None:
+    def __init__(self, failures: Mapping[str, str], *, of: Iterable[str]) -> None:
+        asked = dict.fromkeys([*of, *failures])
         super().__init__(
-            f"{len(failures)} of {of} ack ids failed; their leases are over, they were "
+            f"{len(failures)} of {len(asked)} ack ids failed; their leases are over, they were "
             "acknowledged already, or they are not of this subscription"
         )
-        self.failures = dict(failures)
-        permanent = all(reason == INVALID_ACK_ID for reason in failures.values())
-        whole = permanent and len(failures) == of
-        self.code = "FAILED_PRECONDITION" if whole else "ABORTED"  # type: ignore[misc]
+        lost = {each: why for each, why in failures.items() if why == INVALID_ACK_ID}
+        again = {each: failures.get(each, SUCCEEDED) for each in asked if each not in lost}
+        if not again or (_fits(again) and not _fits(lost)):
+            self.code = "FAILED_PRECONDITION"  # type: ignore[misc]
+            self.named = _fitting({**again, **lost})
+        else:
+            self.code = "ABORTED"  # type: ignore[misc]
+            self.named = _fitting({**lost, **failures})
 
 
 class Unavailable(PubSubError):
@@ -54,6 +87,17 @@ class Unauthenticated(PubSubError):
     code = "UNAUTHENTICATED"
 
 
+def check_lengths(ack_ids: Iterable[str]) -> None:
+    """Refuse what is much longer than an ack id: no reply could name it."""
+    for each in ack_ids:
+        size = len(each.encode())
+        if size > LONGEST_ACK_ID:
+            raise InvalidArgument(
+                f"ack_ids: {shortened(repr(each), 100)} of {size:,} bytes is no ack id; the ack_id "
+                "of a message that was delivered is accepted"
+            )
+
+
 def code_of(error: BaseException) -> str:
     """Return the canonical code of an error; INTERNAL if nobody meant it."""
     return error.code if isinstance(error, PubSubError) else "INTERNAL"
@@ -66,11 +110,11 @@ def status_of(error: BaseException) -> Any:
     info = error_details_pb2.ErrorInfo(reason=code, domain=DOMAIN)
     if isinstance(error, AckIdFailure):
         info.reason = ACK_ID_FAILURE
-        info.metadata.update(error.failures)
+        info.metadata.update(error.named)
     detail = AnyMessage()
     detail.Pack(info)
     number = getattr(grpc.StatusCode, code).value[0]
-    return status_pb2.Status(code=number, message=message, details=[detail])
+    return status_pb2.Status(code=number, message=_sendable(message), details=[detail])
 
 
 async def abort(context: Any, error: BaseException) -> None:
@@ -87,4 +131,37 @@ async def abort(context: Any, error: BaseException) -> None:
 
 def _unexpected(error: BaseException) -> str:
     first = next(iter(str(error).splitlines()), "")
-    return f"{type(error).__name__}: {first}"[:500]
+    return shortened(f"{type(error).__name__}: {first}", 500)
+
+
+def _sendable(message: str) -> str:
+    """Return a message that is UTF-8, and short as gRPC writes it: most bytes as %XX."""
+    text = message.encode("utf-8", "backslashreplace").decode()
+    most = len(text)
+    while len(quote(text, safe=_AS_THEY_ARE)) > _MESSAGE_BYTES:
+        most = most * 3 // 4
+        text = shortened(text, most)
+    return text
+
+
+_AS_THEY_ARE = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
+
+
+def _size(names: Mapping[str, str]) -> int:
+    return sum(len(each.encode()) + len(why) + _AROUND_A_NAME for each, why in names.items())
+
+
+def _fits(names: Mapping[str, str]) -> bool:
+    return _size(names) <= _NAMES_BYTES
+
+
+def _fitting(names: Mapping[str, str]) -> dict[str, str]:
+    """Return the first of some names, as many as there is room for."""
+    found: dict[str, str] = {}
+    room = _NAMES_BYTES
+    for each, reason in names.items():
+        room -= _size({each: reason})
+        if room < 0:
+            break
+        found[each] = reason
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -17,27 +17,25 @@ from pubsub_delta.server import wire
 from pubsub_delta.server.answers import INVALID_ACK_ID, Asked
 from pubsub_delta.server.desk import Desk
 from pubsub_delta.server.leasing import Dispatcher, Taker
+from pubsub_delta.server.outbox import Outbox
 from pubsub_delta.server.protocol import message_class
-from pubsub_delta.server.sharing import Consumer, Delivery
+from pubsub_delta.server.sharing import Consumer
+from pubsub_delta.server.status import check_lengths
 
-MOST_MESSAGES = 1000
-MOST_BYTES = 3_000_000
-"""In one response; a larger message comes alone."""
 AHEAD = 4
 """Times the room of a stream that is leased at first: it takes many rooms full in one turn."""
-
-Out = list[Delivery] | dict[str, Any] | Exception | None
-"""Messages, another field of a response, the error that ends the stream, or its end."""
 
 _Response = message_class("StreamingPullResponse")
 
 
 class Stream:
-    """A StreamingPull call: requests say words, and responses carry messages and confirmations."""
+    """A StreamingPull call: requests say words, and responses carry messages and confirmations.
+
+    What waits for a client that does not read is bounded: see ``Outbox``.
+    """
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._outbox: asyncio.Queue[Out] = asyncio.Queue()
 
     async def run(self, requests: Any) -> AsyncIterator[Any]:
         """Yield responses until the client says no more, or an error ends the stream."""
@@ -53,46 +51,34 @@ class Stream:
             ahead=AHEAD,
         )
         dispatcher = await self._desk.pulled(name)
-        listening = asyncio.create_task(self._listen(iterator, first, dispatcher, consumer))
-        dispatcher.join(Taker(consumer, self._take, self._outbox.put_nowait))
+        outbox = Outbox(consumer)
+        hearing = _Hearing(dispatcher, consumer, outbox)
+        listening = asyncio.create_task(hearing.listen(iterator, first))
+        dispatcher.join(Taker(consumer, outbox.put, outbox.end))
         try:
-            async for response in self._responses(dispatcher):
-                yield response
+            async for fields in outbox.responses():
+                yield _with_properties(dispatcher, **fields)
         finally:
             dispatcher.leave(consumer)
             listening.cancel()
             with suppress(asyncio.CancelledError):
                 await listening
 
-    def _take(self, deliveries: Sequence[Delivery]) -> None:
-        if deliveries:
-            self._outbox.put_nowait(list(deliveries))
 
-    async def _responses(self, dispatcher: Dispatcher) -> AsyncIterator[Any]:
-        while True:
-            deliveries: list[Delivery] = []
-            out = await self._outbox.get()
-            while isinstance(out, list):
-                deliveries += out
-                if self._outbox.empty():
-                    break
-                out = self._outbox.get_nowait()
-            for chunk in _chunks(deliveries):
-                messages = [wire.received_message(each.received) for each in chunk]
-                yield _with_properties(dispatcher, received_messages=messages)
-            if isinstance(out, Exception):
-                raise out
-            if out is None:
-                return
-            if isinstance(out, dict):
-                yield _with_properties(dispatcher, **out)
+class _Hearing:
+    """What the client of one stream says."""
 
-    async def _listen(
-        self, requests: Any, first: Any, dispatcher: Dispatcher, consumer: Consumer
-    ) -> None:
-        """Hear what the client says, until it says no more."""
+    def __init__(self, dispatcher: Dispatcher, consumer: Consumer, outbox: Outbox) -> None:
+        self._dispatcher = dispatcher
+        self._consumer = consumer
+        self._outbox = outbox
+
+    async def listen(self, requests: Any, first: Any) -> None:
+        """Hear what the client says, until it says no more; it is given no more messages then."""
+        error: Exception | None = None
         try:
-            self._hear(first, dispatcher)
+            self._hear(first)
+            await self._outbox.room()
             async for request in requests:
                 if request.subscription or request.client_id:
                     raise InvalidArgument(
@@ -100,20 +86,22 @@ class Stream:
                         "only"
                     )
                 if request.stream_ack_deadline_seconds:
-                    consumer.ack_deadline_seconds = _stream_ack_deadline(
+                    self._consumer.ack_deadline_seconds = _stream_ack_deadline(
                         request.stream_ack_deadline_seconds
                     )
-                self._hear(request, dispatcher)
-            self._outbox.put_nowait(None)
-        except asyncio.CancelledError:
-            raise
-        except Exception as error:
-            self._outbox.put_nowait(error)
+                self._hear(request)
+                await self._outbox.room()
+        except Exception as failed:
+            error = failed
+        self._dispatcher.leave(self._consumer)
+        self._outbox.end(error)
 
-    def _hear(self, request: Any, dispatcher: Dispatcher) -> None:
+    def _hear(self, request: Any) -> None:
+        check_lengths(request.ack_ids)
+        check_lengths(request.modify_deadline_ack_ids)
         if request.ack_ids:
-            asked = dispatcher.acknowledge(list(request.ack_ids))
-            self._confirm("acknowledge_confirmation", request.ack_ids, asked, dispatcher)
+            asked = self._dispatcher.acknowledge(list(request.ack_ids))
+            self._confirm("acknowledge_confirmation", request.ack_ids, asked)
         if len(request.modify_deadline_ack_ids) != len(request.modify_deadline_seconds):
             raise InvalidArgument(
                 f"modify_deadline_seconds: {len(request.modify_deadline_seconds)} of them for "
@@ -126,14 +114,12 @@ class Stream:
             check_new_deadline(seconds)
             by_seconds.setdefault(seconds, []).append(ack_id)
         for seconds, ack_ids in by_seconds.items():
-            asked = dispatcher.modify_ack_deadline(ack_ids, seconds)
-            self._confirm("modify_ack_deadline_confirmation", ack_ids, asked, dispatcher)
+            asked = self._dispatcher.modify_ack_deadline(ack_ids, seconds)
+            self._confirm("modify_ack_deadline_confirmation", ack_ids, asked)
 
-    def _confirm(
-        self, field: str, ack_ids: Iterable[str], asked: Asked, dispatcher: Dispatcher
-    ) -> None:
+    def _confirm(self, field: str, ack_ids: Iterable[str], asked: Asked) -> None:
         """Confirm what was said, once it is written, with exactly-once delivery."""
-        if not dispatcher.ledger.exactly_once:
+        if not self._dispatcher.ledger.exactly_once:
             if asked.malformed:
                 raise InvalidArgument(f"ack_ids: {asked.malformed[0]!r} is no ack id")
             return
@@ -143,13 +129,15 @@ class Stream:
             invalid = {id_ for id_, why in asked.failures.items() if why == INVALID_ACK_ID}
             invalid.update(asked.malformed)
             later = asked.failures.keys() - invalid
-            told = {
-                "ack_ids": [each for each in said if each not in invalid | later],
+            failed = invalid | later
+            named = {
+                "ack_ids": [each for each in said if each not in failed],
                 "invalid_ack_ids": [each for each in said if each in invalid],
                 "temporary_failed_ack_ids": [each for each in said if each in later],
             }
-            self._outbox.put_nowait({field: told})
+            self._outbox.confirm(field, named)
 
+        self._outbox.expect(len(said))
         asked.when_settled(confirm)
 
 
@@ -160,19 +148,6 @@ def _stream_ack_deadline(seconds: int) -> int:
             f"{MIN_ACK_DEADLINE_SECONDS} to {MAX_ACK_DEADLINE_SECONDS} are accepted"
         )
     return seconds
-
-
-def _chunks(deliveries: Sequence[Delivery]) -> Iterator[list[Delivery]]:
-    chunk: list[Delivery] = []
-    size = 0
-    for delivery in deliveries:
-        if chunk and (len(chunk) >= MOST_MESSAGES or size + delivery.size > MOST_BYTES):
-            yield chunk
-            chunk, size = [], 0
-        chunk.append(delivery)
-        size += delivery.size
-    if chunk:
-        yield chunk
 
 
 def _with_properties(dispatcher: Dispatcher, **fields: Any) -> Any:

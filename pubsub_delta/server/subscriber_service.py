@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -14,19 +14,21 @@ from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.policy.fields import check_max_messages, check_new_deadline
 from pubsub_delta.resources import Subscription
 from pubsub_delta.server import wire
-from pubsub_delta.server.answers import INVALID_ACK_ID, Asked
+from pubsub_delta.server.answers import INVALID_ACK_ID, TRANSIENT, Asked
 from pubsub_delta.server.desk import Desk
 from pubsub_delta.server.leasing import Dispatcher, Taker
 from pubsub_delta.server.protocol import message_class
 from pubsub_delta.server.publisher_service import listed
 from pubsub_delta.server.pushing import Pushers
 from pubsub_delta.server.sharing import Consumer, Delivery
-from pubsub_delta.server.status import AckIdFailure
+from pubsub_delta.server.status import AckIdFailure, Unavailable, check_lengths
 from pubsub_delta.server.streams import Stream
 
 LONGEST_PULL = 20.0
 """Seconds that a pull waits for a first message, if its client waits that long."""
+PULLED_MESSAGES = 1_000
 PULLED_BYTES = 3_000_000
+"""Of one pull at most: clients take responses of 4 MiB, and there is more around each message."""
 
 _Pulled = message_class("PullResponse")
 _Subscriptions = message_class("ListSubscriptionsResponse")
@@ -115,7 +117,9 @@ class SubscriberService:
         given = await _pulled(
             dispatcher,
             Consumer(
-                request.max_messages, PULLED_BYTES, dispatcher.subscription.ack_deadline_seconds
+                min(request.max_messages, PULLED_MESSAGES),
+                PULLED_BYTES,
+                dispatcher.subscription.ack_deadline_seconds,
             ),
             patience,
             at_once=request.return_immediately,
@@ -126,7 +130,7 @@ class SubscriberService:
         """Acknowledge deliveries."""
         dispatcher = await self._of(request)
         asked = dispatcher.acknowledge(list(request.ack_ids))
-        await answered(dispatcher, asked, len(request.ack_ids))
+        await answered(dispatcher, asked, request.ack_ids)
         return Empty()
 
     async def modify_ack_deadline(self, request: Any, _: Any) -> Any:
@@ -135,7 +139,7 @@ class SubscriberService:
         dispatcher = await self._of(request)
         seconds = request.ack_deadline_seconds
         asked = dispatcher.modify_ack_deadline(request.ack_ids, seconds)
-        await answered(dispatcher, asked, len(request.ack_ids))
+        await answered(dispatcher, asked, request.ack_ids)
         return Empty()
 
     async def seek(self, request: Any, _: Any) -> Any:
@@ -204,6 +208,7 @@ class SubscriberService:
         name = _subscription(request.subscription)
         if not request.ack_ids:
             raise InvalidArgument("ack_ids: an empty list; at least one ack id is needed")
+        check_lengths(request.ack_ids)
         return await self._desk.dispatcher(name)
 
     async def _settled(self, name: str, work: Callable[[], Any], *, voids: bool = False) -> Any:
@@ -218,8 +223,11 @@ class SubscriberService:
         return done
 
 
-async def answered(dispatcher: Dispatcher, asked: Asked, of: int) -> None:
-    """Wait until what was asked for is written, if it waits for that; raise what failed."""
+async def answered(dispatcher: Dispatcher, asked: Asked, ack_ids: Iterable[str]) -> None:
+    """Wait until what was asked for is written, if it waits for that; raise what failed.
+
+    Without exactly-once delivery an ack id whose lease is over is no failure.
+    """
     if not asked.is_settled:
         settled = asyncio.Event()
         asked.when_settled(settled.set)
@@ -227,8 +235,11 @@ async def answered(dispatcher: Dispatcher, asked: Asked, of: int) -> None:
     if dispatcher.ledger.exactly_once:
         failures = {**asked.failures, **dict.fromkeys(asked.malformed, INVALID_ACK_ID)}
         if failures:
-            raise AckIdFailure(failures, of=of)
-    elif asked.malformed:
+            raise AckIdFailure(failures, of=ack_ids)
+        return
+    if TRANSIENT in asked.failures.values():
+        raise Unavailable("nothing was written, at several attempts; a later try may succeed")
+    if asked.malformed:
         raise InvalidArgument(
             f"ack_ids: {asked.malformed[0]!r} is no ack id; "
             "the ack_id of a message that was delivered is accepted"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 from tests.mutations.bugs_of_administration import BUGS_OF_ADMINISTRATION
+from tests.mutations.bugs_of_commands import BUGS_OF_COMMANDS
 from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
 from tests.mutations.bugs_of_messages import BUGS_OF_MESSAGES
 from tests.mutations.bugs_of_operations import BUGS_OF_OPERATIONS
 from tests.mutations.bugs_of_push import BUGS_OF_PUSH
 from tests.mutations.bugs_of_replay import BUGS_OF_REPLAY
+from tests.mutations.bugs_of_server import BUGS_OF_SERVER
 from tests.mutations.bugs_of_surfaces import BUGS_OF_SURFACES
 from tests.mutations.bugs_of_tables import BUGS_OF_TABLES
 from tests.mutations.bugs_of_values import BUGS_OF_VALUES
@@ -23,4 +25,6 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_MESSAGES,
     *BUGS_OF_PUSH,
     *BUGS_OF_SURFACES,
+    *BUGS_OF_SERVER,
+    *BUGS_OF_COMMANDS,
 )

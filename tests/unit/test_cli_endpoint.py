@@ -11,8 +11,11 @@ import pytest
 
 pytest.importorskip("grpc")
 
+from pubsub_delta.cli.endpoint.client import connect
 from pubsub_delta.cli.main import cli
+from pubsub_delta.cli.settings import Settings
 from pubsub_delta.cli.shell import Shell
+from pubsub_delta.policy.ack_ids import AckId
 from tests.unit.serving_world import Terminal, WorldBackend, served
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -221,6 +224,23 @@ def test_nothing_but_nonsense_is_refused_in_the_words_of_the_server(there: Termi
     assert result.exit_code == 1
     assert "INVALID_ARGUMENT: ack_ids: 'nonsense' is no ack id; " in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("failing", "fine"), [(300, 0), (300, 5), (5, 300), (150, 150)])
+def test_ids_that_fail_are_told_however_many_they_are(failing: int, fine: int) -> None:
+    """A reply of the server names as many as there is room for."""
+    backend = WorldBackend()
+    backend.store.create_topic("flights")
+    backend.store.create_subscription("delays", "flights", enable_exactly_once_delivery=True)
+    backend.store.publish("flights", ["x"] * max(fine, 1))
+    pulled = [each.ack_id for each in backend.store.pull("delays")]
+    uid, _, _, _ = pulled[0].split(".")
+    bad = [str(AckId(uid, 77, n)) for n in range(failing)]
+    with served(backend) as address:
+        said = connect(Settings(endpoint=address)).acknowledge(
+            "projects/local/subscriptions/delays", [*bad, *pulled[:fine]]
+        )
+    assert (list(said.success), list(said.invalid)) == (pulled[:fine], bad)
 
 
 def test_a_listing_goes_over_all_pages() -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import pty
+import re
+import sys
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
 from pubsub_delta.cli import rest
+from pubsub_delta.cli.application import App
 from pubsub_delta.cli.formats import parse_format, with_fields_of
 from pubsub_delta.cli.printing import render, table_text, yaml_text
 from pubsub_delta.errors import InvalidArgument
@@ -248,3 +253,39 @@ def test_metrics_tell_which_of_them_are_estimates() -> None:
     assert rest.metrics_record(Metrics("topic", of, {}, TIME, {"message_count": sure})) == {
         "message_count": 3
     }
+
+
+HOSTILE = "a\x1b[2J\x9b2J\x7f\x07\r\u202eb"
+
+
+@pytest.mark.parametrize("form", ["value(data)", "csv(data)", "table(data)", "json", "yaml"])
+def test_no_data_steers_a_terminal(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown, inner = pty.openpty()
+    with os.fdopen(inner, "w", encoding="utf-8") as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal)
+        app = App(environment={})
+        app.given = {"format": form}
+        app.show_all([{"data": f"{HOSTILE}\tc\nd"}])
+        monkeypatch.undo()
+    told = os.read(shown, 65536).decode()
+    os.close(shown)
+    assert "a" in told
+    assert [each for each in told if not each.isprintable() and each not in "\r\n\t"] == []
+    assert re.sub(r"\r\n", "", told).count("\r") == 0
+
+
+@pytest.mark.parametrize("form", ["value(data)", "csv[no-heading](data)"])
+def test_what_is_not_shown_on_a_terminal_is_raw(
+    form: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # a program that reads the output gets the data, as gcloud writes them
+    app = App(environment={})
+    app.given = {"format": form}
+    app.show_all([{"data": "a\x1b[2J\x9b"}])
+    assert capfd.readouterr().out == "a\x1b[2J\x9b\n"
+
+
+def test_json_with_control_characters_is_json_wherever_it_is_shown() -> None:
+    text = render([{"data": HOSTILE}], parse_format("json"))
+    assert json.loads(text) == [{"data": HOSTILE}]
+    assert text.replace("\n", "").isprintable()

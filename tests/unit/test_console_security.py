@@ -17,7 +17,14 @@ from pubsub_delta.cli.main import cli
 from pubsub_delta.clock import ManualClock
 from pubsub_delta.console import forms, pages
 from pubsub_delta.console.application import _ROUTERS, application
-from pubsub_delta.console.security import COOKIE, HEADERS, SESSION_LIFETIME, Access, Sessions
+from pubsub_delta.console.security import (
+    COOKIE,
+    HEADERS,
+    SESSION_LIFETIME,
+    Access,
+    Sessions,
+    cookie_name,
+)
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from tests.unit.browsing import BASE, Browser, form_of, words
 from tests.unit.builders import at
@@ -180,6 +187,33 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(browser: Browser) -> No
     assert "set-cookie" not in browser.client.get("/topics").headers
 
 
+def test_consoles_on_two_ports_of_a_host_leave_each_other_their_sessions() -> None:
+    """A browser sends a cookie to every port of its host, and keeps one of each name."""
+    one, other = Browser(Access(token=TOKEN)), Browser(Access(token=TOKEN))
+    other.client.base_url = other.client.base_url.copy_with(port=8087)
+    one.post("/sign-in", {"token": TOKEN})
+    other.client.cookies = one.client.cookies
+    assert other.client.get("/topics").url.path == "/sign-in"
+    one.client.cookies = other.client.cookies
+    assert one.client.get("/topics").url.path == "/topics"
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("localhost:8086", f"{COOKIE}_8086"),
+        ("[::1]:8087", f"{COOKIE}_8087"),
+        ("console.example", COOKIE),
+        ("localhost:1; Path=/x", COOKIE),
+        ("localhost:99999", COOKIE),
+        ("localhost:0", COOKIE),
+        ("", COOKIE),
+    ],
+)
+def test_the_name_of_the_cookie_is_made_of_the_port_alone(host: str, name: str) -> None:
+    assert cookie_name(host) == name
+
+
 @pytest.mark.parametrize("path", [path for path in POSTS if not path.endswith("preview")])
 def test_a_read_only_console_changes_nothing(path: str) -> None:
     """Read-only mode (`--read-only`)."""
@@ -230,11 +264,13 @@ def test_who_knows_the_token_signs_in_and_out(closed: Browser) -> None:
     wrong = closed.post("/sign-in", {"token": "something else of that length"})
     assert wrong.status_code == 403
     assert "not the console's token" in words(wrong.text)
-    before = closed.client.cookies[COOKIE]
+    before = closed.client.cookies[f"{COOKIE}_8086"]
     answer = closed.post("/sign-in", {"token": TOKEN})
     assert answer.url.path == "/topics"
     assert "flights" in words(answer.text)
-    assert closed.client.cookies[COOKIE] != before, "a session that was known before signs in"
+    assert closed.client.cookies[f"{COOKIE}_8086"] != before, (
+        "a session that was known before signs in"
+    )
     form = form_of(answer.text)
     closed.client.post("/sign-out", data=form.fields)
     assert closed.client.get("/topics").url.path == "/sign-in"

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from pubsub_delta import DeadLetterPolicy
-from pubsub_delta.errors import DeadLetterWarning, InvalidArgument
+from pubsub_delta import DeadLetterPolicy, ExpirationPolicy
+from pubsub_delta.errors import DeadLetterWarning, InvalidArgument, PubSubError
 from pubsub_delta.operations import pull
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.turns import Turn
@@ -153,3 +153,24 @@ def test_what_a_process_remembers_is_not_believed_where_it_changes_nothing() -> 
     assert (list(told.success), list(told.invalid)) == ([other.ack_id], [])
     store.driver.open().modify_ack_deadline(NAME, [other.ack_id], 0)
     assert [each.data for each in store.pull()] == ["b"]
+
+
+@pytest.mark.parametrize("end", ["delete_subscription", "detach_subscription"])
+def test_nothing_is_remembered_of_a_subscription_that_has_ended(end: str) -> None:
+    # a process that creates and deletes subscriptions all day would remember each
+    store = InMemory()
+    store.publish("a")
+    store.pull()
+    states = store.tables.ack_states
+    assert len(states._written) == 1
+    getattr(store.store, end)(NAME)
+    assert states._written == {}
+    with pytest.raises(PubSubError):
+        store.pull()
+
+
+def test_nothing_is_remembered_of_a_subscription_that_has_expired() -> None:
+    store = InMemory(expiration_policy=ExpirationPolicy("8d"))
+    store.be_at(9 * 24 * 3600)
+    store.store.maintain()
+    assert store.tables.ack_states._written == {}

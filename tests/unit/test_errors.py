@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pubsub_delta import errors
-from pubsub_delta.errors import PubSubError
+from pubsub_delta.errors import LONGEST_MESSAGE, PubSubError, shortened
 
 CODES: list[tuple[type[PubSubError], str]] = [
     (errors.InvalidArgument, "INVALID_ARGUMENT"),
@@ -67,3 +70,21 @@ def test_errors_that_python_has_too_are_caught_by_its_names(
     error: type[PubSubError], builtin: type[Exception]
 ) -> None:
     assert issubclass(error, builtin)
+
+
+@pytest.mark.parametrize("error", [error for error, _ in CODES])
+def test_a_value_of_megabytes_does_not_make_a_message_of_megabytes(
+    error: type[PubSubError],
+) -> None:
+    # "Every error says what was wrong, the offending value, and what would be accepted."
+    told = str(error(f"labels: the key {'k' * 5_000_000!r} is too long; at most 63 are accepted"))
+    assert told.startswith("labels: the key 'kkk")
+    assert told.endswith("kkk' is too long; at most 63 are accepted")
+    assert len(told) <= LONGEST_MESSAGE
+    assert str(pickle.loads(pickle.dumps(error(told)))) == told
+
+
+@given(st.text(), st.integers(40, 300))
+def test_a_text_that_is_not_too_long_stays_as_it_is(text: str, most: int) -> None:
+    assert len(shortened(text * 20, most)) <= most
+    assert shortened(text, max(most, len(text))) == text

@@ -21,8 +21,9 @@ from pubsub_delta.clock import ManualClock
 from pubsub_delta.operations.maintain import MaintenanceReport
 from pubsub_delta.resources import AckResult, Ids, Page
 from tests.unit.hostile import is_refusal, outcome, texts
-from tests.unit.test_cli_arguments import NOW, SNAPSHOT, TOPIC, Noting, Pulled
+from tests.unit.test_cli_arguments import NOW, SNAPSHOT, TOPIC, Noting
 from tests.unit.test_cli_formats import subscription
+from tests.unit.test_cli_pull import Pulled
 
 ENDLESS = {"console", "serve", "shell", "watch"}
 """Commands that go on until somebody ends them."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_ids import AckId
-from pubsub_delta.policy.ack_state import AckState, State, union
+from pubsub_delta.policy.ack_state import AckState, Seek, State, union
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.replay import note_seek
 from pubsub_delta.policy.turns import Answer, hear
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server.answers import INVALID_ACK_ID, TRANSIENT
@@ -65,6 +66,12 @@ class Bench:
         self.state, answer = hear(delivery.settle(self.state, self.on, now), turn, self.on, now)
         self.ledger.heard(turn, answer, now)
         return answer
+
+    def seek(self) -> None:
+        """Let another process seek, and make unacknowledged what was acknowledged."""
+        noted = note_seek(self.state, Seek(at(self.seconds), 1), self.on)
+        everything = backlog(self.count).spans
+        self.state = replace(noted, seeks=(), spans=everything)
 
     def modify(self, ack_ids: list[str], seconds: int) -> Any:
         return self.ledger.modify_ack_deadline(ack_ids, seconds, at(self.seconds))
@@ -130,6 +137,17 @@ def test_a_moved_deadline_counts_and_not_the_one_before() -> None:
     assert bench.ledger.expire(at(60)) == 1
 
 
+def test_a_deadline_that_is_moved_for_ever_takes_no_more_memory() -> None:
+    bench = Bench(consumer=Consumer(max_messages=2))
+    lease = bench.lease(2)
+    for n in range(10_000):
+        bench.seconds = n / 1000
+        bench.modify([bench.ack_id(lease, 0)], 600)
+    assert len(bench.ledger._deadlines) <= 1_000 + 2 * 2
+    assert bench.ledger.expire(at(11)) == 1  # the other one
+    assert bench.ledger.expire(at(609.999)) == 1
+
+
 def test_a_lease_is_extended_when_less_than_half_of_it_is_left() -> None:
     bench = Bench()
     lease = bench.lease(2)
@@ -192,9 +210,62 @@ def test_an_ack_that_was_written_is_confirmed_again() -> None:
     lease = bench.lease(1)
     bench.ledger.acknowledge([bench.ack_id(lease, 0)])
     bench.turn()
+    before = bench.state
     again = bench.ledger.acknowledge([bench.ack_id(lease, 0)])
+    bench.turn()
     assert again.is_settled
     assert not again.failures
+    assert bench.state == before, "nothing is written for it"
+
+
+def test_a_nack_that_was_written_is_confirmed_again() -> None:
+    bench = Bench(exactly_once=True)
+    lease = bench.lease(1)
+    bench.modify([bench.ack_id(lease, 0)], 0)
+    bench.turn()
+    again = bench.modify([bench.ack_id(lease, 0)], 0)
+    bench.turn()
+    assert again.is_settled
+    assert not again.failures
+
+
+def test_a_turn_after_a_seek_of_another_process_tells_that_all_is_void() -> None:
+    """What is held or remembered from before a seek is void, whoever asked for it."""
+    bench = Bench(exactly_once=True)
+    lease = bench.lease(3)
+    bench.ledger.acknowledge([bench.ack_id(lease, 0)])
+    bench.turn()
+    bench.seek()
+    again = bench.ledger.acknowledge([bench.ack_id(lease, 0)])
+    bench.turn()
+    assert again.failures == {bench.ack_id(lease, 0): INVALID_ACK_ID}
+    assert bench.ledger.leases == {}
+    assert bench.consumer.messages == 0
+    assert bench.lease(2) == lease + 1
+    assert bench.consumer.messages == 2
+
+
+def test_a_lease_of_which_nothing_is_left_is_let_go() -> None:
+    bench = Bench()
+    lease = bench.lease(2)
+    bench.modify([bench.ack_id(lease, n) for n in range(2)], 600)
+    lost = {lease: Positions.of([0, 1])}
+    bench.state, _ = delivery.modify_ack_deadline(bench.state, lost, bench.on, at(1), NACK)
+    bench.seconds = 50
+    bench.turn()
+    assert bench.ledger.is_empty
+    assert bench.consumer.messages == 0
+
+
+def test_with_exactly_once_turned_off_a_repeated_ack_is_said_again() -> None:
+    # an ordered message may be unacknowledged again, as an earlier one of its key has failed
+    bench = Bench(exactly_once=True)
+    lease = bench.lease(1)
+    bench.ledger.acknowledge([bench.ack_id(lease, 0)])
+    bench.turn()
+    bench.ledger.exactly_once = False
+    bench.ledger.acknowledge([bench.ack_id(lease, 0)])
+    assert bench.ledger.turn(at(0)).acknowledged == {lease: Positions.of([0])}
 
 
 def test_words_that_were_not_written_are_said_again_with_those_that_followed() -> None:
@@ -246,6 +317,7 @@ def test_at_the_end_what_consumers_have_stays_theirs_until_their_deadlines() -> 
     (held,) = bench.state.in_state(State.LEASED)
     assert (list(held.positions), held.until) == ([0], at(3.5 + 7))
     assert bench.ledger.is_empty
+    assert bench.consumer.messages == 1, "what was not sent yet is sent still"
 
 
 def test_with_exactly_once_delivery_a_deadline_beyond_the_lease_is_written() -> None:

@@ -208,9 +208,9 @@ def test_errors_have_the_canonical_code(error: Exception, number: int) -> None:
 
 @pytest.mark.parametrize(
     ("reason", "of", "code"),
-    [(INVALID_ACK_ID, 1, 9), (INVALID_ACK_ID, 2, 10), (TRANSIENT, 1, 10)],
+    [(INVALID_ACK_ID, ["id"], 9), (INVALID_ACK_ID, ["id", "good"], 10), (TRANSIENT, ["id"], 10)],
 )
-def test_failed_ack_ids_are_told_one_by_one(reason: str, of: int, code: int) -> None:
+def test_failed_ack_ids_are_told_one_by_one(reason: str, of: list[str], code: int) -> None:
     # ids that succeeded are tried again at ABORTED, and not at FAILED_PRECONDITION
     status = status_of(AckIdFailure({"id": reason}, of=of))
     info = error_details_pb2.ErrorInfo()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 
 from pubsub_delta.callbacks import PulledMessage
 from pubsub_delta.policy import delivery
-from pubsub_delta.policy.ack_state import State
+from pubsub_delta.policy.ack_state import Seek, State
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.replay import note_seek
 from pubsub_delta.policy.turns import Turn
 from pubsub_delta.resources import RetryPolicy
 from tests.unit.builders import at
@@ -248,6 +250,20 @@ def test_what_was_settled_elsewhere_is_not_called(start: Start) -> None:
     work.go_on.set()
     eventually(lambda: not store.unacked)
     assert work.ack_ids == ["1.0", "1.2", "1.4"]
+
+
+def test_what_was_leased_before_a_seek_is_not_called(start: Start) -> None:
+    # "Every seek: voids all leases made before it", also one of another process
+    store, work = Store([1] * 3), Work(waits_at=0)
+    start(store, work, max_workers=1, max_messages=5)
+    eventually(lambda: work.called)
+    sought = note_seek(store.state, Seek(at=at(0), at_version=1, time=at(0)), store.on)
+    store.state = replace(sought, seeks=())
+    eventually(lambda: sum(map(len, (each.leased for each in store.exchanges))) == 6)
+    work.go_on.set()
+    eventually(lambda: not store.unacked)
+    assert work.ack_ids[0] == "1.0"
+    assert not [each for each in work.ack_ids[1:] if each.startswith("1.")]
 
 
 # Words

@@ -9,8 +9,9 @@ from datetime import timedelta
 import pytest
 
 from pubsub_delta.policy import delivery, turns
-from pubsub_delta.policy.ack_state import AckState
+from pubsub_delta.policy.ack_state import AckState, Seek
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.replay import note_seek
 from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy
 from tests.unit.builders import at, available, backlog, nack, pull, shown, take, terms
 from tests.unit.test_streams import NOT_ONCE, ONCE, ORDERED, attempts
@@ -138,3 +139,28 @@ def test_followers_return_with_what_is_given_back_in_order() -> None:
     state, _ = hear(state, 1, on, {1: [0]})
     assert [list(span.positions) for span in take(state, now=1, on=on)[1]] == [[1, 3]]
     assert [list(span.positions) for span in take(state, 1, now=1, on=on)[1]] == [[1]]
+
+
+# Repeated acknowledgements
+
+
+def test_an_acknowledgement_holds_until_a_seek_or_a_restore() -> None:
+    # "an ack id from before a seek never changes anything afterwards"
+    state, _ = pull(backlog(2), on=ONCE)
+    restored = state
+    state, _ = hear(state, 1, ONCE, {1: [0]})
+    assert holding(state, {1: [0, 1]}) == {1: {0}}
+    assert holding(restored, {1: [0]}) == {1: set()}
+    sought = note_seek(state, Seek(at(2), 1, time=at(0)), ONCE)
+    assert holding(sought, {1: [0]}) == {}
+    later, second = pull(sought, now=3, on=ONCE)
+    later, _ = hear(later, 3, ONCE, {second: [1]})
+    assert holding(later, {1: [0], second: [1]}) == {second: {1}}
+
+
+def holding(state: AckState, named: Named) -> dict[int, set[int]]:
+    """Return which acknowledgements hold; nothing is changed, and it is told what is void."""
+    following, answer = turns.hear(state, turns.Turn(repeated=positions(named)), ONCE, at(3))
+    assert following == state
+    assert answer.first_lease_id == state.first_lease_id
+    return {lease_id: set(each) for lease_id, each in answer.holding.items()}

@@ -32,7 +32,6 @@ from pubsub_delta.resources import (
     Topic,
 )
 from pubsub_delta.server.protocol import PUBLISHER, SERVICES, SUBSCRIBER
-from pubsub_delta.server.reasons import INVALID_ACK_ID
 
 _MOST = 2**31 - 1
 """The largest number that a request can tell."""
@@ -47,17 +46,26 @@ class PublishedMessages:
 
 @dataclass(frozen=True)
 class PulledMessages:
-    """The messages of one pull, and how all of them are acknowledged."""
+    """The messages of one pull, and how all of them are answered for."""
 
     received: Sequence[ReceivedMessage]
     acknowledge: Callable[[Sequence[str]], AckResult]
+    move_deadline: Callable[[Sequence[str], int], AckResult]
 
     def __iter__(self) -> Iterator[ReceivedMessage]:
         return iter(self.received)
 
     def ack(self) -> AckResult:
         """Acknowledge all of it."""
-        return self.acknowledge([each.ack_id for each in self.received])
+        return self.acknowledge(self._ack_ids)
+
+    def modify_ack_deadline(self, ack_deadline_seconds: int) -> AckResult:
+        """Move the deadline of all of it to so far from now."""
+        return self.move_deadline(self._ack_ids, ack_deadline_seconds)
+
+    @property
+    def _ack_ids(self) -> list[str]:
+        return [each.ack_id for each in self.received]
 
 
 def connect(settings: Settings) -> EndpointClient:
@@ -165,7 +173,11 @@ class EndpointClient:
             return_immediately=True,
         )
         received = list(map(resources.received_of, pulled.received_messages))
-        return PulledMessages(received, partial(self.acknowledge, subscription))
+        return PulledMessages(
+            received,
+            partial(self.acknowledge, subscription),
+            partial(self.modify_ack_deadline, subscription),
+        )
 
     def acknowledge(self, subscription: str, ack_ids: Iterable[str]) -> AckResult:
         """Acknowledge deliveries. ``expired`` is empty: the protocol does not tell these apart.
@@ -246,11 +258,10 @@ class EndpointClient:
                 self._call(SUBSCRIBER, name, subscription=subscription, ack_ids=wanted, **more)
                 break
             except AckIdsRefused as error:
-                if set(error.reasons.values()) != {INVALID_ACK_ID}:
+                refused = error.invalid(wanted)
+                if refused is None:
                     raise  # some may succeed later
-                if not error.reasons.keys() & set(wanted):
-                    raise
-                failed |= error.reasons.keys()
+                failed |= refused
                 wanted = [each for each in wanted if each not in failed]
         told = [each for each in given if each not in failed], [e for e in given if e in failed]
         return AckResult(success=Ids.of(told[0]), expired=Ids.of(()), invalid=Ids.of(told[1]))

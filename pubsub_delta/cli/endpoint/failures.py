@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from google.rpc import error_details_pb2, status_pb2
@@ -19,6 +19,7 @@ from pubsub_delta.errors import (
     Unknown,
 )
 from pubsub_delta.server.protocol import grpc
+from pubsub_delta.server.reasons import INVALID_ACK_ID, SUCCEEDED
 from pubsub_delta.server.status import ACK_ID_FAILURE, DETAILS, Unauthenticated, Unavailable
 
 _CLASSES = (
@@ -45,11 +46,25 @@ class Refused(PubSubError):
 
 
 class AckIdsRefused(Refused):
-    """Some ack ids of a request failed: ``reasons`` by id; the others may have succeeded."""
+    """Some ack ids of a request failed: ``reasons`` by id; the others may have succeeded.
+
+    A server names as many as there is room for; of the others the code tells.
+    """
 
     def __init__(self, code: str, message: str, reasons: Mapping[str, str]) -> None:
         super().__init__(code, message)
         self.reasons = dict(reasons)
+
+    def invalid(self, ack_ids: Iterable[str]) -> set[str] | None:
+        """Return those that failed for good, of the ids of the request.
+
+        The rest succeed when they are said again, or fail then. None where nothing is certain.
+        """
+        if not set(self.reasons.values()) <= {INVALID_ACK_ID, SUCCEEDED}:
+            return None
+        unnamed = INVALID_ACK_ID if self.code == FailedPrecondition.code else SUCCEEDED
+        why = {each: self.reasons.get(each, unnamed) for each in ack_ids}
+        return {each for each, reason in why.items() if reason == INVALID_ACK_ID} or None
 
 
 def failure_of(error: Any, address: str, seconds: float) -> PubSubError:

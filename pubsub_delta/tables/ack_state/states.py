@@ -120,6 +120,10 @@ class AckStates:
         """Return a subscription's ack state as it is now."""
         return self._port.read(uid).state
 
+    def forget(self, uid: str) -> None:
+        """Forget what is remembered of a subscription that is deleted or detached."""
+        self._written.pop(uid, None)
+
     def change(self, uid: str, decide: Decide[T]) -> T:
         """Replace an ack state by what ``decide`` makes of it, and return decide's second value.
 

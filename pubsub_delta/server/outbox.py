@@ -1,0 +1,120 @@
+"""What waits to be sent on a stream, and that it stays little though the client does not read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any
+
+from pubsub_delta.server import wire
+from pubsub_delta.server.sharing import Consumer, Delivery
+
+MOST_MESSAGES = 1000
+MOST_BYTES = 3_000_000
+"""In one response; a larger message comes alone."""
+MOST_UNCONFIRMED = 10_000
+"""Ack ids whose confirmations the client has not read; no request is heard while there are more."""
+
+Fields = Mapping[str, Any]
+"""The fields of a response."""
+
+
+class Outbox:
+    """What waits to be sent to the client of one stream: messages, confirmations, and the end.
+
+    Of messages no more wait than the flow control of its ``consumer`` allows: those that it has no
+    more are taken out, since their deadline has passed, a seek has voided them, or somebody has
+    answered for them. None of these is sent.
+    """
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+        self._messages: deque[Delivery] = deque()
+        self._bytes = 0
+        self._confirmations: deque[tuple[str, Mapping[str, list[str]], int]] = deque()
+        self._unconfirmed = 0
+        self._read = asyncio.Event()
+        self._filled = asyncio.Event()
+        self._is_over = False
+        self._error: Exception | None = None
+
+    def put(self, deliveries: Iterable[Delivery]) -> None:
+        """Let messages wait that the consumer was given."""
+        for delivery in deliveries:
+            self._messages.append(delivery)
+            self._bytes += delivery.size
+        if len(self._messages) > self._consumer.messages or self._bytes > self._consumer.bytes:
+            self._messages = deque(filter(self._is_held, self._messages))
+            self._bytes = sum(delivery.size for delivery in self._messages)
+        self._filled.set()
+
+    def expect(self, count: int) -> None:
+        """Take note that so many ack ids will be confirmed."""
+        self._unconfirmed += count
+
+    def confirm(self, field: str, named: Mapping[str, Sequence[str]]) -> None:
+        """Let ack ids wait to be confirmed in a field of a response, by what came of them."""
+        told: dict[str, list[str]] = {}
+        count = size = 0
+        for name, ack_ids in named.items():
+            for ack_id in ack_ids:
+                size += len(ack_id)
+                if count and (count >= MOST_UNCONFIRMED or size > MOST_BYTES):
+                    self._confirmations.append((field, told, count))
+                    told, count, size = {}, 0, len(ack_id)
+                told.setdefault(name, []).append(ack_id)
+                count += 1
+        self._confirmations.append((field, told, count))
+        self._filled.set()
+
+    async def room(self) -> None:
+        """Wait until the client has read enough confirmations to be heard again."""
+        while self._unconfirmed > MOST_UNCONFIRMED:
+            self._read.clear()
+            await self._read.wait()
+
+    def end(self, error: Exception | None = None) -> None:
+        """End the stream when what waits is sent, perhaps with an error."""
+        if not self._is_over:
+            self._is_over, self._error = True, error
+        self._filled.set()
+
+    async def responses(self) -> AsyncIterator[Fields]:
+        """Yield one response after the other, as the client reads them, until the end."""
+        while True:
+            while self._messages or self._confirmations:
+                if received := self._next_messages():
+                    yield {"received_messages": received}
+                if self._confirmations:
+                    yield self._next_confirmation()
+            if self._error is not None:
+                raise self._error
+            if self._is_over:
+                return
+            self._filled.clear()
+            await self._filled.wait()
+
+    def _is_held(self, delivery: Delivery) -> bool:
+        return delivery.consumer is self._consumer
+
+    def _next_messages(self) -> list[Any]:
+        received: list[Any] = []
+        size = 0
+        while self._messages and len(received) < MOST_MESSAGES:
+            delivery = self._messages[0]
+            held = self._is_held(delivery)
+            if received and held and size + delivery.size > MOST_BYTES:
+                break
+            self._messages.popleft()
+            self._bytes -= delivery.size
+            if held:
+                received.append(wire.received_message(delivery.received))
+                size += delivery.size
+        return received
+
+    def _next_confirmation(self) -> Fields:
+        field, told, count = self._confirmations.popleft()
+        self._unconfirmed -= count
+        self._read.set()
+        return {field: told}

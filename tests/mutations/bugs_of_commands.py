@@ -1,0 +1,67 @@
+"""Bugs of the command line and of the console."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+_DELIVERY = "cli/delivery.py"
+_APPLICATION = "cli/application.py"
+
+BUGS_OF_COMMANDS = (
+    Bug(
+        "short-lease-of-a-pull",
+        "A pull with --auto-ack has its messages only for the ack deadline, however many they are.",
+        _DELIVERY,
+        "batch.modify_ack_deadline(MAX_ACK_DEADLINE_SECONDS)",
+        "batch.modify_ack_deadline(10)",
+    ),
+    Bug(
+        "acknowledged-before-it-is-printed",
+        "What shows no status is acknowledged before it is printed.",
+        _DELIVERY,
+        "shows_status = not form.fields or any(",
+        "shows_status = True or any(",
+    ),
+    Bug(
+        "unprinted-messages-stay-leased",
+        "What could not be printed comes again after ten minutes only.",
+        _DELIVERY,
+        "            batch.modify_ack_deadline(0)\n",
+        "            batch.modify_ack_deadline(600)\n",
+    ),
+    Bug(
+        "late-ack-that-counted-is-a-failure",
+        "A late ack that counted is shown as a failure.",
+        _DELIVERY,
+        "return {*result.invalid, *late}.difference(counted)",
+        "return {*result.invalid, *late}",
+    ),
+    Bug(
+        "data-steers-a-terminal",
+        "Control characters of a message reach the terminal.",
+        _APPLICATION,
+        "shown = for_terminal(text) if sys.stdout.isatty() else text",
+        "shown = text",
+    ),
+    Bug(
+        "data-loses-escape-sequences",
+        "Of data that a program reads the escape sequences are missing.",
+        _APPLICATION,
+        "click.echo(shown, nl=False, color=True)",
+        "click.echo(shown, nl=False)",
+    ),
+    Bug(
+        "ids-that-are-not-named-fail",
+        "An ack id that a server did not name is taken for one that failed, whatever the code.",
+        "cli/endpoint/failures.py",
+        "unnamed = INVALID_ACK_ID if self.code == FailedPrecondition.code else SUCCEEDED",
+        "unnamed = INVALID_ACK_ID",
+    ),
+    Bug(
+        "one-cookie-for-all-ports",
+        "Two consoles on one host end each other's sessions.",
+        "console/security.py",
+        'return COOKIE if port is None else f"{COOKIE}_{port}"',
+        "return COOKIE",
+    ),
+)

@@ -1,0 +1,173 @@
+"""Bugs of the server, and of what its clients and the library remember and are told."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+_LEDGER = "server/ledger.py"
+_OUTBOX = "server/outbox.py"
+_STATUS = "server/status.py"
+
+BUGS_OF_SERVER = (
+    Bug(
+        "unread-stream-keeps-what-expired",
+        "What has expired waits on for a stream that is not read: memory grows without end.",
+        _OUTBOX,
+        "if len(self._messages) > self._consumer.messages or self._bytes > self._consumer.bytes:",
+        "if not self._messages:",
+    ),
+    Bug(
+        "unread-stream-bounded-by-count",
+        "What waits for a stream is bounded by the number of messages, and not by their bytes.",
+        _OUTBOX,
+        "len(self._messages) > self._consumer.messages or self._bytes > self._consumer.bytes:",
+        "len(self._messages) > 10 * self._consumer.messages:",
+    ),
+    Bug(
+        "expired-message-sent",
+        "What has expired or was voided by a seek is sent all the same.",
+        _OUTBOX,
+        "held = self._is_held(delivery)",
+        "held = True",
+    ),
+    Bug(
+        "confirmations-without-end",
+        "A client that reads no confirmations is heard for ever.",
+        _OUTBOX,
+        "while self._unconfirmed > MOST_UNCONFIRMED:",
+        "while self._unconfirmed > MOST_UNCONFIRMED * 1_000:",
+    ),
+    Bug(
+        "confirmation-too-large",
+        "The confirmations of a large request come in one response, which clients do not take.",
+        _OUTBOX,
+        "count >= MOST_UNCONFIRMED or size > MOST_BYTES",
+        "count >= MOST_UNCONFIRMED",
+    ),
+    Bug(
+        "more-names-than-fit",
+        "An error names more ack ids than clients take metadata.",
+        _STATUS,
+        "if room < 0:",
+        "if room < -10_000:",
+    ),
+    Bug(
+        "unnamed-tried-for-ever",
+        "Where many ack ids failed and few did not, all are tried again.",
+        _STATUS,
+        "if not again or (_fits(again) and not _fits(lost)):",
+        "if not again:",
+    ),
+    Bug(
+        "unnamed-success-is-a-failure",
+        "An ack id that succeeded, and is not named, is taken for one that failed.",
+        _STATUS,
+        "if not again or (_fits(again) and not _fits(lost)):",
+        "if not again or not _fits(lost):",
+    ),
+    Bug(
+        "message-too-long-to-send",
+        "A message of many characters that gRPC escapes does not fit into a reply.",
+        _STATUS,
+        "while len(quote(text, safe=_AS_THEY_ARE)) > _MESSAGE_BYTES:",
+        "while len(text) > _MESSAGE_BYTES:",
+    ),
+    Bug(
+        "id-that-no-reply-could-name",
+        "An ack id of megabytes is taken, and no reply can name it.",
+        _STATUS,
+        "if size > LONGEST_ACK_ID:",
+        "if size > LONGEST_ACK_ID * 1_000_000:",
+    ),
+    Bug(
+        "message-of-megabytes",
+        "An error repeats a value of megabytes.",
+        "errors.py",
+        "shortened(each, LONGEST_MESSAGE) if isinstance(each, str) else each",
+        "each",
+    ),
+    Bug(
+        "pull-too-large",
+        "A pull of many small messages is a response that clients do not take.",
+        "server/subscriber_service.py",
+        "min(request.max_messages, PULLED_MESSAGES),",
+        "request.max_messages,",
+    ),
+    Bug(
+        "given-up-is-a-success",
+        "Where acks are confirmed, one that was given up is answered as written.",
+        "server/subscriber_service.py",
+        "if TRANSIENT in asked.failures.values():",
+        "if not asked.is_settled:",
+    ),
+    Bug(
+        "repeated-ack-believed",
+        "A repeated ack is answered from memory, though somebody has sought since.",
+        _LEDGER,
+        "self.unsaid.repeat(place, ack_id, asked)",
+        "pass",
+    ),
+    Bug(
+        "repeated-ack-of-an-ordered-message",
+        "Without exactly-once delivery an ack that succeeded once is not said again.",
+        _LEDGER,
+        "if self.exactly_once and ack_id in self._acknowledged:",
+        "if ack_id in self._acknowledged:",
+    ),
+    Bug(
+        "nack-remembered-beyond-a-seek",
+        "A nack from before a seek of another process is told as a success.",
+        _LEDGER,
+        "        self._nacked.clear()\n        for lease_id, held",
+        "        for lease_id, held",
+    ),
+    Bug(
+        "deadlines-without-end",
+        "Each deadline that a client moves is kept until it would have passed.",
+        _LEDGER,
+        "if len(self._deadlines) > 2 * len(self._by_ack_id) + _DEADLINES_THAT_NO_LONGER_COUNT:",
+        "if not self._by_ack_id:",
+    ),
+    Bug(
+        "held-beyond-a-seek",
+        "What consumers have counts against them though another process has sought.",
+        _LEDGER,
+        "if lease_id < first_lease_id:",
+        "if lease_id < 0:",
+    ),
+    Bug(
+        "lost-lease-fails-a-turn",
+        "A lease of which nothing is left breaks the turn that finds it out.",
+        _LEDGER,
+        "if held is not None and not held.read and not held.unread:",
+        "assert held is not None\n        if not held.read and not held.unread:",
+    ),
+    Bug(
+        "ack-holds-beyond-a-seek",
+        "An ack from before a seek holds after it, where its message is acknowledged.",
+        "policy/delivery.py",
+        "        if lease_id >= state.first_lease_id\n",
+        "        if lease_id\n",
+    ),
+    Bug(
+        "ack-holds-beyond-a-restore",
+        "An ack holds though its message is unacknowledged again.",
+        "policy/delivery.py",
+        "lease_id: positions - unacked",
+        "lease_id: positions",
+    ),
+    Bug(
+        "called-after-a-seek",
+        "A streaming pull calls messages that another process's seek has voided.",
+        "subscriber.py",
+        "if each < answer.first_lease_id]:",
+        "if each < 0]:",
+    ),
+    Bug(
+        "ended-subscription-remembered",
+        "The state of each subscription that has ended stays in memory.",
+        "tables/ack_state/states.py",
+        "        self._written.pop(uid, None)\n\n    def change(",
+        "        self._written.get(uid)\n\n    def change(",
+    ),
+)

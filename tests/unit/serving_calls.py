@@ -1,0 +1,131 @@
+"""A server's methods, called in this process and without gRPC, on a whole store in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any, TypeVar
+
+from pubsub_delta.policy.ack_ids import parse_ack_id
+from pubsub_delta.server.desk import Desk
+from pubsub_delta.server.protocol import PUBLISHER, SERVICES, STREAMING_PULL, SUBSCRIBER
+from pubsub_delta.server.publisher_service import PublisherService
+from pubsub_delta.server.pushing import Pushers
+from pubsub_delta.server.streams import Stream
+from pubsub_delta.server.subscriber_service import SubscriberService
+from tests.unit.serving import LONG, QUICK
+from tests.unit.serving_world import WorldBackend
+
+T = TypeVar("T")
+
+TOPIC = "projects/local/topics/flights"
+NAME = "projects/local/subscriptions/delays"
+
+
+class _Context:
+    """What a call knows of its client: it waits as long as need be."""
+
+    def time_remaining(self) -> float | None:
+        return None
+
+
+class Calls:
+    """A server on a store with a topic and a subscription; another process uses the store, too."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.backend = WorldBackend()
+        self.store = self.backend.store
+        self.store.create_topic(TOPIC)
+        self.store.create_subscription(NAME, TOPIC, **fields)
+        self.other_process = self.backend.open("local")
+        self.desk = Desk(self.backend, self.backend.counted, QUICK, self.backend.now)
+        pushers = Pushers(self.desk, self.backend.now)
+        self._services = {
+            PUBLISHER: PublisherService(self.desk),
+            SUBSCRIBER: SubscriberService(self.desk, pushers),
+        }
+
+    async def publish(self, *data: str) -> None:
+        messages = [{"data": each.encode()} for each in data]
+        await self._call(PUBLISHER, "Publish", topic=TOPIC, messages=messages)
+
+    async def pull(self, count: int) -> list[str]:
+        """Return the ack ids of as many messages."""
+        found: list[str] = []
+        while len(found) < count:
+            asked = {"max_messages": count - len(found), "return_immediately": True}
+            pulled = await self._call(SUBSCRIBER, "Pull", subscription=NAME, **asked)
+            found += [each.ack_id for each in pulled.received_messages]
+        return found
+
+    async def acknowledge(self, *ack_ids: str) -> None:
+        await self._call(SUBSCRIBER, "Acknowledge", subscription=NAME, ack_ids=ack_ids)
+
+    async def nack(self, *ack_ids: str) -> None:
+        said = {"ack_ids": ack_ids, "ack_deadline_seconds": 0}
+        await self._call(SUBSCRIBER, "ModifyAckDeadline", subscription=NAME, **said)
+
+    async def seek(self, **to: Any) -> None:
+        await self._call(SUBSCRIBER, "Seek", subscription=NAME, **to)
+
+    async def detach(self) -> None:
+        await self._call(PUBLISHER, "DetachSubscription", subscription=NAME)
+
+    async def delete(self) -> None:
+        await self._call(SUBSCRIBER, "DeleteSubscription", subscription=NAME)
+
+    async def elsewhere(self, act: Callable[[], T]) -> T:
+        """Let another process do something."""
+        return await self.backend.blocking(act)
+
+    def stream(self, requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Return the responses of a StreamingPull; nothing is done before the first is asked for.
+
+        The server is as far as a client has read: there are no buffers in between.
+        """
+        return Stream(self.desk).run(requests)
+
+    async def _call(self, service: str, name: str, /, **fields: Any) -> Any:
+        method = "".join(f"_{each.lower()}" if each.isupper() else each for each in name)[1:]
+        request = SERVICES[service][name].request(**fields)
+        call = getattr(self._services[service], method)(request, _Context())
+        return await asyncio.wait_for(call, LONG)
+
+
+def request(**fields: Any) -> Any:
+    """Return a request of a StreamingPull."""
+    return SERVICES[SUBSCRIBER][STREAMING_PULL].request(**fields)
+
+
+async def opening(**fields: Any) -> AsyncIterator[Any]:
+    """Say the first request of a stream, and nothing more."""
+    yield request(subscription=NAME, **{"stream_ack_deadline_seconds": 60, **fields})
+    await asyncio.Event().wait()
+
+
+def running(test: Callable[[Calls], Coroutine[Any, Any, T]], **fields: Any) -> T:
+    """Run a test on a server of its own, which ends with it."""
+
+    async def run() -> T:
+        calls = Calls(**fields)
+        try:
+            return await test(calls)
+        finally:
+            await calls.desk.stop()
+
+    return asyncio.run(run())
+
+
+async def soon(told: Callable[[], object]) -> None:
+    """Wait until something is true."""
+    for _ in range(LONG * 100):
+        if told():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it never came true")
+
+
+def leases(ack_ids: list[str]) -> set[int]:
+    """Return the leases of ack ids."""
+    parsed = [parse_ack_id(each) for each in ack_ids]
+    return {each.lease_id for each in parsed if each is not None}

@@ -1,0 +1,148 @@
+"""What a server remembers of a subscription ends with a seek, a detach and a deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from functools import partial
+
+import pytest
+
+pytest.importorskip("grpc")
+from pubsub_delta.errors import PubSubError
+from pubsub_delta.server.reasons import INVALID_ACK_ID
+from pubsub_delta.server.status import AckIdFailure
+from tests.unit.serving_calls import NAME, TOPIC, Calls, leases, opening, running, soon
+
+Act = Callable[[Calls], Awaitable[None]]
+
+
+async def seek_here(calls: Calls) -> None:
+    await calls.seek(time=calls.backend.now() - timedelta(hours=1))
+
+
+async def seek_elsewhere(calls: Calls) -> None:
+    since = calls.backend.now() - timedelta(hours=1)
+    await calls.elsewhere(lambda: calls.other_process.seek(NAME, time=since))
+
+
+async def seek_to_a_snapshot_elsewhere(calls: Calls) -> None:
+    await calls.elsewhere(lambda: calls.other_process.seek(NAME, snapshot="before"))
+
+
+async def delete_elsewhere(calls: Calls) -> None:
+    await calls.elsewhere(lambda: calls.other_process.delete_subscription(NAME))
+
+
+async def detach_elsewhere(calls: Calls) -> None:
+    await calls.elsewhere(lambda: calls.other_process.detach_subscription(NAME))
+
+
+SEEKS = pytest.mark.parametrize("seek", [seek_here, seek_elsewhere, seek_to_a_snapshot_elsewhere])
+ENDS = pytest.mark.parametrize(
+    "end", [Calls.delete, delete_elsewhere, Calls.detach, detach_elsewhere]
+)
+
+
+async def acknowledged(calls: Calls) -> str:
+    """Publish a message, take a snapshot, pull and acknowledge; return the ack id."""
+    await calls.publish("again")
+    calls.store.create_snapshot("before", NAME)
+    (ack_id,) = await calls.pull(1)
+    await calls.acknowledge(ack_id)
+    await calls.acknowledge(ack_id)  # told once more, as clients ask
+    return ack_id
+
+
+@SEEKS
+def test_an_ack_that_succeeded_before_a_seek_fails_after_it(seek: Act) -> None:
+    # "Acks of deliveries made before a seek fail."
+    async def test(calls: Calls) -> None:
+        ack_id = await acknowledged(calls)
+        await seek(calls)
+        with pytest.raises(AckIdFailure) as told:
+            await calls.acknowledge(ack_id)
+        assert told.value.named == {ack_id: INVALID_ACK_ID}
+        assert calls.store.metrics(NAME)["num_undelivered_messages"] == 1
+        (again,) = await calls.pull(1)
+        await calls.acknowledge(again)
+        await calls.acknowledge(again)
+
+    running(test, enable_exactly_once_delivery=True, retain_acked_messages=True)
+
+
+@ENDS
+def test_an_ack_that_succeeded_fails_when_the_subscription_has_ended(end: Act) -> None:
+    async def test(calls: Calls) -> None:
+        ack_id = await acknowledged(calls)
+        await end(calls)
+        for _ in range(2):
+            with pytest.raises(PubSubError):
+                await calls.acknowledge(ack_id)
+
+    running(test, enable_exactly_once_delivery=True)
+
+
+def test_what_an_earlier_subscription_of_the_name_acknowledged_is_not_remembered() -> None:
+    async def test(calls: Calls) -> None:
+        ack_id = await acknowledged(calls)
+        await delete_elsewhere(calls)
+        again = calls.other_process.create_subscription
+        await calls.elsewhere(partial(again, NAME, TOPIC, enable_exactly_once_delivery=True))
+        for _ in range(2):  # the first finds out that there is another one
+            with pytest.raises(AckIdFailure):
+                await calls.acknowledge(ack_id)
+
+    running(test, enable_exactly_once_delivery=True)
+
+
+def test_an_ack_that_a_restore_has_undone_fails() -> None:
+    # "An ack state that was restored to an earlier version goes on from there"
+    async def test(calls: Calls) -> None:
+        await calls.publish("again")
+        (ack_id,) = await calls.pull(1)
+        tables, uid = calls.store._tables, calls.store.get_subscription(NAME).uid
+        before = tables.ack_state_tables.read(uid)
+        await calls.acknowledge(ack_id)
+        await calls.acknowledge(ack_id)
+        after = tables.ack_state_tables.read(uid)
+        assert tables.ack_state_tables.replace(uid, before, after)
+        with pytest.raises(AckIdFailure):
+            await calls.acknowledge(ack_id)
+
+    running(test, enable_exactly_once_delivery=True)
+
+
+@SEEKS
+def test_a_nack_that_succeeded_is_told_again_until_a_seek(seek: Act) -> None:
+    async def test(calls: Calls) -> None:
+        await calls.publish("again")
+        calls.store.create_snapshot("before", NAME)
+        (ack_id,) = await calls.pull(1)
+        await calls.nack(ack_id)
+        await calls.nack(ack_id)
+        await seek(calls)
+        await calls.pull(1)
+        with pytest.raises(AckIdFailure):
+            await calls.nack(ack_id)
+
+    running(test, enable_exactly_once_delivery=True)
+
+
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_what_consumers_have_is_void_after_a_seek_of_another_process(exactly_once: bool) -> None:
+    # "Every seek: voids all leases made before it": nothing counts against flow control any more
+    async def test(calls: Calls) -> None:
+        stream = calls.stream(opening(max_outstanding_messages=5))
+        await calls.publish("a", "b", "c")
+        first = (await anext(stream)).received_messages
+        assert len(first) == 3
+        await seek_elsewhere(calls)
+        calls.backend.clock.advance(5)  # to the next look, long before a lease is extended
+        await soon(lambda: calls.backend.counted.delivered == 6)
+        second = [each.ack_id for each in (await anext(stream)).received_messages]
+        assert len(second) == 3
+        assert min(leases(second)) > max(leases([each.ack_id for each in first]))
+        await stream.aclose()  # type: ignore[attr-defined]
+
+    running(test, enable_exactly_once_delivery=exactly_once)
