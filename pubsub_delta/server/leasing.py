@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -66,9 +65,9 @@ class Channel(Protocol):
 class Pace:
     """How often there is a turn: seconds.
 
-    ``gather``: from a turn to the next one at least, where there is something to say: others may
-    have, too. ``shortest_look``, ``longest_look``: from one look
-    that found nothing to the next; it grows from the one to the other while nothing comes.
+    ``gather``: from a turn to the next one at least, as others may have something to say as well.
+    ``shortest_look``, ``longest_look``: from one look that found nothing to the next; it grows from
+    the one to the other while nothing comes.
     ``confirm_acks``: acknowledgements and new deadlines are answered when they are written, also
     without exactly-once delivery, where Pub/Sub promises nothing by its answer.
     """
@@ -122,7 +121,7 @@ class Dispatcher:
         self._takers: dict[Consumer, Taker] = {}
         self._woken = asyncio.Event()
         self._turns = asyncio.Lock()
-        self._turned: datetime | None = None
+        self._turned = self._now()
         self._look_now = True
         self._look_pause = pace.shortest_look
         self._next_look: datetime | None = None
@@ -252,7 +251,7 @@ class Dispatcher:
         self._figures.expired += self.ledger.expire(now)
         self._let_go_of_what_nobody_wants(now)
         if self.ledger.unsaid and not self._stopping:
-            passed = (now - self._turned).total_seconds() if self._turned else math.inf
+            passed = max(0.0, (now - self._turned).total_seconds())
             await asyncio.sleep(max(0.0, self._pace.gather - passed))
         now = self._now()
         wanted = self._wanted(now)

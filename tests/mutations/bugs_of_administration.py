@@ -133,8 +133,8 @@ BUGS_OF_ADMINISTRATION = (
         "expires-in-use",
         "A subscription that somebody used while it expired stays deleted.",
         _MAINTAIN,
-        "    if _is_idle(tables, now, subscription):\n        return True",
-        "    if removed:\n        return True",
+        "    if _is_idle(tables, now, subscription):\n        tables.ack_states",
+        "    if removed:\n        tables.ack_states",
     ),
     Bug(
         "expiration-undoes-a-deletion",

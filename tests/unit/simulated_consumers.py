@@ -125,6 +125,7 @@ class SimulatedTables:
         self.registry = self
         self.lanes = None
         self.ack_states = NotedAckStates(world, consumer, new_id)
+        self.is_received = bool
 
     def source(self, _: ResourceName) -> SimulatedSource:
         return SimulatedSource(self.world, self.messages())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -26,9 +27,9 @@ from pubsub_delta.cli.main import cli
 from pubsub_delta.cli.settings import Settings, read_settings
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.resources import Message
+from pubsub_delta.server.publishing import Append
 from pubsub_delta.server.security import Security
 from tests.unit.hostile import is_refusal, outcome, texts
-from tests.unit.serving import QUICK
 from tests.unit.serving_world import Terminal, WorldBackend, served
 from tests.unit.test_server_command import certificate
 
@@ -135,14 +136,20 @@ def test_whoever_takes_the_connection_and_says_nothing_is_given_up(
 
 
 def test_an_answer_that_does_not_come_is_given_up() -> None:
-    backend = WorldBackend()
-    pace = replace(QUICK, gather=1.0)
-    with served(backend, pace) as address, grpc.insecure_channel(address) as channel:
-        client = EndpointClient(Connection(channel, address, None, call_seconds=0.2), "local")
+    with served(SlowToLook()) as address, grpc.insecure_channel(address) as channel:
+        client = EndpointClient(Connection(channel, address, None, call_seconds=1.0), "local")
         topic = client.create_topic("projects/local/topics/flights").name
-        with pytest.raises(Refused, match=r"no answer came from .* within 0.2 seconds") as told:
+        with pytest.raises(Refused, match=r"no answer came from .* within 1.0 seconds") as told:
             client.publish(topic, [Message(b"late")])
     assert told.value.code == "DEADLINE_EXCEEDED"
+
+
+class SlowToLook(WorldBackend):
+    """It takes three seconds to find a topic to publish to."""
+
+    def publisher(self, topic: str) -> Append:
+        time.sleep(3)
+        return super().publisher(topic)
 
 
 ABSENT = """
