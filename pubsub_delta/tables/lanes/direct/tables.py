@@ -165,6 +165,10 @@ class DirectLane:
         with telling(table):
             return self._handles.snapshot_at(table, version).rows(where, columns)
 
+    def snapshot_at(self, table: str, version: int) -> Snapshot:
+        """Return a table as of a version; FailedPrecondition where it is not kept any more."""
+        return self._handles.snapshot_at(table, version)
+
     def reading(self, table: str, read: Callable[[Snapshot], T]) -> T:
         """Return what a function reads of a table as of its last commit; it may be called again."""
         return self._handles.reading(table, read)
