@@ -9,6 +9,7 @@ from tests.mutations.bugs_of_operations import BUGS_OF_OPERATIONS
 from tests.mutations.bugs_of_push import BUGS_OF_PUSH
 from tests.mutations.bugs_of_replay import BUGS_OF_REPLAY
 from tests.mutations.bugs_of_tables import BUGS_OF_TABLES
+from tests.mutations.bugs_of_the_source import BUGS_OF_THE_SOURCE
 from tests.mutations.bugs_of_values import BUGS_OF_VALUES
 
 BUGS: tuple[Bug, ...] = (
@@ -19,4 +20,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_TABLES,
     *BUGS_OF_MESSAGES,
     *BUGS_OF_PUSH,
+    *BUGS_OF_THE_SOURCE,
 )
