@@ -12,6 +12,7 @@ from pubsub_delta.datasource.batch_reader import batch_reader
 from pubsub_delta.datasource.columns import columns_of
 from pubsub_delta.datasource.options import read_options
 from pubsub_delta.datasource.stream_reader import SubscriptionStreamReader
+from pubsub_delta.datasource.writer import TopicStreamWriter, TopicWriter
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.tables.lanes.spark.types import spark_schema
 
@@ -41,6 +42,16 @@ class PubSubDataSource(DataSource):
         """Return what consumes a subscription."""
         self._options.check("readStream")
         return SubscriptionStreamReader(self._options, self._chosen(schema))
+
+    def writer(self, schema: StructType, overwrite: bool) -> TopicWriter:
+        """Return what publishes a DataFrame."""
+        self._options.check("write")
+        return TopicWriter(self._options, schema, overwrite=overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> TopicStreamWriter:  # noqa: N802
+        """Return what publishes a streaming DataFrame."""
+        self._options.check("writeStream")
+        return TopicStreamWriter(self._options, schema, overwrite=overwrite)
 
     def _chosen(self, schema: StructType) -> pa.Schema:
         """Return the columns of a schema, which may leave out some: those are not read."""

@@ -105,7 +105,7 @@ def publish(
     nothing and gives the result of the first. Versions of one application must rise. With
     ``order_by`` the messages of an ordering key are received in the order of that column.
     """
-    publish_id = tables.new_id() if idempotency_id is None else _publish_id(idempotency_id)
+    publish_id = tables.new_id() if idempotency_id is None else publish_id_of(idempotency_id)
     if isinstance(what, (str, bytes, bytearray)):
         raise InvalidArgument(
             f"messages: a single {type(what).__name__}; pass a list of messages or a DataFrame"
@@ -119,7 +119,7 @@ def publish(
                 f"order_by: {order_by!r} names a column, and these messages are no DataFrame; "
                 "messages given one by one are received in that order"
             )
-        rows = _checked_rows(what, order_by)
+        rows = checked_rows(what, order_by)
         positions = repeat_on_conflict(
             lambda: messages.append(rows, now, publish_id, idempotency_id), "publish"
         )
@@ -143,14 +143,14 @@ def publish_micro_batch(
     whatever the topic's history still tells.
     """
     idempotency_id = (query_id, batch_id)
-    _publish_frame(messages, frame, now, _publish_id(idempotency_id), idempotency_id, order_by)
+    _publish_frame(messages, frame, now, publish_id_of(idempotency_id), idempotency_id, order_by)
 
 
 def _is_frame(what: object) -> TypeGuard[DataFrame]:
     return hasattr(what, "sparkSession") and hasattr(what, "schema")
 
 
-def _checked_rows(what: Iterable[object] | pa.Table, order_by: str | None) -> pa.Table:
+def checked_rows(what: Iterable[object] | pa.Table, order_by: str | None) -> pa.Table:
     """Check messages given one by one or as an Arrow table, and return them in their order."""
     if isinstance(what, pa.Table):
         what = _messages_of(what, order_by)
@@ -275,7 +275,8 @@ def _has_bytes(text: str, least: int, most: int) -> bool:
         return False
 
 
-def _publish_id(idempotency_id: tuple[str, int]) -> str:
+def publish_id_of(idempotency_id: tuple[str, int]) -> str:
+    """Return the publish id that an idempotency id stands for; InvalidArgument if it is none."""
     valid = isinstance(idempotency_id, tuple) and len(idempotency_id) == 2
     if valid:
         application, version = idempotency_id

@@ -49,7 +49,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "datasource/consumer.py": ("data_source_consumer",),
     "datasource/offsets.py": ("data_source_consumer",),
     "datasource/options.py": ("data_source_options",),
-    "datasource/parts.py": ("data_source_consumer",),
+    "datasource/parts.py": ("data_source_parts", "data_source_consumer"),
     "delivery/dead_letters.py": ("tables_in_memory", "consumer_calls", "simulation"),
     "delivery/leases.py": ("tables_in_memory",),
     "delivery/sources.py": ("tables_in_memory", "snapshot_calls"),

@@ -17,10 +17,8 @@ from pubsub_delta import DeadLetterPolicy, FailedPrecondition, NotFound
 from pubsub_delta.datasource import parts
 from pubsub_delta.datasource.consumer import Consumer
 from pubsub_delta.datasource.offsets import Offset
-from pubsub_delta.datasource.parts import SpansPart, cut, gathered
+from pubsub_delta.datasource.parts import SpansPart
 from pubsub_delta.policy.ack_ids import AckId
-from pubsub_delta.policy.positions import Positions
-from pubsub_delta.tables.lanes.protocol import DataFile
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 
 ALIVE: list[Consumer] = []
@@ -357,30 +355,6 @@ def test_the_messages_of_an_ordered_subscription_stay_in_one_part(
     found = consumer.parts(start, consumer.following(start, None))
     assert texts(store, found) == ["a", "b", "c"]
     assert len(found) == (1 if ordered else 3)
-
-
-def file(first: int, last: int, size: int) -> DataFile:
-    return DataFile(last - first + 1, size, None, first, last, None, None)
-
-
-def test_positions_are_cut_where_files_begin_and_in_large_ones() -> None:
-    files = [file(0, 9, 360), file(10, 19, 360), file(20, 59, 1440)]
-    found = cut(Positions.between(5, 59), files, 1000)
-    assert [each.runs() for each in found] == [[(5, 9)], [(10, 19)], *[
-        [(start, start + 9)] for start in (20, 30, 40, 50)]]  # fmt: skip
-    assert Positions.union(found) == Positions.between(5, 59)
-
-
-def test_positions_are_not_cut_where_the_log_does_not_tell_of_files() -> None:
-    every = Positions.between(5, 59)
-    untold = DataFile(None, 1440, None, None, None, None, None)
-    assert cut(every, [untold, file(0, 59, 1 << 30)]) == [every]
-    assert cut(Positions(), [untold]) == []
-
-
-def test_files_are_gathered_to_parts() -> None:
-    assert gathered([]) == []
-    assert gathered([("a", 1 << 30, 0), ("b", 1, 1)]) == [("a",), ("b",)]
 
 
 def test_bytes_are_counted_as_messages_of_the_mean_size() -> None:
