@@ -14,9 +14,10 @@ from typing import cast
 
 import pyarrow as pa
 
+from pubsub_delta.datasource.checking import checked
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.names import ResourceName
-from pubsub_delta.operations.publish import checked_rows, publish_id_of
+from pubsub_delta.operations.publish import publish_id_of
 from pubsub_delta.tables.lanes.direct import DirectLane
 from pubsub_delta.tables.lanes.direct.files import WrittenFile
 from pubsub_delta.tables.lanes.protocol import Conflict
@@ -125,7 +126,7 @@ class _Stamped:
     def __iter__(self) -> Iterator[pa.Table]:
         for batch in self._rows:
             if batch.num_rows:
-                yield self._of(checked_rows(pa.Table.from_batches([batch]), None))
+                yield self._of(checked(batch))
 
     def _of(self, messages: pa.Table) -> pa.Table:
         first = self._first + self.count
