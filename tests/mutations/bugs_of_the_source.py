@@ -9,6 +9,10 @@ _CONSUMER = "datasource/consumer.py"
 _OFFSETS = "datasource/offsets.py"
 _OPTIONS = "datasource/options.py"
 _PARTS = "datasource/parts.py"
+_CHECKING = "datasource/checking.py"
+_WRITING = "datasource/writing.py"
+_READING = "datasource/reading.py"
+_FILES = ("tests/lanes/test_data_source_files.py",)
 
 BUGS_OF_THE_SOURCE = (
     Bug(
@@ -73,6 +77,44 @@ BUGS_OF_THE_SOURCE = (
         _OPTIONS,
         "if name not in accepted:",
         "if False:",
+    ),
+    Bug(
+        "attribute-keys-twice",
+        "A task publishes a message of which an attribute stands twice.",
+        _CHECKING,
+        'return bool(named.group_by(["row", "key"]).aggregate([]).num_rows == named.num_rows)',
+        "return True",
+    ),
+    Bug(
+        "texts-not-checked",
+        "A task publishes a text that is no UTF-8.",
+        _CHECKING,
+        "            column.validate(full=True)  # texts are UTF-8\n",
+        "            column.validate()\n",
+    ),
+    Bug(
+        "reservation-used-twice",
+        "Two publishes have the same positions, where Spark lets a writer write twice.",
+        _WRITING,
+        "if messages.history.has_given(claimed.first_position):",
+        "if False:",
+        needs_spark=_FILES,
+    ),
+    Bug(
+        "partitions-on-top-of-each-other",
+        "All tasks of a write give out the same positions.",
+        _WRITING,
+        "first = claimed.first_position + partition * ROWS",
+        "first = claimed.first_position",
+        needs_spark=_FILES,
+    ),
+    Bug(
+        "lost-message-untold",
+        "A message that was leased and is not there any more is left out without a word.",
+        _READING,
+        "if part.ack_prefix is not None and count < leased:",
+        "if False:",
+        needs_spark=("tests/delta/test_data_source.py::test_a_message_that_is_gone_is_told",),
     ),
     Bug(
         "forgotten-micro-batch-again",
