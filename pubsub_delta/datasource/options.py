@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
@@ -35,7 +35,7 @@ _IGNORED = frozenset(
     {
         *("clientEmail", "clientId", "privateKey", "privateKeyId", "serviceCredential"),
         *("numFetchPartitions", "maxRecordsPerFetch", "maxFetchPeriod"),
-        *("checkpointLocation", "queryName", "userMetadata"),
+        *("checkpointLocation", "queryName"),
     }
 )
 """Credentials of a service that is not asked, how to fetch from it, and options of Spark's own."""
@@ -57,7 +57,7 @@ class Options:
     """
 
     given: tuple[tuple[str, str], ...]
-    storage: tuple[tuple[str, str], ...] = ()
+    storage: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def get(self, name: str) -> str | None:
         """Return an option's text; None where it is not given."""

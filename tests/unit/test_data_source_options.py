@@ -38,6 +38,7 @@ def test_the_names_of_the_other_connector_mean_the_same() -> None:
             "subscriptionId": "delays",
             "clientEmail": "me@example.com",
             "privateKey": "secret",
+            "fs.s3a.secret.key": "secret",
             "maxRecordsPerFetch": "100",
             "deleteSubscriptionOnStreamStop": "false",
         }

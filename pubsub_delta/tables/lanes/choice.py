@@ -143,8 +143,8 @@ class Lanes:
             raise FailedPrecondition(
                 f"{table}: on S3 a DataFrame cannot be published beside the direct lane, as "
                 "Delta's log store for Spark overwrites a commit that lands at the same moment; "
-                "publish lists or Arrow tables, or open the store with lane='spark' in the one "
-                "program that writes to it"
+                "publish lists or Arrow tables, write the DataFrame by format('pubsub_delta'), "
+                "or open the store with lane='spark' in the one program that writes to it"
             )
         return self.bulk
 
