@@ -3,7 +3,8 @@
 Micro-batch overhead is everything that is neither reading messages nor ``process``: the time from
 the end of one ``process`` to the start of the next, against two MERGEs on a ten-row table that are
 timed in between. The drains copy the topic to a Delta table in micro-batches of a tenth, in turn
-by ``subscribe_stream`` and by a plain stream over the topic's table with the same sink.
+by ``subscribe_stream``, by ``format("pubsub_delta")`` and by a plain stream over the topic's table
+with the same sink.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ from pubsub_delta import FlowControl, PubSub, PulledMessage
 
 BATCHES = 10
 SMALL_BATCHES, WARM_UPS = 24, 6
+COLUMN_TYPES = (
+    "publish_time TIMESTAMP, data BINARY, attributes MAP<STRING, STRING>, ordering_key STRING"
+)
+"""Those of COLUMNS: the data source API tells no reader which columns a query needs."""
 
 
 def streaming(bench: Bench) -> Section:
@@ -48,6 +53,12 @@ def streaming(bench: Bench) -> Section:
         ["plain stream"],
         ["subscribe_stream"],
         at_least=0.75,
+    )
+    section.compare(
+        "drain through the data source: rate of plain Structured Streaming",
+        ["plain stream"],
+        ["data source"],
+        at_least=0.7,
     )
     section.facts["callbacks a second, each acknowledged by itself (≥ 5,000)"] = f"{rate:,.0f}"
     section.facts["messages held at most, of 10,000 permitted"] = f"{most:,}"
@@ -82,11 +93,12 @@ def finish(subscribe: Callable[..., Any], name: str, process: Any, at: str, **mo
 
 
 def drains(spark: SparkSession, root: str, count: int, rounds: int, watch: Section) -> None:
-    """Copy the topic to a Delta table, in turn by a subscription and by a plain stream."""
+    """Copy the topic to a Delta table, in turn by two subscriptions and by a plain stream."""
     store = PubSub(spark, f"{root}/store")
     topic = store.create_topic("bulk")
     for turn in range(rounds + 1):
         store.create_subscription(f"drain-{turn}", "bulk", ack_deadline_seconds=600)
+        store.create_subscription(f"source-{turn}", "bulk", ack_deadline_seconds=600)
     payloads = make_payloads(spark, f"{root}/payloads", count // BATCHES)
     for _ in range(BATCHES):
         store.publish("bulk", payloads)
@@ -100,6 +112,16 @@ def drains(spark: SparkSession, root: str, count: int, rounds: int, watch: Secti
         finish(store.subscribe_stream, f"drain-{turn}", process, f"{at}/c", max_messages=most)
         assert spark.read.format("delta").load(f"{at}/out").count() == count
 
+    def source(turn: int) -> None:
+        at = f"{root}/source-{turn}"
+        reader = spark.readStream.format("pubsub_delta").option("subscription", f"source-{turn}")
+        reader = reader.option("maxMessagesPerTrigger", count // BATCHES).schema(COLUMN_TYPES)
+        rows = reader.load(f"{root}/store")
+        writer = rows.writeStream.foreachBatch(partial(write, f"{at}/out"))
+        started = writer.option("checkpointLocation", f"{at}/c").trigger(availableNow=True)
+        started.start().awaitTermination()
+        assert spark.read.format("delta").load(f"{at}/out").count() == count
+
     def plain(turn: int) -> None:
         at = f"{root}/plain-{turn}"
         stream = spark.readStream.format("delta").option("maxFilesPerTrigger", files // BATCHES)
@@ -111,6 +133,7 @@ def drains(spark: SparkSession, root: str, count: int, rounds: int, watch: Secti
     for turn in range(rounds + 1):
         watch.time("plain stream", partial(plain, turn), keep=turn > 0)
         watch.time("subscribe_stream", partial(ours, turn), keep=turn > 0)
+        watch.time("data source", partial(source, turn), keep=turn > 0)
 
 
 def write(path: str, rows: DataFrame, batch_id: int) -> None:

@@ -6,6 +6,7 @@ pyspark and delta are imported where a session is built: a store that needs none
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
@@ -92,6 +93,8 @@ def local_session(
         return remote_session(remote)
     builder = SparkSession.builder.appName(app_name).config("spark.driver.memory", driver_memory)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # spark-submit has no JVM up already
+        if master.startswith("local"):  # else Spark takes the python3 that it finds
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = configure_spark_with_delta_pip(builder.master(master))
         wanted = {**DELTA_SETTINGS, **SPEED_SETTINGS, **LOCAL_SETTINGS, **(settings or {})}
     else:

@@ -20,9 +20,8 @@ from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.lease_keeper import LeaseKeeper
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import publish, pull
-from pubsub_delta.policy.ack_state import State, union
+from pubsub_delta.policy.drains import Drain
 from pubsub_delta.policy.fields import check_max_messages
-from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.streams import started_last
 from pubsub_delta.session import is_remote
 from pubsub_delta.tables.store import Tables
@@ -59,7 +58,7 @@ def subscribe_stream(
     location = _location(checkpoint_location)
     subscribed, _ = tables.attached(name)
     ticks = _ticks(tables, subscribed.uid)
-    drain = _Drain() if "availableNow" in chosen else None
+    drain = Drain() if "availableNow" in chosen else None
     consuming = _Consuming(tables, name, location, clock, process, max_messages, drain)
     if drain is None:
         return consuming.start(ticks, chosen)
@@ -178,7 +177,7 @@ class _Consuming(_MicroBatches):
         clock: Clock,
         process: Process,
         max_messages: int | None,
-        drain: _Drain | None,
+        drain: Drain | None,
     ) -> None:
         super().__init__(tables, name, checkpoint_location, clock)
         self.drained_at: int | None = None
@@ -217,34 +216,10 @@ class _Consuming(_MicroBatches):
         )
         if self._drain is not None:
             last = started_last(given.state, self.query_id)
-            self._drain.note(given, again=last is not None and last.batch_id >= batch_id)
+            again = last is not None and last.batch_id >= batch_id
+            leased = None if given.lease is None else given.lease.positions
+            self._drain.note(leased, given.state, again=again)
         return given.lease
-
-
-class _Drain:
-    """How far a query has come with what was available when it began.
-
-    It is over when each such message was offered, and the last micro-batch is acknowledged.
-    Messages that come later, or are held by others or waiting, are left for the next time.
-    """
-
-    def __init__(self) -> None:
-        self.is_finishing = False
-        self.is_over = False
-        self._end: int | None = None
-        self._offered = Positions()
-
-    def note(self, given: pull.Given, *, again: bool) -> None:
-        """Take note of what a micro-batch was given, perhaps not for the first time."""
-        if self._end is None:
-            self._end = given.state.absorbed_below
-        if given.lease is None:
-            self.is_over = not again  # of that one nothing may be left while others wait
-            return
-        new = given.lease.positions - self._offered
-        self._offered |= given.lease.positions
-        left = union(given.state.in_state(State.AVAILABLE)) - self._offered
-        self.is_finishing = not new or not left or left.min >= self._end
 
 
 def _stop_when_drained(query: StreamingQuery, consuming: _Consuming) -> None:

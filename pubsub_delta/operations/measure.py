@@ -40,10 +40,16 @@ def read_topic(tables: Tables, name: ResourceName, as_of: int | datetime | str |
     if as_of is None:
         messages.history.version()  # DataLoss where the newest commit is damaged
         return frames.everything(spark, table)
+    version, until = version_as_of(messages, as_of)
+    return frames.as_of(spark, table, version, until=until)
+
+
+def version_as_of(messages: Messages, as_of: int | datetime | str) -> tuple[int, datetime | None]:
+    """Return the version of a topic that a version or a time means, and until when to look."""
     if isinstance(as_of, (datetime, str)):
         time = read_time(as_of, "as_of")
-        return frames.as_of(spark, table, messages.history.version_at(time), until=time)
-    return frames.as_of(spark, table, _version(messages, as_of, "as_of"))
+        return messages.history.version_at(time), time
+    return _version(messages, as_of, "as_of"), None
 
 
 def read_topic_stream(

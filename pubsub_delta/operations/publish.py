@@ -108,7 +108,7 @@ def publish(
     NotFound where the topic is deleted meanwhile, and so nobody can get what was appended.
     """
     messages = tables.messages(topic.uid)
-    publish_id = tables.new_id() if idempotency_id is None else _publish_id(idempotency_id)
+    publish_id = tables.new_id() if idempotency_id is None else publish_id_of(idempotency_id)
     if isinstance(what, (str, bytes, bytearray)):
         raise InvalidArgument(
             f"messages: a single {type(what).__name__}; pass a list of messages or a DataFrame"
@@ -122,14 +122,14 @@ def publish(
                 f"order_by: {order_by!r} names a column, and these messages are no DataFrame; "
                 "messages given one by one are received in that order"
             )
-        rows = _checked_rows(what, order_by)
+        rows = checked_rows(what, order_by)
         positions = repeat_on_conflict(
             lambda: messages.append(rows, now, publish_id, idempotency_id), "publish"
         )
         landed = positions is not None
     if not landed and idempotency_id is not None:
         return _earlier(messages, publish_id, idempotency_id)
-    _check_received(tables, topic)
+    check_received(tables, topic)
     return PublishResult(messages, now, publish_id, positions)
 
 
@@ -148,12 +148,15 @@ def publish_micro_batch(
     whatever the topic's history still tells.
     """
     idempotency_id, messages = (query_id, batch_id), tables.messages(topic.uid)
-    _publish_frame(messages, frame, now, _publish_id(idempotency_id), idempotency_id, order_by)
-    _check_received(tables, topic)
+    _publish_frame(messages, frame, now, publish_id_of(idempotency_id), idempotency_id, order_by)
+    check_received(tables, topic)
 
 
-def _check_received(tables: Tables, topic: Topic) -> None:
-    """Look whether a topic is still there, or its subscriptions are, once messages have landed."""
+def check_received(tables: Tables, topic: Topic) -> None:
+    """Look whether a topic is still there, or its subscriptions are, once messages have landed.
+
+    NotFound where nobody can get them any more.
+    """
     if not tables.is_received(topic.uid):
         raise NotFound(
             f"topic {topic.name} was deleted just now, and has no subscription any more that could "
@@ -165,7 +168,7 @@ def _is_frame(what: object) -> TypeGuard[DataFrame]:
     return hasattr(what, "sparkSession") and hasattr(what, "schema")
 
 
-def _checked_rows(what: Iterable[object] | pa.Table, order_by: str | None) -> pa.Table:
+def checked_rows(what: Iterable[object] | pa.Table, order_by: str | None) -> pa.Table:
     """Check messages given one by one or as an Arrow table, and return them in their order."""
     if isinstance(what, pa.Table):
         what = _messages_of(what, order_by)
@@ -290,7 +293,8 @@ def _has_bytes(text: str, least: int, most: int) -> bool:
         return False
 
 
-def _publish_id(idempotency_id: tuple[str, int]) -> str:
+def publish_id_of(idempotency_id: tuple[str, int]) -> str:
+    """Return the publish id that an idempotency id stands for; InvalidArgument if it is none."""
     valid = isinstance(idempotency_id, tuple) and len(idempotency_id) == 2
     if valid:
         application, version = idempotency_id

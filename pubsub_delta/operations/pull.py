@@ -54,20 +54,42 @@ def pull_micro_batch(
     batch_id: int,
     max_messages: int | None,
     now: datetime,
+    below: int | None = None,
 ) -> Given:
     """Lease messages to a micro-batch, and acknowledge the one before it, in one commit.
 
     A micro-batch that is run again is given the messages it had, as far as nobody spoke for them.
-    ``max_messages``: 0 for acknowledging only.
+    ``max_messages``: 0 for acknowledging only. ``below``: where the positions end of what is
+    wanted.
     """
 
     def say(state: AckState, terms: Terms) -> tuple[AckState, None]:
         return streams.finish_before(state, query_id, batch_id, terms, now), None
 
     def take(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
-        return streams.begin(state, query_id, batch_id, max_messages, terms, now)
+        return streams.begin(state, query_id, batch_id, max_messages, terms, now, below)
 
     return _commit(tables, name, now, take, say)[0]
+
+
+def resume_micro_batch(
+    tables: Tables, name: ResourceName, query_id: str, batch_id: int, now: datetime
+) -> Given:
+    """Lease to a micro-batch that was started before what it had; nothing where it is forgotten."""
+
+    def take(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
+        return streams.resume(state, query_id, batch_id, terms, now)
+
+    return _commit(tables, name, now, take)[0]
+
+
+def newest_position(tables: Tables, name: ResourceName, now: datetime) -> int:
+    """Return the position below which all stands that a subscription has by now; nothing written.
+
+    The messages are those that are there when it is asked.
+    """
+    found = source(tables, name)
+    return found.catch_up(tables.ack_states.read(found.uid), now).absorbed_below
 
 
 def finish_micro_batch(

@@ -52,19 +52,36 @@ def begin(
     max_messages: int | None,
     terms: Terms,
     now: datetime,
+    below: int | None = None,
 ) -> tuple[AckState, list[Span]]:
     """Lease messages to a micro-batch; to one that was started before, those it had, or none.
 
     A micro-batch that gets none is not remembered: nobody has seen it, so it may get some later.
+    ``below``: no more messages than are available at lower positions, the oldest of all first.
     """
     last = started_last(state, query_id)
     if last is None or batch_id > last.batch_id:
+        if below is not None:
+            old = len(union(state.in_state(State.AVAILABLE)).within(0, below - 1))
+            max_messages = old if max_messages is None else min(max_messages, old)
         following, leased = delivery.lease(state, max_messages, terms, now)
         if not leased:
             return state, []
         started = Stream(query_id, batch_id, state.next_lease_id, union(leased))
         return _remembering(following, started), leased
-    if batch_id < last.batch_id:
+    return resume(state, query_id, batch_id, terms, now)
+
+
+def resume(
+    state: AckState, query_id: str, batch_id: int, terms: Terms, now: datetime
+) -> tuple[AckState, list[Span]]:
+    """Lease to a micro-batch that is run again what it had, or none; none also if it is forgotten.
+
+    For whoever knows that the micro-batch was started: other messages than the ones that it had
+    would be skipped by the sink that has seen it.
+    """
+    last = started_last(state, query_id)
+    if last is None or last.batch_id != batch_id:
         return state, []
     until = now + timedelta(seconds=terms.subscription.ack_deadline_seconds)
     state = _held_by(state, last, _free(state, last, terms), until)

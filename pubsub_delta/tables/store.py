@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,7 @@ class Tables:
         root: where the tables are.
         new_id: gives names that nobody else has.
         lane: which lane to take, instead of the one that fits.
+        hadoop: settings of the storage (``fs.s3a.…``), where there is no session to ask for them.
     """
 
     def __init__(
@@ -43,10 +44,11 @@ class Tables:
         root: str,
         new_id: Callable[[], str] = new_uid,
         lane: LaneName | None = None,
+        hadoop: Mapping[str, str] | None = None,
     ) -> None:
         self.new_id = new_id
         self._layout = layout_of(root)
-        self.lanes = Lanes(spark, self._layout, lane)
+        self.lanes = Lanes(spark, self._layout, lane, hadoop)
         self._commits = KnownCommits()
 
     @cached_property

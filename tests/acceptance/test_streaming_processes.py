@@ -66,21 +66,23 @@ while any(query.isActive for query in running.values()):
 """
 
 
-def start(base: Path, mode: str, *roles: str) -> subprocess.Popen[str]:
-    process = python(PROGRAM, str(base), mode, *roles, cwd=base)
+def start(base: Path, mode: str, *roles: str, program: str = PROGRAM) -> subprocess.Popen[str]:
+    process = python(program, str(base), mode, *roles, cwd=base)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process
 
 
-def kill_again_and_again(base: Path, chance: random.Random, *roles: str) -> None:
+def kill_again_and_again(
+    base: Path, chance: random.Random, *roles: str, program: str = PROGRAM
+) -> None:
     """Start queries, kill them at a random moment, and again.
 
     The first are killed when each has ended a batch: however few the kills, each was at work.
     """
     told: Counter[str] = Counter()
     for _ in range(KILLS):
-        process = start(base, "follow", *roles)
+        process = start(base, "follow", *roles, program=program)
         assert process.stdout is not None
         batches = told.total() + chance.randrange(4)
         while told.total() < batches or not all(told[role] for role in roles):
@@ -93,8 +95,8 @@ def kill_again_and_again(base: Path, chance: random.Random, *roles: str) -> None
         process.communicate()
 
 
-def finish(base: Path, *roles: str) -> None:
-    process = start(base, "drain", *roles)
+def finish(base: Path, *roles: str, program: str = PROGRAM) -> None:
+    process = start(base, "drain", *roles, program=program)
     process.communicate(timeout=600)
     assert process.returncode == 0
 

@@ -34,7 +34,8 @@ def test_the_wheel_holds_the_library_and_the_jobs_and_nothing_else(installed: In
     with zipfile.ZipFile(installed.wheel) as wheel:
         names = {Path(name) for name in wheel.namelist()}
     assert {name.parts[0] for name in names if ".dist-info" not in name.parts[0]} == {
-        "pubsub_delta"
+        "pubsub_delta",
+        "pyspark_pubsub_delta",
     }
     jobs = {name.name for name in names if name.parent == Path("pubsub_delta/jobs")}
     assert {"publish.py", "consume.py", "maintain.py", "spark-defaults.conf"} <= jobs

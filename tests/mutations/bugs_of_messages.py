@@ -171,9 +171,9 @@ BUGS_OF_MESSAGES = (
         "a-micro-batch-that-landed-fails",
         "A micro-batch that has landed cannot be published again once the log has forgotten it.",
         "operations/publish.py",
-        "    _publish_frame(messages, frame, now, _publish_id(idempotency_id), idempotency_id, "
+        "    _publish_frame(messages, frame, now, publish_id_of(idempotency_id), idempotency_id, "
         "order_by)",
-        "    publish_id = _publish_id(idempotency_id)\n"
+        "    publish_id = publish_id_of(idempotency_id)\n"
         "    if not _publish_frame(messages, frame, now, publish_id, idempotency_id, order_by):\n"
         "        assert messages.history.published_as(publish_id)",
     ),

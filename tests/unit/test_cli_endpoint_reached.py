@@ -139,7 +139,7 @@ def test_an_answer_that_does_not_come_is_given_up() -> None:
     with served(SlowToLook()) as address, grpc.insecure_channel(address) as channel:
         client = EndpointClient(Connection(channel, address, None, call_seconds=1.0), "local")
         topic = client.create_topic("projects/local/topics/flights").name
-        with pytest.raises(Refused, match=r"no answer came from .* within 1.0 seconds") as told:
+        with pytest.raises(Refused, match=r"no answer came from .* within 1 seconds") as told:
             client.publish(topic, [Message(b"late")])
     assert told.value.code == "DEADLINE_EXCEEDED"
 

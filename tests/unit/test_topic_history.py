@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pubsub_delta.operations.history import idempotency_id_of
-from pubsub_delta.operations.publish import _publish_id
+from pubsub_delta.operations.publish import publish_id_of
 
 versions = st.integers(0, 2**63 - 1)
 
@@ -16,7 +16,7 @@ versions = st.integers(0, 2**63 - 1)
 def test_an_idempotency_id_is_read_back_from_the_id_of_its_publish(
     application: str, version: int
 ) -> None:
-    assert idempotency_id_of(_publish_id((application, version))) == (application, version)
+    assert idempotency_id_of(publish_id_of((application, version))) == (application, version)
 
 
 @pytest.mark.parametrize(

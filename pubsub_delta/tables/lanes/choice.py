@@ -36,6 +36,7 @@ class Lanes:
         spark: a session; what starts one when it is needed; or None, for none.
         layout: where the tables are.
         lane: which lane to take, instead of the one that fits.
+        hadoop: settings of the storage (``fs.s3a.…``), where there is no session to ask for them.
     """
 
     def __init__(
@@ -43,12 +44,14 @@ class Lanes:
         spark: SparkSession | Callable[[], SparkSession] | None,
         layout: Layout,
         lane: LaneName | None = None,
+        hadoop: Mapping[str, str] | None = None,
     ) -> None:
         if lane not in (None, "direct", "spark"):
             raise InvalidArgument(f"lane: {lane!r}; 'direct', 'spark' or None is accepted")
         self._given = spark
         self._layout = layout
         self._asked = lane
+        self._hadoop = dict(hadoop or {})
         self._lock = threading.Lock()
         self._started: SparkSession | None = None
         self._is_same = False
@@ -140,8 +143,8 @@ class Lanes:
             raise FailedPrecondition(
                 f"{table}: on S3 a DataFrame cannot be published beside the direct lane, as "
                 "Delta's log store for Spark overwrites a commit that lands at the same moment; "
-                "publish lists or Arrow tables, or open the store with lane='spark' in the one "
-                "program that writes to it"
+                "publish lists or Arrow tables, write the DataFrame by format('pubsub_delta'), "
+                "or open the store with lane='spark' in the one program that writes to it"
             )
         return self.bulk
 
@@ -191,7 +194,7 @@ class Lanes:
             return None
         from pubsub_delta.tables.lanes.direct.storage import storage_options
 
-        hadoop = {} if self._started is None else settings_of(self._started)
+        hadoop = self._hadoop if self._started is None else settings_of(self._started)
         return storage_options(hadoop)
 
 

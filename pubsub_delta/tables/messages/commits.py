@@ -197,6 +197,12 @@ class History:
         later = [c.version for c in history if c.publish_time and c.publish_time >= time]
         return min(later, default=history[0].version)
 
+    def has_given(self, first: int) -> bool:
+        """Tell whether one of the last publishes was given the range that begins there."""
+        return any(
+            each.adds_messages and each.first_position == first for each in self._last(_FIRST_LOOK)
+        )
+
     def highest_end(self) -> int:
         """Return the end of the highest range that one of the last publishes was given."""
         return max(each.end_position for each in self._last(_FIRST_LOOK))

@@ -104,6 +104,10 @@ class Messages:
                 self.history.add(LoggedCommit(made.version, publish_time, "WRITE", {}, told))
         return Positions.between(first, first + count - 1) if made else None
 
+    def reserve(self, count: int) -> int:
+        """Take a range of positions for files that others write, and return its first one."""
+        return self._ranges.reserve(self._positions_table, count, self.history)
+
     def was_last_of(self, transaction: tuple[str, int]) -> bool:
         """Tell whether a transaction is known to be the last of its application that landed."""
         application, version = transaction

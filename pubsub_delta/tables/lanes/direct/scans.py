@@ -83,6 +83,26 @@ class DirectScans:
             after = rows["position"][-1].as_py()
             yield from _as_messages(rows.select(list(columns))).to_batches(_BATCH)
 
+    def files(self, table: str, version: int, window: Window) -> list[tuple[str, int, int]]:
+        """Return the files that may have messages of a window at a version: path, bytes, rows."""
+        with telling(table):
+            found = _files(self._lane.snapshot_at(table, version), window)
+        return [(file.path, file.size, file.rows or 0) for file in found]
+
+    def of_files(
+        self, table: str, version: int, paths: Sequence[str], window: Window, columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield some columns of the messages of a window that some files had at a version."""
+        needed = _needed(window, columns)
+        with telling(table):
+            snapshot = self._lane.snapshot_at(table, version)
+            wanted = set(paths)
+            files = [file for file in _files(snapshot, window) if file.path in wanted]
+        for piece in _pieces_of(snapshot, window, files):
+            with telling(table):
+                rows = _within(_read_piece(snapshot, piece, needed), window)
+            yield from _as_messages(rows.select(list(columns))).to_batches(_BATCH)
+
     def count(self, table: str, window: Window) -> tuple[int, datetime | None]:
         """Return how many messages a window holds, and the earliest publish time among them."""
         found = self._read(table, window, ("position", "publish_time"))
@@ -235,7 +255,8 @@ def _slices(
 
     Where the positions of files overlap, a file is read once for every slice that it has rows of.
     """
-    pieces = sorted(_pieces(snapshot, window), key=lambda piece: piece.first)
+    files = _files(snapshot, window)
+    pieces = sorted(_pieces_of(snapshot, window, files), key=lambda piece: piece.first)
     ends, size = [], 0
     for piece in pieces:
         if size and size + piece.size > _SLICE:
@@ -258,8 +279,8 @@ def _slices(
             yield found.sort_by("position")
 
 
-def _pieces(snapshot: Snapshot, window: Window) -> Iterator[_Piece]:
-    for file in _files(snapshot, window):
+def _pieces_of(snapshot: Snapshot, window: Window, files: Sequence[StoredFile]) -> Iterator[_Piece]:
+    for file in files:
         if file.size <= _SLICE:
             yield _Piece(*_range(file), file.size, file)
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import timedelta
 from typing import Any, Literal, TypeVar
@@ -21,6 +21,7 @@ from pubsub_delta.clock import from_micros
 from pubsub_delta.tables.lanes.damage import lost_commit
 from pubsub_delta.tables.lanes.direct.conditions import in_sql
 from pubsub_delta.tables.lanes.direct.failures import FAILURES, telling
+from pubsub_delta.tables.lanes.direct.files import WrittenFile, write_file
 from pubsub_delta.tables.lanes.direct.handles import Handles
 from pubsub_delta.tables.lanes.direct.snapshots import Snapshot
 from pubsub_delta.tables.lanes.direct.storage import address_of
@@ -165,6 +166,10 @@ class DirectLane:
         with telling(table):
             return self._handles.snapshot_at(table, version).rows(where, columns)
 
+    def snapshot_at(self, table: str, version: int) -> Snapshot:
+        """Return a table as of a version; FailedPrecondition where it is not kept any more."""
+        return self._handles.snapshot_at(table, version)
+
     def reading(self, table: str, read: Callable[[Snapshot], T]) -> T:
         """Return what a function reads of a table as of its last commit; it may be called again."""
         return self._handles.reading(table, read)
@@ -213,24 +218,53 @@ class DirectLane:
         """Append rows in one commit, unless its transaction has landed before."""
         with self.locked(table), telling(table):
             with self._handles.newest(table, seen) as opened:
-                if transaction is not None:
-                    landed = opened.transaction_version(transaction[0])
-                    if landed is not None and landed >= transaction[1]:
-                        return Append(landed=False)
+                if _has_landed(opened, transaction):
+                    return Append(landed=False)
                 write_deltalake(
                     opened,
                     rows,
                     mode="append",
                     writer_properties=_MESSAGES,
-                    commit_properties=CommitProperties(
-                        custom_metadata={"userMetadata": user_metadata},
-                        app_transactions=[Transaction(*transaction)] if transaction else None,
-                    ),
+                    commit_properties=_carrying({"userMetadata": user_metadata}, transaction),
                 )
                 version = opened.version()
             if version % CHECKPOINT_INTERVAL == 0:
                 self._tidy(table, _join_small_files)
         return Append(landed=True, version=version)
+
+    def write_file(
+        self, table: str, path: str, columns: pa.Schema, parts: Iterable[pa.Table]
+    ) -> int:
+        """Write rows to a new file of a table, which ``add_files`` may add; return its bytes."""
+        with telling(table):
+            return write_file(table, self._handles.options, path, columns, parts)
+
+    def add_files(
+        self,
+        table: str,
+        files: Sequence[WrittenFile],
+        user_metadata: str,
+        transaction: tuple[str, int] | None = None,
+    ) -> bool:
+        """Add files of messages in one commit; false where its transaction has landed before."""
+        metrics = {"num_added_rows": sum(file.rows for file in files)}
+        told = {"userMetadata": user_metadata, "operationMetrics": metrics}
+        with self.locked(table), telling(table), self._handles.newest(table) as opened:
+            if _has_landed(opened, transaction):
+                return False
+            opened.create_write_transaction(
+                [file.action() for file in files],
+                mode="append",
+                schema=opened.schema(),
+                partition_by=list(opened.metadata().partition_columns),
+                commit_properties=_carrying(told, transaction),
+            )
+            with suppress(*FAILURES):  # it has landed
+                opened.update_incremental()
+            version = opened.version()
+        if version % CHECKPOINT_INTERVAL == 0:
+            self._tidy(table, _join_small_files)
+        return True
 
     def transaction_version(self, table: str, application: str) -> int | None:
         """Return the last version of an application that has landed; None if there is none."""
@@ -309,6 +343,16 @@ class DirectLane:
             return bool(past.history(1))
         except FAILURES:
             return False
+
+
+def _has_landed(opened: DeltaTable, transaction: tuple[str, int] | None) -> bool:
+    landed = None if transaction is None else opened.transaction_version(transaction[0])
+    return landed is not None and transaction is not None and landed >= transaction[1]
+
+
+def _carrying(told: dict[str, Any], transaction: tuple[str, int] | None) -> CommitProperties:
+    transactions = None if transaction is None else [Transaction(*transaction)]
+    return CommitProperties(custom_metadata=told, app_transactions=transactions)
 
 
 def _vacuum(opened: DeltaTable) -> None:

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, DataType, MapType, NullType, StringType
+from pyspark.sql.types import BinaryType, DataType, MapType, NullType, StringType, StructType
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.messages import FIELD_OF_RULE
@@ -134,7 +134,7 @@ def check_stream(frame: DataFrame, order_by: str | None = None) -> None:
             f"streaming_df: a {type(frame).__name__} that does not stream; "
             "a streaming DataFrame (spark.readStream) is accepted"
         )
-    _check_columns(frame, order_by)
+    check_columns(frame.schema, order_by)
 
 
 def conformed(frame: DataFrame, order_by: str | None = None) -> DataFrame:
@@ -144,7 +144,7 @@ def conformed(frame: DataFrame, order_by: str | None = None) -> DataFrame:
             "messages: a streaming DataFrame; a batch DataFrame is accepted, "
             "and publish_stream publishes a streaming one"
         )
-    given = _check_columns(frame, order_by)
+    given = check_columns(frame.schema, order_by)
     absent = {"data": F.lit(None), "attributes": F.create_map(), "ordering_key": F.lit("")}
     columns = []
     for name, accepted in _ACCEPTED.items():
@@ -158,12 +158,13 @@ def conformed(frame: DataFrame, order_by: str | None = None) -> DataFrame:
     return in_key_order(ordered, F.col(_ORDER)).drop(_ORDER)
 
 
-def _check_columns(frame: DataFrame, order_by: str | None) -> dict[str, DataType]:
-    names = frame.columns
+def check_columns(schema: StructType, order_by: str | None = None) -> dict[str, DataType]:
+    """Return the types of columns by name; InvalidArgument where a message has no such column."""
+    names = schema.names
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InvalidArgument(f"column {twice!r} stands twice in {names}; each once is accepted")
-    given = {column.name: column.dataType for column in frame.schema}
+    given = {column.name: column.dataType for column in schema}
     if order_by is not None and (not isinstance(order_by, str) or order_by not in given):
         raise InvalidArgument(
             f"order_by: {order_by!r} is not a column; one of {', '.join(given)} is accepted"

@@ -1,0 +1,146 @@
+"""What a stream does beside Spark: takes leases, keeps them, and acknowledges what is processed.
+
+It lives in the Python process that Spark keeps for as long as the query runs. Spark asks for the
+next offset when the micro-batch before it has ended, the sink's commit and Spark's own included: so
+asking acknowledges that one, and leases the next, in one commit.
+"""
+
+from __future__ import annotations
+
+from pubsub_delta.clock import Clock
+from pubsub_delta.datasource.offsets import Offset
+from pubsub_delta.datasource.parts import SpansPart, spans_parts
+from pubsub_delta.delivery.leases import Lease
+from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.lease_keeper import LeaseKeeper
+from pubsub_delta.names import ResourceName
+from pubsub_delta.operations import pull
+from pubsub_delta.policy.ack_ids import prefix
+from pubsub_delta.policy.drains import Drain
+from pubsub_delta.policy.streams import started_last
+from pubsub_delta.tables.store import Tables
+
+
+class Consumer:
+    """Consumes a subscription, micro-batch by micro-batch, each named by an offset."""
+
+    def __init__(self, tables: Tables, name: ResourceName, clock: Clock) -> None:
+        self._tables = tables
+        self._name = name
+        self._clock = clock
+        self._reader = tables.new_id()
+        self._drain: Drain | None = None
+        self._held: tuple[Offset, Lease | None] | None = None
+        self._keeper: LeaseKeeper | None = None
+
+    def start(self, topic: ResourceName | None = None) -> Offset:
+        """Return the offset before everything; NotFound, FailedPrecondition if there is nothing.
+
+        ``topic``: which one the subscription should be attached to.
+        """
+        subscribed, _ = self._tables.attached(self._name)
+        if topic is not None and subscribed.topic != str(topic):
+            raise FailedPrecondition(
+                f"topic: {topic}, while subscription {self._name} is attached to "
+                f"{subscribed.topic}; that one is accepted, or no topic"
+            )
+        return Offset(subscribed.uid)
+
+    def drain(self) -> None:
+        """Take no messages that come from now on, and end when each that is there was offered."""
+        end = pull.newest_position(self._tables, self._name, self._clock.now())
+        self._drain = Drain(end)
+
+    def following(self, start: Offset, max_messages: int | None) -> Offset:
+        """Acknowledge the micro-batch that ended at an offset, and lease the next one.
+
+        Return where that one ends; the same offset where nothing is available.
+        """
+        self._check(start)
+        if self._drain is not None and self._drain.is_over:
+            return start
+        self.leave()
+        offset = start.following(self._reader)
+        given, again = self._pull(offset, max_messages)
+        if given.lease is None and again is not None:
+            # A lease of which Spark never heard, as the process died. Others have its messages.
+            offset = start.following(self._reader, again + 1)
+            given, again = self._pull(offset, max_messages)
+        if self._drain is not None:
+            leased = None if given.lease is None else given.lease.positions
+            self._drain.note(leased, given.state, again=again is not None)
+        if given.lease is None:
+            return start
+        self._hold(offset, given.lease)
+        return offset
+
+    def parts(self, start: Offset, end: Offset) -> list[SpansPart]:
+        """Return the parts of the micro-batch that ends at an offset, also when it is run again."""
+        if start == end:
+            return []
+        self._check(end)
+        if self._held is None or self._held[0] != end:
+            self.leave()
+            given = pull.resume_micro_batch(
+                self._tables, self._name, end.reader, end.batch, self._clock.now()
+            )
+            self._hold(end, given.lease)
+        assert self._held is not None
+        lease = self._held[1]
+        if lease is None:
+            return []
+        subscribed, table = lease.source.subscription, lease.source.messages.table
+        return spans_parts(
+            table,
+            lease.spans,
+            self._tables.lanes.control.files(table),
+            ack_prefix=prefix(subscribed.uid, lease.lease_id),
+            counted=subscribed.dead_letter_policy is not None,
+            ordered=subscribed.enable_message_ordering,
+        )
+
+    def messages_of(self, size: int) -> int:
+        """Return how many messages take so many bytes where they are stored, about; at least 1."""
+        _, topic_uid = self._tables.attached(self._name)
+        files = self._tables.lanes.control.files(self._tables.messages(topic_uid).table)
+        counted = [each for each in files if each.rows]
+        stored = sum(each.size for each in counted)
+        rows = sum(each.rows or 0 for each in counted)
+        return max(1, size * rows // stored) if stored else 1
+
+    def leave(self) -> None:
+        """Extend no lease any more. What is leased stays so until its deadline."""
+        if self._keeper is not None:
+            self._keeper.leave()
+        self._keeper = self._held = None
+
+    def _pull(self, offset: Offset, max_messages: int | None) -> tuple[pull.Given, int | None]:
+        """Pull for a micro-batch; tell the number of the reader's last one if it is not older."""
+        finishing = self._drain is not None and self._drain.is_finishing
+        given = pull.pull_micro_batch(
+            self._tables,
+            self._name,
+            offset.reader,
+            offset.batch,
+            0 if finishing else max_messages,
+            self._clock.now(),
+            None if self._drain is None else self._drain.end,
+        )
+        last = started_last(given.state, offset.reader)
+        return given, None if last is None or last.batch_id < offset.batch else last.batch_id
+
+    def _hold(self, offset: Offset, lease: Lease | None) -> None:
+        self._held = offset, lease
+        if lease is not None:
+            self._keeper = LeaseKeeper(
+                self._tables, self._name, lease, offset.reader, offset.batch, self._clock
+            )
+
+    def _check(self, offset: Offset) -> None:
+        subscribed, _ = self._tables.attached(self._name)
+        if subscribed.uid != offset.subscription:
+            raise FailedPrecondition(
+                f"checkpoint: it is of another subscription than {self._name} (uid "
+                f"{offset.subscription}, here {subscribed.uid}), one that was deleted perhaps; "
+                "a checkpoint of this one is accepted, or a new one"
+            )

@@ -1,0 +1,245 @@
+"""The options of ``format("pubsub_delta")``: read, and refused by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError
+from pubsub_delta.names import ResourceName, check_project, subscription_name, topic_name
+from pubsub_delta.tables.store import Tables
+
+Use = Literal["read", "readStream", "write", "writeStream"]
+
+_READ = frozenset({"root", "project", "columns"})
+_NAMES: Mapping[Use, frozenset[str]] = {
+    "read": _READ | {"topic", "backlog", "asOf", "pushFilters"},
+    "readStream": _READ | {"topic", "subscription", "maxMessagesPerTrigger", "maxBytesPerTrigger"},
+    "write": frozenset({"root", "project", "topic", "txnAppId", "txnVersion"}),
+    "writeStream": frozenset({"root", "project", "topic"}),
+}
+_KNOWN = frozenset().union(*_NAMES.values())
+_ALIASES = {
+    "path": "root",
+    "projectId": "project",
+    "topicId": "topic",
+    "subscriptionId": "subscription",
+}
+"""Other names: that of ``load(path)``, and those of the Pub/Sub connector of Databricks."""
+
+_IGNORED = frozenset(
+    {
+        *("clientEmail", "clientId", "privateKey", "privateKeyId", "serviceCredential"),
+        *("numFetchPartitions", "maxRecordsPerFetch", "maxFetchPeriod"),
+        *("checkpointLocation", "queryName"),
+    }
+)
+"""Credentials of a service that is not asked, how to fetch from it, and options of Spark's own."""
+
+_CANONICAL = {name.lower(): name for name in (*_KNOWN, *_ALIASES, *_IGNORED)}
+_CANONICAL["deletesubscriptiononstreamstop"] = "deleteSubscriptionOnStreamStop"
+_STORAGE = ("fs.", "google.cloud.auth.", "spark.hadoop.")
+_BYTES = re.compile(r"(\d+)\s*([kmgt]?)i?b?", re.IGNORECASE)
+_FACTORS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+
+COLUMNS = ("pubsub_delta", "databricks")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of one read or write. A name is canonical: ``subscription``, ``asOf``.
+
+    ``storage``: settings of Hadoop's object stores, as pairs.
+    """
+
+    given: tuple[tuple[str, str], ...]
+    storage: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+    def get(self, name: str) -> str | None:
+        """Return an option's text; None where it is not given."""
+        return dict(self.given).get(name)
+
+    @property
+    def root(self) -> str:
+        """Where the tables are; InvalidArgument where it is not given."""
+        root = self.get("root")
+        if root is None:
+            raise InvalidArgument(
+                "root: the option is not given; the store's directory or URL is accepted, as in "
+                '.option("root", "/data/pubsub"), or .load("/data/pubsub")'
+            )
+        return root
+
+    @property
+    def is_databricks(self) -> bool:
+        """Whether the columns are those of the Pub/Sub connector of Databricks."""
+        chosen = self.get("columns") or COLUMNS[0]
+        if chosen not in COLUMNS:
+            raise InvalidArgument(f"columns: {chosen!r}; one of {', '.join(COLUMNS)} is accepted")
+        return chosen == COLUMNS[1]
+
+    @property
+    def topic(self) -> ResourceName | None:
+        """The topic, if one is given."""
+        name = self.get("topic")
+        return None if name is None else topic_name(name, self._project)
+
+    @property
+    def subscription(self) -> ResourceName | None:
+        """The subscription that a stream consumes, if one is given."""
+        name = self.get("subscription")
+        return None if name is None else subscription_name(name, self._project)
+
+    @property
+    def backlog(self) -> ResourceName | None:
+        """The subscription whose backlog is looked at, if one is given."""
+        name = self.get("backlog")
+        return None if name is None else subscription_name(name, self._project)
+
+    @property
+    def as_of(self) -> int | str | None:
+        """As of which version (a number) or time the messages are wanted."""
+        text = self.get("asOf")
+        return int(text) if text is not None and re.fullmatch(r"\d{1,18}", text) else text
+
+    @property
+    def max_messages(self) -> int | None:
+        """How many messages a micro-batch has at most."""
+        return self._number("maxMessagesPerTrigger")
+
+    @property
+    def max_bytes(self) -> int | None:
+        """How many bytes the messages of a micro-batch take where they are stored, about."""
+        text = self.get("maxBytesPerTrigger")
+        if text is None:
+            return None
+        number = _BYTES.fullmatch(text.strip())
+        if number is None or not int(number[1]):
+            raise InvalidArgument(
+                f"maxBytesPerTrigger: {text!r}; a number of bytes, or one like '64m' or '2g', "
+                "is accepted"
+            )
+        return int(number[1]) << _FACTORS[number[2].lower()]
+
+    @property
+    def pushes_filters(self) -> bool:
+        """Whether filters of the query are taken over from Spark."""
+        text = (self.get("pushFilters") or "false").lower()
+        if text not in ("true", "false"):
+            raise InvalidArgument(f"pushFilters: {text!r}; true or false is accepted")
+        return text == "true"
+
+    @property
+    def transaction(self) -> tuple[str, int] | None:
+        """Under which application and version a batch is published once, if any is given."""
+        application, text = self.get("txnAppId"), self.get("txnVersion")
+        if application is None and text is None:
+            return None
+        if not application or text is None or not re.fullmatch(r"\d{1,18}", text):
+            raise InvalidArgument(
+                f"txnAppId, txnVersion: {application!r}, {text!r}; both or none are "
+                "accepted: a text, and a whole number from 0"
+            )
+        return application, int(text)
+
+    def check(self, use: Use) -> None:
+        """Refuse an option that means nothing for a use."""
+        accepted = _NAMES[use]
+        for name, value in self.given:
+            if name == "subscription" and use == "read":
+                raise InvalidArgument(
+                    f"subscription: {value!r}; a batch read leases and acknowledges nothing: "
+                    '.option("backlog", …) reads the backlog of a subscription, '
+                    'and spark.readStream.format("pubsub_delta") consumes it'
+                )
+            if name not in accepted:
+                raise InvalidArgument(
+                    f"{name}: the option means nothing for {use}; accepted are "
+                    f"{', '.join(sorted(accepted))}, and fs.… of the storage"
+                )
+
+    def tables(self) -> Tables:
+        """Return the store's tables, the same ones for each call in a process.
+
+        FailedPrecondition where it takes a session to reach them.
+        """
+        return _opened(self.root, self.storage)
+
+    @contextmanager
+    def reaching(self) -> Iterator[Tables]:
+        """Give the store's tables, and say where credentials come from if they are not reached."""
+        tables = self.tables()
+        try:
+            yield tables
+        except PubSubError:
+            raise
+        except Exception as error:
+            if "://" not in self.root or self.root.startswith("file:"):
+                raise
+            why = next(iter(str(error).splitlines()), type(error).__name__)
+            raise FailedPrecondition(
+                f"root: {self.root} cannot be reached ({why}); credentials come from the "
+                "environment of the driver and the executors (AWS_…, AZURE_…, GOOGLE_…), or from "
+                'options named like Hadoop\'s, as .option("fs.s3a.access.key", …)'
+            ) from error
+
+    @property
+    def _project(self) -> str:
+        return check_project(self.get("project") or "local")
+
+    def _number(self, name: str) -> int | None:
+        text = self.get(name)
+        if text is None:
+            return None
+        if not re.fullmatch(r"\d{1,18}", text) or not int(text):
+            raise InvalidArgument(f"{name}: {text!r}; a whole number from 1 is accepted")
+        return int(text)
+
+
+def read_options(given: Mapping[str, str]) -> Options:
+    """Read the options that Spark passes, whatever their case; InvalidArgument by name."""
+    found: dict[str, str] = {}
+    storage: dict[str, str] = {}
+    for key, value in given.items():
+        if key.lower().startswith(_STORAGE):
+            storage[key.lower()] = value
+            continue
+        name = _CANONICAL.get(key.lower())
+        if name is None:
+            raise InvalidArgument(
+                f"{key}: no option of format('pubsub_delta') has this name; accepted are "
+                f"{', '.join(sorted(_KNOWN))}, the names of Databricks' Pub/Sub connector, and "
+                "fs.… of the storage"
+            )
+        if name == "deleteSubscriptionOnStreamStop":
+            if value.lower() != "false":
+                raise InvalidArgument(
+                    f"{name}: {value!r}; false is accepted: delete_subscription deletes one"
+                )
+            continue
+        if name in _IGNORED:
+            continue
+        plain = _ALIASES.get(name, name)
+        if found.setdefault(plain, value) != value:
+            raise InvalidArgument(
+                f"{name}: {value!r}, while {plain} is {found[plain]!r} by another name; "
+                "one of the two is accepted"
+            )
+    return Options(tuple(sorted(found.items())), tuple(sorted(storage.items())))
+
+
+@lru_cache(maxsize=8)
+def _opened(root: str, storage: tuple[tuple[str, str], ...]) -> Tables:
+    tables = Tables(None, root, hadoop=dict(storage))
+    lane, why = tables.lanes.choice
+    if lane != "direct":
+        raise FailedPrecondition(
+            f"root: {why}; format('pubsub_delta') works in processes that have no session, and "
+            "takes a directory, or a URL of S3, Azure or Google; elsewhere subscribe_stream, "
+            "publish_stream, read_topic and backlog of PubSub(spark, root) do the same"
+        )
+    return tables

@@ -1,0 +1,55 @@
+"""What a task does: reads a part of a topic's table, and yields it in the columns asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pubsub_delta.datasource.columns import needed, shaped
+from pubsub_delta.datasource.parts import FilesPart, SpansPart
+from pubsub_delta.errors import DataLoss
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables.lanes.direct import DirectScans
+from pubsub_delta.tables.lanes.scans import Window
+from pubsub_delta.tables.store import Tables
+
+
+def read_spans(tables: Tables, part: SpansPart, columns: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the messages of spans in order; DataLoss where one is gone that was leased."""
+    spans = [each.span() for each in part.spans]
+    count = 0
+    for rows in tables.lanes.reading.batches(part.table, Window.of(spans), needed(columns.names)):
+        count += rows.num_rows
+        yield shaped(
+            rows,
+            columns,
+            spans=spans,
+            ack_prefix=part.ack_prefix or "",
+            counted=part.counted,
+        )
+    leased = sum(map(len, spans))
+    if part.ack_prefix is not None and count < leased:
+        raise DataLoss(
+            f"{part.table}: {count:,} messages are there of {leased:,} that were leased; a file or "
+            "a commit of it is gone: restore it, or publish the messages again"
+        )
+
+
+def read_files(tables: Tables, part: FilesPart, columns: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the messages of files that were stored at a version."""
+    positions = None if part.positions is None else Positions.from_bytes(part.positions)
+    window = Window(positions, part.earliest, part.latest)
+    names = needed(columns.names)
+    keys = part.ordering_keys
+    if keys is not None and "ordering_key" not in names:
+        names.append("ordering_key")
+    scans = cast(DirectScans, tables.lanes.reading)
+    for rows in scans.of_files(part.table, part.version, part.paths, window, names):
+        if keys is not None:
+            found = pc.fill_null(rows.column("ordering_key"), "")
+            rows = rows.filter(pc.is_in(found, value_set=pa.array(keys, pa.string())))
+        if rows.num_rows:
+            yield shaped(rows, columns)

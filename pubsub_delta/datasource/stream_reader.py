@@ -1,0 +1,102 @@
+"""``spark.readStream.format("pubsub_delta")``: Spark's side of a ``Consumer``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxBytes,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+
+from pubsub_delta.clock import SystemClock
+from pubsub_delta.datasource.consumer import Consumer
+from pubsub_delta.datasource.offsets import read_offset
+from pubsub_delta.datasource.options import Options
+from pubsub_delta.datasource.reading import read_spans
+from pubsub_delta.errors import InvalidArgument
+
+
+class SubscriptionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Consumes a subscription.
+
+    Spark makes one for the process of the query, and others that it sends to the tasks: those are
+    only asked to read.
+    """
+
+    def __init__(self, options: Options, columns: pa.Schema) -> None:
+        if options.subscription is None:
+            raise InvalidArgument(
+                "subscription: the option is not given; the subscription to consume is accepted: "
+                "its id, or its full name"
+            )
+        self._options = options
+        self._columns = columns
+        self._limits = options.max_messages, options.max_bytes
+        self._consumer: Consumer | None = None
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        """Return the offset before everything; checks that there is what is to be consumed."""
+        with self._options.reaching():
+            return self._consuming().start(self._options.topic).as_json()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Take note of what is there when a query with this trigger begins."""
+        with self._options.reaching():
+            self._consuming().drain()
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """Return what the options say; if both, the number of messages, which is the exact one."""
+        most, size = self._limits
+        if most is not None:
+            return ReadMaxRows(most)
+        return ReadAllAvailable() if size is None else ReadMaxBytes(size)
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        """Acknowledge what was processed up to an offset, and lease what comes next."""
+        with self._options.reaching():
+            offset = read_offset(start)
+            return self._consuming().following(offset, self._most(limit)).as_json()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """Return the parts of a micro-batch."""
+        with self._options.reaching():
+            parts = self._consuming().parts(read_offset(start), read_offset(end))
+        return [InputPartition(part) for part in parts]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the messages of a part, in a task."""
+        with self._options.reaching() as tables:
+            yield from read_spans(tables, partition.value, self._columns)
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Do nothing: the micro-batch was acknowledged when the next offset was asked for."""
+
+    def stop(self) -> None:
+        """Extend no lease any more."""
+        if self._consumer is not None:
+            self._consumer.leave()
+
+    def _consuming(self) -> Consumer:
+        if self._consumer is None:
+            name = self._options.subscription
+            assert name is not None
+            self._consumer = Consumer(self._options.tables(), name, SystemClock())
+        return self._consumer
+
+    def _most(self, limit: ReadLimit) -> int | None:
+        """Return how many messages a limit permits."""
+        permitted = []
+        if isinstance(limit, ReadMaxRows):
+            permitted.append(limit.max_rows)
+            if self._limits[1] is not None:
+                permitted.append(self._consuming().messages_of(self._limits[1]))
+        elif isinstance(limit, ReadMaxBytes):
+            permitted.append(self._consuming().messages_of(limit.max_bytes))
+        return min(permitted, default=None)

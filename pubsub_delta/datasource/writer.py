@@ -1,0 +1,138 @@
+"""``df.write`` and ``df.writeStream`` with ``format("pubsub_delta")``: Spark's side of ``writing``.
+
+A writer is made where a batch or micro-batch is planned, and travels to its tasks from there. That
+of a batch commits; a micro-batch is committed by another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import (
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    WriterCommitMessage,
+)
+from pyspark.sql.types import StructType
+
+from pubsub_delta.clock import SystemClock
+from pubsub_delta.datasource import writing
+from pubsub_delta.datasource.options import Options
+from pubsub_delta.datasource.writing import Claim
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.names import ResourceName
+from pubsub_delta.tables.lanes.direct.files import WrittenFile
+from pubsub_delta.tables.lanes.spark.publishing import check_columns
+
+_QUERY_ID = "sql.streaming.queryId"
+"""Under which name Spark tells tasks the id of their streaming query, kept in its checkpoint."""
+
+
+@dataclass(frozen=True)
+class Written(WriterCommitMessage):
+    """What a task has written, for which publish, and for which query if it is one's."""
+
+    file: WrittenFile | None
+    claim: Claim
+    query_id: str | None
+
+
+class _Writing:
+    """What a writer of batches and one of micro-batches have in common."""
+
+    def __init__(self, options: Options, schema: StructType, *, overwrite: bool) -> None:
+        if overwrite:
+            raise InvalidArgument(
+                "mode: a topic is not overwritten; mode('append') is accepted, and "
+                "outputMode('append') or ('update') of a stream"
+            )
+        check_columns(schema)
+        self._options = options
+        self._clock = SystemClock()
+        self._claim: Claim | None = None
+
+    @property
+    def topic(self) -> ResourceName:
+        """The topic; InvalidArgument where none is given."""
+        topic = self._options.topic
+        if topic is None:
+            raise InvalidArgument(
+                "topic: the option is not given; the topic to publish to is accepted: "
+                "its id, or its full name"
+            )
+        return topic
+
+    def reserve(self) -> None:
+        """Reserve positions for the tasks."""
+        with self._options.reaching() as tables:
+            self._claim = writing.claim(tables, self.topic, self._clock.now())
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        """Write the messages of a partition, in a task."""
+        task = TaskContext.get()
+        assert task is not None
+        assert self._claim is not None
+        with self._options.reaching() as tables:
+            file = writing.write_messages(tables, self._claim, task.partitionId(), iterator)
+        return Written(file, self._claim, task.getLocalProperty(_QUERY_ID))
+
+
+class TopicWriter(_Writing, DataSourceArrowWriter):
+    """Publishes a DataFrame in one commit."""
+
+    def __init__(self, options: Options, schema: StructType, *, overwrite: bool) -> None:
+        super().__init__(options, schema, overwrite=overwrite)
+        self._transaction = options.transaction
+        self.reserve()
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Add what the tasks have written, unless the transaction has landed before."""
+        _commit(self._options, messages, self._transaction)
+
+
+class TopicStreamWriter(_Writing, DataSourceStreamArrowWriter):
+    """Publishes each micro-batch in one commit, once."""
+
+    def __init__(self, options: Options, schema: StructType, *, overwrite: bool) -> None:
+        super().__init__(options, schema, overwrite=overwrite)
+        with options.reaching() as tables:
+            tables.topic(self.topic)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Reserve positions where the writer is sent to tasks: one that only commits has none."""
+        if self._claim is None:
+            self.reserve()
+        return self.__dict__
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        """Add what the tasks have written, under the id of the query and that of the batch."""
+        ids = {each.query_id for each in messages if isinstance(each, Written)}
+        query_id = next(iter(ids), None)
+        if messages and (query_id is None or len(ids) > 1):
+            raise FailedPrecondition(
+                f"queryId: {sorted(map(str, ids))}; Spark tells the tasks of a streaming query the "
+                "id of their query; publish_stream publishes without it"
+            )
+        _commit(self._options, messages, None if query_id is None else (query_id, batchId))
+
+
+def _commit(
+    options: Options,
+    messages: Sequence[WriterCommitMessage | None],
+    transaction: tuple[str, int] | None,
+) -> None:
+    written = [each for each in messages if isinstance(each, Written)]
+    files = [each.file for each in written if each.file is not None]
+    if not files:
+        return
+    claims = {each.claim for each in written}
+    if len(claims) > 1:
+        raise FailedPrecondition(
+            "messages: the tasks wrote for more than one publish; nothing was published: try again"
+        )
+    with options.reaching() as tables:
+        writing.commit(tables, claims.pop(), files, transaction)

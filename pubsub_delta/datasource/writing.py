@@ -1,0 +1,150 @@
+"""What a write does: tasks write files of messages, and one commit adds all of them.
+
+The positions are reserved before the tasks begin, so many for each, so that they write what is
+final. What is not added, because a task or the commit failed, nobody sees; VACUUM removes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain
+from typing import cast
+
+import pyarrow as pa
+
+from pubsub_delta.datasource.checking import checked
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.names import ResourceName
+from pubsub_delta.operations.publish import check_received, publish_id_of
+from pubsub_delta.resources import Topic
+from pubsub_delta.tables.lanes.direct import DirectLane
+from pubsub_delta.tables.lanes.direct.files import WrittenFile
+from pubsub_delta.tables.lanes.protocol import Conflict
+from pubsub_delta.tables.lanes.retries import repeat_on_conflict
+from pubsub_delta.tables.messages.commits import publish_metadata
+from pubsub_delta.tables.schemas import MESSAGES
+from pubsub_delta.tables.store import Tables
+
+PARTITIONS = 1024
+"""Partitions that a write may have; Spark tells how many there are only when they run."""
+ROWS = 1 << 24
+"""Positions of each."""
+
+_COLUMNS = pa.schema([each for each in MESSAGES.columns if each.name != "publish_date"])
+"""What stands in a file: the day of publishing is in its path."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The positions and the time of one publish, for the tasks that write its files."""
+
+    topic: Topic
+    first_position: int
+    publish_time: datetime
+
+    @property
+    def end_position(self) -> int:
+        """Where its positions end."""
+        return self.first_position + PARTITIONS * ROWS
+
+
+def claim(tables: Tables, name: ResourceName, now: datetime) -> Claim:
+    """Reserve positions for a publish that is stamped now; NotFound where there is no topic."""
+    topic = tables.topic(name)
+    return Claim(topic, tables.messages(topic.uid).reserve(PARTITIONS * ROWS), now)
+
+
+def write_messages(
+    tables: Tables, claimed: Claim, partition: int, rows: Iterable[pa.RecordBatch]
+) -> WrittenFile | None:
+    """Check the messages of a partition and write them as a file; None if there are none.
+
+    InvalidArgument where one breaks a rule, or there are too many of them, or of the partitions.
+    """
+    if partition >= PARTITIONS:
+        raise InvalidArgument(
+            f"messages: the DataFrame has more than {PARTITIONS:,} partitions; coalesce it to fewer"
+        )
+    first = claimed.first_position + partition * ROWS
+    table = tables.messages(claimed.topic.uid).table
+    stamped = _Stamped(rows, first, claimed.publish_time)
+    parts = iter(stamped)
+    start = next(parts, None)
+    if start is None:
+        return None
+    path = f"publish_date={claimed.publish_time.date().isoformat()}/{tables.new_id()}.parquet"
+    lane = cast(DirectLane, tables.lanes.control)
+    size = lane.write_file(table, path, _COLUMNS, chain([start], parts))
+    return WrittenFile(path, size, first, first + stamped.count - 1, claimed.publish_time)
+
+
+def commit(
+    tables: Tables,
+    claimed: Claim,
+    files: Sequence[WrittenFile],
+    transaction: tuple[str, int] | None,
+) -> bool:
+    """Add the files of a publish in one commit; false where its transaction has landed before."""
+    messages = tables.messages(claimed.topic.uid)
+    publish_id = tables.new_id() if transaction is None else publish_id_of(transaction)
+    told = publish_metadata(
+        claimed.publish_time, publish_id, claimed.first_position, claimed.end_position, None
+    )
+    lane = cast(DirectLane, tables.lanes.control)
+    if messages.history.has_given(claimed.first_position):
+        if transaction is not None and messages.history.published_as(publish_id) is not None:
+            return False
+        raise FailedPrecondition(
+            f"{messages.table}: the positions from {claimed.first_position} were reserved for "
+            "another publish, which has landed; nothing was published: try again"
+        )
+
+    def add() -> bool:
+        try:
+            return lane.add_files(messages.table, files, told, transaction)
+        except Conflict:
+            # An object store's client sends a put again whose answer was lost, and then meets its
+            # own commit: that is no lost race.
+            landed = messages.history.published_as(publish_id)
+            if landed is None or landed.first_position != claimed.first_position:
+                raise
+            return True
+
+    landed = repeat_on_conflict(add, "publish")
+    check_received(tables, claimed.topic)
+    return landed
+
+
+class _Stamped:
+    """The messages of a partition as they are stored, a part at a time; ``count``: so far."""
+
+    def __init__(self, rows: Iterable[pa.RecordBatch], first: int, time: datetime) -> None:
+        self.count = 0
+        self._rows = rows
+        self._first = first
+        self._time = time
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        for batch in self._rows:
+            if batch.num_rows:
+                yield self._of(checked(batch))
+
+    def _of(self, messages: pa.Table) -> pa.Table:
+        first = self._first + self.count
+        self.count += messages.num_rows
+        if self.count > ROWS:
+            raise InvalidArgument(
+                f"messages: a partition of the DataFrame has more than {ROWS:,} rows; "
+                "repartition it into more"
+            )
+        time = pa.scalar(self._time, MESSAGES.columns.field("publish_time").type)
+        return pa.table(
+            {
+                "position": pa.array(range(first, first + messages.num_rows), pa.int64()),
+                "publish_time": pa.repeat(time, messages.num_rows),
+                **{name: messages[name] for name in ("ordering_key", "attributes", "data")},
+            },
+            schema=_COLUMNS,
+        )

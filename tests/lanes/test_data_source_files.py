@@ -1,0 +1,229 @@
+"""What ``format("pubsub_delta")`` reads and writes in the processes of its tasks, without Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from pubsub_delta import FailedPrecondition, InvalidArgument, Message, NotFound, PubSub
+from pubsub_delta.clock import SystemClock
+from pubsub_delta.datasource import reading, writing
+from pubsub_delta.datasource.columns import STORED
+from pubsub_delta.datasource.parts import FilesPart
+from pubsub_delta.tables.lanes.direct import DirectScans, scans
+from pubsub_delta.tables.lanes.direct.files import WrittenFile
+from pubsub_delta.tables.lanes.scans import Window
+from pubsub_delta.tables.schemas import TEXT_BY_TEXT
+from pubsub_delta.tables.store import Tables
+
+TOPIC, NAME = "flights", "delays"
+
+
+class Written:
+    """A topic, and what tasks do that publish to it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = str(root)
+        self.store = PubSub(None, self.root)
+        self.store.create_topic(TOPIC)
+        self.store.create_subscription(NAME, TOPIC)
+        self.uid = self.store.get_topic(TOPIC).uid
+
+    @property
+    def tables(self) -> Tables:
+        """The tables as another process sees them."""
+        return Tables(None, self.root)
+
+    def claim(self) -> writing.Claim:
+        return writing.claim(self.tables, self.store._topic(TOPIC), SystemClock().now())
+
+    def write(self, claim: writing.Claim, *partitions: list[str]) -> list[WrittenFile]:
+        files = [
+            writing.write_messages(self.tables, claim, number, batches(texts))
+            for number, texts in enumerate(partitions)
+        ]
+        return [file for file in files if file is not None]
+
+    def publish(self, *partitions: list[str], transaction: tuple[str, int] | None = None) -> bool:
+        claim = self.claim()
+        return writing.commit(self.tables, claim, self.write(claim, *partitions), transaction)
+
+    def backlog(self) -> list[str]:
+        return [message.data.decode() for message in self.store.pull(NAME)]
+
+    def table(self) -> DeltaTable:
+        return DeltaTable(f"{self.root}/messages/{self.uid}")
+
+
+def batches(texts: list[str]) -> Iterator[pa.RecordBatch]:
+    for text in texts:
+        yield pa.record_batch({"data": pa.array([text.encode()])})
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Written:
+    return Written(tmp_path / "store")
+
+
+def test_what_tasks_have_written_is_published_in_one_commit(written: Written) -> None:
+    assert written.publish(["a", "b"], [], ["c"])
+    assert written.table().version() == 1
+    assert written.backlog() == ["a", "b", "c"]
+    (commit, _) = written.store.topic_history(TOPIC)
+    assert commit.message_count == 3
+
+
+def test_nobody_sees_what_no_commit_has_added(written: Written) -> None:
+    """A task or the commit failed: the files stay until VACUUM removes them."""
+    claim = written.claim()
+    (lost,) = written.write(claim, ["lost"])
+    assert written.publish(["a"])
+    assert written.backlog() == ["a"]
+    file = Path(written.table().table_uri.removeprefix("file://")) / lost.path
+    assert file.exists()
+    written.table().vacuum(
+        retention_hours=0, dry_run=False, enforce_retention_duration=False, full=True
+    )
+    assert not file.exists()
+
+
+def test_a_transaction_is_published_once(written: Written) -> None:
+    # "exactly once per micro-batch: the stream writer's commit gets batchId: use an idempotency id"
+    assert written.publish(["a"], transaction=("query", 0))
+    assert not written.publish(["a"], transaction=("query", 0))
+    assert written.publish(["b"], transaction=("query", 1))
+    assert written.backlog() == ["a", "b"]
+
+
+def test_a_reservation_is_for_one_publish(written: Written) -> None:
+    """Two messages with one position would be one to every subscription."""
+    claim = written.claim()
+    assert writing.commit(written.tables, claim, written.write(claim, ["a"]), ("query", 0))
+    assert not writing.commit(written.tables, claim, written.write(claim, ["a"]), ("query", 0))
+    with pytest.raises(FailedPrecondition, match="reserved for another publish"):
+        writing.commit(written.tables, claim, written.write(claim, ["b"]), ("query", 1))
+    assert written.backlog() == ["a"]
+
+
+def test_the_log_tells_of_files_what_it_tells_of_others(written: Written) -> None:
+    """Else every reader opened them: positions are one run, and times leave files out."""
+    written.store.publish(TOPIC, ["usual"])
+    assert written.publish(["a", "b"])
+    usual, ours = sorted(
+        pa.table(written.table().get_add_actions(flatten=True)).to_pylist(),
+        key=lambda each: each["num_records"],
+    )
+    assert ours["num_records"] == 2
+    assert ours["max.position"] - ours["min.position"] == 1
+    assert {k for k, v in ours.items() if v is not None} >= {
+        k for k, v in usual.items() if v is not None
+    }
+    assert ours["partition.publish_date"] == usual["partition.publish_date"]
+
+
+def test_files_look_like_those_of_the_lane(written: Written) -> None:
+    """OPTIMIZE joins them, Spark reads them, and a reader sees no difference."""
+    written.store.publish(TOPIC, [Message(b"usual", {"k": "v"}, "key")])
+    claim = written.claim()
+    row = pa.record_batch(
+        {
+            "data": pa.array(["ours"]),
+            "attributes": pa.array([[("k", "v")]], TEXT_BY_TEXT),
+            "ordering_key": pa.array(["key"]),
+            "message_id": pa.array(["99"]),
+        }
+    )
+    file = writing.write_messages(written.tables, claim, 3, iter([row]))
+    assert file is not None
+    assert writing.commit(written.tables, claim, [file], None)
+    assert written.table().optimize.compact()["numFilesRemoved"] == 2
+    found = [(m.data, m.attributes, m.ordering_key) for m in written.store.pull(NAME)]
+    assert found == [(b"usual", {"k": "v"}, "key"), (b"ours", {"k": "v"}, "key")]
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        (pa.array([b""]), "data or at least one attribute is required"),
+        (pa.array([b"x" * 10_000_001]), "at most 10,000,000 bytes"),
+    ],
+)
+def test_a_message_that_breaks_a_rule_is_refused_by_its_task(
+    written: Written, column: pa.Array, told: str
+) -> None:
+    # "One bad message fails the whole request with InvalidArgument, and nothing is written."
+    row = pa.record_batch({"data": column})
+    with pytest.raises(InvalidArgument, match=told):
+        writing.write_messages(written.tables, written.claim(), 0, iter([row]))
+
+
+def test_a_partition_beyond_those_reserved_is_refused(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = written.claim()
+    with pytest.raises(InvalidArgument, match="more than 1,024 partitions; coalesce it"):
+        writing.write_messages(written.tables, claim, 1024, batches(["a"]))
+    monkeypatch.setattr(writing, "ROWS", 1)
+    with pytest.raises(InvalidArgument, match="more than 1 rows; repartition"):
+        writing.write_messages(written.tables, claim, 0, batches(["a", "b"]))
+
+
+def test_a_topic_that_is_not_there_is_told_before_anything_is_written(written: Written) -> None:
+    with pytest.raises(NotFound, match="topic projects/local/topics/absent does not exist"):
+        writing.claim(written.tables, written.store._topic("absent"), SystemClock().now())
+
+
+def test_publishes_from_tasks_and_others_have_positions_of_their_own(written: Written) -> None:
+    early = written.claim()
+    written.store.publish(TOPIC, ["between"])
+    late = written.claim()
+    assert late.first_position >= early.end_position
+    assert writing.commit(written.tables, late, written.write(late, ["late"]), None)
+    assert writing.commit(written.tables, early, written.write(early, ["early"]), None)
+    assert sorted(written.backlog()) == ["between", "early", "late"]
+
+
+def of_files(written: Written, **wanted: Any) -> list[dict[str, Any]]:
+    tables = written.tables
+    table = tables.messages(written.uid).table
+    reader = tables.lanes.reading
+    assert isinstance(reader, DirectScans)
+    version = tables.messages(written.uid).history.version()
+    paths = tuple(path for path, _, _ in reader.files(table, version, Window()))
+    part = replace(FilesPart(table, version, paths), **wanted)
+    return [row for each in reading.read_files(tables, part, STORED) for row in each.to_pylist()]
+
+
+def test_files_are_read_in_groups_where_they_are_large(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scans, "_SLICE", 1)
+    written.store.publish(TOPIC, ["a", "b", "c"])
+    assert [row["data"] for row in of_files(written)] == [b"a", b"b", b"c"]
+
+
+def test_rows_of_files_are_left_out_by_time_and_key(written: Written) -> None:
+    written.store.publish(TOPIC, [Message(b"a", {}, "x"), Message(b"b", {}, "y"), Message(b"c")])
+    (first, *_) = of_files(written)
+    time = first["publish_time"]
+    later = time + timedelta(microseconds=1)
+    assert of_files(written, earliest=later) == []
+    assert len(of_files(written, earliest=time, latest=time)) == 3
+    assert [row["data"] for row in of_files(written, ordering_keys=("x",))] == [b"a"]
+    assert [row["data"] for row in of_files(written, ordering_keys=("",))] == [b"c"]
+
+
+def test_statistics_are_json_that_delta_reads(written: Written) -> None:
+    claim = written.claim()
+    (file,) = written.write(claim, ["a"])
+    stats = json.loads(file.action().stats)
+    assert stats["minValues"]["publish_time"].endswith("Z")
+    assert len(stats["minValues"]["publish_time"]) == len("2026-01-01T00:00:00.000Z")

@@ -1,0 +1,127 @@
+"""Bugs of ``format("pubsub_delta")``."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+_COLUMNS = "datasource/columns.py"
+_CONSUMER = "datasource/consumer.py"
+_OFFSETS = "datasource/offsets.py"
+_OPTIONS = "datasource/options.py"
+_PARTS = "datasource/parts.py"
+_CHECKING = "datasource/checking.py"
+_WRITING = "datasource/writing.py"
+_READING = "datasource/reading.py"
+_FILES = ("tests/lanes/test_data_source_files.py",)
+
+BUGS_OF_THE_SOURCE = (
+    Bug(
+        "drain-of-the-same-again",
+        "A query that drains never ends while its messages are given back again and again.",
+        "policy/drains.py",
+        "new = leased - self._offered",
+        "new = leased",
+    ),
+    Bug(
+        "reader-of-each-process",
+        "A stream that is started again does not know its micro-batches any more.",
+        _OFFSETS,
+        "return Offset(self.subscription, self.reader or reader, number)",
+        "return Offset(self.subscription, reader, number)",
+    ),
+    Bug(
+        "lease-that-nobody-heard-of",
+        "A stream waits for ever for a micro-batch that others have, and that Spark never saw.",
+        _CONSUMER,
+        "if given.lease is None and again is not None:",
+        "if False:",
+    ),
+    Bug(
+        "checkpoint-of-another-subscription",
+        "A checkpoint goes on with a new subscription of the same name.",
+        _CONSUMER,
+        "        self._check(start)\n        if self._drain",
+        "        if self._drain",
+    ),
+    Bug(
+        "drain-without-end",
+        "A stream with the trigger availableNow takes what comes after its start.",
+        _CONSUMER,
+        "None if self._drain is None else self._drain.end,",
+        "None,",
+    ),
+    Bug(
+        "attempts-not-counted",
+        "Delivery attempts are shown although they are not counted.",
+        _COLUMNS,
+        "[each.delivery_attempt if counted else None for each in spans]",
+        "[each.delivery_attempt for each in spans]",
+    ),
+    Bug(
+        "keys-torn-apart",
+        "The messages of an ordered subscription are spread over parts.",
+        _PARTS,
+        "for positions in [every] if ordered else cut(every, files):",
+        "for positions in cut(every, files):",
+    ),
+    Bug(
+        "cut-off-end",
+        "The first message of a part is in none.",
+        _PARTS,
+        ".max + 1 for each in range(1, pieces)]",
+        ".max + 2 for each in range(1, pieces)]",
+    ),
+    Bug(
+        "option-ignored",
+        "An option that means nothing for a use is taken without a word.",
+        _OPTIONS,
+        "if name not in accepted:",
+        "if False:",
+    ),
+    Bug(
+        "attribute-keys-twice",
+        "A task publishes a message of which an attribute stands twice.",
+        _CHECKING,
+        'return bool(named.group_by(["row", "key"]).aggregate([]).num_rows == named.num_rows)',
+        "return True",
+    ),
+    Bug(
+        "texts-not-checked",
+        "A task publishes a text that is no UTF-8.",
+        _CHECKING,
+        "            column.validate(full=True)  # texts are UTF-8\n",
+        "            column.validate()\n",
+    ),
+    Bug(
+        "reservation-used-twice",
+        "Two publishes have the same positions, where Spark lets a writer write twice.",
+        _WRITING,
+        "if messages.history.has_given(claimed.first_position):",
+        "if False:",
+        needs_spark=_FILES,
+    ),
+    Bug(
+        "partitions-on-top-of-each-other",
+        "All tasks of a write give out the same positions.",
+        _WRITING,
+        "first = claimed.first_position + partition * ROWS",
+        "first = claimed.first_position",
+        needs_spark=_FILES,
+    ),
+    Bug(
+        "lost-message-untold",
+        "A message that was leased and is not there any more is left out without a word.",
+        _READING,
+        "if part.ack_prefix is not None and count < leased:",
+        "if False:",
+        needs_spark=("tests/delta/test_data_source.py::test_a_message_that_is_gone_is_told",),
+    ),
+    Bug(
+        "forgotten-micro-batch-again",
+        "A micro-batch that is forgotten gets other messages when it is run again.",
+        "policy/streams.py",
+        "    if last is None or last.batch_id != batch_id:\n        return state, []\n    until",
+        "    if last is None:\n        return begin(state, query_id, batch_id, None, terms, now)\n"
+        "    if last.batch_id != batch_id:\n        return state, []\n    until",
+    ),
+)

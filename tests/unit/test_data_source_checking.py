@@ -1,0 +1,80 @@
+"""Messages that tasks publish: the check by column lets nothing pass that the rules do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pubsub_delta import InvalidArgument
+from pubsub_delta.datasource import checking
+from pubsub_delta.datasource.checking import checked
+from pubsub_delta.operations.publish import checked_rows
+from pubsub_delta.tables.schemas import TEXT_BY_TEXT
+
+COLUMNS = ["ordering_key", "attributes", "data"]
+
+
+def batch(*rows: tuple[Any, Any, Any]) -> pa.RecordBatch:
+    data, attributes, keys = zip(*rows, strict=True)
+    return pa.record_batch(
+        {
+            "data": pa.array(data, pa.binary()),
+            "attributes": pa.array([each and list(each) for each in attributes], TEXT_BY_TEXT),
+            "ordering_key": pa.array(keys, pa.string()),
+        }
+    )
+
+
+def one_by_one(rows: pa.RecordBatch) -> object:
+    try:
+        return checked_rows(pa.Table.from_batches([rows]), None).select(COLUMNS).to_pylist()
+    except InvalidArgument as error:
+        return str(error)
+
+
+def by_column(rows: pa.RecordBatch) -> object:
+    try:
+        return checked(rows).select(COLUMNS).to_pylist()
+    except InvalidArgument as error:
+        return str(error)
+
+
+TEXTS = st.sampled_from(["", "a", "é", "goog", "goo", "x" * 256, "x" * 257, "x" * 1024, "x" * 1025])
+ATTRIBUTES = st.none() | st.lists(st.tuples(TEXTS, TEXTS | st.none()), max_size=3)
+DATA = st.sampled_from([None, b"", b"a", b"\xff", b"x" * 5000])
+ROWS = st.lists(st.tuples(DATA, ATTRIBUTES, st.none() | TEXTS), min_size=1, max_size=4)
+
+
+@given(ROWS)
+def test_both_checks_agree(rows: list[tuple[Any, Any, Any]]) -> None:
+    """A null in an attribute is refused by the one that tells the rule."""
+    assert by_column(batch(*rows)) == one_by_one(batch(*rows))
+
+
+def test_usual_messages_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "checked_rows", None)
+    made = checked(batch((b"a", [("k", "v"), ("l", "v")], "key"), (b"b", [], None)))
+    assert made.to_pylist() == [
+        {"ordering_key": "key", "attributes": [("k", "v"), ("l", "v")], "data": b"a"},
+        {"ordering_key": "", "attributes": [], "data": b"b"},
+    ]
+    texts = checked(pa.record_batch({"data": pa.array(["ä"]), "message_id": pa.array(["1"])}))
+    assert texts["data"].to_pylist() == ["ä".encode()]
+
+
+def test_a_text_that_is_no_utf_8_is_refused() -> None:
+    text = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")]
+    )
+    with pytest.raises(InvalidArgument, match="no UTF-8"):
+        checked(pa.record_batch({"data": text}))
+
+
+@pytest.mark.parametrize("size", [1_000_001, 10_000_001])
+def test_large_messages_are_looked_at_one_by_one(size: int) -> None:
+    rows = batch((b"x" * size, [], None))
+    assert by_column(rows) == one_by_one(rows)

@@ -1,0 +1,381 @@
+"""What a stream of ``format("pubsub_delta")`` leases and acknowledges, offset by offset.
+
+A consumer is the Python process of a query; another one on the same offsets is the query started
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from pubsub_delta import DeadLetterPolicy, FailedPrecondition, NotFound
+from pubsub_delta.datasource import parts
+from pubsub_delta.datasource.consumer import Consumer
+from pubsub_delta.datasource.offsets import Offset
+from pubsub_delta.datasource.parts import SpansPart
+from pubsub_delta.policy.ack_ids import AckId
+from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
+
+ALIVE: list[Consumer] = []
+
+
+@pytest.fixture(autouse=True)
+def _end() -> Iterator[None]:
+    """End the processes of queries, which give nothing back."""
+    yield
+    end()
+
+
+def end() -> None:
+    while ALIVE:
+        ALIVE.pop().leave()
+
+
+class Query:
+    """A query without Spark: what it would do with a consumer, and what its checkpoint holds."""
+
+    def __init__(self, store: InMemory, most: int | None = None, name: str = NAME) -> None:
+        self.store = store
+        self.most = most
+        self.name = name
+        self.committed: Offset | None = None
+        self.planned: Offset | None = None
+        self.seen: list[list[str]] = []
+        self.start()
+
+    def start(self) -> None:
+        """Start it, perhaps again: the process is a new one."""
+        name = self.store.store._subscription(self.name)
+        end()
+        self.consumer = Consumer(self.store.driver.open()._tables, name, self.store.driver.clock)
+
+        ALIVE.append(self.consumer)
+
+    def plan(self) -> bool:
+        """Ask for the next offset, and write it into the checkpoint; false if there is none."""
+        start = self.committed or self.consumer.start()
+        following = self.consumer.following(start, self.most)
+        if following == start:
+            return False
+        self.planned = following
+        return True
+
+    def run(self) -> list[str]:
+        """Run the planned micro-batch; return its messages."""
+        assert self.planned is not None
+        start = self.committed or self.consumer.start()
+        seen = texts(self.store, self.consumer.parts(start, self.planned))
+        self.seen.append(seen)
+        return seen
+
+    def commit(self) -> None:
+        """Write into the checkpoint that the planned micro-batch has ended."""
+        self.committed, self.planned = self.planned, None
+
+    def step(self) -> bool:
+        """Run a micro-batch, if there is one."""
+        if not self.plan():
+            return False
+        self.run()
+        self.commit()
+        return True
+
+
+def texts(store: InMemory, found: list[SpansPart]) -> list[str]:
+    data = {}
+    for topic in (TOPIC, LETTERS):
+        uid = store.store.get_topic(topic).uid
+        data.update({int(e.message_id): e.draft.data for e in store.driver.stored(uid)})
+    positions = [p for part in found for each in part.spans for p in each.span().positions]
+    return [data[position] for position in sorted(positions)]
+
+
+def a_store(**fields: Any) -> InMemory:
+    store = InMemory(**fields)
+    store.publish("a", "b", "c")
+    return store
+
+
+def test_asking_for_the_next_offset_acknowledges_what_was_processed() -> None:
+    # "Ack of batch n and pull of batch n+1 are one commit."
+    store = a_store()
+    query = Query(store, most=2)
+    assert query.step()
+    assert store.backlog() == {"a": "leased", "b": "leased", "c": "available"}
+    before = store.revision()
+    assert query.plan()
+    assert store.revision() == before + 1
+    assert store.backlog() == {"c": "leased"}
+    query.run()
+    query.commit()
+    assert not query.plan()
+    assert store.backlog() == {}
+    assert query.seen == [["a", "b"], ["c"]]
+
+
+def test_an_idle_stream_writes_nothing() -> None:
+    store = a_store()
+    query = Query(store)
+    while query.step():
+        pass
+    before = store.revision()
+    assert not query.plan()
+    assert store.revision() == before
+
+
+def test_a_micro_batch_that_is_run_again_finds_the_same_messages() -> None:
+    # "a restarted query gets `partitions(start, end)` for the same offsets again and must find the
+    # same messages"
+    store = a_store(ack_deadline_seconds=10)
+    query = Query(store, most=2)
+    query.plan()
+    assert query.run() == ["a", "b"]
+    store.publish("d")
+    store.be_at(60)  # the lease is long over
+    query.start()
+    assert query.run() == ["a", "b"]
+    query.commit()
+    assert query.step()
+    assert query.seen[-1] == ["c", "d"]
+
+
+def test_what_others_took_meanwhile_is_not_seen_again() -> None:
+    store = a_store(ack_deadline_seconds=10)
+    query = Query(store)
+    query.plan()
+    query.run()
+    store.be_at(60)
+    taken = store.pull(1)
+    query.start()
+    assert query.run() == ["b", "c"]
+    query.commit()
+    query.plan()
+    store.store.modify_ack_deadline(NAME, [taken[0].ack_id], 0)
+    assert store.backlog() == {"a": "available"}
+
+
+def test_a_lease_of_which_spark_never_heard_is_found_again_by_the_next_start() -> None:
+    """The process died before Spark wrote the offset: the same messages, at once."""
+    store = a_store(ack_deadline_seconds=600)
+    query = Query(store, most=1)
+    query.step()
+    query.plan()
+    query.planned = None
+    query.start()
+    store.publish("d")
+    assert query.plan()
+    assert query.run() == ["b"]
+
+
+def test_a_first_lease_of_which_spark_never_heard_runs_out() -> None:
+    """No offset names it: nobody but its deadline gives the messages back."""
+    store = a_store(ack_deadline_seconds=10)
+    query = Query(store)
+    query.plan()
+    query.planned = None
+    query.start()
+    assert not query.plan()
+    store.be_at(11)
+    assert query.plan()
+    assert query.run() == ["a", "b", "c"]
+
+
+def test_a_lease_that_spark_never_heard_of_and_others_took_holds_nothing_up() -> None:
+    store = a_store(ack_deadline_seconds=10)
+    query = Query(store, most=1)
+    query.step()
+    query.plan()  # b
+    query.planned = None
+    store.be_at(60)
+    for each in store.pull():
+        store.store.acknowledge(NAME, [each.ack_id])
+    query.start()
+    assert not query.plan()
+    store.publish("d")
+    assert query.step()
+    assert query.seen[-1] == ["d"]
+    assert not query.step()
+    assert store.backlog() == {}
+
+
+def test_a_micro_batch_that_is_forgotten_is_empty_when_it_is_run_again() -> None:
+    """A sink skips a batch id that it has seen: other messages under it would be lost."""
+    store = a_store(ack_deadline_seconds=10)
+    query = Query(store)
+    query.plan()
+    query.run()
+    store.be_at(60)
+    store.change(lambda state: replace(state, streams=()))
+    query.start()
+    assert query.run() == []
+    query.commit()
+    assert query.step()
+    assert query.seen[-1] == ["a", "b", "c"]
+
+
+def test_parts_of_the_same_offsets_are_asked_for_as_often_as_spark_likes() -> None:
+    store = a_store()
+    query = Query(store)
+    query.plan()
+    before = store.revision()
+    assert query.run() == query.run() == ["a", "b", "c"]
+    assert store.revision() == before
+
+
+def test_an_empty_range_has_no_parts() -> None:
+    # "This may be called with an empty offset range when start == end"
+    consumer = Query(a_store()).consumer
+    assert consumer.parts(consumer.start(), consumer.start()) == []
+
+
+def drained(query: Query) -> list[list[str]]:
+    query.start()
+    query.consumer.drain()
+    while query.step():
+        assert len(query.seen) < 20, "it does not end"
+    return query.seen
+
+
+def test_available_now_ends_when_what_was_there_is_acknowledged() -> None:
+    # "will eventually reach the target offset, and finally returns the same offset"
+    store = a_store()
+    assert drained(Query(store, most=2)) == [["a", "b"], ["c"]]
+    assert store.backlog() == {}
+
+
+def test_available_now_leaves_what_comes_later() -> None:
+    # "The source must behave as if there is no new data coming in after the target offset"
+    store = a_store()
+    query = Query(store, most=2)
+    query.consumer.drain()
+    store.publish("d", "e")
+    while query.step():
+        pass
+    assert query.seen == [["a", "b"], ["c"]]
+    assert store.backlog() == {"d": "available", "e": "available"}
+
+
+def test_available_now_leaves_what_is_given_back_again_and_again() -> None:
+    """Each message was offered once: that is all there was to do."""
+    store = a_store()
+    uid = store.store.get_subscription(NAME).uid
+    query = Query(store, most=1)
+    query.consumer.drain()
+    while query.plan():
+        start = query.committed or query.consumer.start()
+        assert query.planned is not None
+        (part,) = query.consumer.parts(start, query.planned)
+        query.run()
+        (position,) = part.spans[0].span().positions
+        lease_id = int(str(part.ack_prefix).split(".")[1])
+        ack_id = str(AckId(uid, lease_id, position))
+        store.store.modify_ack_deadline(NAME, [ack_id], 0)
+        query.commit()
+        assert len(query.seen) < 20, "it does not end"
+    assert "a" in store.backlog()
+
+
+def test_available_now_runs_the_last_micro_batch_again_first() -> None:
+    store = a_store()
+    query = Query(store, most=2)
+    query.plan()
+    query.run()
+    query.start()
+    query.consumer.drain()
+    assert query.run() == ["a", "b"]
+    query.commit()
+    while query.step():
+        pass
+    assert query.seen[-1] == ["c"]
+    assert store.backlog() == {}
+
+
+def test_a_lease_is_extended_for_as_long_as_the_process_lives() -> None:
+    store = a_store(ack_deadline_seconds=10)
+    query = Query(store)
+    query.plan()
+    keeper = query.consumer._keeper
+    assert keeper is not None
+    query.consumer.leave()
+    assert query.consumer._keeper is None
+    assert store.backlog() == {"a": "leased", "b": "leased", "c": "leased"}
+    store.be_at(11)
+    assert [each.data for each in store.pull()] == ["a", "b", "c"]
+
+
+def test_a_checkpoint_of_another_subscription_is_refused() -> None:
+    # "A checkpoint belongs to one subscription."
+    store = a_store()
+    query = Query(store)
+    query.step()
+    store.store.delete_subscription(NAME)
+    store.store.create_subscription(NAME, TOPIC)
+    query.start()
+    with pytest.raises(FailedPrecondition, match="checkpoint: it is of another subscription"):
+        query.plan()
+
+
+def test_a_subscription_that_is_not_there_is_told_at_the_start() -> None:
+    store = InMemory()
+    with pytest.raises(NotFound, match="absent does not exist; create_subscription"):
+        Query(store, name="absent").plan()
+
+
+def test_a_topic_that_the_subscription_is_not_attached_to_is_refused() -> None:
+    store = a_store()
+    consumer = Query(store).consumer
+    assert consumer.start(store.store._topic(TOPIC)).batch == -1
+    with pytest.raises(FailedPrecondition, match=r"letters, while .* is attached to .*flights"):
+        consumer.start(store.store._topic(LETTERS))
+
+
+def test_attempts_are_counted_under_a_dead_letter_policy() -> None:
+    store = a_store(dead_letter_policy=DeadLetterPolicy(LETTERS, 5))
+    consumer = Query(store).consumer
+    start = consumer.start()
+    (part,) = consumer.parts(start, consumer.following(start, None))
+    assert part.counted
+    assert [each.delivery_attempt for each in part.spans] == [1]
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_the_messages_of_an_ordered_subscription_stay_in_one_part(
+    ordered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # "The messages of an ordering key stand in one partition, in order."
+    monkeypatch.setattr(parts, "ROW", parts.PART)
+    store = a_store(enable_message_ordering=ordered)
+    consumer = Query(store).consumer
+    start = consumer.start()
+    found = consumer.parts(start, consumer.following(start, None))
+    assert texts(store, found) == ["a", "b", "c"]
+    assert len(found) == (1 if ordered else 3)
+
+
+def test_bytes_are_counted_as_messages_of_the_mean_size() -> None:
+    """`maxBytesPerTrigger`: an estimate from what the log tells of the files."""
+    store = a_store()
+    consumer = Query(store).consumer
+    files = store.tables.lanes.control.files(
+        store.tables.messages(store.store.get_topic(TOPIC).uid).table
+    )
+    mean = sum(each.size for each in files) / 3
+    assert consumer.messages_of(int(2 * mean) + 1) == 2
+    assert consumer.messages_of(1) == 1
+    assert Query(InMemory()).consumer.messages_of(1) == 1
+
+
+def test_a_day_is_no_reason_to_lose_a_lease() -> None:
+    """What a query holds when it is down for long is its own until somebody else takes it."""
+    store = a_store()
+    query = Query(store)
+    query.plan()
+    query.run()
+    store.be_at(timedelta(days=1).total_seconds())
+    query.start()
+    assert query.run() == ["a", "b", "c"]
