@@ -41,7 +41,7 @@ def read_topic(tables: Tables, name: ResourceName, as_of: int | datetime | str |
         messages.history.version()  # DataLoss where the newest commit is damaged
         return frames.everything(spark, table)
     if isinstance(as_of, (datetime, str)):
-        time = read_time(as_of, "as_of")
+        time = read_time(as_of, "as_of", until=True)
         return frames.as_of(spark, table, messages.history.version_at(time), until=time)
     return frames.as_of(spark, table, _version(messages, as_of, "as_of"))
 

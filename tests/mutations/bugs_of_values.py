@@ -9,6 +9,56 @@ _MESSAGES = "policy/messages.py"
 
 BUGS_OF_VALUES = (
     Bug(
+        "finer-time-is-cut",
+        "A time between two microseconds is taken as the earlier one, and a seek as one to that.",
+        "clock.py",
+        "if until or nanos % 1000 == 0:",
+        "if nanos:",
+    ),
+    Bug(
+        "last-time-refused",
+        "The last time of Protocol Buffers is refused.",
+        "clock.py",
+        "min(before, _LAST - _MICROSECOND) + _MICROSECOND",
+        "before + _MICROSECOND",
+    ),
+    Bug(
+        "nanoseconds-of-a-datetime-ignored",
+        "The nanoseconds of a datetime that has some are left out.",
+        "clock.py",
+        'getattr(value, "nanosecond", 0)',
+        "0",
+    ),
+    Bug(
+        "as-of-a-later-time",
+        "A topic is read as of the microsecond after a time that is finer.",
+        "operations/measure.py",
+        'time = read_time(as_of, "as_of", until=True)',
+        'time = read_time(as_of, "as_of")',
+        needs_spark=("tests/delta/test_replay.py::test_a_topic_can_be_read_as_it_was",),
+    ),
+    Bug(
+        "nanoseconds-of-the-wire-ignored",
+        "The server leaves out the nanoseconds of a time.",
+        "server/wire.py",
+        "return from_nanos(timestamp.seconds * 10**9 + timestamp.nanos, until=until)",
+        "return from_nanos(timestamp.seconds * 10**9 + timestamp.nanos // 1000 * 1000)",
+    ),
+    Bug(
+        "duration-is-cut",
+        "A duration between two microseconds is taken as the shorter one.",
+        "durations.py",
+        "timedelta(microseconds=ceil(seconds * _MICROSECONDS))",
+        "timedelta(microseconds=int(seconds * _MICROSECONDS))",
+    ),
+    Bug(
+        "a-time-ago-is-longer-ago",
+        "A time so long ago is taken as the microsecond before it.",
+        "cli/times.py",
+        'now + durations.exactly(-span if relative["sign"] == "-" else span)',
+        'now + durations.exactly(span) * (-1 if relative["sign"] == "-" else 1)',
+    ),
+    Bug(
         "truncated-ack-id",
         "An ack id with a wrong check is taken for another message.",
         "policy/ack_ids.py",

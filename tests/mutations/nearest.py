@@ -9,6 +9,10 @@ from tests.mutations.bug import LIBRARY, REPOSITORY, Bug
 NEAREST: dict[str, tuple[str, ...]] = {
     "console/jobs.py": ("console_jobs",),
     "console/pages.py": ("console_jobs", "console_pages"),
+    "clock.py": ("fine_times", "clock"),
+    "durations.py": ("fine_times", "durations"),
+    "cli/times.py": ("fine_times", "cli_times"),
+    "server/wire.py": ("fine_times", "server_wire"),
     "policy/ack_ids.py": ("ack_ids",),
     "policy/ack_state.py": ("spans", "replay", "snapshots", "delivery_order"),
     "policy/delivery.py": (
