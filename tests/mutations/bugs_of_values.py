@@ -9,6 +9,34 @@ _MESSAGES = "policy/messages.py"
 
 BUGS_OF_VALUES = (
     Bug(
+        "filtered-by-the-last-value",
+        "Of an attribute that stands twice a filter takes the last value, and readers the first.",
+        "tables/lanes/direct/filters.py",
+        'which: str = "first"',
+        'which: str = "last"',
+    ),
+    Bug(
+        "both-values-are-delivered",
+        "An attribute that stands twice is delivered twice.",
+        "tables/lanes/direct/attributes.py",
+        "if np.count_nonzero(seen) == len(places):",
+        "if np.count_nonzero(seen):",
+    ),
+    Bug(
+        "attribute-given-twice",
+        "A message whose attributes hold a key twice is published.",
+        _MESSAGES,
+        "if len(dict(pairs)) < len(pairs):",
+        "if len(dict(pairs)) > len(pairs):",
+    ),
+    Bug(
+        "pair-given-twice",
+        "On the command line the last of two values of a key is taken, and the first forgotten.",
+        "cli/arguments.py",
+        "if not equals or not key or key in pairs:",
+        "if not equals or not key:",
+    ),
+    Bug(
         "finer-time-is-cut",
         "A time between two microseconds is taken as the earlier one, and a seek as one to that.",
         "clock.py",
