@@ -23,7 +23,8 @@ _RFC_3339 = re.compile(
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_LAST = datetime.max.replace(tzinfo=UTC)
+FIRST_TIME = datetime.min.replace(tzinfo=UTC)
+LAST_TIME = datetime.max.replace(tzinfo=UTC)
 
 
 def uptime() -> float:
@@ -130,7 +131,7 @@ def from_nanos(nanos: int, *, until: bool = False) -> datetime:
     before = from_micros(nanos // 1000)
     if until or nanos % 1000 == 0:
         return before
-    return min(before, _LAST - _MICROSECOND) + _MICROSECOND
+    return min(before, LAST_TIME - _MICROSECOND) + _MICROSECOND
 
 
 def rfc3339(time: datetime) -> str:

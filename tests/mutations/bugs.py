@@ -10,6 +10,7 @@ from tests.mutations.bugs_of_messages import BUGS_OF_MESSAGES
 from tests.mutations.bugs_of_operations import BUGS_OF_OPERATIONS
 from tests.mutations.bugs_of_order import BUGS_OF_ORDER
 from tests.mutations.bugs_of_push import BUGS_OF_PUSH
+from tests.mutations.bugs_of_readings import BUGS_OF_READINGS
 from tests.mutations.bugs_of_replay import BUGS_OF_REPLAY
 from tests.mutations.bugs_of_server import BUGS_OF_SERVER
 from tests.mutations.bugs_of_surfaces import BUGS_OF_SURFACES
@@ -25,6 +26,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_OPERATIONS,
     *BUGS_OF_TABLES,
     *BUGS_OF_MESSAGES,
+    *BUGS_OF_READINGS,
     *BUGS_OF_PUSH,
     *BUGS_OF_SURFACES,
     *BUGS_OF_SERVER,

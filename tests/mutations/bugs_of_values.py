@@ -47,7 +47,7 @@ BUGS_OF_VALUES = (
         "last-time-refused",
         "The last time of Protocol Buffers is refused.",
         "clock.py",
-        "min(before, _LAST - _MICROSECOND) + _MICROSECOND",
+        "min(before, LAST_TIME - _MICROSECOND) + _MICROSECOND",
         "before + _MICROSECOND",
     ),
     Bug(

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pubsub_delta.clock import from_micros
+from pubsub_delta.clock import FIRST_TIME, LAST_TIME, from_micros, to_micros
 from pubsub_delta.policy.ack_state import Absorbed
 from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
@@ -28,6 +28,8 @@ _SLICE = 32 * 1024 * 1024
 """Bytes of files of which the rows are in memory at once, where they are read in parts."""
 _BATCH = 65_536
 _END = 2**63 - 1
+_TIMES = to_micros(FIRST_TIME), to_micros(LAST_TIME)
+"""What a publish time can be; another writer's may be stored beyond it."""
 
 
 class DirectScans:
@@ -87,8 +89,9 @@ class DirectScans:
     def count(self, table: str, window: Window) -> tuple[int, datetime | None]:
         """Return how many messages a window holds, and the earliest publish time among them."""
         found = self._read(table, window, ("position", "publish_time"))
-        earliest = pc.min(found["publish_time"]).as_py()
-        return found.num_rows, earliest and earliest.astimezone(timezone.utc)
+        earliest = pc.min(found["publish_time"].cast(pa.int64())).as_py()
+        time = None if earliest is None else from_micros(max(_TIMES[0], min(earliest, _TIMES[1])))
+        return found.num_rows, time
 
     def byte_count(self, table: str, window: Window) -> int:
         """Return the bytes of data, attributes (keys and values) and ordering keys of a window."""
@@ -209,6 +212,7 @@ def _parts(rows: pa.Table) -> list[Absorbed]:
     rows = rows.sort_by("position")
     positions = rows["position"].to_numpy()
     times = pc.fill_null(rows["publish_time"].cast(pa.int64()), 0).to_numpy()
+    times = np.clip(times, *_TIMES)
     starts = np.flatnonzero(np.diff(positions >> _PART, prepend=-1))
     earliest = np.minimum.reduceat(times, starts).tolist()
     latest = np.maximum.reduceat(times, starts).tolist()
