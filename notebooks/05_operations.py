@@ -170,8 +170,8 @@ assert sum(stored.values()) == backlog - done.counts["success"]
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC `leased` are the 500 that are lost, and the 400 of the pull just now. Its oldest were the
-# MAGIC nacked ones: their two minutes of backoff are over.
+# MAGIC `leased` are the 500 that are lost, and the 400 of the pull just now. The nacked ones are
+# MAGIC `available`, as their two minutes of backoff are over; they come after what was not tried.
 # MAGIC
 # MAGIC The consumers go on. Meanwhile the flights of this morning are published, hour by hour.
 

@@ -15,6 +15,7 @@ from pubsub_delta.errors import (
     PubSubError,
     Unimplemented,
     Unknown,
+    UnreadableMessageWarning,
 )
 from pubsub_delta.metrics import Metrics
 from pubsub_delta.resources import (
@@ -101,6 +102,7 @@ __all__ = [
     "TopicCommit",
     "Unimplemented",
     "Unknown",
+    "UnreadableMessageWarning",
     "local_session",
 ]
 

@@ -30,6 +30,10 @@ class PulledBatch:
 
     Iterating gives ``ReceivedMessage`` in the order of receipt. ``arrow()`` has them as a table in
     this process, ``df`` as a DataFrame of Spark.
+
+    A message that cannot be read is set aside by the first two, with UnreadableMessageWarning: it
+    comes to nobody, nothing that is said of the whole batch means it, and its delivery fails when
+    the lease is over.
     """
 
     def __init__(
@@ -126,4 +130,5 @@ class PulledBatch:
     def _named(self, choose: Callable[[Lease], Positions]) -> Named:
         if self._lease is None:
             return _NOTHING
-        return Named(self._lease.source.uid, {self._lease.lease_id: choose(self._lease)})
+        chosen = choose(self._lease) - self._lease.aside.positions
+        return Named(self._lease.source.uid, {self._lease.lease_id: chosen})

@@ -114,7 +114,8 @@ class PubSub(LongRunning):
     def pull(self, subscription: str, max_messages: int | None = None) -> PulledBatch:
         """Lease up to so many available messages, oldest first, until now + the ack deadline.
 
-        None means all that are available. The batch may be smaller, or empty.
+        What failed comes after what was not tried. None means all that are available. The batch may
+        be smaller, or empty.
         """
         name = self._subscription(subscription)
         leased = pull.pull(self._tables, name, max_messages, self._clock.now())

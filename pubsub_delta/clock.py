@@ -1,4 +1,9 @@
-"""Where "now" comes from: the only module that may ask the machine for the time."""
+"""Where "now" comes from, the only module that may ask the machine for it; and what a time is.
+
+Times are whole microseconds, as publish times are. One that is given more finely is taken as the
+next whole one: what was published before it is the same then, and so is what was from it on. Where
+it is the last moment that counts (``until``) it is taken as the one before, for the same reason.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +23,8 @@ _RFC_3339 = re.compile(
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+FIRST_TIME = datetime.min.replace(tzinfo=UTC)
+LAST_TIME = datetime.max.replace(tzinfo=UTC)
 
 
 def uptime() -> float:
@@ -76,21 +83,27 @@ def as_utc(time: datetime, field: str) -> datetime:
         ) from None
 
 
-def read_time(value: datetime | str, field: str) -> datetime:
+def read_time(value: datetime | str, field: str, *, until: bool = False) -> datetime:
     """Return a time given as an aware datetime or as RFC 3339 text, in UTC; else InvalidArgument.
+
+    ``until``: whether it is the last moment that counts, and not the first.
 
     >>> read_time("2026-01-01T01:00:00+01:00", "time").isoformat()
     '2026-01-01T00:00:00+00:00'
+    >>> read_time("2026-01-01T00:00:00.000000999Z", "time").isoformat()
+    '2026-01-01T00:00:00.000001+00:00'
     """
     if isinstance(value, datetime):
-        return as_utc(value, field)
+        time, nanos = as_utc(value, field), getattr(value, "nanosecond", 0)  # as those of pandas
+        plain = type(time) is datetime
+        return time if plain else from_nanos(to_micros(time) * 1000 + nanos, until=until)
     match = _RFC_3339.fullmatch(value) if isinstance(value, str) else None
     try:
         if match is not None:
-            fraction = (match["fraction"] or "")[:6].ljust(6, "0")
             zone = "+00:00" if match["zone"] in "Zz" else match["zone"]
-            text = f"{match['date']}T{match['time']}.{fraction}{zone}"
-            return datetime.fromisoformat(text).astimezone(UTC)
+            second = datetime.fromisoformat(f"{match['date']}T{match['time']}{zone}")
+            nanos = int((match["fraction"] or "").ljust(9, "0"))
+            return from_nanos(to_micros(second.astimezone(UTC)) * 1000 + nanos, until=until)
     except (OverflowError, ValueError):
         pass
     raise InvalidArgument(
@@ -107,6 +120,18 @@ def to_micros(time: datetime) -> int:
 def from_micros(micros: int) -> datetime:
     """Return the aware time so many microseconds after 1970."""
     return _EPOCH + micros * _MICROSECOND
+
+
+def from_nanos(nanos: int, *, until: bool = False) -> datetime:
+    """Return the aware time so many nanoseconds after 1970, in whole microseconds.
+
+    The next one, or with ``until`` the one before. After the last microsecond of the year 9999
+    comes none: it stays that.
+    """
+    before = from_micros(nanos // 1000)
+    if until or nanos % 1000 == 0:
+        return before
+    return min(before, LAST_TIME - _MICROSECOND) + _MICROSECOND
 
 
 def rfc3339(time: datetime) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from fractions import Fraction
+from math import ceil
 from typing import TypeAlias
 
 from pubsub_delta.errors import InvalidArgument
 
 Duration: TypeAlias = "timedelta | int | float | str"
 
+_MICROSECONDS = 1_000_000
 _UNITS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
 _TEXT = re.compile(r"(?:\d+(?:\.\d+)?[wdhms])+", re.ASCII)
 _PART = re.compile(r"(\d+(?:\.\d+)?)([wdhms])", re.ASCII)
@@ -24,12 +27,12 @@ def parse_duration(value: Duration, field: str) -> timedelta:
     datetime.timedelta(seconds=600)
     """
     if isinstance(value, timedelta):
-        return value
+        finer = getattr(value, "nanoseconds", 0) > 0  # as those of pandas
+        return timedelta(value.days, value.seconds, value.microseconds + finer)
     try:
         if isinstance(value, str) and _TEXT.fullmatch(value):
-            return timedelta(
-                seconds=sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(value))
-            )
+            parts = _PART.findall(value)
+            return exactly(sum(Fraction(number) * _UNITS[unit] for number, unit in parts))
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return timedelta(seconds=value)
     except (OverflowError, ValueError):
@@ -37,6 +40,15 @@ def parse_duration(value: Duration, field: str) -> timedelta:
     raise InvalidArgument(
         f'{field}: {value!r} is not a duration; write a timedelta, seconds, "600s", "7d" or "1d12h"'
     )
+
+
+def exactly(seconds: Fraction | int) -> timedelta:
+    """Return so many seconds in whole microseconds, the next ones: nothing ends too early.
+
+    >>> exactly(Fraction("0.0000001"))
+    datetime.timedelta(microseconds=1)
+    """
+    return timedelta(microseconds=ceil(seconds * _MICROSECONDS))
 
 
 def parse_duration_within(

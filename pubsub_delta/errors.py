@@ -109,3 +109,7 @@ class Unknown(PubSubError):
 
 class DeadLetterWarning(UserWarning):
     """Messages could not be forwarded to their dead-letter topic; they stay where they are."""
+
+
+class UnreadableMessageWarning(UserWarning):
+    """Stored messages cannot be read: nobody is given them, and their delivery fails."""

@@ -35,7 +35,7 @@ def split_list(text: str) -> list[str]:
 
 
 def split_pairs(text: str) -> dict[str, str]:
-    """Split ``k=v,k2=v2``; a value may have more equals signs. Else ValueError.
+    """Split ``k=v,k2=v2``; a value may have more equals signs. ValueError else, or of a key twice.
 
     >>> split_pairs("lang=en,query=a=b")
     {'lang': 'en', 'query': 'a=b'}
@@ -43,7 +43,7 @@ def split_pairs(text: str) -> dict[str, str]:
     pairs = {}
     for part in split_list(text):
         key, equals, value = part.partition("=")
-        if not equals or not key:
+        if not equals or not key or key in pairs:
             raise ValueError(part)
         pairs[key] = value
     return pairs
@@ -87,7 +87,8 @@ class PairsType(ParamType):
         try:
             return split_pairs(value) if isinstance(value, str) else value
         except ValueError as error:
-            self.fail(f"{str(error)!r} is no pair; key=value,key2=value2 is accepted", param, ctx)
+            wrong = f"{str(error)!r} is no pair, or its key stands twice"
+            self.fail(f"{wrong}; key=value,key2=value2 is accepted", param, ctx)
 
 
 class DurationType(ParamType):
@@ -188,9 +189,18 @@ def spelled_out(args: Sequence[str], switches: set[str]) -> Iterator[str]:
             yield arg
 
 
-def merge(_: click.Context, __: click.Parameter, given: Sequence[Mapping[str, str]]) -> Any:
-    """Make one mapping of those of an option that is given several times."""
-    return {key: value for pairs in given for key, value in pairs.items()}
+def merge(
+    ctx: click.Context, param: click.Parameter, given: Sequence[Mapping[str, str]]
+) -> dict[str, str]:
+    """Make one mapping of those of an option that is given several times, each key once."""
+    merged: dict[str, str] = {}
+    for pairs in given:
+        for key, value in pairs.items():
+            if key in merged:
+                told = f"the key {key!r} stands twice; each once is accepted"
+                raise click.BadParameter(told, ctx, param)
+            merged[key] = value
+    return merged
 
 
 def chain(_: click.Context, __: click.Parameter, given: Sequence[Sequence[str]]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime, timedelta
+from fractions import Fraction
 
 from pubsub_delta import durations
 from pubsub_delta.clock import read_time
@@ -15,7 +16,8 @@ _ISO = re.compile(
     rf"(?:T(?:({_NUMBER})H)?(?:({_NUMBER})M)?(?:({_NUMBER})S)?)?",
     re.IGNORECASE,
 )
-_UNITS = ("weeks", "days", "hours", "minutes", "seconds")
+_UNITS = (604_800, 86_400, 3_600, 60, 1)
+"""Weeks, days, hours, minutes and seconds, in seconds."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _RELATIVE = re.compile(r"(?P<sign>[+-]?)(?P<span>P.*)", re.IGNORECASE)
 _SECONDS = re.compile(_NUMBER)
@@ -34,9 +36,9 @@ def parse_duration(text: str, field: str) -> timedelta:
     span = text.strip()
     try:
         if span[:1] in ("P", "p"):
-            return _iso_duration(span)
+            return durations.exactly(_iso_seconds(span))
         if _SECONDS.fullmatch(span):
-            return timedelta(seconds=float(span))
+            return durations.exactly(Fraction(span))
         return durations.parse_duration(span.lower(), field)
     except (InvalidArgument, OverflowError, ValueError):
         raise InvalidArgument(
@@ -64,8 +66,8 @@ def parse_time(text: str, now: datetime, field: str) -> datetime:
         if given.lower() == "now":
             return now
         if relative := _RELATIVE.fullmatch(given):
-            span = _iso_duration(relative["span"])
-            return now - span if relative["sign"] == "-" else now + span
+            span = _iso_seconds(relative["span"])
+            return now + durations.exactly(-span if relative["sign"] == "-" else span)
         if _DAY.fullmatch(given):
             day = date.fromisoformat(given)
             return datetime(day.year, day.month, day.day, tzinfo=now.tzinfo)
@@ -77,9 +79,9 @@ def parse_time(text: str, now: datetime, field: str) -> datetime:
         ) from None
 
 
-def _iso_duration(text: str) -> timedelta:
+def _iso_seconds(text: str) -> Fraction:
     match = _ISO.fullmatch(text)
     if match is None or text[-1] in "PpTt":
         raise ValueError(text)
     given = zip(_UNITS, match.groups(), strict=True)
-    return timedelta(**{unit: float(number) for unit, number in given if number})
+    return sum((Fraction(number) * unit for unit, number in given if number), Fraction())

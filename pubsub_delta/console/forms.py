@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 from fastapi import Depends, HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
 
-from pubsub_delta.clock import UTC
+from pubsub_delta.clock import UTC, read_time
 from pubsub_delta.console.security import SAFE_METHODS
 from pubsub_delta.errors import InvalidArgument, PubSubError
 
@@ -20,6 +20,7 @@ LARGEST_FORM = 48 * 1024 * 1024
 """Bytes: a message of 10 MB, of which every byte may be written as three."""
 MOST_FIELDS = 5_000
 
+_MINUTE = re.compile(r"\d\d:\d\d")
 _NAMED = re.compile(r"([a-z_]+(?:\.[a-z_]+)?):")
 
 
@@ -167,10 +168,8 @@ def moment(form: Form, name: str) -> datetime:
     """Return the time of a field for a date and one for a time of day, both in UTC."""
     day, clock = form.text(f"{name}_date"), form.text(f"{name}_time")
     try:
-        read = datetime.fromisoformat(f"{day}T{clock}")
-        if read.tzinfo is None:
-            return read.replace(tzinfo=UTC)
-    except ValueError:
+        return read_time(f"{day}T{clock}{':00' * bool(_MINUTE.fullmatch(clock))}Z", name)
+    except InvalidArgument:
         pass
     raise Mistyped(
         name, f"{f'{day} {clock}'.strip()!r} is not a time; a date and a time of day are accepted"

@@ -19,15 +19,19 @@ import numpy as np
 import pyarrow as pa
 
 from pubsub_delta.clock import rfc3339
+from pubsub_delta.delivery.readings import LOST, STRAY, plain, positions_of, unreadable
 from pubsub_delta.delivery.sources import Source
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import redelivery
 from pubsub_delta.policy.ack_state import AckState, Span, union
+from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
 from pubsub_delta.tables.store import Tables
 
 GONE = "does not exist any more; create it, or set another dead_letter_policy"
+UNREADABLE = "pubsub_delta_unreadable"
+"""The attribute of a dead letter that tells why its message could not be read."""
 _PREFIX = "CloudPubSubDeadLetterSource"
 
 
@@ -125,29 +129,52 @@ def _digest(spans: Sequence[Span]) -> str:
 
 
 def _letters(source: Source, spans: Sequence[Span]) -> pa.Table:
-    """Return messages with the attributes that tell where they come from."""
+    """Return messages with the attributes that tell where they come from.
+
+    One that cannot be read is forwarded as far as it can be, and an attribute tells what is wrong.
+    """
     own_name = subscription_name(source.subscription.name, project="")
     told = {"Subscription": own_name.id, "SubscriptionProject": own_name.project}
+    rows, wrong, lost = _stored(source, spans)
 
     def attributes(row: dict[str, Any]) -> list[tuple[str, str]]:
-        attempt = next(s.delivery_attempt for s in spans if row["position"] in s.positions)
-        added = {
-            "DeliveryCount": str(attempt - 1),
-            **told,
-            "TopicPublishTime": rfc3339(row["publish_time"]),
-        }
+        position, time = row["position"], row["publish_time"]
+        attempt = next(s.delivery_attempt for s in spans if position in s.positions)
+        added = {"DeliveryCount": str(attempt - 1), **told}
+        if time is not None:
+            added["TopicPublishTime"] = rfc3339(time)
         named = {f"{_PREFIX}{name}": value for name, value in added.items()}
+        if position in wrong:
+            named[UNREADABLE] = f"message {position}: {wrong[position]}"
         return [*{**dict(row["attributes"] or ()), **named}.items()]
 
-    rows = source.messages.rows(spans)
-    described = rows.select(["position", "publish_time", "attributes"]).to_pylist()
+    described = plain(rows.select([name for name in rows.column_names if name != "data"]))
+    nothing = {"publish_time": None, "attributes": (), "ordering_key": ""}
+    described += [{"position": position, **nothing} for position in lost]
     return pa.table(
         {
-            "data": rows["data"],
+            "data": pa.chunked_array(
+                [*rows["data"].chunks, pa.array([b""] * len(lost), rows["data"].type)]
+            ),
             "attributes": pa.array([attributes(row) for row in described], TEXT_BY_TEXT),
-            "ordering_key": rows["ordering_key"],
+            "ordering_key": pa.array([row["ordering_key"] for row in described], pa.string()),
         }
     )
+
+
+def _stored(source: Source, spans: Sequence[Span]) -> tuple[pa.Table, dict[int, str], Positions]:
+    """Return what is stored of messages, what is wrong with some of them, and which are lost."""
+    rows, lost, wrong = source.messages.rows(spans), Positions(), dict[int, str]()
+    held = union(spans)
+    if rows.num_rows < len(held):
+        missing = held - positions_of(rows)
+        stray = source.messages.rows_at(missing)
+        lost = missing - positions_of(stray)
+        wrong = {**dict.fromkeys(missing, STRAY), **dict.fromkeys(lost, LOST)}
+        rows = pa.concat_tables([rows, stray]).sort_by("position")
+    for place, why in unreadable(rows).items():
+        wrong[rows["position"][place].as_py()] = why
+    return rows, wrong, lost
 
 
 def _kept(source: Source, count: int, why: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from pubsub_delta.delivery.readings import LOST, Aside, positions_of, warn
 from pubsub_delta.delivery.sources import Source
 from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.ack_ids import AckId
@@ -19,7 +20,7 @@ from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.tables.lanes.choice import Lanes
-from pubsub_delta.tables.schemas import BATCH
+from pubsub_delta.tables.schemas import BATCH, MESSAGES
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -84,13 +85,18 @@ class Lease:
             counted=self._counted,
         )
 
+    @cached_property
+    def aside(self) -> Aside:
+        """Which messages nobody is given, as far as they were read: those that cannot be."""
+        return Aside(ordered=self.source.subscription.enable_message_ordering)
+
     def arrow(self) -> pa.Table:
         """Return the messages as an Arrow table, in the order of receipt: ``schemas.BATCH``.
 
-        DataLoss where there are fewer than were leased.
+        Those that cannot be read are set aside. DataLoss where there are fewer than were leased.
         """
-        rows = self.source.messages.rows(self.spans)
-        self._check_all_there(rows.num_rows, len(self.positions))
+        rows, lost = self._sorted_out(self.source.messages.rows(self.spans), self.positions)
+        self._check_all_there(lost)
         positions = rows["position"].to_pylist()
         attempts = self._attempts()
         columns = {
@@ -109,31 +115,42 @@ class Lease:
     def messages(self) -> Iterator[ReceivedMessage]:
         """Read all messages in the order of receipt, a part of them at a time.
 
-        DataLoss where there are fewer than were leased, after those that there are.
+        Those that cannot be read are set aside. DataLoss where there are fewer than were leased,
+        after those that there are.
         """
-        count = 0
+        left, lost = self.positions, Positions()
         for batch in self.source.messages.batches(self.spans):
-            count += batch.num_rows
-            yield from self._received(batch.to_pylist())
-        self._check_all_there(count, len(self.positions))
+            if not batch.num_rows:
+                continue
+            rows = pa.Table.from_batches([batch])
+            part = left.within(0, rows["position"][-1].as_py())
+            rows, gone = self._sorted_out(rows, part)
+            left, lost = left - part, lost | gone
+            yield from self._received(rows.to_pylist())
+        if left:
+            lost |= self._sorted_out(MESSAGES.columns.empty_table(), left)[1]
+        self._check_all_there(lost)
 
     def receive(self, wanted: Positions, max_bytes: int) -> list[ReceivedMessage]:
         """Read the first of some messages, in order: as many as fit into so many bytes.
 
-        The first one comes whatever its size. DataLoss where one is not there.
+        The first one comes whatever its size. Those that cannot be read, or are not there, are set
+        aside.
         """
         left, found, room = wanted & self.positions, list[ReceivedMessage](), max_bytes
         while left:
             part = left.first(_READ_AT_FIRST)
             chosen = [each for span in self.spans if (each := span.only(part))]
-            read = list(self._received(self.source.messages.rows(chosen).to_pylist()))
-            self._check_all_there(len(read), len(part))
+            rows, lost = self._sorted_out(self.source.messages.rows(chosen), part)
+            self.aside.positions |= lost
+            warn(dict.fromkeys(lost, LOST), self.source.subscription)
+            read = list(self._received(rows.to_pylist()))
             sizes = [*accumulate(map(size_of, read))]
             fitting = sum(size <= room for size in sizes)
             found += read[: fitting or (0 if found else 1)]
             if fitting < len(read):
                 break
-            left, room = left - part, room - sizes[-1]
+            left, room = left - part, room - (sizes[-1] if sizes else 0)
         return found
 
     @property
@@ -164,11 +181,27 @@ class Lease:
                 delivery_attempt=attempts.of(row["position"]),
             )
 
-    def _check_all_there(self, count: int, leased: int) -> None:
-        if count < leased:
+    def _sorted_out(self, rows: pa.Table, expected: Positions) -> tuple[pa.Table, Positions]:
+        """Return the rows that can be read, and which messages are not there; warn of the others.
+
+        What was not found at the time that its commit tells may be stored with another one.
+        """
+        missing, stray = Positions(), None
+        if rows.num_rows < len(expected):
+            missing = expected - positions_of(rows)
+            stray = self.source.messages.rows_at(missing)
+            missing -= positions_of(stray)
+        rows, told = self.aside.take_out(rows, stray)
+        warn(told, self.source.subscription)
+        return rows, missing
+
+    def _check_all_there(self, lost: Positions) -> None:
+        leased = len(self.positions)
+        if lost:
             raise DataLoss(
-                f"{self._table}: {count:,} messages are there of {leased:,} that were leased; a "
-                "file or a commit of it is gone: restore it, or publish the messages again"
+                f"{self._table}: {leased - len(lost):,} messages are there of {leased:,} that were "
+                "leased; a file or a commit of it is gone: restore it, or publish the messages "
+                "again"
             )
 
 

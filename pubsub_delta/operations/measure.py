@@ -47,7 +47,7 @@ def read_topic(tables: Tables, name: ResourceName, as_of: int | datetime | str |
 def version_as_of(messages: Messages, as_of: int | datetime | str) -> tuple[int, datetime | None]:
     """Return the version of a topic that a version or a time means, and until when to look."""
     if isinstance(as_of, (datetime, str)):
-        time = read_time(as_of, "as_of")
+        time = read_time(as_of, "as_of", until=True)
         return messages.history.version_at(time), time
     return _version(messages, as_of, "as_of"), None
 

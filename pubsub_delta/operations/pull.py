@@ -34,7 +34,7 @@ class Given:
 def pull(
     tables: Tables, name: ResourceName, max_messages: int | None, now: datetime
 ) -> Lease | None:
-    """Lease up to ``max_messages`` messages, the oldest first; None where none is available.
+    """Lease up to ``max_messages`` messages, what failed last; None where none is available.
 
     One MERGE; usually nothing is written where nothing is available. Messages that have had their
     last delivery attempt are forwarded to the dead-letter topic on the way.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from pubsub_delta.clock import from_micros
+from pubsub_delta.delivery.readings import plain
 from pubsub_delta.delivery.sources import source
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import ResourceName
@@ -124,13 +125,13 @@ def peek(
         return []
     counted = found.subscription.dead_letter_policy is not None
     peeked = []
-    for row in found.messages.rows(spans).to_pylist():
+    for row in plain(found.messages.rows(spans)):
         span = next(each for each in spans if row["position"] in each.positions)
         data = row["data"] or b""
         peeked.append(
             PeekedMessage(
                 message_id=str(row["position"]),
-                publish_time=row["publish_time"],
+                publish_time=row["publish_time"] or span.publish_time_min,
                 data=data[:max_bytes],
                 data_size=len(data),
                 attributes=dict(row["attributes"] or ()),

@@ -41,6 +41,7 @@ class Span:
     ``failures``: consecutive failed deliveries, counted while there is a retry policy.
     ``delivery_attempt``: of the delivery that is under way, or comes next; 1 without a
     dead-letter policy. ``lease_id``: the number of the delivery, or of the forwarding.
+    ``failed_lease_id``: the number of the delivery that failed last; None where none has failed.
     ``until``: the end of the lease or of the backoff, which is no longer part of it.
     ``forward_to``: the uid of the dead-letter topic.
     """
@@ -52,6 +53,7 @@ class Span:
     failures: int = 0
     delivery_attempt: int = 1
     lease_id: int | None = None
+    failed_lease_id: int | None = None
     until: datetime | None = None
     forward_to: str | None = None
 
@@ -70,20 +72,35 @@ class Span:
         """Return the span available to everyone, with its counts as they are."""
         return replace(self, state=State.AVAILABLE, lease_id=None, until=None, forward_to=None)
 
+    def untried(self) -> Span:
+        """Return the span available to everyone, as if no delivery had failed."""
+        return replace(self.released(), failures=0, delivery_attempt=1, failed_lease_id=None)
+
+    def leased(self, lease_id: int, until: datetime) -> Span:
+        """Return the span under a lease.
+
+        What has failed before counts as failed under this lease if it is given back: it stands
+        behind the others then, and a lease has few spans.
+        """
+        failed = None if self.failed_lease_id is None else lease_id
+        leased = replace(self, state=State.LEASED, lease_id=lease_id, until=until)
+        return replace(leased, failed_lease_id=failed)
+
     def retained(self) -> Span:
         """Return the span acknowledged, but still to be had by a seek."""
-        plain = replace(self.released(), failures=0, delivery_attempt=1)
-        return replace(plain, state=State.RETAINED)
+        return replace(self.untried(), state=State.RETAINED)
 
     def unite(self, other: Span) -> Span:
-        """Return one span for the messages of two, with the later ``until`` of the two."""
+        """Return one span for the messages of two, with the later end and failure of the two."""
         ends = [span.until for span in (self, other) if span.until is not None]
+        failed = [s.failed_lease_id for s in (self, other) if s.failed_lease_id is not None]
         return replace(
             self,
             positions=self.positions | other.positions,
             publish_time_min=min(self.publish_time_min, other.publish_time_min),
             publish_time_max=max(self.publish_time_max, other.publish_time_max),
             until=max(ends, default=None),
+            failed_lease_id=max(failed, default=None),
         )
 
 

@@ -91,9 +91,9 @@ def lease(
     now: datetime,
     deadline: timedelta | None = None,
 ) -> tuple[AckState, list[Span]]:
-    """Lease up to ``max_messages`` available messages (None: all), the oldest positions first.
+    """Lease up to ``max_messages`` available messages (None: all), in the order of ``choose``.
 
-    Return the next state and the leased spans, one for each number of attempts; none where
+    Return the next state and the leased spans, a few for each number of attempts; none where
     nothing is available. ``deadline``: for how long, if not for the subscription's ack deadline.
     """
     chosen = choose(state, terms.subscription, terms.keys, max_messages)
@@ -103,7 +103,7 @@ def lease(
         deadline = timedelta(seconds=terms.subscription.ack_deadline_seconds)
     until = now + deadline
     leased = [
-        replace(part, state=State.LEASED, lease_id=state.next_lease_id, until=until)
+        part.leased(state.next_lease_id, until)
         for part in (span.only(chosen) for span in state.in_state(State.AVAILABLE))
         if part
     ]

@@ -132,13 +132,19 @@ def _check_types(message: Message, index: int) -> None:
             f"messages[{index}].attributes: {_shown(message.attributes)} is not a mapping; "
             "strings by string are accepted"
         )
-    for key, value in message.attributes.items():
+    pairs = list(message.attributes.items())  # a mapping of somebody's may hold a key twice
+    for key, value in pairs:
         if not isinstance(key, str) or not isinstance(value, str):
             raise InvalidArgument(
                 f"messages[{index}].attributes: {_shown({key: value})}: keys and values are strings"
             )
         _utf8(key, f"messages[{index}].attributes")
         _utf8(value, f"messages[{index}].attributes")
+    if len(dict(pairs)) < len(pairs):
+        raise InvalidArgument(
+            f"messages[{index}].attributes: a key stands twice in {_shown(pairs)}; "
+            "each once is accepted"
+        )
     if not isinstance(message.ordering_key, str):
         raise InvalidArgument(
             f"messages[{index}].ordering_key: {_shown(message.ordering_key)} is not a string"

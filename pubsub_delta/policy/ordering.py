@@ -5,7 +5,8 @@ The ack state knows positions only. Whoever can read the topic answers questions
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Protocol
 
 from pubsub_delta.policy.ack_state import AckState, Span, State, union
@@ -30,25 +31,96 @@ class Keys(Protocol):
 def choose(
     state: AckState, subscription: Subscription, keys: Keys, max_messages: int | None
 ) -> Positions:
-    """Choose the oldest messages that may be leased now, at most so many (None: all).
+    """Choose messages that may be leased now, at most so many (None: all).
 
-    With ordering, a key with leased, backing-off or exhausted messages gives none: one batch of
-    a key is outstanding at a time.
+    First come those of which no delivery has failed, the oldest positions first; then what failed,
+    in the order of the deliveries that failed last. With ordering, a key with leased, backing-off
+    or exhausted messages gives none: one batch of a key is outstanding at a time. The messages of a
+    key come in their order, so all of them wait with the one of them that failed last.
     """
     open_ = deliverable(state, subscription)
     free = union(open_)
     holding_up = _holding_up(state, subscription)
-    if not holding_up or not free:
-        return free if max_messages is None else free.first(max_messages)
-    if max_messages is None:
-        return free - keys.sharing(holding_up, open_)
-    chosen, size = Positions(), max(_WINDOW, 4 * max_messages)
-    while free and len(chosen) < max_messages:
-        window = free.first(size)
-        looked_at = [span.only(window) for span in open_]
-        held = keys.sharing(holding_up, [span for span in looked_at if span])
-        chosen, free, size = chosen | (window - held), free - window, 4 * size
-    return chosen.first(max_messages)
+    if max_messages is None or len(free) <= max_messages:
+        return free - keys.sharing(holding_up, open_) if holding_up and free else free
+    untried = [span for span in open_ if span.failed_lease_id is None]
+    failed = _by_failure(open_)
+    if not subscription.enable_message_ordering:
+        return _first_of([union(untried), *map(union, failed)], max_messages)
+    before = [*holding_up, *chain(*failed)]
+    chosen, passed_over = _first_apart_from(before, untried, keys, max_messages)
+    if not failed or len(chosen) == max_messages:
+        return chosen
+    among = [*chain(*failed), *_parts(untried, passed_over)]
+    if holding_up:
+        among = _parts(among, union(among) - keys.sharing(holding_up, among))
+    return chosen | _first_keys(failed, among, keys, max_messages - len(chosen))
+
+
+def _by_failure(spans: Iterable[Span]) -> list[list[Span]]:
+    """Return the spans of messages that failed, by the lease of it, that of the first one first."""
+    failed: dict[int, list[Span]] = {}
+    for span in spans:
+        if span.failed_lease_id is not None:
+            failed.setdefault(span.failed_lease_id, []).append(span)
+    return [group for _, group in sorted(failed.items())]
+
+
+def _first_of(groups: Iterable[Positions], count: int) -> Positions:
+    """Return so many messages, of a later group only what the ones before it leave room for."""
+    chosen = Positions()
+    for group in groups:
+        chosen |= group.first(count - len(chosen))
+    return chosen
+
+
+def _first_apart_from(
+    before: Sequence[Span], spans: Sequence[Span], keys: Keys, count: int
+) -> tuple[Positions, Positions]:
+    """Return the first so many messages of spans that share no key with those before them.
+
+    And the messages that were passed over. A part of the spans is looked at first, then more.
+    """
+    rest = union(spans)
+    if not before:
+        return rest.first(count), Positions()
+    chosen, passed_over, size = Positions(), Positions(), max(_WINDOW, 4 * count)
+    while rest and len(chosen) < count:
+        window = rest.first(size)
+        held = keys.sharing(before, _parts(spans, window))
+        chosen, passed_over = chosen | (window - held), passed_over | held
+        rest, size = rest - window, 4 * size
+    return chosen.first(count), passed_over
+
+
+def _first_keys(
+    failed: Sequence[Sequence[Span]], among: Sequence[Span], keys: Keys, count: int
+) -> Positions:
+    """Return the first so many messages of the keys that failed, each key by its last failure.
+
+    ``failed``: what failed, by lease. ``among``: all messages that may come. As many
+    groups as may all come are asked about at once.
+    """
+    free, chosen = union(among), Positions()
+    groups = [parts for group in failed if (parts := _parts(group, free))]
+    taken = len(groups)
+    while groups and len(chosen) < count:
+        first, later = list(chain(*groups[:taken])), list(chain(*groups[taken:]))
+        wanted = union(first) | keys.sharing(first, among)
+        if later:
+            wanted -= keys.sharing(later, among)
+        room = count - len(chosen)
+        if len(wanted) > room and taken > 1:
+            taken //= 2
+            continue
+        chosen |= wanted.first(room)
+        groups, taken = groups[taken:], len(groups) - taken
+    return chosen
+
+
+def _parts(spans: Iterable[Span], positions: Positions) -> list[Span]:
+    """Return what spans hold of some positions, without those that hold none."""
+    return [part for part in (span.only(positions) for span in spans) if part]
 
 
 def deliverable(state: AckState, subscription: Subscription) -> list[Span]:

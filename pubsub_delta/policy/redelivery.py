@@ -41,6 +41,7 @@ def failed(span: Span, subscription: Subscription, at: datetime) -> Span:
     failures = min(span.failures + 1, _MOST_FAILURES) if subscription.retry_policy else 0
     attempt = span.delivery_attempt + 1 if subscription.dead_letter_policy else 1
     again = replace(span.released(), failures=failures, delivery_attempt=attempt)
+    again = replace(again, failed_lease_id=span.lease_id)
     wait = backoff(subscription.retry_policy, failures)
     if not wait or is_exhausted(again, subscription):
         return again

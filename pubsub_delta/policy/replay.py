@@ -82,7 +82,7 @@ def lowest_version(state: AckState) -> int:
 
 
 def note_seek(state: AckState, seek: Seek, terms: Terms) -> AckState:
-    """Note a seek down. It voids all leases, and resets attempts and backoffs.
+    """Note a seek down. It voids all leases, and forgets failures and backoffs.
 
     Ack ids of deliveries before it change nothing any more. What is being forwarded goes its way.
     Leases that were over by then have failed, which may have brought others back.
@@ -93,7 +93,7 @@ def note_seek(state: AckState, seek: Seek, terms: Terms) -> AckState:
         if span.state in (State.RETAINED, State.FORWARDING):
             spans.append(span)
         elif span.state is not State.ACKED:
-            spans.append(replace(span.released(), failures=0, delivery_attempt=1))
+            spans.append(span.untried())
     noted = replace(
         state,
         first_lease_id=state.next_lease_id,
@@ -118,7 +118,7 @@ def without_what_is_gone(state: AckState, stored: Positions) -> AckState:
 
 def capture(state: AckState, filter_: str) -> Captured:
     """Return what a snapshot of a state that is caught up holds: a pending purge included."""
-    spans = (replace(s.released(), failures=0, delivery_attempt=1) for s in state.unacked())
+    spans = (span.untried() for span in state.unacked())
     tidy = holding(AckState(state.after_version), spans)
     return Captured(tidy.spans, state.after_version, state.floor, filter_)
 

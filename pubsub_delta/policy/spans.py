@@ -19,7 +19,10 @@ MAX_NEW_SPANS = 32
 MAX_RETAINED_SPANS = 32
 """The same for acknowledged messages that a seek may bring back."""
 MAX_FAILED_SPANS = 4
-"""The same for messages that have failed equally often."""
+"""The same for messages that have failed equally often, and last under the same lease."""
+MAX_FAILED_LEASES = 32
+"""Leases that are told apart under which available messages failed last. Beyond it what failed
+latest counts as having failed together."""
 MAX_WAITING_SPANS = 256
 """Spans in backoff. Beyond it some messages wait for a neighbour whose backoff ends later."""
 MAX_LEASED_SPANS = 1024
@@ -56,6 +59,7 @@ def _equal_united(spans: Iterable[Span]) -> list[Span]:
     for span in spans:
         if span.positions:
             key: Hashable = (span.state, *_kind(span), span.until, span.forward_to)
+            key = (key, span.failed_lease_id)
             if span.state in (State.AVAILABLE, State.RETAINED):
                 key = (key, span.publish_time_min, span.publish_time_max)
             united[key] = united[key].unite(span) if key in united else span
@@ -65,9 +69,10 @@ def _equal_united(spans: Iterable[Span]) -> list[Span]:
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
-def _kind(span: Span) -> tuple[int, int, int]:
+def _kind(span: Span) -> tuple[int, ...]:
     """What must be the same for two spans of one state to be united."""
-    return (span.lease_id or 0, span.delivery_attempt, span.failures)
+    tried = span.failed_lease_id is not None
+    return (span.lease_id or 0, span.delivery_attempt, span.failures, int(tried))
 
 
 def _grouped(
@@ -80,10 +85,28 @@ def _grouped(
 
 
 def _available(spans: list[Span]) -> list[Span]:
+    """Keep spans few: those of messages that never failed, and of each lease that failed."""
+    untried = [span for span in spans if span.failed_lease_id is None]
+    failed = _of_few_leases([span for span in spans if span.failed_lease_id is not None])
+    new = _grouped(untried, _kind).values()
+    old = _grouped(failed, lambda span: (*_kind(span), span.failed_lease_id or 0)).values()
+    parts = [_coalesce(group, MAX_NEW_SPANS) for group in new]
+    parts += [_coalesce(group, MAX_FAILED_SPANS) for group in old]
+    return [span for part in parts for span in part]
+
+
+def _of_few_leases(failed: list[Span]) -> list[Span]:
+    """Let what failed latest have failed together, where that was under too many leases.
+
+    Nothing joins those that failed first: so none of them is overtaken, and each has its turn.
+    """
+    numbers = sorted({span.failed_lease_id or 0 for span in failed})
+    if len(numbers) <= MAX_FAILED_LEASES:
+        return failed
+    joined, newest = numbers[MAX_FAILED_LEASES - 1], numbers[-1]
     return [
-        span
-        for (_, attempt, failures), group in _grouped(spans, _kind).items()
-        for span in _coalesce(group, MAX_NEW_SPANS if attempt + failures == 1 else MAX_FAILED_SPANS)
+        replace(span, failed_lease_id=newest) if (span.failed_lease_id or 0) >= joined else span
+        for span in failed
     ]
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
+from fractions import Fraction
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from pubsub_delta.clock import from_micros, to_micros
+from pubsub_delta.clock import from_nanos, to_micros
+from pubsub_delta.durations import exactly
 from pubsub_delta.errors import InvalidArgument, Unimplemented
 from pubsub_delta.resources import (
     DeadLetterPolicy,
@@ -202,17 +204,17 @@ def push_config(given: Any) -> PushConfig | None:
 def seconds_of(duration: Any) -> timedelta:
     """Return a protobuf duration; InvalidArgument where it is beyond all bounds."""
     try:
-        return timedelta(seconds=duration.seconds, microseconds=duration.nanos // 1000)
+        return exactly(duration.seconds + Fraction(duration.nanos, 10**9))
     except OverflowError:
         raise InvalidArgument(
             f"{duration.seconds} seconds are beyond any duration; at most 31 days are accepted"
         ) from None
 
 
-def time_of(timestamp: Any) -> datetime:
-    """Return a protobuf time; InvalidArgument where it is beyond all bounds."""
+def time_of(timestamp: Any, *, until: bool = False) -> datetime:
+    """Return a protobuf time, as ``clock.read_time``; InvalidArgument beyond all bounds."""
     try:
-        return from_micros(timestamp.seconds * 1_000_000 + timestamp.nanos // 1000)
+        return from_nanos(timestamp.seconds * 10**9 + timestamp.nanos, until=until)
     except OverflowError:
         raise InvalidArgument(
             f"{timestamp.seconds} seconds since 1970 are no time; years 1 to 9999 are accepted"

@@ -111,6 +111,7 @@ SPAN = _struct(
     failures=pa.int32(),
     delivery_attempt=pa.int32(),
     lease_id=WHOLE,
+    failed_lease_id=WHOLE,
     until=TIME,
     forward_to=TEXT,
     message_count=WHOLE,

@@ -185,8 +185,8 @@ def test_a_damaged_bitmap_is_data_loss_and_not_fewer_messages(bench: Bench) -> N
     for positions in ("X'00'", "X'0000000000000000'"):  # cut off, and empty
         bench.spark.sql(
             f"UPDATE {table} SET spans = transform(spans, s -> struct(s.state, s.failures, "
-            "s.delivery_attempt, s.lease_id, s.until, s.forward_to, s.message_count, "
-            f"s.publish_time_min, s.publish_time_max, {positions} AS positions)), "
+            "s.delivery_attempt, s.lease_id, s.failed_lease_id, s.until, s.forward_to, "
+            f"s.message_count, s.publish_time_min, s.publish_time_max, {positions} AS positions)), "
             "revision = revision + 1"
         )
         with pytest.raises(DataLoss, match="bitmap"):

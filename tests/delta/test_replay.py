@@ -181,6 +181,9 @@ def test_a_topic_can_be_read_as_it_was(bench: Bench) -> None:
         return sorted(bytes(row["data"]) for row in rows)
 
     assert (stored(None), stored(first), stored(1)) == ([b"a", b"b"], [b"a"], [b"a"])
+    # What was published at a time counts; what was a microsecond later does not count yet.
+    before = first - timedelta(microseconds=1)
+    assert stored(f"{before:%Y-%m-%dT%H:%M:%S.%f}999Z") == []
     assert_df_equality(
         bench.store.read_topic(topic, as_of=first),
         bench.store.read_topic(topic).where("string(data) = 'a'"),

@@ -157,8 +157,8 @@ def test_what_another_consumer_took_over_is_not_seen_again(bench: Bench, tmp_pat
     with pytest.raises(StreamingQueryException):
         drain(bench, subscription, seen, tmp_path)
     # Nothing is left of the micro-batch; what else is available comes with the next one.
-    bench.store.publish(topic, ["d"])
     assert bench.store.pull(subscription, 1).ack().counts["success"] == 1
+    bench.store.publish(topic, ["d"])
     drain(bench, subscription, seen, tmp_path)
     assert [batch for _, batch in seen.batches] == [["a"], ["d"]]
 

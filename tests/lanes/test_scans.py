@@ -10,10 +10,11 @@ import pytest
 from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import TableMissing
 from pubsub_delta.tables.lanes.scans import Window
 from tests.lanes.builders import NOON, at, column, messages, numbers, topic
-from tests.lanes.conftest import Bench
+from tests.lanes.conftest import Bench, direct
 from tests.unit.filter_cases import FILTER_CASES
 
 EVERYTHING = Window()
@@ -198,6 +199,33 @@ def test_a_message_without_data_or_attributes_is_empty(bench: Bench) -> None:
     found = bench.scans.rows(table, EVERYTHING, ["data", "attributes"])
     assert column(found, "data") == [b"", b"x", b""]
     assert [dict(each) for each in column(found, "attributes")] == [{}, {"a": "1", "b": "2"}, {}]
+
+
+def test_of_a_key_that_stands_twice_the_first_value_counts(bench: Bench) -> None:
+    """Another writer's: filters go by the value that is delivered."""
+    twice = [("k", "1"), ("b", "x"), ("k", "2")]
+    rows = messages(0, b"", b"", b"", attributes=[{"k": "2"}, {}, {"a": "1", "b": "2"}])
+    of = rows.schema.field("attributes").type
+    stored = pa.array([[("k", "2")], twice, [("a", "1"), ("b", "2")]], of)
+    rows = rows.set_column(rows.schema.get_field_index("attributes"), "attributes", stored)
+    writer = bench.lane if bench.name == "direct" else direct(TableLocks(str(bench.root)))[0]
+    table = topic(writer, bench.table("messages", "1"), rows)
+    for read in (
+        bench.scans.rows(table, EVERYTHING, ["attributes"]),
+        pa.Table.from_batches(bench.scans.batches(table, EVERYTHING, ["attributes"])),
+    ):
+        assert column(read, "attributes") == [
+            [("k", "2")], [("k", "1"), ("b", "x")], [("a", "1"), ("b", "2")],
+        ]  # fmt: skip
+
+    def passing(text: str) -> list[int]:
+        return list(bench.scans.fold(table, EVERYTHING, parse_filter(text)))
+
+    assert passing('attributes.k = "1"') == [1]
+    assert passing('attributes.k = "2"') == [0]
+    assert passing('attributes.k != "1"') == [0, 2]
+    assert passing('hasPrefix(attributes.k, "2")') == [0]
+    assert passing("attributes:k") == [0, 1]
 
 
 def test_messages_are_counted_with_the_earliest_time(bench: Bench, table: str) -> None:

@@ -204,6 +204,7 @@ def test_a_nested_row_is_merged_and_read_again(lane: SparkLane, tmp_path: Path) 
         "failures": 0,
         "delivery_attempt": 1,
         "lease_id": 7,
+        "failed_lease_id": None,
         "until": LATE,
         "forward_to": None,
         "message_count": 3,

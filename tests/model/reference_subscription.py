@@ -29,6 +29,7 @@ class Row:
     waits_until: int = 0
     failures: int = 0
     attempt: int = 1
+    failed_under: int = 0
     retained: bool = False
     discarded: bool = False
 
@@ -43,7 +44,7 @@ class Row:
     def forget(self) -> None:
         # "voids all leases made before it …, resets delivery attempts to 0 and backoff to none"
         self.delivery, self.acked_under, self.waits_until = None, None, 0
-        self.failures, self.attempt = 0, 1
+        self.failures, self.attempt, self.failed_under = 0, 1, 0
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class Subscription:
             if self.fields.ordered and message.key and of_batch and follows:
                 row.give_back()
         for row in (self.rows[message] for message in failing):
-            row.delivery = None
+            row.delivery, row.failed_under = None, delivery
             # "after the *k*-th consecutive failure … min(maximum, minimum · 2^(k−1))"
             row.failures = row.failures + 1 if self.fields.retry else 0
             # "is counted … only while a dead-letter policy is set"
@@ -185,13 +186,23 @@ class Subscription:
         ]
 
     def pull(self, count: int | None, now: int) -> list[Message]:
-        # "leases up to that many available messages until now + ack deadline", the oldest first
-        taken = self.free(now)[:count]
+        # "leases up to that many available messages until now + ack deadline"
+        free = self.free(now)
+        first = sorted(free, key=lambda message: (self.last_failure(message, free), message.number))
+        taken = [message for message in free if message in first[:count]]
         self.deliveries += 1 if taken else 0
         for row in (self.rows[message] for message in taken):
             row.delivery, row.until = self.deliveries, now + (self.fields.ack_deadline or 10)
             row.waits_until = 0
+            # what returns with an earlier message of its key has had its turn with it
+            row.failed_under = self.deliveries if row.failed_under else 0
         return taken
+
+    def last_failure(self, message: Message, free: list[Message]) -> int:
+        # "what has failed comes again after what is available and has not been tried yet"; "order
+        # by key is kept": a key waits with the one of its messages that failed last
+        same = [each for each in free if self.fields.ordered and each.key == message.key != ""]
+        return max(self.rows[each].failed_under for each in (message, *same))
 
     def acknowledge(self, named: Named) -> str:
         delivery, message = named

@@ -8,7 +8,9 @@ from tests.mutations.bugs_of_commands import BUGS_OF_COMMANDS
 from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
 from tests.mutations.bugs_of_messages import BUGS_OF_MESSAGES
 from tests.mutations.bugs_of_operations import BUGS_OF_OPERATIONS
+from tests.mutations.bugs_of_order import BUGS_OF_ORDER
 from tests.mutations.bugs_of_push import BUGS_OF_PUSH
+from tests.mutations.bugs_of_readings import BUGS_OF_READINGS
 from tests.mutations.bugs_of_replay import BUGS_OF_REPLAY
 from tests.mutations.bugs_of_server import BUGS_OF_SERVER
 from tests.mutations.bugs_of_surfaces import BUGS_OF_SURFACES
@@ -18,12 +20,14 @@ from tests.mutations.bugs_of_values import BUGS_OF_VALUES
 
 BUGS: tuple[Bug, ...] = (
     *BUGS_OF_DELIVERY,
+    *BUGS_OF_ORDER,
     *BUGS_OF_REPLAY,
     *BUGS_OF_VALUES,
     *BUGS_OF_ADMINISTRATION,
     *BUGS_OF_OPERATIONS,
     *BUGS_OF_TABLES,
     *BUGS_OF_MESSAGES,
+    *BUGS_OF_READINGS,
     *BUGS_OF_PUSH,
     *BUGS_OF_SURFACES,
     *BUGS_OF_SERVER,

@@ -286,8 +286,8 @@ BUGS_OF_DELIVERY = (
         "ordered-pull-of-more",
         "An ordered pull gives more than max_messages, where some keys are held.",
         "policy/ordering.py",
-        "return chosen.first(max_messages)",
-        "return chosen",
+        "return chosen.first(count), passed_over",
+        "return chosen, passed_over",
     ),
     Bug(
         "micro-batch-gets-others",

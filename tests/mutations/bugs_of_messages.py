@@ -113,8 +113,8 @@ BUGS_OF_MESSAGES = (
         "fewer-messages-not-told",
         "A batch of which messages are gone is given as if it were whole.",
         "delivery/leases.py",
-        "if count < leased:",
-        "if False:",
+        "        if lost:\n            raise",
+        "        if False:\n            raise",
     ),
     Bug(
         "forgotten-before-append",

@@ -20,7 +20,7 @@ BUGS_OF_REPLAY = (
         "seek-keeps-attempts",
         "A seek resets neither attempts nor failures.",
         _REPLAY,
-        "spans.append(replace(span.released(), failures=0, delivery_attempt=1))",
+        "spans.append(span.untried())",
         "spans.append(span.released())",
     ),
     Bug(
@@ -105,8 +105,8 @@ BUGS_OF_REPLAY = (
         "snapshot-keeps-attempts",
         "A seek to a snapshot brings messages back with their old attempts.",
         _REPLAY,
-        "spans = (replace(s.released(), failures=0, delivery_attempt=1) for s in state.unacked())",
-        "spans = (s.released() for s in state.unacked())",
+        "spans = (span.untried() for span in state.unacked())",
+        "spans = (span.released() for span in state.unacked())",
     ),
     Bug(
         "snapshot-expiry-without-age",
@@ -231,8 +231,8 @@ BUGS_OF_REPLAY = (
         "retained-keeps-attempts",
         "Retained messages that a seek brings back have their old attempts.",
         "policy/ack_state.py",
-        "plain = replace(self.released(), failures=0, delivery_attempt=1)",
-        "plain = self.released()",
+        "return replace(self.untried(), state=State.RETAINED)",
+        "return replace(self.released(), state=State.RETAINED)",
     ),
     Bug(
         "united-ends-earlier",
@@ -252,8 +252,8 @@ BUGS_OF_REPLAY = (
         "failures-mixed",
         "Messages that have failed differently often are united, and count alike.",
         _SPANS,
-        "return (span.lease_id or 0, span.delivery_attempt, span.failures)",
-        "return (span.lease_id or 0, span.delivery_attempt, 0)",
+        "return (span.lease_id or 0, span.delivery_attempt, span.failures, int(tried))",
+        "return (span.lease_id or 0, span.delivery_attempt, 0, int(tried))",
     ),
     Bug(
         "acked-without-a-lease",

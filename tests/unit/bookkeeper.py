@@ -6,7 +6,7 @@ told. It calls nothing of the library; what it compares are numbers and plain wo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
@@ -156,11 +156,12 @@ class Bookkeeper(Model):
         for lease_id in sorted({lease_id for lease_id, _ in named}):
             given = {p for each, p in named if each == lease_id}
             given = {p for p in given if self.messages[p].held_by(lease_id)}
-            counts = {p: (self.messages[p].failures, self.messages[p].attempt) for p in given}
+            before = {position: replace(self.messages[position]) for position in given}
             self.fail(lease_id, given, 0.0)
-            for position, (failures, attempt) in counts.items():
+            for position, old in before.items():
                 row = self.messages[position]
-                row.failures, row.attempt, row.waits_until = failures, attempt, 0.0
+                row.failures, row.attempt, row.waits_until = old.failures, old.attempt, 0.0
+                row.failed_under = old.failed_under
 
     def free(self, now: float) -> list[int]:
         return [each for each in super().free(now) if not self.messages[each].leaving]

@@ -157,6 +157,14 @@ def nack(
     return modify(state, named, 0, now, on)[0]
 
 
+def fail_one(state: AckState, position: int, on: delivery.Terms) -> AckState:
+    """Lease all that is available, fail one message, and give the others back unseen."""
+    state, lease_id = pull(state, on=on)
+    others = Positions.of(leased(state, on=on)[lease_id]) - Positions.of([position])
+    state = nack(state, {lease_id: [position]}, on=on)
+    return delivery.give_back(state, {lease_id: others}, on, at(0))
+
+
 def shown(outcomes: delivery.Outcomes) -> dict[str, dict[int, set[int]]]:
     """Return outcomes as plain sets, without those that name no message."""
     by_name = {

@@ -24,6 +24,7 @@ class Stored:
     waits_until: float = 0.0
     failures: int = 0
     attempt: int = 1
+    failed_under: int = 0
 
     def held_by(self, lease_id: int) -> bool:
         return self.lease_id == lease_id
@@ -81,7 +82,7 @@ class Model:
                 # "Messages that return only because of an earlier one do not count"
                 message.acked, message.lease_id, message.acked_under = False, None, None
         for message in (self.messages[position] for position in failing):
-            message.lease_id = None
+            message.lease_id, message.failed_under = None, lease_id
             wait = 0.0
             if self.fields.backoffs is not None:
                 message.failures += 1
@@ -115,12 +116,26 @@ class Model:
 
     def lease(self, count: int | None, now: float, deadline: float) -> list[int]:
         # "leases up to that many available messages until now + ack deadline"
-        taken = self.free(now)[:count]
+        taken = sorted(self.in_turn(now)[:count])
         self.leases += 1 if taken else 0
-        for position in taken:
-            self.messages[position].lease_id = self.leases
-            self.messages[position].until = now + deadline
+        for message in (self.messages[position] for position in taken):
+            message.lease_id, message.until = self.leases, now + deadline
+            # given back unseen, it comes again behind what failed meanwhile
+            message.failed_under = self.leases if message.failed_under else 0
         return taken
+
+    def in_turn(self, now: float) -> list[int]:
+        """Return what is free as it comes: "what has failed comes again after what … has not"."""
+        free = self.free(now)
+
+        def turn(position: int) -> int:
+            # "Order by key is kept": all messages of a key wait with the one that failed last
+            message = self.messages[position]
+            shared = [self.messages[each] for each in free] if self.fields.ordered else []
+            of_key = [each for each in shared if each.key and each.key == message.key]
+            return max(each.failed_under for each in (message, *of_key))
+
+        return sorted(free, key=lambda position: (turn(position), position))
 
     def acknowledge(self, ack_id: AckId) -> str:
         lease_id, position = ack_id

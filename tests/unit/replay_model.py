@@ -135,7 +135,7 @@ class ReplayModel(Model):
         self.first_lease = self.leases + 1
         for message in self.messages.values():
             message.lease_id, message.acked_under, message.waits_until = None, None, 0.0
-            message.failures, message.attempt = 0, 1
+            message.failures, message.attempt, message.failed_under = 0, 1, 0
 
     def seek_to_time(self, time: float, now: float) -> None:
         self.pass_time(now)

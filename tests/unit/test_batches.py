@@ -32,6 +32,7 @@ class Lease:
     source: Any = field(default_factory=lambda: SimpleNamespace(uid="uid"))
     until: datetime = field(default_factory=lambda: at(10))
     df: str = "the rows"
+    aside: Any = field(default_factory=lambda: SimpleNamespace(positions=Positions()))
 
     def chosen(self, where: object) -> Positions:
         assert isinstance(where, Column)
@@ -69,6 +70,17 @@ def test_a_batch_is_answered_whole_by_ids_or_by_a_condition() -> None:
     said.batch.modify_ack_deadline(60, where=where)
     whole, chosen = Named("uid", {7: WHOLE}), Named("uid", {7: CHOSEN})
     assert said.words == [(whole, None), (["a"], None), (chosen, None), (chosen, 0), (chosen, 60)]
+
+
+def test_what_was_set_aside_is_not_meant() -> None:
+    """Nobody could read it, so nobody has processed it."""
+    said, where = Said(Lease(aside=SimpleNamespace(positions=Positions.of([2, 3])))), Column()
+    said.batch.ack()
+    said.batch.nack(where=cast(Any, where))
+    assert said.words == [
+        (Named("uid", {7: Positions.of([1])}), None),
+        (Named("uid", {7: Positions()}), 0),
+    ]
 
 
 def test_ids_and_a_condition_exclude_each_other() -> None:

@@ -272,6 +272,8 @@ def test_an_unexpected_error_has_no_traceback() -> None:
         (["topics", "update", "ttt"], "nothing to update"),
         (["topics", "list", "--format=xml"], "'xml' is not a format"),
         (["topics", "create", "ttt", "--labels=a"], "'a' is no pair"),
+        (["topics", "publish", "ttt", "--attribute=k=1,k=2"], "or its key stands twice"),
+        (["topics", "publish", "ttt", "--attribute=k=1", "--attribute=k=2"], "'k' stands twice"),
         (["topics", "update", "ttt", "--message-retention-duration=1y"], "is not a duration"),
         (["subscriptions", "seek", "sss"], "exactly one of --time and --snapshot"),
         (["subscriptions", "seek", "sss", "--time=yesterday"], "is not a time"),

@@ -112,7 +112,15 @@ def test_what_is_no_message_is_refused(value: object) -> None:
         as_message(value, 3)
 
 
+class Twice(dict[str, str]):
+    """A mapping that holds a key twice, as those of HTTP libraries do."""
+
+    def items(self) -> Any:
+        return [("k", "1"), ("k", "2")]
+
+
 WRONG: list[tuple[Any, str]] = [
+    (Message(b"x", Twice(k="1")), r"messages\[3\]\.attributes: a key stands twice"),
     (Message("text"), r"messages\[3\]\.data: 'text' is a str; bytes"),  # type: ignore[arg-type]
     (Message(b"x", None), r"messages\[3\]\.attributes: None"),  # type: ignore[arg-type]
     (Message(b"x", {"k": 1}), r"messages\[3\]\.attributes: "),  # type: ignore[dict-item]

@@ -10,7 +10,18 @@ from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_state import AckState, State
 from pubsub_delta.policy.redelivery import decide_forwarding, forwarded, give_back
 from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy
-from tests.unit.builders import ack, backlog, committed, leased, modify, nack, pull, take, terms
+from tests.unit.builders import (
+    ack,
+    backlog,
+    committed,
+    fail_one,
+    leased,
+    modify,
+    nack,
+    pull,
+    take,
+    terms,
+)
 
 KEYS = {0: "a", 1: "b", 2: "a", 3: "", 4: "a", 5: "b", 6: "", 7: "a", 8: "c"}
 ORDERED = terms(KEYS)
@@ -240,8 +251,7 @@ def worn_out() -> AckState:
     """Return a state where message 0 has failed all its attempts, and 1 is acked."""
     state = backlog(9)
     for _ in range(5):
-        state, lease_id = pull(state, 1, on=COUNTING)
-        state = nack(state, {lease_id: [0]}, on=COUNTING)
+        state = fail_one(state, 0, COUNTING)
     state, lease_id = pull(state, 1, on=COUNTING)
     return ack(state, {lease_id: [1]}, on=COUNTING)[0]
 

@@ -18,7 +18,19 @@ from pubsub_delta.policy.redelivery import (
     give_back,
 )
 from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy
-from tests.unit.builders import ack, at, available, backlog, leased, modify, nack, pull, take, terms
+from tests.unit.builders import (
+    ack,
+    at,
+    available,
+    backlog,
+    fail_one,
+    leased,
+    modify,
+    nack,
+    pull,
+    take,
+    terms,
+)
 
 MICROSECOND = timedelta(microseconds=1)
 TOPIC = "d" * 32
@@ -33,11 +45,9 @@ def permitting(attempts: int = 5, retry: RetryPolicy | None = None) -> delivery.
 
 
 def fail(state: AckState, times: int, on: delivery.Terms, position: int = 0) -> AckState:
-    """Deliver the first available message and fail it, so many times; no time passes."""
+    """Deliver what is available and fail one message, so many times; no time passes."""
     for _ in range(times):
-        state, lease_id = pull(state, 1, on=on)
-        assert leased(state, on=on)[lease_id] == [position]
-        state = nack(state, {lease_id: [position]}, on=on)
+        state = fail_one(state, position, on)
     return state
 
 

@@ -146,7 +146,12 @@ def test_leases_never_mix_with_available_messages() -> None:
 def test_messages_that_failed_differently_stay_apart() -> None:
     # "Spans with the same state and attempt are merged"
     spans = [
-        replace(available_span([3 * n + failed], n), failures=failed, delivery_attempt=failed + 1)
+        replace(
+            available_span([3 * n + failed], n),
+            failures=failed,
+            delivery_attempt=failed + 1,
+            failed_lease_id=failed or None,
+        )
         for n in range(50)
         for failed in range(3)
     ]

@@ -21,7 +21,7 @@ from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.ack_state.rows import row_of_state, sealed, state_of_row, unsealed
 from tests.unit.builders import at, available_span
 
-LEASED = Span(State.LEASED, Positions.of([3, 4, 9]), at(1), at(2), 3, 4, lease_id=5, until=at(6))
+LEASED = Span(State.LEASED, Positions.of([3, 4, 9]), at(1), at(2), 3, 4, 5, 4, until=at(6))
 FORWARDING = replace(LEASED, state=State.FORWARDING, until=None, forward_to="1" * 32)
 HELD = Captured((available_span([1, 2]),), after_version=7, floor=at(8), filter="attributes:a")
 FULL = AckState(

@@ -186,11 +186,16 @@ class QueryMachine(RuleBasedStateMachine):
     def end(self, named: list[AckId], failed: bool) -> None:
         """End deliveries, which counts as a failure of each, or of none."""
         held = [(lease, n) for lease, n in named if self.messages[n].held_by(lease)]
-        before = {n: (self.messages[n].failures, self.messages[n].attempt) for _, n in held}
+        before = {n: replace(self.messages[n]) for _, n in held}
         self.model.nack(held, self.now)
-        for each, counts in before.items() if not failed else ():
-            self.messages[each].failures, self.messages[each].attempt = counts
-            self.messages[each].waits_until = 0.0
+        for each, old in before.items() if not failed else ():
+            row = self.messages[each]
+            row.failures, row.attempt, row.failed_under = (
+                old.failures,
+                old.attempt,
+                old.failed_under,
+            )
+            row.waits_until = 0.0
 
 
 class CrowdMachine(QueryMachine):
@@ -239,7 +244,7 @@ class CrowdMachine(QueryMachine):
         self.state = replace(replay.note_seek(self.state, asked, self.on), seeks=())
         for message in self.messages.values():
             message.lease_id, message.acked_under, message.waits_until = None, None, 0.0
-            message.failures, message.attempt = 0, 1
+            message.failures, message.attempt, message.failed_under = 0, 1, 0
         self.given.clear()
         for query in self.queries:
             query.mine = set()

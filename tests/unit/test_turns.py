@@ -72,8 +72,8 @@ def test_every_id_has_the_outcome_that_it_would_have_alone() -> None:
     # "live lease → success. Lease over and the message already acked → success. Lease over and the
     # message unacked → expired; it is acked by this, unless it is under another lease"
     state, _ = pull(backlog(4), 2)
-    state, _ = pull(nack(state, {1: [0]}), 1)
-    state, _ = hear(state, acked={1: [1]})
+    state, _ = pull(nack(state, {1: [0]}))
+    state, _ = hear(state, acked={1: [1]}, back={2: [2, 3]})
     state, _ = take(state, 1, now=0, deadline=3)
     everything: Named = {1: [0, 1], 2: [0], 3: [2, 99], 9: [3]}
     following, outcomes = hear(state, 5, acked=everything)

@@ -63,7 +63,7 @@ def snapshot_of(message: Any) -> Snapshot:
     return Snapshot(
         name=message.name,
         topic=message.topic,
-        expire_time=wire.time_of(message.expire_time),
+        expire_time=wire.time_of(message.expire_time, until=True),
         labels=_sorted(message.labels),
         create_time=UNTOLD,
         uid="",
@@ -76,7 +76,7 @@ def received_of(delivery: Any) -> ReceivedMessage:
     return ReceivedMessage(
         ack_id=delivery.ack_id,
         message_id=message.message_id,
-        publish_time=wire.time_of(message.publish_time),
+        publish_time=wire.time_of(message.publish_time, until=True),
         data=message.data,
         attributes=_sorted(message.attributes),
         ordering_key=message.ordering_key,

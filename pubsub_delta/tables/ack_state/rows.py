@@ -125,6 +125,7 @@ def _rows_of_spans(spans: Iterable[Span]) -> list[dict[str, Any]]:
             "failures": span.failures,
             "delivery_attempt": span.delivery_attempt,
             "lease_id": span.lease_id,
+            "failed_lease_id": span.failed_lease_id,
             "until": span.until,
             "forward_to": span.forward_to,
             "message_count": len(span),
@@ -146,6 +147,7 @@ def _spans(rows: Iterable[Mapping[str, Any]], table: str) -> tuple[Span, ...]:
             failures=row["failures"],
             delivery_attempt=row["delivery_attempt"],
             lease_id=row["lease_id"],
+            failed_lease_id=row["failed_lease_id"],
             until=utc(row["until"]),
             forward_to=row["forward_to"],
         )

@@ -289,6 +289,10 @@ class Messages:
         """Return the messages of spans, ordered by position."""
         return self._lanes.reading.rows(self._table, Window.of(spans), columns)
 
+    def rows_at(self, positions: Positions) -> pa.Table:
+        """Return the messages of some positions, whenever they were published."""
+        return self._lanes.reading.rows(self._table, Window(positions), READ)
+
     def batches(
         self, spans: Sequence[Span], columns: Sequence[str] = READ
     ) -> Iterator[pa.RecordBatch]:

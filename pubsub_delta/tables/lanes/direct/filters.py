@@ -27,7 +27,7 @@ def matching(filter_: Filter, attributes: pa.ChunkedArray) -> pa.ChunkedArray:
             return reduce(pc.or_, (matching(term, attributes) for term in terms))
 
 
-def _looked_up(attributes: pa.ChunkedArray, key: str, which: str = "last") -> pa.ChunkedArray:
+def _looked_up(attributes: pa.ChunkedArray, key: str, which: str = "first") -> pa.ChunkedArray:
     return pc.map_lookup(attributes, pa.scalar(key, pa.string()), which)
 
 

@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pubsub_delta.clock import from_micros
+from pubsub_delta.clock import FIRST_TIME, LAST_TIME, from_micros, to_micros
 from pubsub_delta.policy.ack_state import Absorbed
 from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables.lanes.direct.attributes import entries, tidied
 from pubsub_delta.tables.lanes.direct.failures import telling
 from pubsub_delta.tables.lanes.direct.filters import matching
 from pubsub_delta.tables.lanes.direct.snapshots import Snapshot, StoredFile
@@ -27,6 +28,8 @@ _SLICE = 32 * 1024 * 1024
 """Bytes of files of which the rows are in memory at once, where they are read in parts."""
 _BATCH = 65_536
 _END = 2**63 - 1
+_TIMES = to_micros(FIRST_TIME), to_micros(LAST_TIME)
+"""What a publish time can be; another writer's may be stored beyond it."""
 
 
 class DirectScans:
@@ -106,14 +109,15 @@ class DirectScans:
     def count(self, table: str, window: Window) -> tuple[int, datetime | None]:
         """Return how many messages a window holds, and the earliest publish time among them."""
         found = self._read(table, window, ("position", "publish_time"))
-        earliest = pc.min(found["publish_time"]).as_py()
-        return found.num_rows, earliest and earliest.astimezone(timezone.utc)
+        earliest = pc.min(found["publish_time"].cast(pa.int64())).as_py()
+        time = None if earliest is None else from_micros(max(_TIMES[0], min(earliest, _TIMES[1])))
+        return found.num_rows, time
 
     def byte_count(self, table: str, window: Window) -> int:
         """Return the bytes of data, attributes (keys and values) and ordering keys of a window."""
         found = self._read(table, window, ("position", "data", "attributes", "ordering_key"))
         texts = [found["data"], found["ordering_key"]]
-        texts += [pc.struct_field(_entries(found["attributes"]), each) for each in (0, 1)]
+        texts += [pc.struct_field(entries(found["attributes"]), each) for each in (0, 1)]
         return sum(pc.sum(pc.binary_length(text)).as_py() or 0 for text in texts)
 
     def _read(self, table: str, window: Window, columns: Sequence[str]) -> pa.Table:
@@ -228,6 +232,7 @@ def _parts(rows: pa.Table) -> list[Absorbed]:
     rows = rows.sort_by("position")
     positions = rows["position"].to_numpy()
     times = pc.fill_null(rows["publish_time"].cast(pa.int64()), 0).to_numpy()
+    times = np.clip(times, *_TIMES)
     starts = np.flatnonzero(np.diff(positions >> _PART, prepend=-1))
     earliest = np.minimum.reduceat(times, starts).tolist()
     latest = np.maximum.reduceat(times, starts).tolist()
@@ -296,31 +301,11 @@ def _read_piece(snapshot: Snapshot, piece: _Piece, columns: Sequence[str]) -> pa
 
 
 def _as_messages(rows: pa.Table) -> pa.Table:
-    """Give messages of other writers what they lack: no data is empty, and so are no attributes."""
+    """Give messages of other writers what they lack: no data is empty, and attributes are tidy."""
     for place, name in enumerate(rows.column_names):
         column = rows[name]
-        if not column.null_count:
-            continue
-        if name == "data":
+        if name == "data" and column.null_count:
             rows = rows.set_column(place, rows.field(name), pc.fill_null(column, b""))
         elif name == "attributes":
-            rows = rows.set_column(place, rows.field(name), _without_nulls(column))
+            rows = rows.set_column(place, rows.field(name), tidied(column))
     return rows
-
-
-def _without_nulls(maps: pa.ChunkedArray) -> pa.Array:
-    sizes = pc.fill_null(pc.list_value_length(_as_lists(maps)), 0).to_numpy()
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-    keys, values = (pc.struct_field(_entries(maps), each).combine_chunks() for each in (0, 1))
-    return pa.MapArray.from_arrays(pa.array(offsets), keys, values)
-
-
-def _entries(maps: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.list_flatten(_as_lists(maps))
-
-
-def _as_lists(maps: pa.ChunkedArray) -> pa.ChunkedArray:
-    entry = pa.struct(
-        [pa.field("key", pa.string(), nullable=False), pa.field("value", pa.string())]
-    )
-    return maps.cast(pa.list_(entry))

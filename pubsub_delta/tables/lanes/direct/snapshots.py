@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.fs
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
@@ -207,8 +208,13 @@ def _as_declared(rows: pa.Table, schema: pa.Schema, file: StoredFile) -> pa.Tabl
             columns.append(pa.nulls(rows.num_rows, each.type))
         else:
             found = rows[each.name]
-            columns.append(found if found.type == each.type else found.cast(each.type))
+            columns.append(found if found.type == each.type else found.cast(options=_as(each.type)))
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _as(type_: pa.DataType) -> pc.CastOptions:
+    """Let nothing of one row keep the others of its file from being read."""
+    return pc.CastOptions(target_type=type_, allow_invalid_utf8=True, allow_time_truncate=True)
 
 
 def _stored_file(action: Mapping[str, Any]) -> StoredFile:

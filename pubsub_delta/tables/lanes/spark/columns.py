@@ -108,14 +108,26 @@ def named_leases(subscription_uid: str, ids: DataFrame) -> DataFrame:
 def never_null(name: str) -> Column:
     """Return a column of messages: no data is empty, and so are no attributes.
 
-    Publishers of DataFrames leave them null, and so do other writers.
+    Publishers of DataFrames leave them null, and so do other writers. These can also store a key
+    twice: its first value counts, as it does in ``matching``.
     """
     match name:
         case "data":
             return F.coalesce(name, F.lit(b"")).alias(name)
         case "attributes":
-            return F.coalesce(name, F.create_map().cast("map<string,string>")).alias(name)
+            empty = F.create_map().cast("map<string,string>")
+            return F.coalesce(_first_values(), empty).alias(name)
     return F.col(name)
+
+
+def _first_values() -> Column:
+    """Return the attributes with the first value of a key that stands twice; null where null."""
+    return F.expr(
+        "CASE WHEN size(attributes) < 2"
+        " OR size(array_distinct(map_keys(attributes))) = size(attributes) THEN attributes"
+        " ELSE map_from_entries(filter(map_entries(attributes), (pair, place) ->"
+        " array_position(map_keys(attributes), pair.key) = place + 1)) END"
+    )
 
 
 def matching(filter_: Filter | None) -> Column:

@@ -1,0 +1,172 @@
+"""Rows as messages: one that cannot be read is named and set aside, and stops no other.
+
+Damage, and other writers, leave rows of which no message can be made: texts that are no UTF-8, an
+attribute without a value, a publish time that is missing or not that of its commit. Nobody is given
+such a message, and its lease is not extended: so its delivery fails when the lease is over.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pubsub_delta.clock import FIRST_TIME, LAST_TIME, to_micros
+from pubsub_delta.errors import UnreadableMessageWarning
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.resources import Subscription
+
+STRAY = "its publish_time is not that of its commit"
+LOST = "it is not stored any more"
+_NAMED = 5
+"""Messages that a warning names."""
+
+
+def unreadable(rows: pa.Table) -> dict[int, str]:
+    """Return why rows cannot be read, by their place. It costs little where all can."""
+    if _sound(rows):
+        return {}
+    return {place: why for place in range(rows.num_rows) if (why := _wrong(rows, place))}
+
+
+def plain(rows: pa.Table) -> list[dict[str, Any]]:
+    r"""Return rows as plain values, also those that cannot be read, as far as they can be.
+
+    Bytes that are no UTF-8 stand as ``\xNN``, an attribute without a value is empty, and a publish
+    time is None where there is none.
+    """
+    if _sound(rows):
+        found: list[dict[str, Any]] = rows.to_pylist()
+        return found
+    return [_legible(rows, place) for place in range(rows.num_rows)]
+
+
+class Aside:
+    """The messages of a lease that nobody is given.
+
+    With ordering also those that come after them in their key: a failed message returns with the
+    later ones of its key, in order.
+    """
+
+    def __init__(self, *, ordered: bool) -> None:
+        self.positions = Positions()
+        self._ordered = ordered
+        self._broken: dict[bytes, int] = {}
+
+    def take_out(
+        self, rows: pa.Table, stray: pa.Table | None = None
+    ) -> tuple[pa.Table, dict[int, str]]:
+        """Return rows without those that are set aside, and why messages cannot be read.
+
+        ``stray``: rows whose publish time is not that of their commit.
+        """
+        told = self._note(rows, unreadable(rows))
+        if stray is not None:
+            why = dict.fromkeys(range(stray.num_rows), STRAY)
+            told |= self._note(stray, why | unreadable(stray))
+        if not told and not self._broken:
+            return rows, {}
+        kept = [
+            position not in told and self._broken.get(key, position) >= position
+            for position, key in zip(rows["position"].to_pylist(), _raw_keys(rows), strict=True)
+        ]
+        left = rows.filter(pa.array(kept, pa.bool_()))
+        self.positions |= Positions.of(told) | (positions_of(rows) - positions_of(left))
+        return left, told
+
+    def _note(self, rows: pa.Table, wrong: Mapping[int, str]) -> dict[int, str]:
+        """Return what is wrong by position instead of place, and note the keys down."""
+        if not wrong:
+            return {}
+        positions = rows["position"].to_pylist()
+        keys = _raw_keys(rows) if self._ordered else []
+        for place in wrong if keys else ():
+            if keys[place]:
+                first = self._broken.get(keys[place], positions[place])
+                self._broken[keys[place]] = min(first, positions[place])
+        return {positions[place]: why for place, why in wrong.items()}
+
+
+def warn(told: Mapping[int, str], subscription: Subscription) -> None:
+    """Warn that messages of a topic cannot be read, and why."""
+    if not told:
+        return
+    named = [f"{position} ({told[position]})" for position in sorted(told)[:_NAMED]]
+    more = f" and {len(told) - _NAMED:,} more" if len(told) > _NAMED else ""
+    warnings.warn(
+        f"message{'s' * (len(told) > 1)} {', '.join(named)}{more} of {subscription.topic} cannot "
+        f"be read: set aside, as a delivery to {subscription.name} that fails",
+        UnreadableMessageWarning,
+        stacklevel=5,
+    )
+
+
+def _sound(rows: pa.Table) -> bool:
+    times = rows["publish_time"]
+    if times.null_count or any(maps.items.null_count for maps in rows["attributes"].chunks):
+        return False
+    bounds = pc.min_max(times.cast(pa.int64())).as_py()
+    if rows.num_rows and not _FIRST <= bounds["min"] <= bounds["max"] <= _LAST:
+        return False
+    try:
+        rows.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+_FIRST, _LAST = to_micros(FIRST_TIME), to_micros(LAST_TIME)
+
+
+def _wrong(rows: pa.Table, place: int) -> str | None:
+    """Return why a row cannot be read, or None."""
+    try:
+        pairs = rows["attributes"][place].as_py() or ()
+    except UnicodeDecodeError:
+        return "its attributes are no valid UTF-8"
+    if any(value is None for _, value in pairs):
+        return "an attribute has no value"
+    try:
+        rows["ordering_key"][place].as_py()
+    except UnicodeDecodeError:
+        return "its ordering_key is no valid UTF-8"
+    try:
+        time = rows["publish_time"][place].as_py()
+    except OverflowError:
+        return "its publish_time is not in the years 1 to 9999"
+    return "it has no publish_time" if time is None else None
+
+
+def _legible(rows: pa.Table, place: int) -> dict[str, Any]:
+    return {name: _value(rows[name], name, place) for name in rows.column_names}
+
+
+def _value(column: pa.ChunkedArray, name: str, place: int) -> Any:
+    if name == "ordering_key":
+        return _texts(column.slice(place, 1))[0]
+    if name == "attributes":
+        pairs = column[place].values
+        return (
+            [] if pairs is None else [*zip(*(_texts(pairs.field(n)) for n in (0, 1)), strict=True)]
+        )
+    try:
+        return column[place].as_py()
+    except OverflowError:  # a time beyond the year 9999
+        return None
+
+
+def _texts(column: pa.Array | pa.ChunkedArray) -> list[str]:
+    raw = column.cast(pa.binary()).to_pylist()
+    return [(each or b"").decode("utf-8", "backslashreplace") for each in raw]
+
+
+def _raw_keys(rows: pa.Table) -> list[bytes]:
+    return [each or b"" for each in rows["ordering_key"].cast(pa.binary()).to_pylist()]
+
+
+def positions_of(rows: pa.Table) -> Positions:
+    """Return the positions of rows."""
+    return Positions.from_array(rows["position"].to_numpy())
