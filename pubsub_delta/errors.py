@@ -83,7 +83,8 @@ class FailedPrecondition(PubSubError):
 class Aborted(PubSubError):
     """Others wrote meanwhile: at each attempt, or since ``if_unchanged`` was read.
 
-    Nothing was written. Trying again is safe, with ``if_unchanged`` once it was read again.
+    Or one of them holds the lock of a table on a local disk for too long. Nothing was written.
+    Trying again is safe, with ``if_unchanged`` once it was read again.
     """
 
     code = "ABORTED"
