@@ -25,9 +25,14 @@ ATTEMPTS = 25
 
 
 def repeat_on_conflict(
-    attempt: Callable[[], T], what: str, sleep: Callable[[float], None] = nap.sleep
+    attempt: Callable[[], T],
+    what: str | Callable[[], str],
+    sleep: Callable[[float], None] = nap.sleep,
 ) -> T:
-    """Call a function until no concurrent writer is faster; Aborted after too many tries."""
+    """Call a function until no concurrent writer is faster; Aborted after too many tries.
+
+    ``what``: what the error names, or what is called for it then.
+    """
     retrying = Retrying(
         retry=retry_if_exception_type(Conflict),
         wait=wait_random_exponential(multiplier=0.05, max=2),
@@ -38,7 +43,7 @@ def repeat_on_conflict(
         return retrying(attempt)
     except RetryError:
         raise Aborted(
-            f"{what}: concurrent writers were faster {ATTEMPTS} times; "
+            f"{what if isinstance(what, str) else what()}: concurrent writers were faster {ATTEMPTS} times; "
             "nothing was written, and trying again is safe"
         ) from None
 

@@ -124,7 +124,7 @@ class ResourceTable:
             self._swap(row, columns(row) if callable(columns) else columns, version)
             return True
 
-        return repeat_on_conflict(attempt, self._name(uid))
+        return repeat_on_conflict(attempt, lambda: self._name(uid))
 
     def _swap(self, row: Row, columns: Row, version: int) -> None:
         etag = self._new_id()
@@ -181,7 +181,7 @@ class ResourceTable:
                     raise
                 return True
 
-        return repeat_on_conflict(attempt, self._name(uid))
+        return repeat_on_conflict(attempt, lambda: self._name(uid))
 
     def _name(self, uid: str) -> str:
         """Return the name of a row as it was read last."""
