@@ -42,8 +42,9 @@ def repeat_on_conflict(
     try:
         return retrying(attempt)
     except RetryError:
+        named = what if isinstance(what, str) else what()
         raise Aborted(
-            f"{what if isinstance(what, str) else what()}: concurrent writers were faster {ATTEMPTS} times; "
+            f"{named}: concurrent writers were faster {ATTEMPTS} times; "
             "nothing was written, and trying again is safe"
         ) from None
 
