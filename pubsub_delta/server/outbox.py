@@ -38,6 +38,7 @@ class Outbox:
         self._filled = asyncio.Event()
         self._is_over = False
         self._error: Exception | None = None
+        self._keeps_alive = False
 
     def put(self, deliveries: Iterable[Delivery]) -> None:
         """Let messages wait that the consumer was given."""
@@ -68,6 +69,11 @@ class Outbox:
         self._confirmations.append((field, told, count))
         self._filled.set()
 
+    def keep_alive(self) -> None:
+        """Have a response sent soon, with nothing in it if there is nothing else."""
+        self._keeps_alive = True
+        self._filled.set()
+
     async def room(self) -> None:
         """Wait until the client has read enough confirmations to be heard again."""
         while self._unconfirmed > MOST_UNCONFIRMED:
@@ -83,11 +89,14 @@ class Outbox:
     async def responses(self) -> AsyncIterator[Fields]:
         """Yield one response after the other, as the client reads them, until the end."""
         while True:
-            while self._messages or self._confirmations:
+            while self._messages or self._confirmations or self._keeps_alive:
+                self._keeps_alive = False
                 if received := self._next_messages():
                     yield {"received_messages": received}
                 if self._confirmations:
                     yield self._next_confirmation()
+                elif not received:
+                    yield {}
             if self._error is not None:
                 raise self._error
             if self._is_over:

@@ -25,6 +25,10 @@ from pubsub_delta.server.status import check_lengths
 AHEAD = 4
 """Times the room of a stream that is leased at first: it takes many rooms full in one turn."""
 
+KEEP_ALIVE = 1
+"""The ``protocol_version`` of clients that send an empty request now and then, and close a stream
+on which no response comes within some 15 seconds of it."""
+
 _Response = message_class("StreamingPullResponse")
 
 
@@ -80,16 +84,14 @@ class _Hearing:
             self._hear(first)
             await self._outbox.room()
             async for request in requests:
-                if request.subscription or request.client_id:
-                    raise InvalidArgument(
-                        "subscription and client_id: they stand in the first request of a stream "
-                        "only"
-                    )
+                _check_later(request)
                 if request.stream_ack_deadline_seconds:
                     self._consumer.ack_deadline_seconds = _stream_ack_deadline(
                         request.stream_ack_deadline_seconds
                     )
                 self._hear(request)
+                if first.protocol_version >= KEEP_ALIVE and not request.ByteSize():
+                    self._outbox.keep_alive()
                 await self._outbox.room()
         except Exception as failed:
             error = failed
@@ -139,6 +141,24 @@ class _Hearing:
 
         self._outbox.expect(len(said))
         asked.when_settled(confirm)
+
+
+_FIRST_ONLY = (
+    "subscription",
+    "client_id",
+    "max_outstanding_messages",
+    "max_outstanding_bytes",
+    "protocol_version",
+)
+
+
+def _check_later(request: Any) -> None:
+    """Refuse what a later request of a stream may not set (Pub/Sub: StreamingPullRequest)."""
+    wrong = [name for name in _FIRST_ONLY if getattr(request, name)]
+    if wrong:
+        raise InvalidArgument(
+            f"{', '.join(wrong)}: set in a later request of a stream; the first one may set it"
+        )
 
 
 def _stream_ack_deadline(seconds: int) -> int:

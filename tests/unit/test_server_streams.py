@@ -64,6 +64,37 @@ def test_confirmations_come_on_the_stream_with_exactly_once_delivery() -> None:
         stream.close()
 
 
+def test_an_empty_request_is_answered_at_once() -> None:
+    """Clients of protocol version 1 close a stream that does not answer."""
+    with serving(MemoryStore()) as address, clients(address) as (_, subscriber):
+        stream = RawStream(subscriber, protocol_version=1)
+        for _ in range(3):
+            stream.say()
+            answer = stream.hear()
+            assert not answer.received_messages
+            assert answer.subscription_properties is not None
+        stream.close()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("subscription", SUBSCRIPTION),
+        ("client_id", "one"),
+        ("max_outstanding_messages", 5),
+        ("max_outstanding_bytes", 5),
+        ("protocol_version", 1),
+    ],
+)
+def test_what_the_first_request_alone_may_set_ends_the_stream(field: str, value: object) -> None:
+    # "If it is set on a subsequent request, the stream will be aborted with INVALID_ARGUMENT."
+    with serving(MemoryStore()) as address, clients(address) as (_, subscriber):
+        stream = RawStream(subscriber)
+        stream.say(**{field: value})
+        with pytest.raises(exceptions.InvalidArgument, match=field):
+            stream.hear()
+
+
 def test_a_lease_survives_a_reconnect() -> None:
     store = MemoryStore()
     with serving(store) as address, clients(address) as (publisher, subscriber):
