@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
+from tests.mutations.bugs_of_lines import BUGS_OF_LINES
 from tests.mutations.bugs_of_messages import BUGS_OF_MESSAGES
 from tests.mutations.bugs_of_operations import BUGS_OF_OPERATIONS
 from tests.mutations.bugs_of_push import BUGS_OF_PUSH
@@ -19,4 +20,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_TABLES,
     *BUGS_OF_MESSAGES,
     *BUGS_OF_PUSH,
+    *BUGS_OF_LINES,
 )

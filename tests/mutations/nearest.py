@@ -44,6 +44,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "operations/seek.py": ("seek_calls",),
     "operations/snapshot.py": ("seek_calls", "snapshot_calls"),
     "operations/survey.py": ("survey",),
+    "cli/message_lines.py": ("cli_publish",),
+    "cli/publish.py": ("cli_publish",),
     "delivery/dead_letters.py": ("tables_in_memory", "consumer_calls", "simulation"),
     "delivery/leases.py": ("tables_in_memory",),
     "delivery/sources.py": ("tables_in_memory", "snapshot_calls"),
