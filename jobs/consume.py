@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import click
+import outputs
 import terminal
 from pyspark.sql import DataFrame
 
@@ -29,6 +30,7 @@ POLL_SECONDS = 1.0
     "--query",
     help="SQL over {messages}, run for each batch; by default the messages as they are.",
 )
+@outputs.merge_schema_option
 @click.option("--batch-size", default=50_000, show_default=True, type=click.IntRange(min=1))
 @click.option("--max-batches", type=click.IntRange(min=1), help="Stop after so many batches.")
 @click.option(
@@ -45,6 +47,7 @@ def consume(
     subscription: str,
     output: str,
     query: str | None,
+    merge_schema: bool,
     batch_size: int,
     max_batches: int | None,
     patience: int,
@@ -66,7 +69,8 @@ def consume(
                 batch = store.pull(subscription, batch_size)
                 if batch.message_count:
                     waiting_since, left = None, 0
-                    write(transformed(batch, query), output)
+                    rows = transformed(batch, query).coalesce(1)
+                    outputs.append(rows, output, merge_schema=merge_schema)
                     outcome = batch.ack()
                     told.figures["acked"] += len(outcome.success)
                     told.figures["acked too late"] += len(outcome.expired) + len(outcome.invalid)
@@ -91,15 +95,6 @@ def transformed(batch: PulledBatch, query: str | None) -> DataFrame:
     if query is None:
         return batch.df.drop("ack_id", "delivery_attempt")
     return batch.df.sparkSession.sql(query, messages=batch.df)
-
-
-def write(rows: DataFrame, output: str) -> None:
-    """Append to a Delta table: a path if there is a slash in it, else a name in the catalog."""
-    writer = rows.coalesce(1).write.format("delta").mode("append")
-    if "/" in output:
-        writer.save(output)
-    else:
-        writer.saveAsTable(output)
 
 
 if __name__ == "__main__":

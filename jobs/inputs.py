@@ -1,22 +1,31 @@
-"""What the publishing jobs share: which inputs they read, and how rows become messages."""
+"""What the publishing jobs share: their options, and how rows become messages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from pyspark.sql import Column, DataFrame, DataFrameReader
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.readwriter import DataStreamReader
+from pyspark.sql import types as T
 
 from pubsub_delta import AlreadyExists, InvalidArgument, PubSub
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+LINE = "_pubsub_delta_line"
+"""The column of a JSON object as it stands in its file, which is the message."""
+
+AS_JSON = {
+    "timeZone": "UTC",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+"""How times are written, whatever the session's time zone, and with all of their digits."""
+
+_NESTED = (T.ArrayType, T.MapType, T.StructType, T.VariantType)
 
 
 def message_options(command: Command) -> Command:
@@ -34,29 +43,45 @@ def message_options(command: Command) -> Command:
     return command
 
 
-def load(reader: DataFrameReader | DataStreamReader, path: str) -> DataFrame:
-    """Read an input; one that cannot be read is refused in one line."""
-    try:
-        return reader.load(path)
-    except Exception as error:
-        raise InvalidArgument(
-            f"--input: {path!r} cannot be read: {str(error).splitlines()[0]}"
-        ) from None
-
-
-def format_of(path: str) -> str:
-    """Return the format of an input by what its name ends in, else Delta or Parquet."""
-    ending = FORMATS.get(Path(path.rstrip("/")).suffix)
-    return ending or ("delta" if (Path(path) / "_delta_log").is_dir() else "parquet")
+def reading_options(command: Command) -> Command:
+    """Add the options that say how an input is read."""
+    for option in (
+        click.option(
+            "--bad-records",
+            metavar="PATH",
+            help="Add what is no record to JSON files in this directory, and publish the rest. "
+            "By default nothing is published then.",
+        ),
+        click.option(
+            "--multiline",
+            is_flag=True,
+            help="A JSON file is one array or object; texts in CSV may have line breaks.",
+        ),
+        click.option("--schema", help="The columns of CSV, JSON or Parquet files, as in SQL."),
+        click.option(
+            "--format",
+            "format_",
+            type=click.Choice(["csv", "json", "parquet", "delta"]),
+            help="By default what the names of the files say, or Delta for a Delta table.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 def require(rows: DataFrame, columns: list[str | None]) -> None:
     """Refuse columns that the input does not have."""
+    there = columns_of(rows)
     for column in columns:
-        if column is not None and column not in rows.columns:
+        if column is not None and column not in there:
             raise InvalidArgument(
-                f"column {column!r} is not in the input; it has {', '.join(rows.columns)}"
+                f"column {column!r} is not in the input; it has {', '.join(there)}"
             )
+
+
+def columns_of(rows: DataFrame) -> list[str]:
+    """Return the names of the input's own columns."""
+    return [name for name in rows.columns if name != LINE]
 
 
 def create_unless_there(store: PubSub, topic: str) -> None:
@@ -73,16 +98,40 @@ def column(name: str) -> Column:
 def as_messages(
     rows: DataFrame, data: str | None, attributes: tuple[str, ...], ordering_key: str | None
 ) -> DataFrame:
-    """Make messages of rows; an attribute or key without value is left out."""
-    payload = column(data) if data else F.to_json(F.struct("*"))
+    """Make messages of rows; an attribute or key without value is left out.
+
+    Without a column of data the message is the JSON object of the row as it stands in its file, or
+    else all columns as JSON.
+    """
+
+    def text(name: str) -> Column:
+        return text_of(column(name), rows.schema[name].dataType)
+
+    if data:
+        payload = text(data)
+    else:
+        payload = column(LINE) if LINE in rows.columns else F.to_json(F.struct("*"), AS_JSON)
     columns = [payload.cast("binary").alias("data")]
     if attributes:
         pairs: list[Column] = []
         for name in attributes:
-            pairs += [F.lit(name), column(name).cast("string")]
+            pairs += [F.lit(name), text(name).cast("string")]
         present = F.map_filter(F.create_map(*pairs), lambda _, value: value.isNotNull())
         columns.append(present.alias("attributes"))
     if ordering_key:
-        key = F.coalesce(column(ordering_key).cast("string"), F.lit(""))
+        key = F.coalesce(text(ordering_key).cast("string"), F.lit(""))
         columns.append(key.alias("ordering_key"))
     return rows.select(*columns)
+
+
+def text_of(value: Column, type_: T.DataType) -> Column:
+    """Return a value as text; bytes stay bytes.
+
+    Times are ISO 8601, in UTC if they have a time zone, and other values are what they are in JSON.
+    """
+    if isinstance(type_, (T.StringType, T.BinaryType)):
+        return value
+    if isinstance(type_, (T.TimestampType, T.TimestampNTZType)):
+        quoted = F.to_json(F.array(value), AS_JSON)  # ["…"]
+        return F.when(value.isNotNull(), F.substring(quoted, F.lit(3), F.length(quoted) - 4))
+    return F.to_json(value, AS_JSON) if isinstance(type_, _NESTED) else value.cast("string")

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import click
 import inputs
+import reading
+import sources
 import terminal
 from batch_ids import batch_id
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BinaryType,
@@ -31,11 +33,9 @@ from pubsub_delta import NotFound, PublishResult, PubSub, local_session
 @click.command()
 @terminal.store_options
 @click.option("--input", "path", required=True, help="A file, directory or URL to read.")
+@inputs.reading_options
 @click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["csv", "json", "parquet", "delta"]),
-    help="By default what the name ends in, else Delta or Parquet.",
+    "--infer-schema", is_flag=True, help="Find out the types of CSV; else all columns are texts."
 )
 @inputs.message_options
 @click.option("--batch-by", help="Publish one batch per value of this column, in its order.")
@@ -52,6 +52,10 @@ def publish(
     create_topic: bool,
     path: str,
     format_: str | None,
+    schema: str | None,
+    multiline: bool,
+    bad_records: str | None,
+    infer_schema: bool,
     data: str | None,
     attributes: tuple[str, ...],
     ordering_key: str | None,
@@ -63,13 +67,24 @@ def publish(
     def job() -> int:
         spark = local_session(app_name=f"publish to {topic}")
         store = PubSub(spark, root, project=project)
-        rows = read_input(spark, path, format_)
-        inputs.require(rows, [data, ordering_key, batch_by, *attributes])
+        source = sources.find(spark, path, format_)
+        found = reading.read(spark, source, reading.Reading(schema, infer_schema, multiline))
+        rows, told = found.good, terminal.Summary("publish")
+        counted = found.count()
+        if counted.bad and bad_records is None:
+            raise found.refusal(spark, counted.first, counted.bad)
+        if counted.good or inputs.columns_of(rows):
+            inputs.require(rows, [data, ordering_key, batch_by, *attributes])
         if create_topic:
             inputs.create_unless_there(store, topic)
-        told = terminal.Summary("publish")
-        batches = split(rows, batch_by, idempotency_id)
-        with terminal.progress(f"publish to {topic}", total=rows.count()) as step:
+        if bad_records is not None and counted.bad:
+            found.bad.coalesce(1).write.mode("append").json(bad_records)
+            told.figures[f"bad records, in {bad_records}"] = counted.bad
+        if not counted.good:
+            store.get_topic(topic)
+            terminal.console.print(f"publish to {topic}: {path} has no rows to publish")
+        batches = split(rows, batch_by, idempotency_id) if counted.good else iter(())
+        with terminal.progress(f"publish to {topic}", total=counted.good) as step:
             for name, batch in batches:
                 result = store.publish(
                     topic,
@@ -83,15 +98,6 @@ def publish(
         return 0
 
     terminal.run(job)
-
-
-def read_input(spark: SparkSession, path: str, format_: str | None) -> DataFrame:
-    """Read the input, by its format or by what its name ends in."""
-    chosen = format_ or inputs.format_of(path)
-    reader = spark.read.format(chosen)
-    if chosen == "csv":
-        reader = reader.option("header", True).option("inferSchema", True)
-    return inputs.load(reader, path)
 
 
 Batch = tuple[tuple[str, int] | None, DataFrame]

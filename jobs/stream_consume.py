@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import outputs
 import terminal
 from pyspark.sql import DataFrame
 
@@ -31,6 +32,7 @@ from pubsub_delta import InvalidArgument, PubSub, local_session
     "--query",
     help="SQL over {messages}, run for each batch; by default the messages as they are.",
 )
+@outputs.merge_schema_option
 @click.option("--batch-size", default=500_000, show_default=True, type=click.IntRange(min=1))
 def stream_consume(
     root: str,
@@ -42,6 +44,7 @@ def stream_consume(
     interval: str,
     available_now: bool,
     query: str | None,
+    merge_schema: bool,
     batch_size: int,
 ) -> None:
     """Follow a subscription into a Delta table, each message exactly once."""
@@ -58,12 +61,8 @@ def stream_consume(
             rows = messages.drop("ack_id", "delivery_attempt")
             if query is not None:
                 rows = messages.sparkSession.sql(query, messages=messages)
-            writer = rows.write.format("delta").mode("append")
-            writer = writer.option("txnAppId", query_id.result()).option("txnVersion", batch_id)
-            if "/" in output:
-                writer.save(output)
-            else:
-                writer.saveAsTable(output)
+            numbered = {"txnAppId": query_id.result(), "txnVersion": batch_id}
+            outputs.append(rows, output, merge_schema=merge_schema, **numbered)
 
         started = store.subscribe_stream(
             subscription,

@@ -15,22 +15,18 @@ from pathlib import Path
 
 import click
 import inputs
+import reading
+import sources
 import terminal
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.errors import StreamingQueryException
 
-from pubsub_delta import InvalidArgument, PubSub, local_session
+from pubsub_delta import PubSub, local_session
 
 
 @click.command()
 @terminal.store_options
 @click.option("--input", "path", required=True, help="A directory of files, or a Delta table.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["csv", "json", "parquet", "delta"]),
-    help="By default Delta for a Delta table, else Parquet.",
-)
-@click.option("--schema", help="The columns of CSV, JSON or Parquet files, as in SQL.")
+@inputs.reading_options
 @terminal.stream_options
 @inputs.message_options
 def stream_publish(
@@ -42,6 +38,8 @@ def stream_publish(
     path: str,
     format_: str | None,
     schema: str | None,
+    multiline: bool,
+    bad_records: str | None,
     checkpoint: str,
     interval: str,
     available_now: bool,
@@ -54,34 +52,39 @@ def stream_publish(
     def job() -> int:
         spark = local_session(app_name=f"stream to {topic}")
         store = PubSub(spark, root, project=project)
-        rows = read_stream(spark, path, format_ or inputs.format_of(path), schema)
+        source = sources.find(spark, path, format_)
+        how = reading.Reading(schema, multiline=multiline)
+        found = reading.read_stream(spark, source, how)
+        rows = found.checked if bad_records is None else found.good
         inputs.require(rows, [data, ordering_key, *attributes])
         if create_topic:
             inputs.create_unless_there(store, topic)
         told = terminal.Summary("stream_publish")
+        trigger = terminal.trigger(interval, available_now=available_now)
+        setting_aside = None
+        if bad_records is not None and found.may_be_bad:
+            writer = found.bad.writeStream.format("json").trigger(**trigger)
+            own = f"{checkpoint.rstrip('/')}/bad_records"
+            setting_aside = writer.option("checkpointLocation", own).start(bad_records)
         query = store.publish_stream(
             topic,
             inputs.as_messages(rows, data, attributes, ordering_key),
             checkpoint_location=checkpoint,
-            trigger=terminal.trigger(interval, available_now=available_now),
+            trigger=trigger,
         )
-        terminal.follow(query, told, lambda progress: int(progress["numInputRows"]))
+        try:
+            terminal.follow(query, told, lambda progress: int(progress["numInputRows"]))
+            if setting_aside is not None and available_now:
+                setting_aside.awaitTermination()
+        except StreamingQueryException as error:
+            raise found.failure(spark, error) from None
+        finally:
+            if setting_aside is not None:
+                setting_aside.stop()
         told.finish(summary)
         return 0
 
     terminal.run(job)
-
-
-def read_stream(spark: SparkSession, path: str, format_: str, schema: str | None) -> DataFrame:
-    """Read what is in a directory or a Delta table, and then what arrives there."""
-    reader = spark.readStream.format(format_)
-    if format_ != "delta":
-        if not schema:
-            raise InvalidArgument(f"--schema: none; a stream of {format_} files needs its columns")
-        reader = reader.schema(schema)
-    if format_ == "csv":
-        reader = reader.option("header", True)
-    return inputs.load(reader, path)
 
 
 if __name__ == "__main__":

@@ -106,6 +106,7 @@ def follow(query: StreamingQuery, told: Summary, count: Callable[[Any], int]) ->
         while query.isActive:
             query.awaitTermination(1)
             seen = _report(query, told, count, seen)
+        query.awaitTermination(1)  # which raises what it may have ended with meanwhile
     except KeyboardInterrupt:
         query.stop()
     _report(query, told, count, seen)

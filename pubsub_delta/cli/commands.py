@@ -68,11 +68,15 @@ def global_options() -> list[click.Parameter]:
 
 
 class Verb(click.Command):
-    """A command: its errors are one line each, and the exit code is 1."""
+    """A command: its errors are one line each, and the exit code is 1.
+
+    An option of its own stands in place of a global one of that name.
+    """
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
         super().__init__(*args, **more)
-        self.params += global_options()
+        own = {name for each in self.params for name in each.opts}
+        self.params += [each for each in global_options() if not own.intersection(each.opts)]
         self.examples = examples
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -21,8 +21,8 @@ from pubsub_delta.cli.arguments import (
 from pubsub_delta.cli.commands import Group
 from pubsub_delta.cli.listing import limit_option, listed
 from pubsub_delta.cli.permissions import binding_command
+from pubsub_delta.cli.publish import publish
 from pubsub_delta.cli.rest import commit_record, metrics_record, topic_record
-from pubsub_delta.resources import Message
 
 pass_app = click.make_pass_decorator(App)
 
@@ -132,28 +132,6 @@ def delete(app: App, topic: tuple[str, ...]) -> None:
     app.delete_each("topic", topic, app.topic, lambda store, name: store.delete_topic(name))
 
 
-@topics.command(
-    "publish",
-    examples=[
-        "topics publish flights --message=late --attribute=carrier=UA,delay=7",
-        "topics publish flights --message=late --ordering-key=N14228",
-    ],
-)
-@click.argument("topic", type=TOPIC)
-@click.option("--message", default="", help="The data of the message.")
-@pairs_option("--attribute", help="The attributes of the message.")
-@click.option("--ordering-key", default="", help="Messages of one key are delivered in order.")
-@pass_app
-def publish(
-    app: App, topic: str, message: str, attribute: dict[str, str], ordering_key: str
-) -> None:
-    """Publish a message, and print its id."""
-    name = app.topic(topic)
-    given = Message(message.encode("utf-8", "surrogateescape"), attribute, ordering_key)
-    ids = app.call(lambda store: list(store.publish(name, [given]).message_ids))
-    app.show({"messageIds": ids})
-
-
 @topics.command("list-subscriptions", examples=["topics list-subscriptions flights"])
 @click.argument("topic", type=TOPIC)
 @limit_option
@@ -228,6 +206,7 @@ def history(app: App, topic: str, limit: int) -> None:
     app.show_all([commit_record(each) for each in found], HISTORY)
 
 
+topics.add_command(publish)
 topics.add_command(
     binding_command("topic", "roles/pubsub.publisher", App.topic, lambda s, n: s.get_topic(n))
 )

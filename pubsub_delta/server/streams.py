@@ -157,7 +157,7 @@ def _check_later(request: Any) -> None:
     wrong = [name for name in _FIRST_ONLY if getattr(request, name)]
     if wrong:
         raise InvalidArgument(
-            f"{', '.join(wrong)}: set in a later request of a stream; the first one may set it"
+            f"{', '.join(wrong)}: may stand in the first request of a stream only"
         )
 
 

@@ -42,7 +42,7 @@ def test_a_csv_goes_in_and_a_delta_table_comes_out(
     assert store.metrics("projects/local/topics/flights")["message_count"] == 101
     last = store.read_topic("flights").where("ordering_key = ''").collect()
     assert [(bytes(row["data"]), row["attributes"]) for row in last] == [
-        (b'{"month":2,"delay":7}', {})
+        (b'{"month":"2","delay":"7"}', {})
     ]
 
     output = str(tmp_path / "out")
@@ -138,6 +138,41 @@ def test_streaming_jobs_bring_each_row_once_from_files_into_a_table(
     code, _, errors = run_here("stream_publish.py", bad, monkeypatch, capfd)
     assert code == 3
     assert "INVALID_ARGUMENT: column 'data': data or at least one attribute is required" in errors
+
+
+@pytest.mark.trial
+def test_a_table_gets_columns_only_where_that_is_asked_for(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    # "jobs/consume.py `--query` and jobs/stream_consume.py can evolve the target table"
+    root, output = str(tmp_path / "store"), str(tmp_path / "out")
+    store = PubSub(spark, root)
+    store.create_topic("flights")
+    for name in ("delays", "archive"):
+        store.create_subscription(name, "flights", ack_deadline_seconds=600)
+    store.publish("flights", ["late"])
+    spark.sql("SELECT 'early' AS data").write.format("delta").save(output)
+    query = "SELECT string(data) AS data, message_id AS id FROM {messages}"
+    where = ["--root", root, "--output", output, "--query", query]
+    once = ["--checkpoint", str(tmp_path / "checkpoint"), "--available-now"]
+    consume = ["--subscription", "delays", *where]
+    follow = ["--subscription", "archive", *where, *once]
+    for job, args in (("consume.py", consume), ("stream_consume.py", follow)):
+        code, _, errors = run_here(job, args, monkeypatch, capfd)
+        assert code == 3
+        assert f"INVALID_ARGUMENT: --output: '{output}' cannot be written: " in errors
+        assert "--merge-schema adds columns that the table does not have" in errors
+        store.seek(args[1], time=store.get_topic("flights").create_time)
+        assert run_here(job, [*args, "--merge-schema"], monkeypatch, capfd)[0] == 0
+        table = spark.read.format("delta").load(output)
+        assert table.columns == ["data", "id"]
+        assert table.where("data = 'late' AND id IS NOT NULL").count() == 1
+        table.where("id IS NULL").select("data").write.format("delta").mode("overwrite").option(
+            "overwriteSchema", True
+        ).save(output)
 
 
 def run_here(

@@ -61,6 +61,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "operations/seek.py": ("seek_calls", "races"),
     "operations/snapshot.py": ("seek_calls", "snapshot_calls"),
     "operations/survey.py": ("survey",),
+    "cli/message_lines.py": ("cli_publish",),
+    "cli/publish.py": ("cli_publish",),
     "delivery/dead_letters.py": (
         "readings",
         "tables_in_memory",

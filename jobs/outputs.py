@@ -1,0 +1,36 @@
+"""How the consuming jobs write: rows are added to a Delta table, which may get their columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+
+from pubsub_delta import InvalidArgument
+
+merge_schema_option = click.option(
+    "--merge-schema",
+    is_flag=True,
+    help="Add columns to the table that it does not have. By default they are refused.",
+)
+
+
+def append(rows: DataFrame, output: str, *, merge_schema: bool, **options: Any) -> None:
+    """Append to a Delta table: a path if there is a slash in it, else a name in the catalog.
+
+    InvalidArgument where the table has other columns, or cannot be written as it is.
+    """
+    if merge_schema:
+        options["mergeSchema"] = True
+    writer = rows.write.format("delta").mode("append").options(**options)
+    try:
+        if "/" in output:
+            writer.save(output)
+        else:
+            writer.saveAsTable(output)
+    except AnalysisException as error:
+        why = next(iter(str(error).splitlines()), "")
+        hint = "" if merge_schema else "; --merge-schema adds columns that the table does not have"
+        raise InvalidArgument(f"--output: {output!r} cannot be written: {why}{hint}") from None

@@ -1,0 +1,135 @@
+"""Rows of an input, and what in it is no record: that is refused by its line, or set aside.
+
+What is no record (a line of another number of columns, no JSON object, a value that is not of its
+type) stands in a column of its own, with its file, until a job has dealt with it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import inputs
+import sources
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pubsub_delta import InvalidArgument
+
+BAD, FILE, ELEMENT = (f"_pubsub_delta_{name}" for name in ("bad", "file", "element"))
+"""Columns: the text that is no record, or null; its file; its place in a JSON array, or null."""
+
+_PLACE = "_pubsub_delta_place"
+_MARK = "pubsub_delta: no record: "
+"""What an error of a streaming query says before a record and its file, in JSON."""
+_MOST_SHOWN = 100
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How many records are good and bad, and the first bad one, by its columns."""
+
+    good: int
+    bad: int
+    first: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Records:
+    """The rows of an input, good and bad.
+
+    Args:
+        rows: with the columns BAD, FILE and ELEMENT where there may be bad ones: a binary format
+            has none.
+        path: of the input.
+        form: what a record has to be.
+    """
+
+    rows: DataFrame
+    path: str
+    form: str = "a record"
+
+    @property
+    def may_be_bad(self) -> bool:
+        """Tell whether the format lets a record be bad."""
+        return BAD in self.rows.columns
+
+    @property
+    def good(self) -> DataFrame:
+        """The rows that are records."""
+        if not self.may_be_bad:
+            return self.rows
+        return self.rows.where(F.col(BAD).isNull()).drop(BAD, FILE, ELEMENT)
+
+    @property
+    def checked(self) -> DataFrame:
+        """The rows, of which one that is no record fails the query that reads it."""
+        if not self.may_be_bad:
+            return self.rows
+        told = F.to_json(F.struct(FILE, BAD, ELEMENT))
+        refused = F.raise_error(F.concat(F.lit(_MARK), told)).cast("boolean")
+        kept = F.when(F.col(BAD).isNull(), F.lit(True)).otherwise(refused)
+        return self.rows.where(kept).drop(BAD, FILE, ELEMENT)
+
+    @property
+    def bad(self) -> DataFrame:
+        """What is no record: its file, its text, and what could be read of it."""
+        bad = self.rows.where(F.col(BAD).isNotNull())
+        told = [F.col(FILE).alias("file"), F.col(BAD).alias("record")]
+        ours = (BAD, FILE, ELEMENT, inputs.LINE)
+        read = [inputs.column(name) for name in self.rows.columns if name not in ours]
+        # Spark reads no CSV of which nothing but the bad records is wanted.
+        return bad.select(*told, *([F.to_json(F.struct(*read)).alias("columns")] if read else []))
+
+    def count(self) -> Counted:
+        """Look at all records once; a file that cannot be read is refused."""
+        rows = self.rows.withColumn(_PLACE, F.monotonically_increasing_id())
+        wanted = [F.count(F.lit(1))]
+        if self.may_be_bad:
+            told = F.when(F.col(BAD).isNotNull(), F.struct(FILE, _PLACE, BAD, ELEMENT))
+            wanted += [F.count(BAD), F.min(told)]
+            wanted += [F.count(inputs.column(name)) for name in self.rows.columns[:1]]
+        try:
+            found = rows.agg(*wanted).collect()[0]
+        except Exception as error:
+            raise sources.failure(self.path, error) from None
+        if not self.may_be_bad:
+            return Counted(found[0], 0, {})
+        return Counted(found[0] - found[1], found[1], found[2].asDict() if found[2] else {})
+
+    def refusal(
+        self, spark: SparkSession, first: dict[str, Any], count: int = 1
+    ) -> InvalidArgument:
+        """Return the error that names a bad record by its file and line, and counts the others."""
+        file, record = first[FILE], str(first[BAD])
+        if first.get(ELEMENT) is not None:
+            place = f", element {first[ELEMENT]}"
+        else:
+            line = line_of(spark, file, record)
+            place = "" if line is None else f", line {line}"
+        text = record if len(record) <= _MOST_SHOWN else f"{record[:_MOST_SHOWN]}…"
+        more = f" (and {count - 1:,} more)" if count > 1 else ""
+        return InvalidArgument(
+            f"--input: {sources.shown(file)}{place}: {text!r} is not {self.form}{more}; "
+            "--bad-records PATH sets what is none aside, and publishes the rest"
+        )
+
+    def failure(self, spark: SparkSession, error: Exception) -> Exception:
+        """Return what failed a query: a bad record by its line, a file, or the error itself."""
+        _, mark, told = str(error).partition(f"{_MARK}{{")  # the query's plan has it without
+        if not mark:
+            return sources.failure(self.path, error)
+        first, _ = json.JSONDecoder().raw_decode(f"{{{told}")
+        return self.refusal(spark, first)
+
+
+def line_of(spark: SparkSession, file: str, record: str) -> int | None:
+    """Return the number of the first line of a file that is such a record, if one is found."""
+    begin = re.split(r"\r?\n", record, maxsplit=1)[0]
+    lines = spark.read.text(sources.pattern_of(file))
+    lines = lines.withColumn(_PLACE, F.monotonically_increasing_id())
+    place = F.col(_PLACE)
+    found = lines.where(F.col("value") == begin).agg(F.min(place)).collect()[0][0]
+    return None if found is None else lines.where(place <= found).count()

@@ -1,0 +1,105 @@
+"""Where the rows of an input are: which files, in which format, or a Delta table."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+import file_names
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from pubsub_delta import InvalidArgument
+
+_OF_FILE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] (.+?)(?: +SQLSTATE.*)?$", re.MULTILINE)
+_CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+?)(?=\n\s+at |\Z)", re.MULTILINE | re.DOTALL)
+"""What Spark says of a file that it cannot read, and of why."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """An input: its path or URL, its format, and its files as Spark names them.
+
+    The format is None where there are no files to tell it.
+    """
+
+    path: str
+    format: str | None
+    files: tuple[str, ...] = ()
+
+
+def find(spark: SparkSession, path: str, asked: str | None) -> Source:
+    """Return an input as it is read: in the format that is asked for, or that it shows.
+
+    A Delta table is recognised wherever it is, so that rows which were deleted from it are not
+    read from the files that it still has. InvalidArgument where an input is not there, or is of
+    several formats.
+    """
+    if asked == "delta":
+        return Source(path, "delta")
+    files = _files(spark, path)
+    if all(file_names.format_of(name, path) not in file_names.TEXTS for name in files):
+        if _is_delta(spark, path):
+            if asked is not None:
+                raise InvalidArgument(
+                    f"--format: {asked}, but {path!r} is a Delta table; "
+                    "without --format, or with --format delta, it is read as one"
+                )
+            return Source(path, "delta")
+        if files and _is_delta(spark, shown(files[0]).rpartition("/")[0]):
+            raise InvalidArgument(
+                f"--input: {path!r} is files of a Delta table, which may hold deleted rows; "
+                "the table itself is accepted"
+            )
+    names = [shown(name) for name in files]
+    return Source(path, file_names.format_of_all(names, path, asked), files)
+
+
+def shown(url: str) -> str:
+    """Return a file's URL, as Spark writes it, as a path that people and Spark read.
+
+    >>> shown("file:///data/a%20b.csv"), shown("s3a://bucket/a.csv")
+    ('/data/a b.csv', 's3a://bucket/a.csv')
+    """
+    plain = unquote(url)
+    return "/" + plain.removeprefix("file:").lstrip("/") if plain.startswith("file:") else plain
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what an error says."""
+    return next(filter(str.strip, str(error).splitlines()), type(error).__name__)
+
+
+def pattern_of(url: str) -> str:
+    """Return the pattern that names one file, whose name may have what patterns are made of."""
+    return re.sub(r"([\\\[\]{}*?])", r"\\\1", shown(url))
+
+
+def failure(path: str, error: Exception) -> Exception:
+    """Return what an error of reading is: a refusal where a file is to blame, else itself."""
+    return unreadable(path, error) if _OF_FILE.search(str(error)) else error
+
+
+def unreadable(path: str, error: Exception) -> InvalidArgument:
+    """Return the refusal of an input that cannot be read, with the cause where a file tells one."""
+    text = str(error)
+    told = _OF_FILE.search(text)
+    why = first_line(error) if told is None else " ".join([told[1], *_CAUSE.findall(text)[-1:]])
+    return InvalidArgument(f"--input: {path!r} cannot be read: {' '.join(why.split())}")
+
+
+def _files(spark: SparkSession, path: str) -> tuple[str, ...]:
+    """Return the files of a path, directory or pattern; none of them is read."""
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", True)
+    try:
+        return tuple(sorted(reader.load(path).inputFiles()))
+    except Exception as error:
+        raise unreadable(path, error) from None
+
+
+def _is_delta(spark: SparkSession, path: str) -> bool:
+    try:
+        return bool(spark.read.format("delta").load(path).schema.fields)
+    except AnalysisException:
+        return False

@@ -1,0 +1,201 @@
+"""Messages in a file or a pipe, one a line: the line itself, or an object in Google's JSON.
+
+An object has ``data``, ``attributes`` and ``orderingKey``. What a server fills in, ``messageId``
+and ``publishTime``, may stand there too, as a pull prints it, and is ignored.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import bz2
+import gzip
+import io
+import json
+import lzma
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.messages import broken_rule, size_of
+from pubsub_delta.resources import Message
+
+LINES, JSONL = "lines", "jsonl"
+FORMATS = (LINES, JSONL)
+
+MOST_BYTES = 10_000_000
+"""Of the messages of a batch together (Pub/Sub's limit of a request)."""
+MOST_NAMED = 10
+"""Bad lines that an error names; it counts the others."""
+
+_MODULES: dict[str, Any] = {".gz": gzip, ".bz2": bz2, ".xz": lzma}
+_PACKED = (".zst", ".zstd", ".zip", ".7z", ".lz4", ".snappy", ".br", ".tgz", ".tar")
+_UNPACKING = (EOFError, OSError, lzma.LZMAError, zlib.error)
+_FILLED_IN = {"messageId", "publishTime"}
+
+
+@dataclass(frozen=True)
+class LineFormat:
+    """How a line becomes a message.
+
+    Args:
+        kind: ``lines`` or ``jsonl``.
+        attributes: of every message; those of an object's own go before them.
+        ordering_key: of every message whose object has none.
+        base64: the data of an object is in base64, as Google writes it, and not plain text.
+    """
+
+    kind: str = LINES
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    ordering_key: str = ""
+    base64: bool = False
+
+    def message(self, line: bytes) -> Message:
+        """Return the message of a line, or raise InvalidArgument with what is wrong with it."""
+        found = self._of_json(line) if self.kind == JSONL else self._of(line, {}, "")
+        broken = broken_rule(found)
+        if broken is not None:
+            raise InvalidArgument(broken)
+        return found
+
+    def is_nothing(self, line: bytes) -> bool:
+        """Tell whether a line stands for no message: a blank one between objects."""
+        return self.kind == JSONL and not line.strip()
+
+    def _of(self, data: bytes, attributes: Mapping[str, str], ordering_key: str) -> Message:
+        return Message(data, {**self.attributes, **attributes}, ordering_key or self.ordering_key)
+
+    def _of_json(self, line: bytes) -> Message:
+        try:
+            given = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_each_once)
+        except json.JSONDecodeError as error:
+            told = f"{error.msg} at character {error.pos + 1}"
+            raise InvalidArgument(f"it is no JSON: {told}") from None
+        except (ValueError, RecursionError) as error:
+            raise InvalidArgument(f"it is no JSON: {error}") from None
+        if not isinstance(given, dict):
+            raise InvalidArgument("it is no JSON object")
+        data, attributes = given.pop("data", None), given.pop("attributes", None)
+        key = given.pop("orderingKey", None)
+        unknown = sorted(given.keys() - _FILLED_IN)
+        if unknown:
+            raise InvalidArgument(
+                f"{unknown[0]!r} is no field of a message; data, attributes and orderingKey are"
+            )
+        if not isinstance(attributes, (dict, type(None))):
+            raise InvalidArgument("attributes: an object of texts is accepted")
+        return self._of(
+            self._data(data),
+            {
+                _text(name, "attributes"): _text(value, f"attributes[{name!r}]")
+                for name, value in (attributes or {}).items()
+            },
+            _text(key, "orderingKey"),
+        )
+
+    def _data(self, value: object) -> bytes:
+        text = _text(value, "data")
+        if not self.base64:
+            return text.encode()
+        plain = text.translate(str.maketrans("-_", "+/")).rstrip("=")
+        try:
+            return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+        except (binascii.Error, ValueError):
+            raise InvalidArgument(f"data: {text[:40]!r} is no base64") from None
+
+
+@contextmanager
+def opened(path: str) -> Iterator[IO[bytes]]:
+    """Open a file for reading its lines, unpacked as its name says."""
+    ending = Path(path).suffix.lower()
+    if ending in _PACKED:
+        raise InvalidArgument(
+            f"{path}: {ending} is not unpacked here; unpack it, and pipe its lines to --from=-: "
+            f"{', '.join(_MODULES)} are unpacked"
+        )
+    try:
+        with _MODULES.get(ending, io).open(path, "rb") as stream:
+            yield stream
+    except _UNPACKING as error:
+        why = getattr(error, "strerror", None) or error
+        raise InvalidArgument(f"{path} cannot be read: {why}") from None
+
+
+def batches(
+    lines: Iterable[bytes], form: LineFormat, source: str, most: int
+) -> Iterator[list[Message]]:
+    r"""Yield the messages of lines in batches of at most so many, and of at most 10 MB.
+
+    A line ends with ``\n`` or ``\r\n``. A batch in which lines are bad is refused with their
+    numbers, counted from 1; ``source`` says where they stand.
+
+    >>> [len(each) for each in batches([b"a\n", b"b\r\n", b"c"], LineFormat(), "-", 2)]
+    [2, 1]
+    """
+    batch: list[Message] = []
+    size, wrong = 0, _Wrong(source)
+    for number, line in enumerate(lines, start=1):
+        text = line.removesuffix(b"\n").removesuffix(b"\r")
+        if form.is_nothing(text):
+            continue
+        try:
+            message = form.message(text)
+        except InvalidArgument as error:
+            wrong.add(number, str(error))
+            continue
+        if batch and (len(batch) >= most or size + size_of(message) > MOST_BYTES):
+            wrong.refuse()
+            yield batch
+            batch, size = [], 0
+        batch.append(message)
+        size += size_of(message)
+    wrong.refuse()
+    if batch:
+        yield batch
+
+
+class _Wrong:
+    """Lines that are no messages."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._named: list[str] = []
+        self._count = 0
+
+    def add(self, number: int, why: str) -> None:
+        self._count += 1
+        if self._count <= MOST_NAMED:
+            self._named.append(f"line {number}: {why}")
+
+    def refuse(self) -> None:
+        """Raise InvalidArgument if there are any."""
+        if self._count:
+            more = self._count - len(self._named)
+            told = "; ".join([*self._named, *([f"and {more:,} more lines"] if more else [])])
+            raise InvalidArgument(f"{self._source}: {told}")
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r} stands twice in an object")
+    return found
+
+
+def _text(value: object, where: str) -> str:
+    """Return a text; None stands for an empty one, as in Google's JSON."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise InvalidArgument(f"{where}: {json.dumps(value)[:40]} is no text; a text is accepted")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument(f"{where}: it has half of a surrogate pair") from None
+    return value

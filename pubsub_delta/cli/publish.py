@@ -1,0 +1,172 @@
+"""``pubsub-delta topics publish``: one message, or many from a file or a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from pubsub_delta.cli.application import App
+from pubsub_delta.cli.arguments import TOPIC, FormatType, pairs_option
+from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.message_lines import FORMATS, JSONL, LINES, LineFormat, batches, opened
+from pubsub_delta.cli.service import Service
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.resources import Message
+
+STANDARD_INPUT = "-"
+MOST_MESSAGES = 10_000
+"""In a batch that goes to a store: each is a commit."""
+MOST_OF_A_REQUEST = 1000
+"""In a batch that goes to a server (Pub/Sub's limit)."""
+
+
+class _Format(FormatType):
+    """How lines are read, or how the result is shown."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if value in FORMATS else super().convert(value, param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem[str]]:
+        ours = [CompletionItem(kind) for kind in FORMATS if kind.startswith(incomplete)]
+        return [*ours, *super().shell_complete(ctx, param, incomplete)]
+
+
+def _keep_format(ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
+    """Keep how the result is shown for whoever shows it, as the global option does."""
+    if value is not None and value not in FORMATS:
+        ctx.ensure_object(App).given["format"] = value
+    return value
+
+
+@click.command(
+    "publish",
+    cls=Verb,
+    examples=[
+        "topics publish flights --message=late --attribute=carrier=UA,delay=7",
+        "topics publish flights --message=late --ordering-key=N14228",
+        "topics publish flights --from=delays.txt",
+        "topics publish flights --from=- --format=jsonl < delays.jsonl",
+    ],
+)
+@click.argument("topic", type=TOPIC)
+@click.option("--message", help="The data of the message.")
+@pairs_option("--attribute", help="The attributes of the message, or of each message.")
+@click.option("--ordering-key", default="", help="Messages of one key are delivered in order.")
+@click.option(
+    "--from",
+    "source",
+    metavar="FILE|-",
+    type=click.Path(allow_dash=True),
+    help="Publish the lines of a file, or of standard input: one message a line.",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=_Format(),
+    callback=_keep_format,
+    help="With --from: lines, each of which is a message, or jsonl: objects with data, attributes "
+    "and orderingKey. Else how the ids are shown: table, json, yaml, csv or value.",
+)
+@click.option(
+    "--base64", is_flag=True, help="With --format=jsonl: data is in base64, as a pull prints it."
+)
+@click.make_pass_decorator(App)
+def publish(
+    app: App,
+    topic: str,
+    message: str | None,
+    attribute: dict[str, str],
+    ordering_key: str,
+    source: str | None,
+    format_: str | None,
+    base64: bool,
+) -> None:
+    """Publish a message and print its id, or the lines of a file and tell how many there were."""
+    name = app.topic(topic)
+    if source is not None:
+        _check_options(app, source, message, format_, base64=base64)
+        form = LineFormat(format_ or LINES, attribute, ordering_key, base64)
+        _publish_lines(app, name, source, form)
+        return
+    if format_ in FORMATS or base64:
+        told = "--base64" if base64 else f"--format={format_}"
+        raise click.UsageError(f"{told} says how lines are read; --from names them")
+    data = (message or "").encode("utf-8", "surrogateescape")
+    given = Message(data, attribute, ordering_key)
+    ids = app.call(lambda store: list(store.publish(name, [given]).message_ids))
+    app.show({"messageIds": ids})
+
+
+def _check_options(
+    app: App, source: str, message: str | None, format_: str | None, *, base64: bool
+) -> None:
+    if message is not None:
+        raise click.UsageError("--message and --from exclude each other; one of them is accepted")
+    if format_ not in (None, *FORMATS):
+        raise click.UsageError(
+            f"--format={format_}: with --from, {' or '.join(FORMATS)} is accepted"
+        )
+    if base64 and format_ != JSONL:
+        raise click.UsageError("--base64 is about the data of objects; --format=jsonl is needed")
+    if source == STANDARD_INPUT and app.in_shell:
+        raise click.UsageError("--from=-: a shell reads its commands there; a file is accepted")
+
+
+def _publish_lines(app: App, topic: str, source: str, form: LineFormat) -> None:
+    """Publish lines in batches, and tell how many there were.
+
+    All lines of a file are looked at before the first one is published; those of a pipe come
+    once, so what stood before a bad one may be published already, and that is told.
+    """
+    app.call(lambda service: service.get_topic(topic))
+    where = "standard input" if source == STANDARD_INPUT else source
+    most = MOST_MESSAGES if app.settings.endpoint is None else MOST_OF_A_REQUEST
+    published = count = 0
+    try:
+        if Path(source).is_file():  # which can be read twice
+            with opened(source) as lines:
+                for _ in batches(lines, form, where, most):
+                    pass
+        with _lines(source) as lines:
+            for batch in batches(lines, form, where, most):
+                app.call(partial(_send, topic, batch))
+                published, count = published + len(batch), count + 1
+    except BaseException as error:
+        if published:
+            app.tell(f"Published {_counted(published, 'message')} to [{topic}] before that.")
+        elif isinstance(error, InvalidArgument):
+            raise InvalidArgument(f"{error}; nothing was published") from None
+        raise
+    told = f" in {_counted(count, 'batch')}" if count else f": {where} has no messages"
+    app.tell(f"Published {_counted(published, 'message')} to [{topic}]{told}.")
+
+
+def _send(topic: str, batch: list[Message], service: Service) -> None:
+    service.publish(topic, batch)
+
+
+@contextmanager
+def _lines(source: str) -> Iterator[IO[bytes]]:
+    if source == STANDARD_INPUT:
+        yield click.open_file(source, "rb")
+    else:
+        with opened(source) as stream:
+            yield stream
+
+
+def _counted(count: int, what: str) -> str:
+    """Write a count with its noun.
+
+    >>> _counted(1, "batch"), _counted(2000, "message"), _counted(2, "batch")
+    ('1 batch', '2,000 messages', '2 batches')
+    """
+    plural = "es" if what.endswith("ch") else "s"
+    return f"{count:,} {what}{plural if count != 1 else ''}"

@@ -1,0 +1,74 @@
+"""Bugs of messages that come from a file or a pipe, a line each."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+_LINES = "cli/message_lines.py"
+_PUBLISH = "cli/publish.py"
+
+BUGS_OF_LINES = (
+    Bug(
+        "bad-line-left-out",
+        "A line that is no message is left out without a word.",
+        _LINES,
+        "            wrong.add(number, str(error))\n",
+        "",
+    ),
+    Bug(
+        "line-without-its-blanks",
+        "The blanks around the text of a line are not published.",
+        _LINES,
+        'line.removesuffix(b"\\n").removesuffix(b"\\r")',
+        "line.strip()",
+    ),
+    Bug(
+        "lines-are-counted-from-zero",
+        "A bad line is named by the number of the line before it.",
+        _LINES,
+        "enumerate(lines, start=1)",
+        "enumerate(lines)",
+    ),
+    Bug(
+        "blank-line-is-no-message",
+        "A blank line of a text is left out, where each line is a message.",
+        _LINES,
+        "return self.kind == JSONL and not line.strip()",
+        "return not line.strip()",
+    ),
+    Bug(
+        "batch-of-any-size",
+        "A batch of lines has more bytes than a request may have.",
+        _LINES,
+        "size + size_of(message) > MOST_BYTES",
+        "size > MOST_BYTES",
+    ),
+    Bug(
+        "options-before-the-object",
+        "An attribute of the command line goes before that of an object.",
+        _LINES,
+        "{**self.attributes, **attributes}",
+        "{**attributes, **self.attributes}",
+    ),
+    Bug(
+        "the-last-of-two",
+        "Of two fields of one name the first is left out without a word.",
+        _LINES,
+        "if len(found) < len(pairs):",
+        "if len(found) > len(pairs):",
+    ),
+    Bug(
+        "a-pipe-read-twice",
+        "A pipe is read to its end before it is published, and then has nothing.",
+        _PUBLISH,
+        "if Path(source).is_file():",
+        "if source != STANDARD_INPUT:",
+    ),
+    Bug(
+        "too-many-in-a-request",
+        "A server is sent more messages at once than it takes.",
+        _PUBLISH,
+        "if app.settings.endpoint is None else MOST_OF_A_REQUEST",
+        "if app.settings.endpoint is None else MOST_MESSAGES",
+    ),
+)
