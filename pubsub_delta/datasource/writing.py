@@ -18,7 +18,6 @@ from pubsub_delta.datasource.checking import checked
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations.publish import check_received, publish_id_of
-from pubsub_delta.resources import Topic
 from pubsub_delta.tables.lanes.direct import DirectLane
 from pubsub_delta.tables.lanes.direct.files import WrittenFile
 from pubsub_delta.tables.lanes.protocol import Conflict
@@ -40,7 +39,8 @@ _COLUMNS = pa.schema([each for each in MESSAGES.columns if each.name != "publish
 class Claim:
     """The positions and the time of one publish, for the tasks that write its files."""
 
-    topic: Topic
+    topic_name: str
+    topic_uid: str
     first_position: int
     publish_time: datetime
 
@@ -53,7 +53,8 @@ class Claim:
 def claim(tables: Tables, name: ResourceName, now: datetime) -> Claim:
     """Reserve positions for a publish that is stamped now; NotFound where there is no topic."""
     topic = tables.topic(name)
-    return Claim(topic, tables.messages(topic.uid).reserve(PARTITIONS * ROWS), now)
+    first = tables.messages(topic.uid).reserve(PARTITIONS * ROWS)
+    return Claim(topic.name, topic.uid, first, now)
 
 
 def write_messages(
@@ -68,7 +69,7 @@ def write_messages(
             f"messages: the DataFrame has more than {PARTITIONS:,} partitions; coalesce it to fewer"
         )
     first = claimed.first_position + partition * ROWS
-    table = tables.messages(claimed.topic.uid).table
+    table = tables.messages(claimed.topic_uid).table
     stamped = _Stamped(rows, first, claimed.publish_time)
     parts = iter(stamped)
     start = next(parts, None)
@@ -87,7 +88,7 @@ def commit(
     transaction: tuple[str, int] | None,
 ) -> bool:
     """Add the files of a publish in one commit; false where its transaction has landed before."""
-    messages = tables.messages(claimed.topic.uid)
+    messages = tables.messages(claimed.topic_uid)
     publish_id = tables.new_id() if transaction is None else publish_id_of(transaction)
     told = publish_metadata(
         claimed.publish_time, publish_id, claimed.first_position, claimed.end_position, None
@@ -113,7 +114,7 @@ def commit(
             return True
 
     landed = repeat_on_conflict(add, "publish")
-    check_received(tables, claimed.topic)
+    check_received(tables, claimed.topic_name, claimed.topic_uid)
     return landed
 
 

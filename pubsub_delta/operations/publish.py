@@ -129,7 +129,7 @@ def publish(
         landed = positions is not None
     if not landed and idempotency_id is not None:
         return _earlier(messages, publish_id, idempotency_id)
-    check_received(tables, topic)
+    check_received(tables, topic.name, topic.uid)
     return PublishResult(messages, now, publish_id, positions)
 
 
@@ -149,17 +149,17 @@ def publish_micro_batch(
     """
     idempotency_id, messages = (query_id, batch_id), tables.messages(topic.uid)
     _publish_frame(messages, frame, now, publish_id_of(idempotency_id), idempotency_id, order_by)
-    check_received(tables, topic)
+    check_received(tables, topic.name, topic.uid)
 
 
-def check_received(tables: Tables, topic: Topic) -> None:
+def check_received(tables: Tables, name: str, uid: str) -> None:
     """Look whether a topic is still there, or its subscriptions are, once messages have landed.
 
     NotFound where nobody can get them any more.
     """
-    if not tables.is_received(topic.uid):
+    if not tables.is_received(uid):
         raise NotFound(
-            f"topic {topic.name} was deleted just now, and has no subscription any more that could "
+            f"topic {name} was deleted just now, and has no subscription any more that could "
             "get what was published"
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -47,7 +48,7 @@ class Written:
 
     def write(self, claim: writing.Claim, *partitions: list[str]) -> list[WrittenFile]:
         files = [
-            writing.write_messages(self.tables, claim, number, batches(texts))
+            writing.write_messages(self.tables, sent(claim), number, batches(texts))
             for number, texts in enumerate(partitions)
         ]
         return [file for file in files if file is not None]
@@ -63,6 +64,12 @@ class Written:
         return DeltaTable(f"{self.root}/messages/{self.uid}")
 
 
+def sent(claim: writing.Claim) -> writing.Claim:
+    """Return what a task is given that runs in another process."""
+    given: writing.Claim = pickle.loads(pickle.dumps(claim))
+    return given
+
+
 def batches(texts: list[str]) -> Iterator[pa.RecordBatch]:
     for text in texts:
         yield pa.record_batch({"data": pa.array([text.encode()])})
@@ -71,6 +78,17 @@ def batches(texts: list[str]) -> Iterator[pa.RecordBatch]:
 @pytest.fixture
 def written(tmp_path: Path) -> Written:
     return Written(tmp_path / "store")
+
+
+def test_nobody_is_told_of_a_publish_to_a_topic_that_was_deleted_meanwhile(
+    written: Written,
+) -> None:
+    claim = written.claim()
+    files = written.write(claim, ["a"])
+    written.store.delete_subscription(NAME)
+    written.store.delete_topic(TOPIC)
+    with pytest.raises(NotFound, match=f"{TOPIC} was deleted just now"):
+        writing.commit(written.tables, claim, files, None)
 
 
 def test_what_tasks_have_written_is_published_in_one_commit(written: Written) -> None:

@@ -224,7 +224,7 @@ BUGS_OF_OPERATIONS = (
         "published-to-nobody",
         "A publish to a topic that was deleted meanwhile is told as a success.",
         _PUBLISH,
-        "    check_received(tables, topic)\n    return PublishResult",
+        "    check_received(tables, topic.name, topic.uid)\n    return PublishResult",
         "    return PublishResult",
     ),
 )
