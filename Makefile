@@ -16,7 +16,7 @@ help: ## list the targets
 demo: .venv/ready java ## publish a year of real flights and drain it twice (2 minutes)
 	@$(BIN)/python jobs/demo.py
 
-test: unit java ## run the tests (needs Java; 8 to 14 minutes, as the machine is quiet or not)
+test: unit java ## run the tests (needs Java; 7 to 14 minutes, as the machine is quiet or not)
 	$(BIN)/pytest tests $(addprefix --ignore ,$(NEED_NO_JAVA))
 
 trial: .venv/ready java ## run the long trials: killed processes, jobs, notebooks, docs, random sequences

@@ -99,6 +99,7 @@ def test_four_programs_publish_to_one_topic(root: str) -> None:
     check_all_there(root, [25] * 4)
 
 
+@pytest.mark.spark_lane
 def test_two_programs_publish_beside_two_of_the_spark_lane(root: str, spark: SparkSession) -> None:
     with ThreadPoolExecutor(2) as threads:
         by_spark = [threads.submit(publish_frames, root, n, 4, spark) for n in (2, 3)]
