@@ -176,6 +176,9 @@ BUGS_OF_MESSAGES = (
         "    publish_id = publish_id_of(idempotency_id)\n"
         "    if not _publish_frame(messages, frame, now, publish_id, idempotency_id, order_by):\n"
         "        assert messages.history.published_as(publish_id)",
+        needs_spark=(
+            "tests/delta/test_streaming.py::test_every_micro_batch_is_published_exactly_once",
+        ),
     ),
     Bug(
         "dead-letter-count-of-the-next",
