@@ -23,7 +23,7 @@ trial: .venv/ready java ## run the long trials: killed processes, jobs, notebook
 	SEEDS=$${SEEDS:-3} $(BIN)/pytest -m trial tests/acceptance tests/delta tests/unit \
 		$(addprefix --ignore ,$(OF_THE_SERVER))
 
-lane-test: .venv/ready java ## run the Delta tests by the Spark lane, too (a quarter of an hour)
+lane-test: .venv/ready java ## run the Delta tests by the Spark lane, too (half an hour or more)
 	$(BIN)/pytest -m spark_lane --timeout 600 tests/delta tests/lanes
 
 server-trial: .venv/ready ## run a server: its pushes, its console, commands by --endpoint, and kills; needs no Java
@@ -61,7 +61,7 @@ console-test: .venv/ready java ## drive the console in Chromium (installs it), a
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,test-console]'
 	$(BIN)/pytest -m console tests/console
 
-unit: .venv/ready ## run the tests that need no Java, side by side (half a minute)
+unit: .venv/ready ## run the tests that need no Java, side by side (a minute or two)
 	$(BIN)/pytest --numprocesses 3 --dist worksteal $(NEED_NO_JAVA)
 
 check: .venv/ready ## lint, check types, and hold the structure against the plan

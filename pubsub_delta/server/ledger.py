@@ -192,10 +192,6 @@ class Ledger:
         """Tell whether a lease is to be extended."""
         return any((held.until - now) * 2 < LEASE for held in self.leases.values())
 
-    def next_deadline(self) -> datetime | None:
-        """Return when the next delivery may fail."""
-        return self._deadlines[0][0] if self._deadlines else None
-
     def give_back(self, ack_ids: Iterable[str]) -> None:
         """Give back what a consumer has, as if it had never been leased: no delivery failed."""
         for ack_id in ack_ids:

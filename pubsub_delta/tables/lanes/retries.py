@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -47,10 +46,3 @@ def repeat_on_conflict(
             f"{named}: concurrent writers were faster {ATTEMPTS} times; "
             "nothing was written, and trying again is safe"
         ) from None
-
-
-def plain(uid: str) -> str:
-    """Return a uid that may stand in SQL; ValueError if it is none."""
-    if not re.fullmatch(r"[0-9a-f]{32}", uid):
-        raise ValueError(f"not a uid: {uid!r}")
-    return uid
