@@ -63,9 +63,9 @@ class Worker:
             self._process.stdin.write(json.dumps(plan) + "\n")
             self._process.stdin.flush()
 
-    def answer(self) -> dict[str, Any] | None:
+    def answer(self, patience: float = PATIENCE) -> dict[str, Any] | None:
         """Return what it answers; None where it died instead."""
-        return self._answers.get(timeout=PATIENCE)
+        return self._answers.get(timeout=patience)
 
     def has_answered(self) -> bool:
         """Tell whether an answer, or its death, has come."""

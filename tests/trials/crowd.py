@@ -1,7 +1,7 @@
 """A program of many threads on one store, beside others of its kind, that writes down everything.
 
-It reads plans from standard input as ``worker`` does: the root, the journal, for how many seconds,
-and what each thread is. With ``"lock": false`` the lock of tables on local disks is taken out. It
+It reads plans from standard input as ``worker`` does: the root, the journal, for how many seconds
+or how often, and what each thread is. With ``"lock": false`` the lock of tables on local disks is taken out. It
 works by the direct lane, or by Spark, as ``worker`` does.
 """
 
@@ -38,13 +38,14 @@ class Member:
         self._chance = random.Random(f"{plan['seed']} {number}")
         self._name = f"{plan['name']}.{number}"
         self._end = time.monotonic() + plan["seconds"]
+        self._most: int | None = plan.get("turns")
         self._journal: Journal = plan["open_journal"]
         self._made = 0
 
     def run(self, role: str) -> int:
         """Do what the role does until the time is over; return how often."""
         turns = 0
-        while time.monotonic() < self._end:
+        while time.monotonic() < self._end and turns != self._most:
             try:
                 getattr(self, f"_{role}")()
             except Aborted:  # nothing was written
@@ -103,8 +104,13 @@ class Member:
         """Publish one message, as quickly as it goes."""
         data = [f"{self._name}.{self._made}"]
         self._made += 1
-        self._store.publish(TOPIC, data)
-        self._journal.write(published=data)
+        result = self._store.publish(TOPIC, data)
+        self._journal.write(published=data, ids=list(result.message_ids))
+
+    def _lease(self) -> None:
+        """Change the ack state once: lease one message."""
+        (message,) = self._store.pull(SUBSCRIPTION, 1)
+        self._journal.write(leased=[message.message_id])
 
 
 @contextmanager
@@ -141,10 +147,10 @@ def commit_by_the_log_store(spark: SparkSession, log: str, versions: int) -> lis
     return mine
 
 
-def prepare(store: PubSub) -> None:
+def prepare(store: PubSub, ack_deadline_seconds: int) -> None:
     """Create what the crowd shares, by the clock that it goes by: it is not to be expired."""
     store.create_topic(TOPIC)
-    store.create_subscription(SUBSCRIPTION, TOPIC, ack_deadline_seconds=10)
+    store.create_subscription(SUBSCRIPTION, TOPIC, ack_deadline_seconds=ack_deadline_seconds)
 
 
 def main() -> None:
@@ -161,7 +167,7 @@ def main() -> None:
                 say(wrote=commit_by_the_log_store(spark, plan["log"], plan["versions"]))
                 continue
             if plan.get("prepare"):
-                prepare(opened(spark, plan["root"]))
+                prepare(opened(spark, plan["root"]), plan["ack_deadline_seconds"])
                 say(prepared=True)
                 continue
             plan["open_journal"] = Journal(Path(plan["journal"]))

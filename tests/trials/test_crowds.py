@@ -65,7 +65,7 @@ def root(tmp_path: Path) -> str:
     """A store with a topic and a subscription, made by a process that is gone."""
     root = str(tmp_path / "store")
     worker = Worker(tmp_path, "tests.trials.crowd").wait_until_ready()
-    worker.tell(root=root, prepare=True)
+    worker.tell(root=root, prepare=True, ack_deadline_seconds=10)
     answer = worker.answer()
     worker.kill()
     assert answer == {"prepared": True}, answer

@@ -129,6 +129,7 @@ def test_an_idempotency_id_is_published_once_and_told_as_it_was() -> None:
     first = world.store.publish(TOPIC, ["a"], idempotency_id=("app", 1))
     world.be_at(MINUTE)
     again = world.driver.open().publish(TOPIC, ["a"], idempotency_id=("app", 1))
+    assert (first.message_count, again.message_count) == (1, 1)
     assert (again.publish_time, [*again.message_ids]) == (first.publish_time, [*first.message_ids])
     assert world.stored() == ["a"]
 
