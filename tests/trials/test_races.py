@@ -1,0 +1,102 @@
+"""Four processes that change one table as quickly as they can: each change is made, and made once.
+
+"4 processes × 200 conditional changes on one ack state, and 4 publishers × 200 publishes to one
+topic, of which two by Spark: nothing lost, no position twice." ``TURNS=20`` makes it shorter.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pubsub_delta import PubSub
+from tests.trials.children import Worker
+from tests.trials.crowd import SUBSCRIPTION, TOPIC, prepare
+from tests.trials.journal import entries
+
+pytestmark = [pytest.mark.trial, pytest.mark.timeout(3600)]
+
+TURNS = int(os.environ.get("TURNS", "200"))
+"""How often each process changes the table."""
+PATIENCE = 3000.0
+"""Seconds that a race may take on a slow machine."""
+
+
+@contextmanager
+def workers(place: Path, by_spark: Sequence[bool]) -> Iterator[list[Worker]]:
+    """Start a process for each, by Spark or by the direct lane."""
+    found = [Worker(place, "tests.trials.crowd", spark=spark) for spark in by_spark]
+    try:
+        yield [worker.wait_until_ready() for worker in found]
+    finally:
+        for worker in found:
+            worker.kill()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> PubSub:
+    """A store with a topic and a subscription whose leases outlast the race."""
+    store = PubSub(None, str(tmp_path / "store"))
+    prepare(store, ack_deadline_seconds=600)
+    return store
+
+
+def race(racing: list[Worker], place: Path, role: str) -> list[dict[str, Any]]:
+    """Let all do one thing ``TURNS`` times, at the same time; return what they wrote down."""
+    journals = [place / f"{number}.jsonl" for number in range(len(racing))]
+    for number, worker in enumerate(racing):
+        worker.tell(
+            name=str(number),
+            journal=str(journals[number]),
+            roles=[role],
+            root=str(place / "store"),
+            seconds=PATIENCE,
+            turns=TURNS,
+            seed=0,
+        )
+    assert [worker.answer(PATIENCE) for worker in racing] == [{"turns": [TURNS]}] * len(racing)
+    return [entry for journal in journals for entry in entries(journal)]
+
+
+def all_of(events: list[dict[str, Any]], key: str) -> Counter[str]:
+    return Counter(each for event in events for each in event.get(key, ()))
+
+
+@pytest.mark.parametrize(
+    "by_spark", [(False,) * 4, (True, True, False, False)], ids=["direct", "two by Spark"]
+)
+def test_of_many_publishers_none_loses_a_message_and_no_position_is_given_twice(
+    by_spark: Sequence[bool], store: PubSub, tmp_path: Path, tell: Callable[[str], None]
+) -> None:
+    with workers(tmp_path, by_spark) as racing:
+        events = race(racing, tmp_path, "append")
+    published, ids = all_of(events, "published"), all_of(events, "ids")
+    aborted = sum("aborted" in event for event in events)
+    assert published.total() == len(published) == 4 * TURNS - aborted
+    assert ids.total() == len(ids) == published.total(), "a position was given twice"
+    received = list(store.pull(SUBSCRIPTION))
+    assert Counter(message.message_id for message in received) == ids
+    assert Counter(message.data.decode() for message in received) == published
+    tell(f"{published.total()} publishes of 4 processes, {aborted} were given up")
+    assert aborted == 0
+
+
+def test_of_many_changes_of_one_ack_state_each_is_made(
+    store: PubSub, tmp_path: Path, tell: Callable[[str], None]
+) -> None:
+    ids = store.publish(TOPIC, [f"{n}" for n in range(4 * TURNS)]).message_ids
+    with workers(tmp_path, (False,) * 4) as racing:
+        events = race(racing, tmp_path, "lease")
+    leased = all_of(events, "leased")
+    aborted = sum("aborted" in event for event in events)
+    assert len(leased) == leased.total() == 4 * TURNS - aborted, "one was leased twice"
+    assert leased.keys() <= set(ids)
+    assert store.metrics(SUBSCRIPTION)["num_outstanding_messages"] == leased.total()
+    tell(f"{leased.total()} leases of 4 processes, {aborted} were given up")
+    assert aborted == 0
