@@ -57,9 +57,12 @@ def machine_on(driver_: Callable[[], Driver], seen_: Counter[str]) -> type[Store
     return Machine
 
 
-def run_seeds(driver: Callable[[], Driver], steps: int, each: settings) -> tuple[Counter[str], str]:
+def run_seeds(
+    driver: Callable[[], Driver], steps: int, each: settings, must_happen: Sequence[str] = ()
+) -> tuple[Counter[str], str]:
     """Run one seed after another for so many steps; return what happened, and a line on it.
 
+    Where something that must happen has not by then, it goes on for up to ten times as many steps.
     A failure tells the seed with which it comes again.
     """
     seen: Counter[str] = Counter()
@@ -70,7 +73,7 @@ def run_seeds(driver: Callable[[], Driver], steps: int, each: settings) -> tuple
             raise AssertionError(
                 f"after {seen['steps']:,} steps; again with SEED={number}"
             ) from error
-        if seen["steps"] >= steps:
+        if seen["steps"] >= (10 * steps if missed(seen, must_happen) else steps):
             break
     counted = ", ".join(f"{what}: {times:,}" for what, times in sorted(seen.items()))
     return seen, f"\n{seen['steps']:,} steps with the seeds {FIRST_SEED} to {number} ({counted})\n"
