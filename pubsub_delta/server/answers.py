@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.turns import Answer, Held, Turn
 from pubsub_delta.server.reasons import INVALID_ACK_ID, TRANSIENT
@@ -23,6 +24,7 @@ class Asked:
 
     def __init__(self) -> None:
         self.malformed: list[str] = []
+        self.foreign: list[str] = []
         self.failures: dict[str, str] = {}
         self._pending = 0
         self._told: list[Callable[[], object]] = []
@@ -42,6 +44,22 @@ class Asked:
     def fail(self, ack_id: str, reason: str = INVALID_ACK_ID) -> None:
         """Note down that an id failed."""
         self.failures[ack_id] = reason
+
+    def check(self, name: str) -> None:
+        """Refuse what is no ack id, or one of another subscription than the one of that name.
+
+        All others were taken. With exactly-once delivery each id has an answer of its own instead.
+        """
+        if self.malformed:
+            raise InvalidArgument(
+                f"ack_ids: {self.malformed[0]!r} is no ack id; "
+                "the ack_id of a message that was delivered is accepted"
+            )
+        if self.foreign:
+            raise InvalidArgument(
+                f"ack_ids: {self.foreign[0]!r} is of another subscription, or of one that was "
+                f"deleted; those that {name} has delivered are accepted"
+            )
 
     def begin(self) -> None:
         """Note down that one more answer is awaited."""

@@ -24,9 +24,9 @@ LEASE = timedelta(seconds=90)
 """How long a lease is, and how long it is extended for when less than half of it is left."""
 
 REMEMBERED_IDS = 100_000
-"""Ack ids that are remembered as acknowledged or nacked, with exactly-once delivery: the success of
-one cannot be told beside the failure of another, so clients say both again. All are forgotten with
-a seek, a detach or a deletion."""
+"""Ack ids that are remembered as acknowledged or nacked, with exactly-once delivery, until that was
+told: the success of one cannot be told beside the failure of another, so clients say both again,
+and so they do without an answer. All are forgotten with a seek, a detach or a deletion."""
 
 _DEADLINES_THAT_NO_LONGER_COUNT = 1_000
 """So many are kept at least, and as many as messages are held; a client may move one for ever."""
@@ -145,6 +145,15 @@ class Ledger:
                     continue
             self.unsaid.acknowledge(place, ack_id, asked if self.waits else None)
         return asked
+
+    def told(self, ack_ids: Iterable[str]) -> None:
+        """Take note that clients were told of successes: who repeats one of these has failed.
+
+        Spec: "A repeated ack of an already successful id is reported invalid".
+        """
+        for ack_id in ack_ids:
+            self._acknowledged.pop(ack_id, None)
+            self._nacked.pop(ack_id, None)
 
     def modify_ack_deadline(self, ack_ids: Iterable[str], seconds: int, now: datetime) -> Asked:
         """Move deadlines to so many seconds from now; 0 is a nack.
@@ -295,6 +304,7 @@ class Ledger:
         if parsed is None:
             asked.malformed.append(ack_id)
         elif parsed.subscription_uid != self.uid:
+            asked.foreign.append(ack_id)
             asked.fail(ack_id)
         else:
             return parsed.lease_id, parsed.position

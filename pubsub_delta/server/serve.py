@@ -16,8 +16,9 @@ from pubsub_delta.server import protocol
 from pubsub_delta.server.calls import behaviours
 from pubsub_delta.server.desk import Backend, Desk
 from pubsub_delta.server.figures import Figures
+from pubsub_delta.server.iam_service import IamService
 from pubsub_delta.server.leasing import Pace
-from pubsub_delta.server.other_services import IAM, SCHEMAS
+from pubsub_delta.server.other_services import SCHEMAS
 from pubsub_delta.server.protocol import grpc, health
 from pubsub_delta.server.publisher_service import PublisherService
 from pubsub_delta.server.pushing import Pushers
@@ -26,13 +27,14 @@ from pubsub_delta.server.subscriber_service import SubscriberService
 
 logger = logging.getLogger("pubsub_delta.server")
 
-LARGEST_REQUEST = 16 * 1024 * 1024
-"""Bytes: a request of 10 MB of messages with what is written around them."""
+LARGEST_READ = 128 * 1024 * 1024
+"""Bytes of a request that gRPC reads. What is more than ``protocol.LARGEST_REQUEST`` is refused as
+INVALID_ARGUMENT; of more than this gRPC itself says RESOURCE_EXHAUSTED, which clients try again."""
 GRACE = 10.0
 """Seconds that calls under way have at the end."""
 
 _OPTIONS = (
-    ("grpc.max_receive_message_length", LARGEST_REQUEST),
+    ("grpc.max_receive_message_length", LARGEST_READ),
     ("grpc.max_send_message_length", -1),
     # Client libraries ping every 30 seconds or more, also while nothing is delivered.
     ("grpc.keepalive_permit_without_calls", 1),
@@ -76,7 +78,7 @@ class Server:
             protocol.PUBLISHER: PublisherService(self._desk),
             protocol.SUBSCRIBER: SubscriberService(self._desk, self._pushers),
             protocol.SCHEMA_SERVICE: SCHEMAS,
-            protocol.IAM_POLICY: IAM,
+            protocol.IAM_POLICY: IamService(self._desk, now),
         }
         self._server.add_generic_rpc_handlers(
             tuple(

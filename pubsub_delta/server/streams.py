@@ -122,8 +122,7 @@ class _Hearing:
     def _confirm(self, field: str, ack_ids: Iterable[str], asked: Asked) -> None:
         """Confirm what was said, once it is written, with exactly-once delivery."""
         if not self._dispatcher.ledger.exactly_once:
-            if asked.malformed:
-                raise InvalidArgument(f"ack_ids: {asked.malformed[0]!r} is no ack id")
+            asked.check(self._dispatcher.name)
             return
         said = tuple(ack_ids)
 
@@ -137,6 +136,7 @@ class _Hearing:
                 "invalid_ack_ids": [each for each in said if each in invalid],
                 "temporary_failed_ack_ids": [each for each in said if each in later],
             }
+            self._dispatcher.ledger.told(named["ack_ids"])
             self._outbox.confirm(field, named)
 
         self._outbox.expect(len(said))
