@@ -16,7 +16,9 @@ from pubsub_delta.policy.turns import Answer, Turn
 from pubsub_delta.resources import Subscription
 from pubsub_delta.server.answers import INVALID_ACK_ID, Asked
 from pubsub_delta.server.figures import Figures
-from pubsub_delta.server.ledger import LEASE, Ledger
+from pubsub_delta.server.ledger import Ledger
+from pubsub_delta.server.pace import Pace
+from pubsub_delta.server.presence import Journal
 from pubsub_delta.server.sharing import Consumer, Delivery, prefetch
 from pubsub_delta.subscriber import Holding
 
@@ -61,23 +63,6 @@ class Channel(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class Pace:
-    """How often there is a turn: seconds.
-
-    ``gather``: from a turn to the next one at least, as others may have something to say as well.
-    ``shortest_look``, ``longest_look``: from one look that found nothing to the next; it grows from
-    the one to the other while nothing comes.
-    ``confirm_acks``: acknowledgements and new deadlines are answered when they are written, also
-    without exactly-once delivery, where Pub/Sub promises nothing by its answer.
-    """
-
-    gather: float = 0.02
-    shortest_look: float = 0.25
-    longest_look: float = 5.0
-    confirm_acks: bool = False
-
-
 @dataclass(eq=False)
 class Taker:
     """A consumer of a dispatcher, and what it is told.
@@ -108,7 +93,9 @@ class Dispatcher:
         figures: Figures,
         pace: Pace,
         now: Callable[[], datetime],
+        journal: Journal | None = None,
     ) -> None:
+        self._journal = journal or Journal(None, name)
         self.name = name
         self.subscription = subscription
         self.is_over = False
@@ -262,6 +249,8 @@ class Dispatcher:
             looked_for = looked_for if written else []
         await self._read()
         self._hand_out()
+        if not self.ledger.leases:
+            self._journal.end()
         for taker in looked_for:
             if taker.consumer in self._takers and not taker.consumer.messages:
                 taker.take(())
@@ -289,7 +278,8 @@ class Dispatcher:
         self._sent_before, self._sent = self._sent, 0
         self._look_now = self._look_now and not wanted
         try:
-            done = await self._blocking(lambda: self._channel.exchange(turn, wanted, LEASE))
+            length = self.ledger.length
+            done = await self._blocking(lambda: self._channel.exchange(turn, wanted, length))
         except (NotFound, FailedPrecondition) as error:
             self.gone(error)
             return False
@@ -297,6 +287,7 @@ class Dispatcher:
             await self._failed(error)
             return False
         self._turned = self._now()
+        self.ledger.took(self._turned - now)
         self._failures = 0
         self._figures.turns += 1
         self.ledger.heard(turn, done.answer, now)
@@ -305,6 +296,7 @@ class Dispatcher:
         if done.holding is not None:
             found = len(done.holding.positions)
             self.ledger.lease(done.holding.lease_id, done.holding.positions, done.holding.until)
+            self._journal.leased(done.holding.lease_id, done.holding.positions)
             self._unread.append(done.holding)
         if wanted:
             self._looked(found, wanted)
@@ -344,11 +336,13 @@ class Dispatcher:
 
     def _hand_out(self) -> None:
         sharing = self.ledger.sharing
+        self.ledger.let_go_of_overdue(self._now())
         while sharing.waiting and self._takers:
             given = sharing.hand_out(self._takers)
             if not given:
                 break
             now = self._waits_since = self._now()
+            self._journal.given(each for deliveries in given.values() for each in deliveries)
             for consumer, deliveries in given.items():
                 self.ledger.sent(deliveries, consumer.ack_deadline_seconds, now)
                 self._sent += len(deliveries)
@@ -380,6 +374,7 @@ class Dispatcher:
 
     async def _last_turns(self) -> None:
         self._unread.clear()
+        self._journal.end()
         self.ledger.hand_over(self._now())
         for _ in range(_FAILURES):
             if not self.ledger.unsaid:

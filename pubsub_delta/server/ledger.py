@@ -1,15 +1,15 @@
 """The ledger of a subscription: what is leased, who has it until when, and what is to be said.
 
-The server leases messages for longer than consumers ask for, and extends its leases while they are
-held: so the deadlines of consumers are kept here, in memory, and moving one takes no commit. If
-the server dies, its leases end by themselves and their messages come again.
+The server leases messages for a short time, and extends its leases while they are held: those of
+messages that consumers have until their deadlines. So the deadlines of consumers are kept here, in
+memory, and moving one takes no commit. If the server dies, its leases end by themselves: soon where
+nobody has the messages yet, and at the deadlines of those who have them.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from pubsub_delta.policy.ack_ids import parse_ack_id
@@ -18,10 +18,8 @@ from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.turns import Answer, Turn
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server.answers import Asked, Unsaid
+from pubsub_delta.server.held import LEASE, Held, length_of_leases
 from pubsub_delta.server.sharing import Delivery, Sharing
-
-LEASE = timedelta(seconds=90)
-"""How long a lease is, and how long it is extended for when less than half of it is left."""
 
 REMEMBERED_IDS = 100_000
 """Ack ids that are remembered as acknowledged or nacked, with exactly-once delivery, until that was
@@ -34,20 +32,6 @@ _DEADLINES_THAT_NO_LONGER_COUNT = 1_000
 _NONE = Positions()
 _NACK = timedelta(0)
 _SECOND = timedelta(seconds=1)
-
-
-@dataclass
-class Held:
-    """What is left of a lease: messages that were read, and those that were not yet."""
-
-    until: datetime
-    unread: Positions
-    read: dict[int, Delivery] = field(default_factory=dict)
-
-    @property
-    def positions(self) -> Positions:
-        """Every message that is still held under the lease."""
-        return self.unread | Positions.of(self.read)
 
 
 class Ledger:
@@ -73,6 +57,19 @@ class Ledger:
         self._nacked: dict[str, None] = {}
         self._first_lease_id = 0
         self._extending: set[int] = set()
+        self._extended_by = LEASE
+        self._slowest_turn = timedelta(0)
+
+    # How long leases are
+
+    @property
+    def length(self) -> timedelta:
+        """How long leases are now."""
+        return length_of_leases(self._slowest_turn, exactly_once=self.exactly_once)
+
+    def took(self, turn: timedelta) -> None:
+        """Take note how long a turn took: a lease must outlast several slow ones."""
+        self._slowest_turn = max(turn, self._slowest_turn * 0.95)
 
     # What comes from the store
 
@@ -180,7 +177,7 @@ class Ledger:
                 continue
             self._set_deadline(delivery, now + deadline)
             if self.waits and self.leases[delivery.lease_id].until < now + deadline:
-                self.unsaid.modify(max(deadline, LEASE), place, ack_id, waits)
+                self.unsaid.modify(max(deadline, self.length), place, ack_id, waits)
         return asked
 
     # What time brings
@@ -199,7 +196,15 @@ class Ledger:
 
     def extension_due(self, now: datetime) -> bool:
         """Tell whether a lease is to be extended."""
-        return any((held.until - now) * 2 < LEASE for held in self.leases.values())
+        return any(held.is_due(now, self.length) for held in self.leases.values())
+
+    def let_go_of_overdue(self, now: datetime) -> int:
+        """Let go of what nobody was given and whose lease is over; return how much it was.
+
+        This process was stopped, or could not write: others may have leased it since.
+        """
+        over = {lease_id for lease_id, held in self.leases.items() if held.until <= now}
+        return self._give_back_waiting(over) if over else 0
 
     def give_back(self, ack_ids: Iterable[str]) -> None:
         """Give back what a consumer has, as if it had never been leased: no delivery failed."""
@@ -212,8 +217,11 @@ class Ledger:
 
     def give_back_waiting(self) -> int:
         """Give back what no consumer was given, as if it had never been leased."""
+        return self._give_back_waiting(set(self.leases))
+
+    def _give_back_waiting(self, of: set[int]) -> int:
         returned = 0
-        for lease_id, held in list(self.leases.items()):
+        for lease_id, held in [(each, self.leases[each]) for each in of]:
             waiting = [n for n, each in held.read.items() if each.consumer is None]
             waiting = [n for n in waiting if held.read[n].deadline is None]
             positions = held.unread | Positions.of(waiting)
@@ -225,7 +233,9 @@ class Ledger:
             for position in waiting:
                 del held.read[position]
             self._forget_if_empty(lease_id)
+        kept = [each for each in self.sharing.waiting if each.lease_id not in of]
         self.sharing.waiting.clear()
+        self.sharing.waiting.extend(kept)
         return returned
 
     def hand_over(self, now: datetime) -> int:
@@ -261,13 +271,14 @@ class Ledger:
 
     def turn(self, now: datetime) -> Turn:
         """Return what is to be said now, with the extensions of leases that need one."""
-        due = {
-            lease_id: held.positions
-            for lease_id, held in self.leases.items()
-            if (held.until - now) * 2 < LEASE
-        }
+        due = {each: held for each, held in self.leases.items() if held.is_due(now, self.length)}
         self._extending = set(due)
-        return self.unsaid.turn({LEASE: due} if due else {})
+        self._extended_by = self.length
+        found: dict[timedelta, dict[int, Positions]] = {}
+        for lease_id, held in due.items():
+            for deadline, positions in held.deadlines(now, self._extended_by).items():
+                found.setdefault(deadline, {})[lease_id] = positions
+        return self.unsaid.turn(found)
 
     def heard(self, turn: Turn, answer: Answer, now: datetime) -> None:
         """Take in what came of a turn that was begun at ``now``."""
@@ -283,7 +294,7 @@ class Ledger:
             for lease_id, positions in named.items():
                 self._lose(lease_id, positions - kept.get(lease_id, _NONE))
         for lease_id in self._extending & self.leases.keys():
-            self.leases[lease_id].until = now + LEASE
+            self.leases[lease_id].until = now + self._extended_by
 
     # Inside
 

@@ -17,8 +17,9 @@ from pubsub_delta.server.calls import behaviours
 from pubsub_delta.server.desk import Backend, Desk
 from pubsub_delta.server.figures import Figures
 from pubsub_delta.server.iam_service import IamService
-from pubsub_delta.server.leasing import Pace
 from pubsub_delta.server.other_services import SCHEMAS
+from pubsub_delta.server.pace import Pace
+from pubsub_delta.server.presence import Presence
 from pubsub_delta.server.protocol import grpc, health
 from pubsub_delta.server.publisher_service import PublisherService
 from pubsub_delta.server.pushing import Pushers
@@ -30,6 +31,8 @@ logger = logging.getLogger("pubsub_delta.server")
 LARGEST_READ = 128 * 1024 * 1024
 """Bytes of a request that gRPC reads. What is more than ``protocol.LARGEST_REQUEST`` is refused as
 INVALID_ARGUMENT; of more than this gRPC itself says RESOURCE_EXHAUSTED, which clients try again."""
+LOOK = 1.0
+"""Seconds from one look for servers that are gone to the next."""
 GRACE = 10.0
 """Seconds that calls under way have at the end."""
 
@@ -66,10 +69,12 @@ class Server:
         now: Callable[[], datetime],
         settings: ServerSettings,
         figures: Figures,
+        presence: Presence | None = None,
     ) -> None:
+        self._presence = presence or Presence(None, "")
         settings.security.check(settings.host)
         self._settings = settings
-        self._desk = Desk(backend, figures, settings.pace, now)
+        self._desk = Desk(backend, figures, settings.pace, now, self._presence)
         self._pushers = Pushers(self._desk, now)
         token = settings.security.token
         interceptors = [] if token is None else [TokenCheck(token)]
@@ -105,7 +110,9 @@ class Server:
                 f"{address} cannot be listened at ({error}); a free port of an address of this "
                 "machine is accepted"
             ) from None
+        self._presence.begin()
         await self._server.start()
+        self._looking = asyncio.create_task(self._take_over(), name="take over")
         self._pushers.start()
         await self._tell_health(protocol.SERVING)
         return int(port)
@@ -114,9 +121,22 @@ class Server:
         """Finish what was asked for, give back what is held, and end."""
         await self._health.enter_graceful_shutdown()
         ending = asyncio.create_task(self._server.stop(GRACE))
+        self._looking.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._looking
         await self._pushers.stop()
         await self._desk.stop()
         await ending
+        self._presence.end()
+
+    async def _take_over(self) -> None:
+        """Look every now and then whether another server is gone."""
+        while True:
+            try:
+                await self._desk.take_over()
+            except Exception:
+                logger.exception("what a server has left could not be taken over yet")
+            await asyncio.sleep(LOOK)
 
     async def _tell_health(self, status: Any) -> None:
         for service in ("", protocol.PUBLISHER, protocol.SUBSCRIBER):

@@ -82,6 +82,11 @@ class Tables:
         return self.lanes.has_spark
 
     @property
+    def local_directory(self) -> str | None:
+        """The root on the local file system, or None where it is elsewhere."""
+        return self._layout.local_directory()
+
+    @property
     def lane_line(self) -> str:
         """Which lane the store's tables take and why, in one line."""
         return self.lanes.line

@@ -170,8 +170,6 @@ def test_errors_carry_the_canonical_code_and_an_error_info() -> None:
             publish(publisher, {"topic": TOPIC, "messages": [{"data": b"x"}] * 1001})
         with pytest.raises(exceptions.InvalidArgument, match="no ack id"):
             subscriber.acknowledge(subscription=SUBSCRIPTION, ack_ids=["nonsense"])
-        with pytest.raises(exceptions.MethodNotImplemented, match="permissions"):
-            publisher.get_iam_policy(request={"resource": TOPIC})
 
 
 def test_a_pull_returns_nothing_at_once_if_asked_to() -> None:
