@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.errors import InvalidArgument, ResourceExhausted
 from pubsub_delta.server.figures import Figures
 from pubsub_delta.server.protocol import SERVICES, Unreadable
 from pubsub_delta.server.status import abort, code_of
@@ -17,6 +17,9 @@ logger = logging.getLogger("pubsub_delta.server")
 
 Unary = Callable[[Any, Any], Awaitable[Any]]
 Streaming = Callable[[Any, Any], AsyncIterator[Any]]
+
+MOST_STREAMS = 1_000
+"""Open at a time."""
 
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
@@ -51,6 +54,11 @@ def _streaming(name: str, work: Streaming, figures: Figures) -> Streaming:
     async def answer(requests: Any, context: Any) -> AsyncIterator[Any]:
         figures.open_streams += 1
         try:
+            if figures.open_streams > MOST_STREAMS:
+                raise ResourceExhausted(
+                    f"{MOST_STREAMS:,} streams are open, as many as there may be; another one can "
+                    "be opened when one of them ends"
+                )
             async for response in work(_all_readable(requests), context):
                 yield response
         except asyncio.CancelledError:

@@ -12,9 +12,11 @@ from pubsub_delta.administration import Administration
 from pubsub_delta.errors import FailedPrecondition, NotFound
 from pubsub_delta.policy.turns import Turn
 from pubsub_delta.resources import Message, Subscription
+from pubsub_delta.server.channel import Channel
 from pubsub_delta.server.figures import Figures
 from pubsub_delta.server.held import LEASE
-from pubsub_delta.server.leasing import Channel, Dispatcher
+from pubsub_delta.server.leasing import Dispatcher
+from pubsub_delta.server.memory import Memory
 from pubsub_delta.server.pace import Pace
 from pubsub_delta.server.presence import Abandoned, Presence
 from pubsub_delta.server.publishing import Append, Gathering
@@ -68,6 +70,7 @@ class Desk:
         self.figures = figures
         self._pace = pace
         self._now = now
+        self._memory = Memory()
         self._gatherings: dict[str, Gathering] = {}
         self._dispatchers: dict[str, Dispatcher] = {}
         self._opening = asyncio.Lock()
@@ -86,7 +89,8 @@ class Desk:
                 self._pace.gather,
             )
         try:
-            return await gathering.publish(messages, size)
+            with self._memory.to_publish(size):
+                return await gathering.publish(messages, size)
         except NotFound:
             self._gatherings.pop(topic, None)  # there may be any number of such names
             raise
@@ -176,7 +180,11 @@ class Desk:
             self._pace,
             self._now,
             self._presence.journal(name, subscription.uid),
+            self._memory.part(),
         )
+        over = [each for each, known in self._dispatchers.items() if known.is_over]
+        for each in over:
+            del self._dispatchers[each]
         self._dispatchers[name] = dispatcher
         return dispatcher
 

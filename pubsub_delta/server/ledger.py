@@ -19,6 +19,7 @@ from pubsub_delta.policy.turns import Answer, Turn
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server.answers import Asked, Unsaid
 from pubsub_delta.server.held import LEASE, Held, length_of_leases
+from pubsub_delta.server.memory import Memory
 from pubsub_delta.server.sharing import Delivery, Sharing
 
 REMEMBERED_IDS = 100_000
@@ -43,8 +44,15 @@ class Ledger:
     """
 
     def __init__(
-        self, uid: str, *, ordered: bool, exactly_once: bool, confirms: bool = False
+        self,
+        uid: str,
+        *,
+        ordered: bool,
+        exactly_once: bool,
+        confirms: bool = False,
+        memory: Memory | None = None,
     ) -> None:
+        self.memory = memory or Memory()
         self.uid = uid
         self.exactly_once = exactly_once
         self._confirms = confirms
@@ -88,7 +96,9 @@ class Ledger:
             position = int(message.message_id)
             if position in held.unread:
                 key = message.ordering_key if self.sharing.ordered else ""
-                delivery = Delivery(message, lease_id, position, size_of(message), key)
+                delivery = Delivery(
+                    message, lease_id, position, size_of(message), key, memory=self.memory
+                )
                 held.read[position] = delivery
                 self.sharing.waiting.append(delivery)
         held.unread -= asked

@@ -111,7 +111,7 @@ class PublisherService:
                 f"messages: {size:,} bytes in a request; up to {MOST_BYTES:,} bytes of data, "
                 "attributes and ordering keys are accepted"
             )
-        ids = await self._desk.publish(topic, messages, request.ByteSize())
+        ids = await self._desk.publish(topic, messages, size)
         return _Published(message_ids=ids)
 
 

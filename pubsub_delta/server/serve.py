@@ -33,6 +33,10 @@ LARGEST_READ = 128 * 1024 * 1024
 INVALID_ARGUMENT; of more than this gRPC itself says RESOURCE_EXHAUSTED, which clients try again."""
 LOOK = 1.0
 """Seconds from one look for servers that are gone to the next."""
+MOST_CALLS = 2_000
+"""Under way at a time, streams among them; gRPC answers others RESOURCE_EXHAUSTED."""
+MOST_CONNECTIONS = 2_000
+"""Open at a time; others are closed at once."""
 GRACE = 10.0
 """Seconds that calls under way have at the end."""
 
@@ -44,6 +48,10 @@ _OPTIONS = (
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
     ("grpc.http2.max_ping_strikes", 0),
     ("grpc.so_reuseport", 0),
+    # A connection whose client is gone without a word is noticed, and its streams end.
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    ("grpc.max_allowed_incoming_connections", MOST_CONNECTIONS),
 )
 
 
@@ -78,7 +86,9 @@ class Server:
         self._pushers = Pushers(self._desk, now)
         token = settings.security.token
         interceptors = [] if token is None else [TokenCheck(token)]
-        self._server = grpc.aio.server(interceptors=interceptors, options=_OPTIONS)
+        self._server = grpc.aio.server(
+            interceptors=interceptors, options=_OPTIONS, maximum_concurrent_rpcs=MOST_CALLS
+        )
         services = {
             protocol.PUBLISHER: PublisherService(self._desk),
             protocol.SUBSCRIBER: SubscriberService(self._desk, self._pushers),

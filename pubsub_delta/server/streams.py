@@ -17,6 +17,7 @@ from pubsub_delta.server import wire
 from pubsub_delta.server.answers import INVALID_ACK_ID, Asked
 from pubsub_delta.server.desk import Desk
 from pubsub_delta.server.leasing import Dispatcher, Taker
+from pubsub_delta.server.memory import MOST_UNSENT
 from pubsub_delta.server.outbox import Outbox
 from pubsub_delta.server.protocol import message_class
 from pubsub_delta.server.sharing import Consumer
@@ -53,9 +54,10 @@ class Stream:
             first.max_outstanding_bytes,
             _stream_ack_deadline(first.stream_ack_deadline_seconds),
             ahead=AHEAD,
+            max_unsent=MOST_UNSENT,
         )
         dispatcher = await self._desk.pulled(name)
-        outbox = Outbox(consumer)
+        outbox = Outbox(consumer, dispatcher.sent)
         hearing = _Hearing(dispatcher, consumer, outbox)
         listening = asyncio.create_task(hearing.listen(iterator, first))
         dispatcher.join(Taker(consumer, outbox.put, outbox.end))

@@ -126,7 +126,10 @@ class SubscriberService:
             patience,
             at_once=request.return_immediately,
         )
-        return _Pulled(received_messages=[wire.received_message(d.received) for d in given])
+        response = _Pulled(received_messages=[wire.received_message(d.received) for d in given])
+        for delivery in given:
+            delivery.was_sent()
+        return response
 
     async def acknowledge(self, request: Any, _: Any) -> Any:
         """Acknowledge deliveries."""
