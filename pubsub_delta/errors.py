@@ -6,6 +6,7 @@ PubSubError
 ├── AlreadyExists       ALREADY_EXISTS       the name is taken, whatever its configuration
 ├── FailedPrecondition  FAILED_PRECONDITION  the resource is not in a state that allows this
 ├── Aborted             ABORTED              others wrote at the same time; nothing was written
+├── ResourceExhausted   RESOURCE_EXHAUSTED   a limit is reached; later there may be room again
 ├── Unimplemented       UNIMPLEMENTED        a part of Pub/Sub that this version does not have
 ├── DataLoss            DATA_LOSS            stored data is damaged or missing
 └── Unknown             UNKNOWN              a commit may have landed, and nothing tells whether
@@ -88,6 +89,12 @@ class Aborted(PubSubError):
     """
 
     code = "ABORTED"
+
+
+class ResourceExhausted(PubSubError):
+    """As much is under way as may be. Nothing was done; there is room when some of it is done."""
+
+    code = "RESOURCE_EXHAUSTED"
 
 
 class Unimplemented(PubSubError, NotImplementedError):

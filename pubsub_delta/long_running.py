@@ -15,7 +15,7 @@ from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import measure, publish, pull
 from pubsub_delta.policy.turns import Answer, Turn
 from pubsub_delta.publisher import Publisher
-from pubsub_delta.resources import BatchSettings, FlowControl, Message
+from pubsub_delta.resources import BatchSettings, FlowControl, Message, PublishFlowControl
 from pubsub_delta.streaming import Process, Trigger
 from pubsub_delta.subscriber import StreamingPull
 from pubsub_delta.tables.store import Tables
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _FLOW_CONTROL = FlowControl()
 _BATCH_SETTINGS = BatchSettings()
+_PUBLISH_FLOW_CONTROL = PublishFlowControl()
 
 
 class LongRunning(Administration):
@@ -62,11 +63,16 @@ class LongRunning(Administration):
         )
 
     def publisher(
-        self, topic: str, *, batch_settings: BatchSettings = _BATCH_SETTINGS
+        self,
+        topic: str,
+        *,
+        batch_settings: BatchSettings = _BATCH_SETTINGS,
+        flow_control: PublishFlowControl = _PUBLISH_FLOW_CONTROL,
     ) -> Publisher:
         """Return a publisher for messages that come one by one, from many threads.
 
-        It commits them in batches; each ``publish`` returns a future of the message id.
+        It commits them in batches; each ``publish`` returns a future of the message id. Beyond the
+        limits of ``flow_control`` a ``publish`` waits, unless that says otherwise.
         """
         name = self._topic(topic)
         self._tables.topic(name)
@@ -75,7 +81,7 @@ class LongRunning(Administration):
             found, now = self._tables.topic(name), self._clock.now()
             return list(publish.publish(self._tables, found, batch, now, None).message_ids)
 
-        return Publisher(commit, batch_settings)
+        return Publisher(commit, batch_settings, flow_control)
 
     def subscribe_stream(
         self,

@@ -60,6 +60,19 @@ def snapshot_name(name: str, project: str) -> ResourceName:
     return _read(name, "snapshots", project)
 
 
+def resource_name(name: str, field: str) -> ResourceName:
+    """Read the full name of a resource of any kind.
+
+    >>> resource_name("projects/p/snapshots/before", "resource").collection
+    'snapshots'
+    """
+    parts = name.split("/")
+    if len(parts) != 4 or parts[2] not in _SINGULAR:
+        accepted = ", ".join(f"projects/{{project}}/{each}/{{id}}" for each in _SINGULAR)
+        raise InvalidArgument(f"{field}: {name!r} is no resource; {accepted} are accepted")
+    return _read(name, parts[2], parts[1])
+
+
 def _read(name: str, collection: str, project: str) -> ResourceName:
     kind = _SINGULAR[collection]
     if not isinstance(name, str):

@@ -14,9 +14,14 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TypeVar
 
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument, Unknown
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, ResourceExhausted, Unknown
 from pubsub_delta.policy.messages import as_message, size_of
-from pubsub_delta.resources import BatchSettings, Message
+from pubsub_delta.resources import (
+    BatchSettings,
+    LimitExceededBehavior,
+    Message,
+    PublishFlowControl,
+)
 
 T = TypeVar("T")
 
@@ -38,6 +43,7 @@ class Publisher:
         commit: publishes a batch in one commit, or nothing of it, and returns the message ids in
             request order.
         batch_settings: when a batch is committed.
+        flow_control: how much may wait to be committed, and what becomes of what is more.
 
     Batches are committed one after the other, in the order in which the messages were given, by a
     daemon thread; while a commit is under way the next batch gathers, and ``max_latency`` counts
@@ -52,7 +58,10 @@ class Publisher:
     """
 
     def __init__(
-        self, commit: Callable[[Sequence[Message]], Sequence[str]], batch_settings: BatchSettings
+        self,
+        commit: Callable[[Sequence[Message]], Sequence[str]],
+        batch_settings: BatchSettings,
+        flow_control: PublishFlowControl,
     ) -> None:
         latency = batch_settings.max_latency
         assert isinstance(latency, timedelta)
@@ -61,6 +70,10 @@ class Publisher:
         self._max_latency = min(latency.total_seconds(), threading.TIMEOUT_MAX)
         self._queue: deque[_Queued] = deque()
         self._queued_bytes = 0
+        self._limits = flow_control
+        self._outstanding = 0
+        self._outstanding_bytes = 0
+        self._blocked: deque[object] = deque()  # who waits for room, the first one first
         self._paused: set[str] = set()
         self._stopped = False
         # Numbers of messages: all below are given, to be committed without waiting, and settled.
@@ -70,6 +83,7 @@ class Publisher:
         lock = threading.Lock()
         self._work = threading.Condition(lock)
         self._progress = threading.Condition(lock)
+        self._room = threading.Condition(lock)
         self._thread = threading.Thread(target=self._run, name="pubsub-publisher", daemon=True)
         self._thread.start()
         atexit.register(_stop, weakref.ref(self))
@@ -83,21 +97,30 @@ class Publisher:
         key. A message that breaks a rule is refused here (InvalidArgument), and so is any after
         ``stop`` (FailedPrecondition). The future of a paused ordering key fails with
         FailedPrecondition. A future that is cancelled before its batch begins publishes nothing.
+
+        Where as much waits as ``flow_control`` allows, this waits for room, in the order in which
+        threads came, or the future fails with ResourceExhausted.
         """
         message = _message(data, ordering_key, attributes)
+        size = size_of(message)
         with self._work:
-            if self._stopped:
-                raise FailedPrecondition("this publisher was stopped; publish with a new one")
-            if message.ordering_key not in self._paused:
-                queued = _Queued(self._given, message, size_of(message))
+            self._check_open()
+            refusal = self._limited(size)
+            if refusal is None and self._waits(size):
+                self._wait_for_room(size)
+                self._check_open()
+            if refusal is None and message.ordering_key not in self._paused:
+                queued = _Queued(self._given, message, size)
                 self._given += 1
                 self._queue.append(queued)
                 self._queued_bytes += queued.size
+                self._outstanding += 1
+                self._outstanding_bytes += size
                 if len(self._queue) == 1 or self._is_due():
                     self._work.notify()
                 return queued.future
         refused: Future[str] = Future()
-        refused.set_exception(_overtaking(message.ordering_key))
+        refused.set_exception(refusal or _overtaking(message.ordering_key))
         return refused
 
     def resume_publish(self, ordering_key: str) -> None:
@@ -118,6 +141,7 @@ class Publisher:
         with self._work:
             self._stopped = True
             self._work.notify()
+            self._room.notify_all()
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
@@ -135,6 +159,62 @@ class Publisher:
     def __repr__(self) -> str:
         state = ", stopped" if self._stopped else ""
         return f"Publisher({self._settings}, {len(self._queue)} queued{state})"
+
+    # How much is held
+
+    def _check_open(self) -> None:
+        if self._stopped:
+            raise FailedPrecondition("this publisher was stopped; publish with a new one")
+
+    def _has_room(self, size: int) -> bool:
+        fits = self._outstanding_bytes + size <= self._limits.byte_limit
+        return fits and self._outstanding < self._limits.message_limit
+
+    def _limited(self, size: int) -> ResourceExhausted | None:
+        """Return why a message of so many bytes is refused; None if it is queued, or waits."""
+        behavior = self._limits.limit_exceeded_behavior
+        if behavior is LimitExceededBehavior.IGNORE:
+            return None
+        if size > self._limits.byte_limit:
+            return ResourceExhausted(
+                f"a message of {size:,} bytes never fits into the flow_control.byte_limit of "
+                f"{self._limits.byte_limit:,}"
+            )
+        if behavior is LimitExceededBehavior.BLOCK or self._has_room(size):
+            return None
+        return ResourceExhausted(
+            f"{self._outstanding:,} messages of {self._outstanding_bytes:,} bytes wait to be "
+            f"published; flow_control allows {self._limits.message_limit:,} and "
+            f"{self._limits.byte_limit:,}: publish it again when some of them are done"
+        )
+
+    def _waits(self, size: int) -> bool:
+        """Tell whether there is no room yet; the thread that makes room does not wait for it."""
+        if self._limits.limit_exceeded_behavior is not LimitExceededBehavior.BLOCK:
+            return False
+        if threading.current_thread() is self._thread:
+            return False
+        return bool(self._blocked) or not self._has_room(size)
+
+    def _wait_for_room(self, size: int) -> None:
+        """Wait behind those who came before."""
+        place = object()
+        self._blocked.append(place)
+        self._work.notify()  # what is queued need not wait for more
+        try:
+            self._room.wait_for(
+                lambda: self._stopped or (self._blocked[0] is place and self._has_room(size))
+            )
+        finally:
+            self._blocked.remove(place)
+            self._room.notify_all()
+
+    def _release(self, settled: Sequence[_Queued]) -> None:
+        """Take off what is held no more."""
+        if settled:
+            self._outstanding -= len(settled)
+            self._outstanding_bytes -= sum(queued.size for queued in settled)
+            self._room.notify_all()
 
     # The thread
 
@@ -156,6 +236,8 @@ class Publisher:
             except BaseException as error:
                 self._fail(batch, error)
             else:
+                with self._work:
+                    self._release(batch)
                 for queued, message_id in zip(batch, ids, strict=True):
                     _tell(queued.future.set_result, message_id)
         with self._work:
@@ -169,12 +251,14 @@ class Publisher:
             len(self._queue) >= self._settings.max_messages
             or self._queued_bytes >= self._settings.max_bytes
             or self._stopped
+            or bool(self._blocked)
             or (bool(self._queue) and self._queue[0].number < self._flushed)
         )
 
     def _take(self) -> list[_Queued]:
         """Take the next batch off the queue, without what was cancelled."""
         batch: list[_Queued] = []
+        cancelled: list[_Queued] = []
         room = self._settings.max_bytes
         while self._queue and len(batch) < self._settings.max_messages:
             if batch and self._queue[0].size > room:
@@ -184,6 +268,9 @@ class Publisher:
             if queued.future.set_running_or_notify_cancel():
                 batch.append(queued)
                 room -= queued.size
+            else:
+                cancelled.append(queued)
+        self._release(cancelled)
         return batch
 
     def _fail(self, batch: list[_Queued], error: BaseException) -> None:
@@ -194,11 +281,13 @@ class Publisher:
         """
         keys = {queued.message.ordering_key for queued in batch} - {""}
         with self._work:
+            self._release(batch)
             self._paused |= keys
             overtaking = [each for each in self._queue if each.message.ordering_key in keys]
             if overtaking:
                 self._queue = deque(q for q in self._queue if q.message.ordering_key not in keys)
                 self._queued_bytes -= sum(queued.size for queued in overtaking)
+                self._release(overtaking)
         for queued in batch:
             _tell(queued.future.set_exception, error)
         for queued in overtaking:

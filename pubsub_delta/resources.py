@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
+from enum import Enum
 from itertools import islice
 from typing import Any, TypeVar, overload
 
@@ -217,6 +218,43 @@ class FlowControl:
         _must_be_positive("flow_control.max_messages", self.max_messages)
         _must_be_positive("flow_control.max_bytes", self.max_bytes)
         _keep_duration(self, "flow_control", "max_lease_duration")
+
+
+class LimitExceededBehavior(str, Enum):
+    """What becomes of a message that is published beyond a limit (Google's three choices).
+
+    BLOCK: ``publish`` waits for room. ERROR: its future fails with ResourceExhausted. IGNORE: the
+    message is queued all the same, and memory has no bound.
+    """
+
+    IGNORE = "ignore"
+    BLOCK = "block"
+    ERROR = "error"
+
+
+@dataclass(frozen=True)
+class PublishFlowControl:
+    """How much a publisher holds that is neither committed nor failed yet.
+
+    ``byte_limit`` counts data, attributes and ordering keys. ``limit_exceeded_behavior`` is a
+    LimitExceededBehavior or its value.
+    """
+
+    message_limit: int = 1_000
+    byte_limit: int = 10_000_000
+    limit_exceeded_behavior: LimitExceededBehavior | str = LimitExceededBehavior.BLOCK
+
+    def __post_init__(self) -> None:
+        _must_be_positive("flow_control.message_limit", self.message_limit)
+        _must_be_positive("flow_control.byte_limit", self.byte_limit)
+        try:
+            behavior = LimitExceededBehavior(self.limit_exceeded_behavior)
+        except ValueError:
+            raise InvalidArgument(
+                f"flow_control.limit_exceeded_behavior: {self.limit_exceeded_behavior!r}; "
+                "'block', 'error' or 'ignore' is accepted"
+            ) from None
+        object.__setattr__(self, "limit_exceeded_behavior", behavior)
 
 
 @dataclass(frozen=True)

@@ -82,8 +82,9 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     # Imported here: the extra is needed for this command only.
     from pubsub_delta.server.backend import StoreBackend
     from pubsub_delta.server.figures import Figures
-    from pubsub_delta.server.leasing import Pace
     from pubsub_delta.server.logs import log_to
+    from pubsub_delta.server.pace import Pace
+    from pubsub_delta.server.presence import Presence
     from pubsub_delta.server.security import Security, split_address
     from pubsub_delta.server.serve import Server, ServerSettings, run
 
@@ -114,7 +115,9 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
             start_console()
 
         def server() -> Server:
-            return Server(backend, clock.now, ServerSettings(host, port, security, pace), figures)
+            presence = Presence(store.tables.local_directory, store.tables.new_id())
+            settings = ServerSettings(host, port, security, pace)
+            return Server(backend, clock.now, settings, figures, presence)
 
         if options["metrics_port"] is not None:
             from pubsub_delta.server.exporting import ServerExporter

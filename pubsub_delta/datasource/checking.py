@@ -76,7 +76,7 @@ def _have_short_keys(columns: dict[str, pa.Array]) -> bool:
     keys, values = (pc.struct_field(flat, each) for each in (0, 1))
     if not (_are_within(keys, 1, MAX_KEY_BYTES) and _are_within(values, 0, MAX_VALUE_BYTES)):
         return False
-    if pc.any(pc.starts_with(keys, pattern=RESERVED_PREFIX)).as_py():
+    if pc.any(pc.starts_with(keys, pattern=RESERVED_PREFIX, ignore_case=True)).as_py():
         return False
     named = pa.table({"row": pc.list_parent_indices(entries), "key": keys})
     return bool(named.group_by(["row", "key"]).aggregate([]).num_rows == named.num_rows)

@@ -307,7 +307,7 @@ def _take_back(tables: Tables, before: Subscription, policy: DeadLetterPolicy | 
 def _no_dead_letter_topic(policy: DeadLetterPolicy) -> NotFound:
     return NotFound(
         f"dead_letter_policy.dead_letter_topic: {policy.dead_letter_topic} does not exist; "
-        "create_topic creates it"
+        "create it first"
     )
 
 

@@ -140,12 +140,12 @@ def check_expiration_policy(
     if policy.ttl < MIN_TTL:
         raise InvalidArgument(
             f"expiration_policy.ttl: {shown} is out of range; {format_duration(MIN_TTL)} or more, "
-            "or None for never, is accepted"
+            "or none for never, is accepted"
         )
     if policy.ttl > MAX_TTL:
         raise InvalidArgument(
             f"expiration_policy.ttl: {shown} is out of range; "
-            f"up to {format_duration(MAX_TTL)}, or None for never, is accepted"
+            f"up to {format_duration(MAX_TTL)}, or none for never, is accepted"
         )
     if policy.ttl <= message_retention_duration:
         raise InvalidArgument(
@@ -220,7 +220,7 @@ def check_max_messages(max_messages: int | None) -> int | None:
     whole = isinstance(max_messages, int) and not isinstance(max_messages, bool)
     if max_messages is not None and (not whole or max_messages <= 0):
         raise InvalidArgument(
-            f"max_messages: {max_messages!r} is out of range; 1 or more, or None for all"
+            f"max_messages: {max_messages!r} is out of range; 1 or more is accepted"
         )
     return max_messages
 
@@ -300,7 +300,7 @@ def _checked(
             continue
         if field in IMMUTABLE_FIELDS:
             raise InvalidArgument(
-                f"{field!r} cannot be changed, here to {fields[field]!r}; delete and create it anew"
+                f"{field!r} cannot be changed; delete the resource and create it anew"
             )
         raise InvalidArgument(
             f"{field!r} is not a field; fields that can be updated: {', '.join(sorted(checks))}"

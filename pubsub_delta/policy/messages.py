@@ -18,11 +18,17 @@ MAX_KEY_BYTES = 256
 MAX_VALUE_BYTES = 1024
 MAX_ORDERING_KEY_BYTES = 1024
 RESERVED_PREFIX = "goog"
+"""Of attribute keys, in upper or lower case."""
+TRACE_KEYS = ("googclient_traceparent", "googclient_tracestate")
+"""The reserved keys that a publisher may set: client libraries do, with OpenTelemetry."""
 
 EMPTY = "data or at least one attribute is required"
 TOO_LARGE = f"at most {MAX_MESSAGE_BYTES:,} bytes of data, attributes and ordering key together"
 TOO_MANY_ATTRIBUTES = f"at most {MAX_ATTRIBUTES} attributes"
-BAD_KEY = f"an attribute key is 1 to {MAX_KEY_BYTES} bytes and does not start with 'goog'"
+BAD_KEY = (
+    f"an attribute key is 1 to {MAX_KEY_BYTES} bytes and does not start with 'goog', in upper or "
+    f"lower case, but for {' and '.join(TRACE_KEYS)}"
+)
 BAD_VALUE = f"an attribute value is a string of at most {MAX_VALUE_BYTES} bytes"
 BAD_ORDERING_KEY = f"an ordering key is at most {MAX_ORDERING_KEY_BYTES} bytes"
 
@@ -55,6 +61,15 @@ def size_of(message: Message | ReceivedMessage) -> int:
     return size + sum(_bytes(key) + _bytes(value) for key, value in message.attributes.items())
 
 
+def is_reserved(key: str) -> bool:
+    """Tell whether an attribute key is none that a publisher may set.
+
+    >>> is_reserved("GoogClient"), is_reserved("googclient_traceparent"), is_reserved("good")
+    (True, False, False)
+    """
+    return key[: len(RESERVED_PREFIX)].lower() == RESERVED_PREFIX and key not in TRACE_KEYS
+
+
 def broken_rule(message: Message) -> str | None:
     """Return the first rule that a message breaks, or None.
 
@@ -66,8 +81,7 @@ def broken_rule(message: Message) -> str | None:
         TOO_LARGE: size_of(message) <= MAX_MESSAGE_BYTES,
         TOO_MANY_ATTRIBUTES: len(message.attributes) <= MAX_ATTRIBUTES,
         BAD_KEY: all(
-            1 <= _bytes(key) <= MAX_KEY_BYTES and not key.startswith(RESERVED_PREFIX)
-            for key in message.attributes
+            1 <= _bytes(key) <= MAX_KEY_BYTES and not is_reserved(key) for key in message.attributes
         ),
         BAD_VALUE: all(_bytes(value) <= MAX_VALUE_BYTES for value in message.attributes.values()),
         BAD_ORDERING_KEY: _bytes(message.ordering_key) <= MAX_ORDERING_KEY_BYTES,
@@ -94,8 +108,34 @@ def as_message(value: object, index: int) -> Message:
     _check_types(value, index)
     rule = broken_rule(value)
     if rule is not None:
-        raise InvalidArgument(f"messages[{index}]: {_shown(value)}: {rule}; nothing was published")
+        fault = _fault(value, rule)
+        raise InvalidArgument(f"messages[{index}]: {fault}: {rule}; nothing was published")
     return value
+
+
+def _fault(message: Message, rule: str) -> str:
+    """Return by what a message breaks a rule, without the payload.
+
+    >>> _fault(Message(b"x", {"k": "v" * 1025}), BAD_VALUE)
+    "attributes: the value of 'k' has 1,025 bytes"
+    """
+    if rule == TOO_LARGE:
+        return f"{size_of(message):,} bytes"
+    if rule == TOO_MANY_ATTRIBUTES:
+        return f"attributes: {len(message.attributes)} of them"
+    if rule == BAD_KEY:
+        for size in map(_bytes, message.attributes):
+            if not 1 <= size <= MAX_KEY_BYTES:
+                return f"attributes: a key of {size:,} bytes"
+        reserved = next(filter(is_reserved, message.attributes))
+        return f"attributes: {reserved!r}"
+    if rule == BAD_VALUE:
+        for key, value in message.attributes.items():
+            if _bytes(value) > MAX_VALUE_BYTES:
+                return f"attributes: the value of {key!r} has {_bytes(value):,} bytes"
+    if rule == BAD_ORDERING_KEY:
+        return f"ordering_key: {_bytes(message.ordering_key):,} bytes"
+    return "it is empty"
 
 
 def _surely_valid(message: Message) -> bool:
@@ -116,7 +156,7 @@ def _surely_valid(message: Message) -> bool:
             return False
         if not (0 < len(name) <= MAX_KEY_BYTES and len(value) <= MAX_VALUE_BYTES):
             return False
-        if name.startswith(RESERVED_PREFIX):
+        if is_reserved(name):
             return False
     return True
 

@@ -25,7 +25,7 @@ def page(items: Sequence[N], page_size: int | None, page_token: str | None) -> P
     """Return the page that follows a token, ordered by name; no size means all that is left."""
     whole = isinstance(page_size, int) and not isinstance(page_size, bool)
     if page_size is not None and (not whole or page_size < 1):
-        raise InvalidArgument(f"page_size: {page_size!r} is out of range; 1 or more, or None")
+        raise InvalidArgument(f"page_size: {page_size!r} is out of range; 1 or more is accepted")
     after = _read(page_token) if page_token else ""
     rest = sorted((item for item in items if item.name > after), key=lambda item: item.name)
     shown = rest[:page_size]
@@ -45,5 +45,5 @@ def _read(token: str) -> str:
         pass
     raise InvalidArgument(
         f"page_token: {token!r} is no page token; "
-        "pass the next_page_token of the page before, or None for the first page"
+        "pass the next_page_token of the page before, or none for the first page"
     )

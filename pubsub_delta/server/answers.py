@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from pubsub_delta.errors import InvalidArgument, ResourceExhausted
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.turns import Answer, Held, Turn
 from pubsub_delta.server.reasons import INVALID_ACK_ID, TRANSIENT
@@ -15,6 +16,9 @@ __all__ = ["INVALID_ACK_ID", "TRANSIENT", "Asked", "Place", "Unsaid"]
 Place = tuple[int, int]
 """A delivery by its lease and position."""
 
+MOST_UNSAID = 500_000
+"""Ids of acknowledgements and new deadlines that wait to be written."""
+
 _NONE = Positions()
 
 
@@ -23,6 +27,7 @@ class Asked:
 
     def __init__(self) -> None:
         self.malformed: list[str] = []
+        self.foreign: list[str] = []
         self.failures: dict[str, str] = {}
         self._pending = 0
         self._told: list[Callable[[], object]] = []
@@ -42,6 +47,22 @@ class Asked:
     def fail(self, ack_id: str, reason: str = INVALID_ACK_ID) -> None:
         """Note down that an id failed."""
         self.failures[ack_id] = reason
+
+    def check(self, name: str) -> None:
+        """Refuse what is no ack id, or one of another subscription than the one of that name.
+
+        All others were taken. With exactly-once delivery each id has an answer of its own instead.
+        """
+        if self.malformed:
+            raise InvalidArgument(
+                f"ack_ids: {self.malformed[0]!r} is no ack id; "
+                "the ack_id of a message that was delivered is accepted"
+            )
+        if self.foreign:
+            raise InvalidArgument(
+                f"ack_ids: {self.foreign[0]!r} is of another subscription, or of one that was "
+                f"deleted; those that {name} has delivered are accepted"
+            )
 
     def begin(self) -> None:
         """Note down that one more answer is awaited."""
@@ -73,6 +94,13 @@ class _Words:
     def __bool__(self) -> bool:
         return bool(self.acked or self.deadlines or self.given_back or self.repeated)
 
+    @property
+    def count(self) -> int:
+        """How many ids were named."""
+        deadlines = (each for named in self.deadlines.values() for each in named.values())
+        said = sum(map(len, self.acked.values())) + sum(map(len, deadlines))
+        return said + len(self.repeated)
+
     def fail(self, reason: str) -> None:
         """Fail all of it, for those who wait."""
         waiting = [(ack_id, asked) for _, _, ack_id, asked in self.waiting]
@@ -103,6 +131,15 @@ class Unsaid:
 
     def __bool__(self) -> bool:
         return bool(self._next) or self._saying is not None
+
+    def check_room(self) -> None:
+        """Refuse more where as much waits as may be: what was said cannot be written at all."""
+        words = self._next, self._kept
+        if sum(each.count for each in words) > MOST_UNSAID:
+            raise ResourceExhausted(
+                f"ack_ids: more than {MOST_UNSAID:,} of earlier requests wait to be written; "
+                "nothing of this one was: send it again a moment later"
+            )
 
     def hold(self) -> None:
         """Keep what is said from now on for the time after ``release``, out of any turn."""

@@ -16,7 +16,7 @@ from pubsub_delta.names import ResourceName, snapshot_name, subscription_name, t
 from pubsub_delta.operations import metrics, publish, pull, seek
 from pubsub_delta.policy.turns import Turn
 from pubsub_delta.resources import Message, Subscription
-from pubsub_delta.server.leasing import Exchanged
+from pubsub_delta.server.channel import Exchanged
 from pubsub_delta.server.publishing import Append
 from pubsub_delta.tables.store import Tables
 

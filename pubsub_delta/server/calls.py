@@ -8,14 +8,18 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
+from pubsub_delta.errors import InvalidArgument, ResourceExhausted
 from pubsub_delta.server.figures import Figures
-from pubsub_delta.server.protocol import SERVICES
+from pubsub_delta.server.protocol import SERVICES, Unreadable
 from pubsub_delta.server.status import abort, code_of
 
 logger = logging.getLogger("pubsub_delta.server")
 
 Unary = Callable[[Any, Any], Awaitable[Any]]
 Streaming = Callable[[Any, Any], AsyncIterator[Any]]
+
+MOST_STREAMS = 1_000
+"""Open at a time."""
 
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
@@ -33,7 +37,7 @@ def behaviours(service: str, of: object, figures: Figures) -> dict[str, Any]:
 def _unary(name: str, work: Unary, figures: Figures) -> Unary:
     async def answer(request: Any, context: Any) -> Any:
         try:
-            response = await work(request, context)
+            response = await work(_readable(request), context)
         except asyncio.CancelledError:
             figures.requests[name, "CANCELLED"] += 1
             raise
@@ -50,7 +54,12 @@ def _streaming(name: str, work: Streaming, figures: Figures) -> Streaming:
     async def answer(requests: Any, context: Any) -> AsyncIterator[Any]:
         figures.open_streams += 1
         try:
-            async for response in work(requests, context):
+            if figures.open_streams > MOST_STREAMS:
+                raise ResourceExhausted(
+                    f"{MOST_STREAMS:,} streams are open, as many as there may be; another one can "
+                    "be opened when one of them ends"
+                )
+            async for response in work(_all_readable(requests), context):
                 yield response
         except asyncio.CancelledError:
             figures.requests[name, "CANCELLED"] += 1
@@ -63,6 +72,17 @@ def _streaming(name: str, work: Streaming, figures: Figures) -> Streaming:
             figures.open_streams -= 1
 
     return answer
+
+
+def _readable(request: Any) -> Any:
+    if isinstance(request, Unreadable):
+        raise InvalidArgument(request.why)
+    return request
+
+
+async def _all_readable(requests: Any) -> AsyncIterator[Any]:
+    async for request in requests:
+        yield _readable(request)
 
 
 async def _refuse(name: str, error: Exception, context: Any, figures: Figures) -> None:

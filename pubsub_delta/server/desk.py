@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
 from pubsub_delta.administration import Administration
 from pubsub_delta.errors import FailedPrecondition, NotFound
+from pubsub_delta.policy.turns import Turn
 from pubsub_delta.resources import Message, Subscription
+from pubsub_delta.server.channel import Channel
 from pubsub_delta.server.figures import Figures
-from pubsub_delta.server.leasing import Channel, Dispatcher, Pace
+from pubsub_delta.server.held import LEASE
+from pubsub_delta.server.leasing import Dispatcher
+from pubsub_delta.server.memory import Memory
+from pubsub_delta.server.pace import Pace
+from pubsub_delta.server.presence import Abandoned, Presence
 from pubsub_delta.server.publishing import Append, Gathering
 from pubsub_delta.server.status import Unavailable
 
 T = TypeVar("T")
+
+logger = logging.getLogger("pubsub_delta.server")
 
 
 class Backend(Protocol):
@@ -49,12 +58,19 @@ class Desk:
     """All gatherings and dispatchers of a server."""
 
     def __init__(
-        self, backend: Backend, figures: Figures, pace: Pace, now: Callable[[], datetime]
+        self,
+        backend: Backend,
+        figures: Figures,
+        pace: Pace,
+        now: Callable[[], datetime],
+        presence: Presence | None = None,
     ) -> None:
+        self._presence = presence or Presence(None, "")
         self.backend = backend
         self.figures = figures
         self._pace = pace
         self._now = now
+        self._memory = Memory()
         self._gatherings: dict[str, Gathering] = {}
         self._dispatchers: dict[str, Dispatcher] = {}
         self._opening = asyncio.Lock()
@@ -73,7 +89,8 @@ class Desk:
                 self._pace.gather,
             )
         try:
-            return await gathering.publish(messages, size)
+            with self._memory.to_publish(size):
+                return await gathering.publish(messages, size)
         except NotFound:
             self._gatherings.pop(topic, None)  # there may be any number of such names
             raise
@@ -119,6 +136,35 @@ class Desk:
             *(each.stop(error) for each in self._dispatchers.values() if not each.is_over),
         )
 
+    async def take_over(self) -> None:
+        """Make available what servers have left that are gone, and had given to nobody."""
+        with self._presence.abandoned() as abandoned:
+            for each in abandoned:
+                await self._take_over(each)
+
+    async def _take_over(self, left: Abandoned) -> None:
+        channel = None
+        try:
+            found = await self.backend.blocking(
+                lambda: self.backend.subscription(left.subscription)
+            )
+            if found.uid == left.uid:
+                channel = self.backend.channel(found)
+        except (NotFound, FailedPrecondition):
+            return
+        if channel is None:
+            return
+        turn = Turn(given_back=left.waiting)
+        await self.backend.blocking(lambda: channel.exchange(turn, 0, LEASE))
+        logger.info(
+            "%s: %d messages of a server that is gone are available",
+            left.subscription,
+            sum(map(len, left.waiting.values())),
+        )
+        running = self.running(left.subscription)
+        if running is not None:
+            running.look()
+
     def _refuse_if_stopping(self) -> None:
         if self._stopping:
             raise Unavailable("the server is shutting down; nothing was done")
@@ -133,7 +179,12 @@ class Desk:
             self.figures,
             self._pace,
             self._now,
+            self._presence.journal(name, subscription.uid),
+            self._memory.part(),
         )
+        over = [each for each, known in self._dispatchers.items() if known.is_over]
+        for each in over:
+            del self._dispatchers[each]
         self._dispatchers[name] = dispatcher
         return dispatcher
 

@@ -12,11 +12,14 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from pubsub_delta.errors import Aborted, FailedPrecondition, NotFound, PubSubError
-from pubsub_delta.policy.turns import Answer, Turn
 from pubsub_delta.resources import Subscription
 from pubsub_delta.server.answers import INVALID_ACK_ID, Asked
+from pubsub_delta.server.channel import Channel
 from pubsub_delta.server.figures import Figures
-from pubsub_delta.server.ledger import LEASE, Ledger
+from pubsub_delta.server.ledger import Ledger
+from pubsub_delta.server.memory import Memory
+from pubsub_delta.server.pace import Pace
+from pubsub_delta.server.presence import Journal
 from pubsub_delta.server.sharing import Consumer, Delivery, prefetch
 from pubsub_delta.subscriber import Holding
 
@@ -26,7 +29,7 @@ logger = logging.getLogger("pubsub_delta.server")
 
 MOST_PREFETCHED = 20_000
 READ_BYTES = 32_000_000
-"""Read from a lease at a time: what waits in memory is at most about twice that."""
+"""Read from a lease at a time: what waits in memory of a subscription is about twice that."""
 _KEPT_FOR_NOBODY = 5.0
 _KEPT_FOR_THE_BUSY = 60.0
 """Seconds that prefetched messages are kept when nobody takes them."""
@@ -39,43 +42,6 @@ class Blocking(Protocol):
     """Runs a function that waits for Spark in a thread, and gives what it returns."""
 
     async def __call__(self, work: Callable[[], T], /) -> T: ...
-
-
-@dataclass(frozen=True)
-class Exchanged:
-    """What came of an exchange: perhaps a lease, the answer, and the subscription as it is."""
-
-    holding: Holding | None
-    answer: Answer
-    subscription: Subscription
-
-
-class Channel(Protocol):
-    """The way to a subscription."""
-
-    def exchange(self, turn: Turn, max_messages: int, deadline: timedelta) -> Exchanged:
-        """Say a turn and lease up to so many messages for so long, in one commit.
-
-        Aborted: nothing was written. NotFound: the subscription is gone, or another one has its
-        name.
-        """
-
-
-@dataclass(frozen=True)
-class Pace:
-    """How often there is a turn: seconds.
-
-    ``gather``: from a turn to the next one at least, as others may have something to say as well.
-    ``shortest_look``, ``longest_look``: from one look that found nothing to the next; it grows from
-    the one to the other while nothing comes.
-    ``confirm_acks``: acknowledgements and new deadlines are answered when they are written, also
-    without exactly-once delivery, where Pub/Sub promises nothing by its answer.
-    """
-
-    gather: float = 0.02
-    shortest_look: float = 0.25
-    longest_look: float = 5.0
-    confirm_acks: bool = False
 
 
 @dataclass(eq=False)
@@ -108,7 +74,10 @@ class Dispatcher:
         figures: Figures,
         pace: Pace,
         now: Callable[[], datetime],
+        journal: Journal | None = None,
+        memory: Memory | None = None,
     ) -> None:
+        self._journal = journal or Journal(None, name)
         self.name = name
         self.subscription = subscription
         self.is_over = False
@@ -117,7 +86,7 @@ class Dispatcher:
         self._figures = figures
         self._pace = pace
         self._now = now
-        self.ledger = _ledger_of(subscription, pace)
+        self.ledger = _ledger_of(subscription, pace, memory)
         self._takers: dict[Consumer, Taker] = {}
         self._woken = asyncio.Event()
         self._turns = asyncio.Lock()
@@ -148,6 +117,7 @@ class Dispatcher:
 
     def acknowledge(self, ack_ids: Sequence[str]) -> Asked:
         """Acknowledge deliveries, in the next turn."""
+        self.ledger.unsaid.check_room()
         asked = self.ledger.acknowledge(ack_ids)
         self._figures.acknowledged += len(ack_ids)
         self._said()
@@ -155,6 +125,7 @@ class Dispatcher:
 
     def modify_ack_deadline(self, ack_ids: Iterable[str], seconds: int) -> Asked:
         """Move the deadlines of deliveries; 0 is a nack."""
+        self.ledger.unsaid.check_room()
         asked = self.ledger.modify_ack_deadline(ack_ids, seconds, self._now())
         self._said()
         return asked
@@ -163,6 +134,11 @@ class Dispatcher:
         """Give back what could not be sent to a consumer: no delivery has failed."""
         self.ledger.give_back(each.received.ack_id for each in deliveries)
         self._said()
+
+    def sent(self) -> None:
+        """Give more to consumers that had no room for what waited to be sent."""
+        if self.ledger.sharing.waiting or self._unread:
+            self._said()
 
     # What others do
 
@@ -262,6 +238,8 @@ class Dispatcher:
             looked_for = looked_for if written else []
         await self._read()
         self._hand_out()
+        if not self.ledger.leases:
+            self._journal.end()
         for taker in looked_for:
             if taker.consumer in self._takers and not taker.consumer.messages:
                 taker.take(())
@@ -271,7 +249,7 @@ class Dispatcher:
 
         Of what waits while consumers have room, nobody may have any yet: it does not count.
         """
-        if not self._takers or self._stopping:
+        if not self._takers or self._stopping or self.ledger.memory.is_full:
             return 0
         free = sum(taker.consumer.free * taker.consumer.ahead for taker in self._takers.values())
         goal = prefetch(free, max(self._sent, self._sent_before), MOST_PREFETCHED)
@@ -289,7 +267,8 @@ class Dispatcher:
         self._sent_before, self._sent = self._sent, 0
         self._look_now = self._look_now and not wanted
         try:
-            done = await self._blocking(lambda: self._channel.exchange(turn, wanted, LEASE))
+            length = self.ledger.length
+            done = await self._blocking(lambda: self._channel.exchange(turn, wanted, length))
         except (NotFound, FailedPrecondition) as error:
             self.gone(error)
             return False
@@ -297,6 +276,7 @@ class Dispatcher:
             await self._failed(error)
             return False
         self._turned = self._now()
+        self.ledger.took(self._turned - now)
         self._failures = 0
         self._figures.turns += 1
         self.ledger.heard(turn, done.answer, now)
@@ -305,6 +285,7 @@ class Dispatcher:
         if done.holding is not None:
             found = len(done.holding.positions)
             self.ledger.lease(done.holding.lease_id, done.holding.positions, done.holding.until)
+            self._journal.leased(done.holding.lease_id, done.holding.positions)
             self._unread.append(done.holding)
         if wanted:
             self._looked(found, wanted)
@@ -321,7 +302,7 @@ class Dispatcher:
 
     async def _read(self) -> None:
         """Read what is leased, while not too much waits."""
-        while self._unread and self._waiting_bytes() < READ_BYTES:
+        while self._unread and self._readable():
             holding = self._unread[0]
             held = self.ledger.leases.get(holding.lease_id)
             if held is None or not held.unread:
@@ -329,7 +310,7 @@ class Dispatcher:
                 continue
             wanted = held.unread
             try:
-                messages = await self._blocking(partial(holding.receive, wanted, READ_BYTES))
+                messages = await self._blocking(partial(holding.receive, wanted, self._readable()))
             except Exception as error:
                 await self._failed(error)
                 return
@@ -339,16 +320,20 @@ class Dispatcher:
             self.ledger.received(holding.lease_id, reached, messages)
             self._hand_out()
 
-    def _waiting_bytes(self) -> int:
-        return sum(delivery.size for delivery in self.ledger.sharing.waiting)
+    def _readable(self) -> int:
+        """Return how many bytes may be read now."""
+        waiting = sum(delivery.size for delivery in self.ledger.sharing.waiting)
+        return min(READ_BYTES, self.ledger.memory.room) if waiting < READ_BYTES else 0
 
     def _hand_out(self) -> None:
         sharing = self.ledger.sharing
+        self.ledger.let_go_of_overdue(self._now())
         while sharing.waiting and self._takers:
             given = sharing.hand_out(self._takers)
             if not given:
                 break
             now = self._waits_since = self._now()
+            self._journal.given(each for deliveries in given.values() for each in deliveries)
             for consumer, deliveries in given.items():
                 self.ledger.sent(deliveries, consumer.ack_deadline_seconds, now)
                 self._sent += len(deliveries)
@@ -380,6 +365,7 @@ class Dispatcher:
 
     async def _last_turns(self) -> None:
         self._unread.clear()
+        self._journal.end()
         self.ledger.hand_over(self._now())
         for _ in range(_FAILURES):
             if not self.ledger.unsaid:
@@ -391,10 +377,11 @@ class Dispatcher:
         self._woken.set()
 
 
-def _ledger_of(subscription: Subscription, pace: Pace) -> Ledger:
+def _ledger_of(subscription: Subscription, pace: Pace, memory: Memory | None) -> Ledger:
     return Ledger(
         subscription.uid,
         ordered=subscription.enable_message_ordering,
         exactly_once=subscription.enable_exactly_once_delivery,
         confirms=pace.confirm_acks,
+        memory=memory,
     )

@@ -1,15 +1,15 @@
 """The ledger of a subscription: what is leased, who has it until when, and what is to be said.
 
-The server leases messages for longer than consumers ask for, and extends its leases while they are
-held: so the deadlines of consumers are kept here, in memory, and moving one takes no commit. If
-the server dies, its leases end by themselves and their messages come again.
+The server leases messages for a short time, and extends its leases while they are held: those of
+messages that consumers have until their deadlines. So the deadlines of consumers are kept here, in
+memory, and moving one takes no commit. If the server dies, its leases end by themselves: soon where
+nobody has the messages yet, and at the deadlines of those who have them.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from pubsub_delta.policy.ack_ids import parse_ack_id
@@ -18,15 +18,14 @@ from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.turns import Answer, Turn
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server.answers import Asked, Unsaid
+from pubsub_delta.server.held import LEASE, Held, length_of_leases
+from pubsub_delta.server.memory import Memory
 from pubsub_delta.server.sharing import Delivery, Sharing
 
-LEASE = timedelta(seconds=90)
-"""How long a lease is, and how long it is extended for when less than half of it is left."""
-
 REMEMBERED_IDS = 100_000
-"""Ack ids that are remembered as acknowledged or nacked, with exactly-once delivery: the success of
-one cannot be told beside the failure of another, so clients say both again. All are forgotten with
-a seek, a detach or a deletion."""
+"""Ack ids that are remembered as acknowledged or nacked, with exactly-once delivery, until that was
+told: the success of one cannot be told beside the failure of another, so clients say both again,
+and so they do without an answer. All are forgotten with a seek, a detach or a deletion."""
 
 _DEADLINES_THAT_NO_LONGER_COUNT = 1_000
 """So many are kept at least, and as many as messages are held; a client may move one for ever."""
@@ -34,20 +33,6 @@ _DEADLINES_THAT_NO_LONGER_COUNT = 1_000
 _NONE = Positions()
 _NACK = timedelta(0)
 _SECOND = timedelta(seconds=1)
-
-
-@dataclass
-class Held:
-    """What is left of a lease: messages that were read, and those that were not yet."""
-
-    until: datetime
-    unread: Positions
-    read: dict[int, Delivery] = field(default_factory=dict)
-
-    @property
-    def positions(self) -> Positions:
-        """Every message that is still held under the lease."""
-        return self.unread | Positions.of(self.read)
 
 
 class Ledger:
@@ -59,8 +44,15 @@ class Ledger:
     """
 
     def __init__(
-        self, uid: str, *, ordered: bool, exactly_once: bool, confirms: bool = False
+        self,
+        uid: str,
+        *,
+        ordered: bool,
+        exactly_once: bool,
+        confirms: bool = False,
+        memory: Memory | None = None,
     ) -> None:
+        self.memory = memory or Memory()
         self.uid = uid
         self.exactly_once = exactly_once
         self._confirms = confirms
@@ -73,6 +65,19 @@ class Ledger:
         self._nacked: dict[str, None] = {}
         self._first_lease_id = 0
         self._extending: set[int] = set()
+        self._extended_by = LEASE
+        self._slowest_turn = timedelta(0)
+
+    # How long leases are
+
+    @property
+    def length(self) -> timedelta:
+        """How long leases are now."""
+        return length_of_leases(self._slowest_turn, exactly_once=self.exactly_once)
+
+    def took(self, turn: timedelta) -> None:
+        """Take note how long a turn took: a lease must outlast several slow ones."""
+        self._slowest_turn = max(turn, self._slowest_turn * 0.95)
 
     # What comes from the store
 
@@ -91,7 +96,9 @@ class Ledger:
             position = int(message.message_id)
             if position in held.unread:
                 key = message.ordering_key if self.sharing.ordered else ""
-                delivery = Delivery(message, lease_id, position, size_of(message), key)
+                delivery = Delivery(
+                    message, lease_id, position, size_of(message), key, memory=self.memory
+                )
                 held.read[position] = delivery
                 self.sharing.waiting.append(delivery)
         held.unread -= asked
@@ -146,6 +153,15 @@ class Ledger:
             self.unsaid.acknowledge(place, ack_id, asked if self.waits else None)
         return asked
 
+    def told(self, ack_ids: Iterable[str]) -> None:
+        """Take note that clients were told of successes: who repeats one of these has failed.
+
+        Spec: "A repeated ack of an already successful id is reported invalid".
+        """
+        for ack_id in ack_ids:
+            self._acknowledged.pop(ack_id, None)
+            self._nacked.pop(ack_id, None)
+
     def modify_ack_deadline(self, ack_ids: Iterable[str], seconds: int, now: datetime) -> Asked:
         """Move deadlines to so many seconds from now; 0 is a nack.
 
@@ -171,7 +187,7 @@ class Ledger:
                 continue
             self._set_deadline(delivery, now + deadline)
             if self.waits and self.leases[delivery.lease_id].until < now + deadline:
-                self.unsaid.modify(max(deadline, LEASE), place, ack_id, waits)
+                self.unsaid.modify(max(deadline, self.length), place, ack_id, waits)
         return asked
 
     # What time brings
@@ -190,7 +206,15 @@ class Ledger:
 
     def extension_due(self, now: datetime) -> bool:
         """Tell whether a lease is to be extended."""
-        return any((held.until - now) * 2 < LEASE for held in self.leases.values())
+        return any(held.is_due(now, self.length) for held in self.leases.values())
+
+    def let_go_of_overdue(self, now: datetime) -> int:
+        """Let go of what nobody was given and whose lease is over; return how much it was.
+
+        This process was stopped, or could not write: others may have leased it since.
+        """
+        over = {lease_id for lease_id, held in self.leases.items() if held.until <= now}
+        return self._give_back_waiting(over) if over else 0
 
     def give_back(self, ack_ids: Iterable[str]) -> None:
         """Give back what a consumer has, as if it had never been leased: no delivery failed."""
@@ -203,8 +227,11 @@ class Ledger:
 
     def give_back_waiting(self) -> int:
         """Give back what no consumer was given, as if it had never been leased."""
+        return self._give_back_waiting(set(self.leases))
+
+    def _give_back_waiting(self, of: set[int]) -> int:
         returned = 0
-        for lease_id, held in list(self.leases.items()):
+        for lease_id, held in [(each, self.leases[each]) for each in of]:
             waiting = [n for n, each in held.read.items() if each.consumer is None]
             waiting = [n for n in waiting if held.read[n].deadline is None]
             positions = held.unread | Positions.of(waiting)
@@ -216,7 +243,9 @@ class Ledger:
             for position in waiting:
                 del held.read[position]
             self._forget_if_empty(lease_id)
+        kept = [each for each in self.sharing.waiting if each.lease_id not in of]
         self.sharing.waiting.clear()
+        self.sharing.waiting.extend(kept)
         return returned
 
     def hand_over(self, now: datetime) -> int:
@@ -252,13 +281,14 @@ class Ledger:
 
     def turn(self, now: datetime) -> Turn:
         """Return what is to be said now, with the extensions of leases that need one."""
-        due = {
-            lease_id: held.positions
-            for lease_id, held in self.leases.items()
-            if (held.until - now) * 2 < LEASE
-        }
+        due = {each: held for each, held in self.leases.items() if held.is_due(now, self.length)}
         self._extending = set(due)
-        return self.unsaid.turn({LEASE: due} if due else {})
+        self._extended_by = self.length
+        found: dict[timedelta, dict[int, Positions]] = {}
+        for lease_id, held in due.items():
+            for deadline, positions in held.deadlines(now, self._extended_by).items():
+                found.setdefault(deadline, {})[lease_id] = positions
+        return self.unsaid.turn(found)
 
     def heard(self, turn: Turn, answer: Answer, now: datetime) -> None:
         """Take in what came of a turn that was begun at ``now``."""
@@ -274,7 +304,7 @@ class Ledger:
             for lease_id, positions in named.items():
                 self._lose(lease_id, positions - kept.get(lease_id, _NONE))
         for lease_id in self._extending & self.leases.keys():
-            self.leases[lease_id].until = now + LEASE
+            self.leases[lease_id].until = now + self._extended_by
 
     # Inside
 
@@ -295,6 +325,7 @@ class Ledger:
         if parsed is None:
             asked.malformed.append(ack_id)
         elif parsed.subscription_uid != self.uid:
+            asked.foreign.append(ack_id)
             asked.fail(ack_id)
         else:
             return parsed.lease_id, parsed.position

@@ -1,4 +1,4 @@
-"""The services that a store has nothing for: schemas, and IAM."""
+"""The service that a store has nothing for: schemas."""
 
 from __future__ import annotations
 
@@ -47,7 +47,3 @@ def _no_schema(request: Any) -> NotFound:
 
 
 SCHEMAS = Schemas("schemas are not supported; messages are bytes, and nothing checks them")
-IAM = Absent(
-    "permissions are not kept here; who may read and write is decided by the storage or the "
-    "catalog, and by the server's token"
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pubsub_delta.server import wire
@@ -28,8 +28,10 @@ class Outbox:
     answered for them. None of these is sent.
     """
 
-    def __init__(self, consumer: Consumer) -> None:
+    def __init__(self, consumer: Consumer, sent: Callable[[], object] = lambda: None) -> None:
         self._consumer = consumer
+        self._sent = sent
+        self._sending: list[Delivery] = []
         self._messages: deque[Delivery] = deque()
         self._bytes = 0
         self._confirmations: deque[tuple[str, Mapping[str, list[str]], int]] = deque()
@@ -48,6 +50,7 @@ class Outbox:
         if len(self._messages) > self._consumer.messages or self._bytes > self._consumer.bytes:
             self._messages = deque(filter(self._is_held, self._messages))
             self._bytes = sum(delivery.size for delivery in self._messages)
+        self._consumer.unsent = self._bytes
         self._filled.set()
 
     def expect(self, count: int) -> None:
@@ -93,6 +96,7 @@ class Outbox:
                 self._keeps_alive = False
                 if received := self._next_messages():
                     yield {"received_messages": received}
+                    self._forget_sent()
                 if self._confirmations:
                     yield self._next_confirmation()
                 elif not received:
@@ -103,6 +107,14 @@ class Outbox:
                 return
             self._filled.clear()
             await self._filled.wait()
+
+    def _forget_sent(self) -> None:
+        """Let go of what a response carried that was written."""
+        for delivery in self._sending:
+            delivery.was_sent()
+        self._sending.clear()
+        self._consumer.unsent = self._bytes
+        self._sent()
 
     def _is_held(self, delivery: Delivery) -> bool:
         return delivery.consumer is self._consumer
@@ -119,6 +131,7 @@ class Outbox:
             self._bytes -= delivery.size
             if held:
                 received.append(wire.received_message(delivery.received))
+                self._sending.append(delivery)
                 size += delivery.size
         return received
 

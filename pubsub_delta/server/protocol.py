@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pubsub_delta.errors import FailedPrecondition
@@ -13,6 +14,7 @@ try:
     from google.iam.v1 import iam_policy_pb2, policy_pb2
     from google.protobuf import descriptor_pb2, descriptor_pool
     from google.protobuf.empty_pb2 import Empty
+    from google.protobuf.message import DecodeError
     from google.pubsub_v1.types import pubsub, schema
     from grpc_health.v1 import health, health_pb2, health_pb2_grpc
     from grpc_reflection.v1alpha import reflection
@@ -130,6 +132,32 @@ SERVICES: Mapping[str, Mapping[str, Method]] = {
 """Every method that the server answers, by service."""
 
 
+LARGEST_REQUEST = 16 * 1024 * 1024
+"""Bytes: a request of 10 MB of messages with what is written around them. More is not read."""
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """What came in place of a request: too many bytes, or no message of its kind."""
+
+    why: str
+
+
+def _read(kind: Any, data: bytes) -> Any:
+    """Return a request, or Unreadable: an error that is raised here is INTERNAL to gRPC."""
+    if len(data) > LARGEST_REQUEST:
+        return Unreadable(
+            f"the request has {len(data):,} bytes; up to 10,000,000 bytes are accepted"
+        )
+    try:
+        return kind.FromString(data)
+    except DecodeError:
+        return Unreadable(
+            f"the request is no {kind.DESCRIPTOR.full_name}; its protobuf encoding, with texts in "
+            "UTF-8, is accepted"
+        )
+
+
 def handlers(service: str, behaviours: Mapping[str, Any]) -> Any:
     """Return what gRPC needs to serve a service: a function for each of its methods."""
     of_methods = {}
@@ -141,7 +169,7 @@ def handlers(service: str, behaviours: Mapping[str, Any]) -> Any:
         )
         of_methods[name] = make(
             behaviours[name],
-            request_deserializer=method.request.FromString,
+            request_deserializer=partial(_read, method.request),
             response_serializer=method.response.SerializeToString,
         )
     return grpc.method_handlers_generic_handler(service, of_methods)

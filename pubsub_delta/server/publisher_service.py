@@ -9,13 +9,16 @@ from google.protobuf.empty_pb2 import Empty
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.names import topic_name
-from pubsub_delta.policy.messages import as_message
+from pubsub_delta.policy.messages import as_message, size_of
 from pubsub_delta.server import wire
 from pubsub_delta.server.desk import Desk
 from pubsub_delta.server.protocol import message_class
 
 MOST_MESSAGES = 1000
 """In one publish request (Pub/Sub's limit)."""
+MOST_BYTES = 10_000_000
+"""Of the messages of one publish request, as those of a single message are counted (Pub/Sub's
+limit)."""
 MOST_LISTED = 1000
 
 _Published = message_class("PublishResponse")
@@ -35,7 +38,7 @@ class PublisherService:
 
     async def create_topic(self, request: Any, _: Any) -> Any:
         """Create a topic."""
-        name, fields = wire.full_name(request.name, "topic"), wire.topic_fields(request)
+        name, fields = wire.full_name(request.name, "topic", "name"), wire.topic_fields(request)
         return wire.topic_message(await self._do(partial(self._admin.create_topic, name, **fields)))
 
     async def get_topic(self, request: Any, _: Any) -> Any:
@@ -45,7 +48,7 @@ class PublisherService:
 
     async def update_topic(self, request: Any, _: Any) -> Any:
         """Change the fields of a topic that the mask names."""
-        name = wire.full_name(request.topic.name, "topic")
+        name = wire.full_name(request.topic.name, "topic", "topic.name")
         present = wire.topic_message(await self._do(partial(self._admin.get_topic, name)))
         fields = wire.changed_fields(request.topic, request.update_mask, present, wire.TOPIC_FIELDS)
         return wire.topic_message(await self._do(partial(self._admin.update_topic, name, **fields)))
@@ -102,7 +105,13 @@ class PublisherService:
             as_message(message, index)
             for index, message in enumerate(wire.published_messages(request))
         ]
-        ids = await self._desk.publish(topic, messages, request.ByteSize())
+        size = sum(map(size_of, messages))
+        if size > MOST_BYTES:
+            raise InvalidArgument(
+                f"messages: {size:,} bytes in a request; up to {MOST_BYTES:,} bytes of data, "
+                "attributes and ordering keys are accepted"
+            )
+        ids = await self._desk.publish(topic, messages, size)
         return _Published(message_ids=ids)
 
 

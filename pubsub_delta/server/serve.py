@@ -16,8 +16,10 @@ from pubsub_delta.server import protocol
 from pubsub_delta.server.calls import behaviours
 from pubsub_delta.server.desk import Backend, Desk
 from pubsub_delta.server.figures import Figures
-from pubsub_delta.server.leasing import Pace
-from pubsub_delta.server.other_services import IAM, SCHEMAS
+from pubsub_delta.server.iam_service import IamService
+from pubsub_delta.server.other_services import SCHEMAS
+from pubsub_delta.server.pace import Pace
+from pubsub_delta.server.presence import Presence
 from pubsub_delta.server.protocol import grpc, health
 from pubsub_delta.server.publisher_service import PublisherService
 from pubsub_delta.server.pushing import Pushers
@@ -26,19 +28,30 @@ from pubsub_delta.server.subscriber_service import SubscriberService
 
 logger = logging.getLogger("pubsub_delta.server")
 
-LARGEST_REQUEST = 16 * 1024 * 1024
-"""Bytes: a request of 10 MB of messages with what is written around them."""
+LARGEST_READ = 128 * 1024 * 1024
+"""Bytes of a request that gRPC reads. What is more than ``protocol.LARGEST_REQUEST`` is refused as
+INVALID_ARGUMENT; of more than this gRPC itself says RESOURCE_EXHAUSTED, which clients try again."""
+LOOK = 1.0
+"""Seconds from one look for servers that are gone to the next."""
+MOST_CALLS = 2_000
+"""Under way at a time, streams among them; gRPC answers others RESOURCE_EXHAUSTED."""
+MOST_CONNECTIONS = 2_000
+"""Open at a time; others are closed at once."""
 GRACE = 10.0
 """Seconds that calls under way have at the end."""
 
 _OPTIONS = (
-    ("grpc.max_receive_message_length", LARGEST_REQUEST),
+    ("grpc.max_receive_message_length", LARGEST_READ),
     ("grpc.max_send_message_length", -1),
     # Client libraries ping every 30 seconds or more, also while nothing is delivered.
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
     ("grpc.http2.max_ping_strikes", 0),
     ("grpc.so_reuseport", 0),
+    # A connection whose client is gone without a word is noticed, and its streams end.
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    ("grpc.max_allowed_incoming_connections", MOST_CONNECTIONS),
 )
 
 
@@ -64,19 +77,23 @@ class Server:
         now: Callable[[], datetime],
         settings: ServerSettings,
         figures: Figures,
+        presence: Presence | None = None,
     ) -> None:
+        self._presence = presence or Presence(None, "")
         settings.security.check(settings.host)
         self._settings = settings
-        self._desk = Desk(backend, figures, settings.pace, now)
+        self._desk = Desk(backend, figures, settings.pace, now, self._presence)
         self._pushers = Pushers(self._desk, now)
         token = settings.security.token
         interceptors = [] if token is None else [TokenCheck(token)]
-        self._server = grpc.aio.server(interceptors=interceptors, options=_OPTIONS)
+        self._server = grpc.aio.server(
+            interceptors=interceptors, options=_OPTIONS, maximum_concurrent_rpcs=MOST_CALLS
+        )
         services = {
             protocol.PUBLISHER: PublisherService(self._desk),
             protocol.SUBSCRIBER: SubscriberService(self._desk, self._pushers),
             protocol.SCHEMA_SERVICE: SCHEMAS,
-            protocol.IAM_POLICY: IAM,
+            protocol.IAM_POLICY: IamService(self._desk, now),
         }
         self._server.add_generic_rpc_handlers(
             tuple(
@@ -103,7 +120,9 @@ class Server:
                 f"{address} cannot be listened at ({error}); a free port of an address of this "
                 "machine is accepted"
             ) from None
+        self._presence.begin()
         await self._server.start()
+        self._looking = asyncio.create_task(self._take_over(), name="take over")
         self._pushers.start()
         await self._tell_health(protocol.SERVING)
         return int(port)
@@ -112,9 +131,22 @@ class Server:
         """Finish what was asked for, give back what is held, and end."""
         await self._health.enter_graceful_shutdown()
         ending = asyncio.create_task(self._server.stop(GRACE))
+        self._looking.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._looking
         await self._pushers.stop()
         await self._desk.stop()
         await ending
+        self._presence.end()
+
+    async def _take_over(self) -> None:
+        """Look every now and then whether another server is gone."""
+        while True:
+            try:
+                await self._desk.take_over()
+            except Exception:
+                logger.exception("what a server has left could not be taken over yet")
+            await asyncio.sleep(LOOK)
 
     async def _tell_health(self, status: Any) -> None:
         for service in ("", protocol.PUBLISHER, protocol.SUBSCRIBER):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import count
 
 from pubsub_delta.resources import ReceivedMessage
+from pubsub_delta.server.memory import Memory
 
 UNLIMITED_MESSAGES = 10_000
 """What a stream holds at a time that asks for no limit."""
@@ -27,7 +28,8 @@ class Consumer:
     ``max_messages``, ``max_bytes``: how much it may hold that is not answered for; 0 or less: no
     limit of its own. ``ack_deadline_seconds``: how long it has for a message. ``keys_singly``: it
     is given one message of an ordering key at a time. ``ahead``: how many times what it has room
-    for is leased at once. While it ``is_paused`` it is given none.
+    for is leased at once. ``max_unsent``: how many bytes may wait to be sent to it, 0: no limit;
+    ``unsent``: how many do. While it ``is_paused`` it is given none.
     """
 
     max_messages: int = 0
@@ -35,6 +37,8 @@ class Consumer:
     ack_deadline_seconds: int = 10
     keys_singly: bool = False
     ahead: int = 1
+    max_unsent: int = 0
+    unsent: int = field(default=0, init=False)
     messages: int = field(default=0, init=False)
     bytes: int = field(default=0, init=False)
     is_open: bool = field(default=True, init=False)
@@ -48,10 +52,14 @@ class Consumer:
             return 0
         if self.messages and self.bytes >= self._byte_limit:
             return 0
+        if self.max_unsent and self.unsent >= self.max_unsent:
+            return 0
         return max(0, limit - self.messages)
 
     def has_room(self, size: int) -> bool:
         """Tell whether it may be given a message; a single larger one still comes."""
+        if self.max_unsent and self.unsent and self.unsent + size > self.max_unsent:
+            return False
         return self.free > 0 and (not self.messages or self.bytes + size <= self._byte_limit)
 
     @property
@@ -61,7 +69,10 @@ class Consumer:
 
 @dataclass(eq=False, slots=True)
 class Delivery:
-    """A leased message: it waits to be given to a consumer, or one has it until ``deadline``."""
+    """A leased message: it waits to be given to a consumer, or one has it until ``deadline``.
+
+    Its data and attributes are in ``memory`` until they were sent.
+    """
 
     received: ReceivedMessage
     lease_id: int
@@ -70,6 +81,26 @@ class Delivery:
     key: str = ""
     consumer: Consumer | None = None
     deadline: datetime | None = None
+    memory: Memory | None = None
+    _is_whole: bool = field(default=True, init=False)
+
+    def __post_init__(self) -> None:
+        if self.memory is not None:
+            self.memory.add(1, self.size)
+
+    def __del__(self) -> None:
+        if self.memory is not None:
+            self.memory.add(-1, -self.size if self._is_whole else 0)
+
+    def was_sent(self) -> None:
+        """Forget the data and the attributes: nobody needs them here any more."""
+        if self._is_whole and self.memory is not None:
+            self._is_whole = False
+            self.received = replace(self.received, data=b"", attributes=_NO_ATTRIBUTES)
+            self.memory.add(0, -self.size)
+
+
+_NO_ATTRIBUTES: Mapping[str, str] = {}
 
 
 class Sharing:
@@ -148,6 +179,7 @@ class Sharing:
         delivery.consumer = taker
         taker.messages += 1
         taker.bytes += delivery.size
+        taker.unsent += delivery.size if taker.max_unsent else 0
         if key:
             _, held = self._holders.get(key, (taker, 0))
             self._holders[key] = taker, held + 1

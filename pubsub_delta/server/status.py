@@ -43,14 +43,16 @@ class AckIdFailure(PubSubError):
 
     ``named``: the ids that the details of the reply name, with a reason; there is not room for
     many. Of an id that is not named clients think by the code: at ABORTED they try it again, at
-    FAILED_PRECONDITION it has failed. (So do Google's libraries for Python, Go and Node.js. The one
+    INVALID_ARGUMENT it has failed. (So do Google's libraries for Python, Go and Node.js. The one
     for Java goes by the names alone.) They know no way to tell a success beside a failure: an id
     that succeeded must be tried again, and succeeds at once. So no failure may be taken for a
     success, and as few ids as possible are tried again:
 
-    - All failed for good: FAILED_PRECONDITION, whether all are named or not.
+    - All failed for good: INVALID_ARGUMENT, whether all are named or not.
+    - Some failed for good, and all ids can be named: they are. INVALID_ARGUMENT.
     - What failed for good can be named: it is named. ABORTED, and the others are tried again.
-    - It cannot, but all others can: they are named, as to be tried again. FAILED_PRECONDITION.
+    - It cannot, but all others can: they are named, as to be tried again. INVALID_ARGUMENT.
+    - Nothing failed for good: ABORTED.
     - Neither: ABORTED. Of what failed as much is named as there is room for, and the rest is tried
       again, until one of the above holds.
 
@@ -67,8 +69,8 @@ class AckIdFailure(PubSubError):
         )
         lost = {each: why for each, why in failures.items() if why == INVALID_ACK_ID}
         again = {each: failures.get(each, SUCCEEDED) for each in asked if each not in lost}
-        if not again or (_fits(again) and not _fits(lost)):
-            self.code = "FAILED_PRECONDITION"  # type: ignore[misc]
+        if lost and (not again or _fits({**again, **lost}) or (_fits(again) and not _fits(lost))):
+            self.code = "INVALID_ARGUMENT"  # type: ignore[misc]
             self.named = _fitting({**again, **lost})
         else:
             self.code = "ABORTED"  # type: ignore[misc]
@@ -106,7 +108,7 @@ def code_of(error: BaseException) -> str:
 def status_of(error: BaseException) -> Any:
     """Return an error as a google.rpc.Status, with an ErrorInfo."""
     code = code_of(error)
-    message = str(error) if isinstance(error, PubSubError) else _unexpected(error)
+    message = str(error) if isinstance(error, PubSubError) else _UNEXPECTED
     info = error_details_pb2.ErrorInfo(reason=code, domain=DOMAIN)
     if isinstance(error, AckIdFailure):
         info.reason = ACK_ID_FAILURE
@@ -129,9 +131,7 @@ async def abort(context: Any, error: BaseException) -> None:
     )
 
 
-def _unexpected(error: BaseException) -> str:
-    first = next(iter(str(error).splitlines()), "")
-    return shortened(f"{type(error).__name__}: {first}", 500)
+_UNEXPECTED = "the server failed unexpectedly; its log says how"
 
 
 def _sendable(message: str) -> str:

@@ -17,6 +17,7 @@ from pubsub_delta.server import wire
 from pubsub_delta.server.answers import INVALID_ACK_ID, Asked
 from pubsub_delta.server.desk import Desk
 from pubsub_delta.server.leasing import Dispatcher, Taker
+from pubsub_delta.server.memory import MOST_UNSENT
 from pubsub_delta.server.outbox import Outbox
 from pubsub_delta.server.protocol import message_class
 from pubsub_delta.server.sharing import Consumer
@@ -53,9 +54,10 @@ class Stream:
             first.max_outstanding_bytes,
             _stream_ack_deadline(first.stream_ack_deadline_seconds),
             ahead=AHEAD,
+            max_unsent=MOST_UNSENT,
         )
         dispatcher = await self._desk.pulled(name)
-        outbox = Outbox(consumer)
+        outbox = Outbox(consumer, dispatcher.sent)
         hearing = _Hearing(dispatcher, consumer, outbox)
         listening = asyncio.create_task(hearing.listen(iterator, first))
         dispatcher.join(Taker(consumer, outbox.put, outbox.end))
@@ -122,8 +124,7 @@ class _Hearing:
     def _confirm(self, field: str, ack_ids: Iterable[str], asked: Asked) -> None:
         """Confirm what was said, once it is written, with exactly-once delivery."""
         if not self._dispatcher.ledger.exactly_once:
-            if asked.malformed:
-                raise InvalidArgument(f"ack_ids: {asked.malformed[0]!r} is no ack id")
+            asked.check(self._dispatcher.name)
             return
         said = tuple(ack_ids)
 
@@ -137,6 +138,7 @@ class _Hearing:
                 "invalid_ack_ids": [each for each in said if each in invalid],
                 "temporary_failed_ack_ids": [each for each in said if each in later],
             }
+            self._dispatcher.ledger.told(named["ack_ids"])
             self._outbox.confirm(field, named)
 
         self._outbox.expect(len(said))

@@ -11,6 +11,7 @@ from typing import Any
 from google.protobuf.empty_pb2 import Empty
 
 from pubsub_delta.errors import InvalidArgument, NotFound
+from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.policy.fields import check_max_messages, check_new_deadline
 from pubsub_delta.resources import Subscription
 from pubsub_delta.server import wire
@@ -49,8 +50,9 @@ class SubscriberService:
 
     async def create_subscription(self, request: Any, _: Any) -> Any:
         """Create a subscription; where it pushes, that begins."""
-        name = _subscription(request.name)
         topic = wire.full_name(request.topic, "topic")
+        name = request.name or self._new_name("subscription", topic_name(topic, "").project)
+        name = wire.full_name(name, "subscription", "name")
         fields = wire.subscription_fields(request)
         create = partial(self._admin.create_subscription, name, topic, **fields)
         made = await self._do(create)
@@ -65,7 +67,7 @@ class SubscriberService:
 
     async def update_subscription(self, request: Any, _: Any) -> Any:
         """Change the fields of a subscription that the mask names."""
-        name = _subscription(request.subscription.name)
+        name = wire.full_name(request.subscription.name, "subscription", "subscription.name")
         found = await self._do(partial(self._admin.get_subscription, name))
         fields = wire.changed_fields(
             request.subscription,
@@ -124,7 +126,10 @@ class SubscriberService:
             patience,
             at_once=request.return_immediately,
         )
-        return _Pulled(received_messages=[wire.received_message(d.received) for d in given])
+        response = _Pulled(received_messages=[wire.received_message(d.received) for d in given])
+        for delivery in given:
+            delivery.was_sent()
+        return response
 
     async def acknowledge(self, request: Any, _: Any) -> Any:
         """Acknowledge deliveries."""
@@ -155,8 +160,10 @@ class SubscriberService:
 
     async def create_snapshot(self, request: Any, _: Any) -> Any:
         """Capture what is unacknowledged."""
-        name = _snapshot(request.name)
         subscription = _subscription(request.subscription)
+        project = subscription_name(subscription, "").project
+        name = request.name or self._new_name("snapshot", project)
+        name = wire.full_name(name, "snapshot", "name")
         create = self._admin.create_snapshot
         labels = dict(request.labels)
         made = await self._settled(subscription, partial(create, name, subscription, labels=labels))
@@ -169,7 +176,7 @@ class SubscriberService:
 
     async def update_snapshot(self, request: Any, _: Any) -> Any:
         """Change the fields of a snapshot that the mask names."""
-        name = _snapshot(request.snapshot.name)
+        name = wire.full_name(request.snapshot.name, "snapshot", "snapshot.name")
         found = await self._do(partial(self._admin.get_snapshot, name))
         fields = wire.changed_fields(
             request.snapshot,
@@ -193,6 +200,10 @@ class SubscriberService:
         return _Snapshots(snapshots=found, next_page_token=page.next_page_token)
 
     # Inside
+
+    def _new_name(self, kind: str, project: str) -> str:
+        """Return a name that nobody else has (Pub/Sub: who names none is given one)."""
+        return f"projects/{project}/{kind}s/{kind}-{self._admin.tables.new_id()}"
 
     async def _updated(self, name: str, fields: wire.Fields) -> Subscription:
         """Change a subscription, and go by its new fields."""
@@ -236,14 +247,11 @@ async def answered(dispatcher: Dispatcher, asked: Asked, ack_ids: Iterable[str])
         failures = {**asked.failures, **dict.fromkeys(asked.malformed, INVALID_ACK_ID)}
         if failures:
             raise AckIdFailure(failures, of=ack_ids)
+        dispatcher.ledger.told(ack_ids)
         return
     if TRANSIENT in asked.failures.values():
         raise Unavailable("nothing was written, at several attempts; a later try may succeed")
-    if asked.malformed:
-        raise InvalidArgument(
-            f"ack_ids: {asked.malformed[0]!r} is no ack id; "
-            "the ack_id of a message that was delivered is accepted"
-        )
+    asked.check(dispatcher.name)
 
 
 async def _pulled(

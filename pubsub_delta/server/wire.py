@@ -183,8 +183,12 @@ def changed_fields(resource: Any, mask: Any, present: Any, known: Iterable[str])
     merged.CopyFrom(present)
     try:
         FieldMask(paths=mask.paths).MergeMessage(resource, merged, True, True)
-    except ValueError as error:
-        raise InvalidArgument(f"update_mask: {error}") from None
+    except ValueError:
+        shown = ", ".join(map(repr, mask.paths))
+        raise InvalidArgument(
+            f"update_mask: {shown}: one of them leads into a field that has no fields of its own; "
+            "the names of fields are accepted"
+        ) from None
     return {name: _READ[name](merged) if name in known else None for name in named}
 
 
@@ -229,11 +233,15 @@ def project_of(name: str) -> str:
     return project
 
 
-def full_name(name: str, kind: str) -> str:
-    """Return a name that is a full one; Pub/Sub takes no other."""
+def full_name(name: str, kind: str, field: str = "") -> str:
+    """Return a name that is a full one; Pub/Sub takes no other.
+
+    ``field``: where it stands in the request, if not in one that is called like its kind.
+    """
     if "/" not in name:
         raise InvalidArgument(
-            f"{kind}: {name!r} is not a full name; projects/{{project}}/{kind}s/{{id}} is accepted"
+            f"{field or kind}: {name!r} is not a full name; "
+            f"projects/{{project}}/{kind}s/{{id}} is accepted"
         )
     return name
 

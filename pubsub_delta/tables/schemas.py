@@ -184,6 +184,7 @@ TOPICS = TableSchema(
         message_retention_micros=WHOLE,
         retained_from=TIME,
         labels=TEXT_BY_TEXT,
+        iam_policy=TEXT,
     ),
     properties={**_REGISTRY, "delta.dataSkippingStatsColumns": "name,uid"},
 )
@@ -212,6 +213,7 @@ SUBSCRIPTIONS = TableSchema(
         labels=TEXT_BY_TEXT,
         push_endpoint=TEXT,
         push_write_metadata=pa.bool_(),
+        iam_policy=TEXT,
     ),
     properties={**_REGISTRY, "delta.dataSkippingStatsColumns": "name,uid,topic_uid"},
 )
@@ -228,8 +230,10 @@ SNAPSHOTS = TableSchema(
         labels=TEXT_BY_TEXT,
         filter=TEXT,
         announced=TIME,
+        iam_policy=TEXT,
     ),
     properties={**_REGISTRY, "delta.dataSkippingStatsColumns": "name,uid,topic_uid"},
 )
 """``filter``: that of the subscription whose ack state the snapshot's table is a clone of.
-``announced``: since when it is being taken, or removed; null for one that is there."""
+``announced``: since when it is being taken, or removed; null for one that is there.
+``iam_policy``, of every resource: JSON, null for one that was given none."""

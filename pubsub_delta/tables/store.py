@@ -82,6 +82,11 @@ class Tables:
         return self.lanes.has_spark
 
     @property
+    def local_directory(self) -> str | None:
+        """The root on the local file system, or None where it is elsewhere."""
+        return self._layout.local_directory()
+
+    @property
     def lane_line(self) -> str:
         """Which lane the store's tables take and why, in one line."""
         return self.lanes.line
@@ -98,7 +103,7 @@ class Tables:
         found = self.registry.topic(str(name))
         if found is None:
             self.registry.check_newest_commit("topics")
-            raise NotFound(f"topic {name} does not exist; create_topic creates it")
+            raise NotFound(f"topic {name} does not exist; create it first")
         return found
 
     def is_received(self, topic_uid: str) -> bool:
@@ -134,4 +139,4 @@ class Tables:
 
     def _no_subscription(self, name: ResourceName) -> NotFound:
         self.registry.check_newest_commit("subscriptions")
-        return NotFound(f"subscription {name} does not exist; create_subscription creates it")
+        return NotFound(f"subscription {name} does not exist; create it first")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 from tests.mutations.bugs_of_administration import BUGS_OF_ADMINISTRATION
+from tests.mutations.bugs_of_answers import BUGS_OF_ANSWERS
 from tests.mutations.bugs_of_commands import BUGS_OF_COMMANDS
 from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
 from tests.mutations.bugs_of_lines import BUGS_OF_LINES
@@ -32,6 +33,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_PUSH,
     *BUGS_OF_SURFACES,
     *BUGS_OF_SERVER,
+    *BUGS_OF_ANSWERS,
     *BUGS_OF_COMMANDS,
     *BUGS_OF_THE_SOURCE,
     *BUGS_OF_LINES,

@@ -34,9 +34,9 @@ values = st.one_of(
 """Whatever somebody may pass instead of what is asked for."""
 
 ACCEPTED = re.compile(
-    r"accepted|or None|means never|write a timedelta|pass (the|an?)\b|strings by string"
+    r"accepted|or None|or none|means never|write a timedelta|pass (the|an?)\b|strings by string"
     r"|keys and values are strings|neither True nor False|is required|at most [\d,]+ |is a string"
-    r"|is not a string|delete and create it anew|fields that can be updated|an attribute key is"
+    r"|is not a string|create it anew|fields that can be updated|an attribute key is"
 )
 
 
@@ -54,5 +54,11 @@ def is_refusal(told: object, *given: object) -> bool:
         return False
     text = str(told)
     assert ACCEPTED.search(text), text
-    assert any(repr(each)[:100] in text for each in given), text
+    assert any(each[:100] in text for value in given for each in _written(value)), text
     return True
+
+
+def _written(value: object) -> list[str]:
+    """Return how an error may write a value: a duration in seconds, as any language has them."""
+    seconds = [f"{value.total_seconds():.15g}s"] if isinstance(value, timedelta) else []
+    return [repr(value), *seconds]

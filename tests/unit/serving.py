@@ -26,8 +26,9 @@ from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.replay import note_seek
 from pubsub_delta.policy.turns import Turn, hear
 from pubsub_delta.resources import Message, ReceivedMessage, Subscription
+from pubsub_delta.server.channel import Exchanged
 from pubsub_delta.server.figures import Figures
-from pubsub_delta.server.leasing import Exchanged, Pace
+from pubsub_delta.server.pace import Pace
 from pubsub_delta.server.publishing import Append
 from pubsub_delta.server.security import Security
 from pubsub_delta.server.serve import Server, ServerSettings

@@ -38,11 +38,14 @@ class Calls:
         self.store.create_topic(TOPIC)
         self.store.create_subscription(NAME, TOPIC, **fields)
         self.other_process = self.backend.open("local")
-        self.desk = Desk(self.backend, self.backend.counted, QUICK, self.backend.now)
-        pushers = Pushers(self.desk, self.backend.now)
+        self.go_by(Desk(self.backend, self.backend.counted, QUICK, self.backend.now))
+
+    def go_by(self, desk: Desk) -> None:
+        """Call the methods of a server from now on."""
+        self.desk = desk
         self._services = {
-            PUBLISHER: PublisherService(self.desk),
-            SUBSCRIBER: SubscriberService(self.desk, pushers),
+            PUBLISHER: PublisherService(desk),
+            SUBSCRIBER: SubscriberService(desk, Pushers(desk, self.backend.now)),
         }
 
     async def publish(self, *data: str) -> None:

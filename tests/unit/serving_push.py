@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pubsub_delta import PushConfig
-from pubsub_delta.server.leasing import Pace
+from pubsub_delta.server.pace import Pace
 from tests.endpoints import PushEndpoint
 from tests.unit.serving import TOPIC, MemoryStore, publish
 

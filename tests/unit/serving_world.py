@@ -17,7 +17,7 @@ from pubsub_delta.cli.application import App
 from pubsub_delta.cli.main import cli
 from pubsub_delta.server.backend import StoreBackend
 from pubsub_delta.server.figures import Figures
-from pubsub_delta.server.leasing import Pace
+from pubsub_delta.server.pace import Pace
 from pubsub_delta.server.security import Security
 from tests.model.drivers import MemoryDriver, MemoryPubSub
 from tests.model.memory import MemoryTables

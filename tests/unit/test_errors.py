@@ -19,6 +19,7 @@ CODES: list[tuple[type[PubSubError], str]] = [
     (errors.AlreadyExists, "ALREADY_EXISTS"),
     (errors.FailedPrecondition, "FAILED_PRECONDITION"),
     (errors.Aborted, "ABORTED"),
+    (errors.ResourceExhausted, "RESOURCE_EXHAUSTED"),
     (errors.Unimplemented, "UNIMPLEMENTED"),
     (errors.DataLoss, "DATA_LOSS"),
     (errors.Unknown, "UNKNOWN"),

@@ -98,7 +98,7 @@ def test_a_pull_takes_a_positive_limit_or_none_for_all(limit: int | None) -> Non
 @pytest.mark.parametrize("limit", [0, -1, 1.0, "1", True, float("inf")])
 def test_any_other_limit_of_a_pull_is_refused(limit: Any) -> None:
     # "max_messages ≤ 0 → INVALID_ARGUMENT"
-    with pytest.raises(InvalidArgument, match=r"max_messages: .* 1 or more, or None"):
+    with pytest.raises(InvalidArgument, match=r"max_messages: .* 1 or more is accepted"):
         fields.check_max_messages(limit)
 
 
@@ -139,8 +139,8 @@ def test_backoffs_are_0_to_600_seconds(smallest: Any, largest: Any) -> None:
 @pytest.mark.parametrize(
     ("smallest", "largest", "named"),
     [
-        (-1, 10, r"minimum_backoff: .*\(-1s\) is out of range; from 0s to 10m"),
-        (10, 601, r"maximum_backoff: .*\(601s\) is out of range; from 0s to 10m"),
+        (-1, 10, r"minimum_backoff: -1s is out of range; from 0s to 10m"),
+        (10, 601, r"maximum_backoff: 601s is out of range; from 0s to 10m"),
         (601, 600, "minimum_backoff"),
         (10, "11m", "maximum_backoff"),
         (20, 10, "minimum_backoff: 20s is more than the maximum_backoff; up to 10s"),
@@ -210,7 +210,7 @@ def test_an_idle_subscription_is_kept_for_at_least_a_day(ttl: Any) -> None:
 
 @pytest.mark.parametrize("ttl", ["23h59m59s", 0, -1, timedelta(hours=1)])
 def test_a_shorter_ttl_is_refused(ttl: Any) -> None:
-    with pytest.raises(InvalidArgument, match=r"expiration_policy\.ttl: .* 1d or more, or None"):
+    with pytest.raises(InvalidArgument, match=r"expiration_policy\.ttl: .* 1d or more, or none"):
         fields.check_expiration_policy(ExpirationPolicy(ttl), timedelta(minutes=10))
 
 

@@ -153,5 +153,5 @@ def test_a_ttl_that_no_column_holds_is_refused() -> None:
     told = outcome(lambda: rules.check_expiration_policy(ExpirationPolicy("36501d"), WEEK))
     assert str(told) == (
         "expiration_policy.ttl: 36501d is out of range; "
-        "up to 36500d, or None for never, is accepted"
+        "up to 36500d, or none for never, is accepted"
     )

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_state import AckState, Seek, State, union
@@ -14,7 +16,8 @@ from pubsub_delta.policy.replay import note_seek
 from pubsub_delta.policy.turns import Answer, hear
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server.answers import INVALID_ACK_ID, TRANSIENT
-from pubsub_delta.server.ledger import LEASE, Ledger
+from pubsub_delta.server.held import LEASE
+from pubsub_delta.server.ledger import Ledger
 from pubsub_delta.server.sharing import Consumer
 from tests.unit.builders import PLAIN, at, backlog, terms
 
@@ -148,17 +151,70 @@ def test_a_deadline_that_is_moved_for_ever_takes_no_more_memory() -> None:
     assert bench.ledger.expire(at(609.999)) == 1
 
 
-def test_a_lease_is_extended_when_less_than_half_of_it_is_left() -> None:
-    bench = Bench()
+def test_a_lease_is_extended_when_less_than_two_thirds_of_it_are_left() -> None:
+    bench = Bench(consumer=Consumer(max_messages=1))
     lease = bench.lease(2)
-    bench.modify([bench.ack_id(lease, n) for n in range(2)], 600)
-    bench.seconds = 40
-    assert not bench.ledger.extension_due(at(40))
-    bench.seconds = 50
-    assert bench.ledger.extension_due(at(50))
+    bench.seconds = 4
+    assert not bench.ledger.extension_due(at(4))
+    bench.seconds = 4.5
+    assert bench.ledger.extension_due(at(4.5))
     bench.turn()
-    assert bench.ledger.leases[lease].until == at(50) + LEASE
-    assert {span.until for span in bench.state.in_state(State.LEASED)} == {at(50) + LEASE}
+    assert bench.ledger.leases[lease].until == at(4.5) + LEASE
+    assert {span.until for span in bench.state.in_state(State.LEASED)} == {at(4.5) + LEASE}
+
+
+def test_what_consumers_have_is_leased_until_their_deadlines_and_what_waits_is_not() -> None:
+    # "with the duplicates that the contract allows and no more": whoever has a message keeps it
+    # until its deadline, though the server is gone; what nobody was given is available soon
+    bench = Bench(consumer=Consumer(max_messages=2))
+    lease = bench.lease(4)
+    bench.modify([bench.ack_id(lease, 0)], 600)
+    bench.modify([bench.ack_id(lease, 1)], 45)
+    bench.seconds = 5
+    bench.turn()
+    until = {n: s.until for s in bench.state.in_state(State.LEASED) for n in s.positions}
+    assert until == {0: at(605), 1: at(45), 2: at(5) + LEASE, 3: at(5) + LEASE}
+    bench.seconds = 10
+    bench.turn()
+    until = {n: s.until for s in bench.state.in_state(State.LEASED) for n in s.positions}
+    assert until[1] == at(50), "the next step of ten seconds"
+    assert until[3] == at(10) + LEASE
+
+
+def test_deadlines_of_many_consumers_are_few_spans() -> None:
+    bench = Bench(count=3_000, consumer=Consumer(max_messages=3_000))
+    lease = bench.lease(3_000)
+    for n in range(3_000):
+        bench.modify([bench.ack_id(lease, n)], 20 + n % 580)
+    bench.seconds = 5
+    bench.turn()
+    assert len(bench.state.in_state(State.LEASED)) <= 61
+
+
+def test_what_waits_is_let_go_when_its_lease_is_over() -> None:
+    # a process that was stopped: others may have it by now
+    bench = Bench(consumer=Consumer(max_messages=1))
+    lease = bench.lease(3)
+    bench.modify([bench.ack_id(lease, 0)], 60)
+    assert bench.ledger.let_go_of_overdue(at(11.9)) == 0
+    bench.seconds = 12
+    assert bench.ledger.let_go_of_overdue(at(12)) == 2
+    assert not bench.ledger.sharing.waiting
+    assert bench.consumer.messages == 1, "who has one may still answer"
+
+
+@pytest.mark.parametrize(
+    ("turn", "length"), [(0.1, 12), (1.5, 12), (2, 16), (10, 80), (60, 90), (9_999, 90)]
+)
+def test_leases_are_longer_where_commits_are_slow(turn: float, length: float) -> None:
+    # "the server's leases of messages that its clients hold must be extended in time under load"
+    bench = Bench()
+    bench.ledger.took(timedelta(seconds=turn))
+    assert bench.ledger.length == timedelta(seconds=length)
+    for _ in range(200):
+        bench.ledger.took(timedelta(seconds=0.1))
+    assert bench.ledger.length == LEASE
+    assert Bench(exactly_once=True).ledger.length == timedelta(seconds=90)
 
 
 def test_what_the_store_holds_no_more_is_let_go() -> None:
@@ -168,7 +224,7 @@ def test_what_the_store_holds_no_more_is_let_go() -> None:
     bench.state, _ = delivery.modify_ack_deadline(
         bench.state, {lease: Positions.of([0])}, bench.on, at(1), NACK
     )
-    bench.seconds = 50
+    bench.seconds = 5
     bench.turn()
     assert list(bench.ledger.leases[lease].positions) == [1]
     assert bench.consumer.messages == 1

@@ -1,4 +1,4 @@
-"""Schemas and permissions over gRPC: told to be absent, as the official client understands it."""
+"""Schemas over gRPC: told to be absent, as the official client understands it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from google.api_core import exceptions
 from google.pubsub_v1 import SchemaServiceClient
 from google.pubsub_v1.services.schema_service.transports import SchemaServiceGrpcTransport
 
-from tests.unit.serving import LONG, TOPIC, MemoryStore, clients, serving
+from tests.unit.serving import LONG, MemoryStore, serving
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
@@ -44,13 +44,3 @@ def test_creating_a_schema_is_unimplemented(schemas: Any) -> None:
     """The other methods of `SchemaService`: UNIMPLEMENTED."""
     with pytest.raises(exceptions.MethodNotImplemented, match="schemas are not supported"):
         schemas.create_schema(parent="projects/local", schema_id="orders", timeout=LONG)
-
-
-def test_permissions_are_unimplemented() -> None:
-    """`google.iam.v1.IAMPolicy`, all methods: UNIMPLEMENTED."""
-    with (
-        serving(MemoryStore()) as address,
-        clients(address) as (publisher, _),
-        pytest.raises(exceptions.MethodNotImplemented, match="permissions are not kept here"),
-    ):
-        publisher.get_iam_policy(request={"resource": TOPIC}, timeout=LONG)

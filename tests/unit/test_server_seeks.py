@@ -9,12 +9,15 @@ from functools import partial
 import pytest
 
 pytest.importorskip("grpc")
-from pubsub_delta.errors import PubSubError
-from pubsub_delta.server.reasons import INVALID_ACK_ID
+from pubsub_delta.errors import InvalidArgument, PubSubError
+from pubsub_delta.policy.ack_ids import AckId
+from pubsub_delta.server.reasons import INVALID_ACK_ID, SUCCEEDED
 from pubsub_delta.server.status import AckIdFailure
 from tests.unit.serving_calls import NAME, TOPIC, Calls, leases, opening, running, soon
 
 Act = Callable[[Calls], Awaitable[None]]
+FOREIGN = str(AckId("f" * 32, 1, 0))
+"""An ack id of another subscription."""
 
 
 async def seek_here(calls: Calls) -> None:
@@ -49,9 +52,16 @@ async def acknowledged(calls: Calls) -> str:
     await calls.publish("again")
     calls.store.create_snapshot("before", NAME)
     (ack_id,) = await calls.pull(1)
-    await calls.acknowledge(ack_id)
-    await calls.acknowledge(ack_id)  # told once more, as clients ask
+    await untold(calls.acknowledge, ack_id)
     return ack_id
+
+
+async def untold(say: Callable[..., Awaitable[None]], ack_id: str) -> None:
+    """Have an id succeed beside one that fails, and say both again, as clients do."""
+    for _ in range(2):
+        with pytest.raises(AckIdFailure) as told:
+            await say(ack_id, FOREIGN)
+        assert told.value.named == {ack_id: SUCCEEDED, FOREIGN: INVALID_ACK_ID}
 
 
 @SEEKS
@@ -65,7 +75,6 @@ def test_an_ack_that_succeeded_before_a_seek_fails_after_it(seek: Act) -> None:
         assert told.value.named == {ack_id: INVALID_ACK_ID}
         assert calls.store.metrics(NAME)["num_undelivered_messages"] == 1
         (again,) = await calls.pull(1)
-        await calls.acknowledge(again)
         await calls.acknowledge(again)
 
     running(test, enable_exactly_once_delivery=True, retain_acked_messages=True)
@@ -103,8 +112,7 @@ def test_an_ack_that_a_restore_has_undone_fails() -> None:
         (ack_id,) = await calls.pull(1)
         tables, uid = calls.store._tables, calls.store.get_subscription(NAME).uid
         before = tables.ack_state_tables.read(uid)
-        await calls.acknowledge(ack_id)
-        await calls.acknowledge(ack_id)
+        await untold(calls.acknowledge, ack_id)
         after = tables.ack_state_tables.read(uid)
         assert tables.ack_state_tables.replace(uid, before, after)
         with pytest.raises(AckIdFailure):
@@ -119,14 +127,61 @@ def test_a_nack_that_succeeded_is_told_again_until_a_seek(seek: Act) -> None:
         await calls.publish("again")
         calls.store.create_snapshot("before", NAME)
         (ack_id,) = await calls.pull(1)
-        await calls.nack(ack_id)
-        await calls.nack(ack_id)
+        await untold(calls.nack, ack_id)
         await seek(calls)
         await calls.pull(1)
         with pytest.raises(AckIdFailure):
             await calls.nack(ack_id)
 
     running(test, enable_exactly_once_delivery=True)
+
+
+def test_a_repeated_ack_fails_once_its_success_was_told() -> None:
+    # "A repeated ack of an already successful id is reported invalid"
+    async def test(calls: Calls) -> None:
+        await calls.publish("once", "twice")
+        one, other = await calls.pull(2)
+        await calls.acknowledge(one)
+        await calls.nack(other)
+        for say, ack_id in ((calls.acknowledge, one), (calls.nack, other)):
+            with pytest.raises(AckIdFailure) as told:
+                await say(ack_id)
+            assert told.value.named == {ack_id: INVALID_ACK_ID}
+
+    running(test, enable_exactly_once_delivery=True)
+
+
+def test_a_repeated_ack_succeeds_without_exactly_once_delivery() -> None:
+    # "idempotent without exactly-once"
+    async def test(calls: Calls) -> None:
+        await calls.publish("once")
+        (ack_id,) = await calls.pull(1)
+        for _ in range(3):
+            await calls.acknowledge(ack_id)
+
+    running(test)
+
+
+def test_ids_of_another_subscription_are_refused_and_the_others_taken() -> None:
+    # "Malformed, or of another subscription → invalid"; "the good ids of the same call succeed"
+    async def test(calls: Calls) -> None:
+        await calls.publish("mine")
+        (mine,) = await calls.pull(1)
+        for say in (calls.acknowledge, calls.nack):
+            with pytest.raises(InvalidArgument, match="is of another subscription"):
+                await say(mine, FOREIGN)
+        await soon(lambda: calls.store.metrics(NAME)["num_undelivered_messages"] == 0)
+
+    running(test)
+
+
+def test_a_stream_that_acknowledges_ids_of_another_subscription_ends() -> None:
+    async def test(calls: Calls) -> None:
+        stream = calls.stream(opening(ack_ids=[FOREIGN]))
+        with pytest.raises(InvalidArgument, match="is of another subscription"):
+            await anext(stream)
+
+    running(test)
 
 
 @pytest.mark.parametrize("exactly_once", [False, True])

@@ -140,14 +140,17 @@ def test_exactly_once_tells_which_ids_failed() -> None:
         subscriber.modify_ack_deadline(
             subscription=SUBSCRIPTION, ack_ids=[one], ack_deadline_seconds=0
         )
-        with pytest.raises(exceptions.Aborted) as both:
+        with pytest.raises(exceptions.InvalidArgument) as both:
             subscriber.acknowledge(subscription=SUBSCRIPTION, ack_ids=[one, two])
         info = both.value.details[0]
         assert info.reason == "EXACTLY_ONCE_ACKID_FAILURE"
-        assert dict(info.metadata) == {one: "PERMANENT_FAILURE_INVALID_ACK_ID"}
+        assert dict(info.metadata) == {
+            one: "PERMANENT_FAILURE_INVALID_ACK_ID",
+            two: "TRANSIENT_FAILURE_OF_OTHERS",
+        }
         # the one that succeeded is tried again by clients, and succeeds again
         subscriber.acknowledge(subscription=SUBSCRIPTION, ack_ids=[two])
-        with pytest.raises(exceptions.FailedPrecondition):
+        with pytest.raises(exceptions.InvalidArgument):
             subscriber.acknowledge(subscription=SUBSCRIPTION, ack_ids=[one])
 
 
@@ -167,8 +170,6 @@ def test_errors_carry_the_canonical_code_and_an_error_info() -> None:
             publish(publisher, {"topic": TOPIC, "messages": [{"data": b"x"}] * 1001})
         with pytest.raises(exceptions.InvalidArgument, match="no ack id"):
             subscriber.acknowledge(subscription=SUBSCRIPTION, ack_ids=["nonsense"])
-        with pytest.raises(exceptions.MethodNotImplemented, match="permissions"):
-            publisher.get_iam_policy(request={"resource": TOPIC})
 
 
 def test_a_pull_returns_nothing_at_once_if_asked_to() -> None:

@@ -33,7 +33,7 @@ from pubsub_delta.resources import (
     Topic,
 )
 from pubsub_delta.server import wire
-from pubsub_delta.server.answers import INVALID_ACK_ID, TRANSIENT
+from pubsub_delta.server.reasons import INVALID_ACK_ID, SUCCEEDED, TRANSIENT
 from pubsub_delta.server.security import Security
 from pubsub_delta.server.status import AckIdFailure, status_of
 from tests.unit.builders import PLAIN, START
@@ -208,14 +208,18 @@ def test_errors_have_the_canonical_code(error: Exception, number: int) -> None:
 
 @pytest.mark.parametrize(
     ("reason", "of", "code"),
-    [(INVALID_ACK_ID, ["id"], 9), (INVALID_ACK_ID, ["id", "good"], 10), (TRANSIENT, ["id"], 10)],
+    [(INVALID_ACK_ID, ["id"], 3), (INVALID_ACK_ID, ["id", "good"], 3), (TRANSIENT, ["id"], 10)],
 )
 def test_failed_ack_ids_are_told_one_by_one(reason: str, of: list[str], code: int) -> None:
-    # ids that succeeded are tried again at ABORTED, and not at FAILED_PRECONDITION
+    # "exactly-once failures INVALID_ARGUMENT with EXACTLY_ONCE_ACKID_FAILURE"; what has succeeded
+    # beside them is marked as to be tried again
     status = status_of(AckIdFailure({"id": reason}, of=of))
     info = error_details_pb2.ErrorInfo()
     status.details[0].Unpack(info)
-    assert (info.reason, dict(info.metadata)) == ("EXACTLY_ONCE_ACKID_FAILURE", {"id": reason})
+    assert (info.reason, dict(info.metadata)) == (
+        "EXACTLY_ONCE_ACKID_FAILURE",
+        {"id": reason} | {each: SUCCEEDED for each in of if each != "id"},
+    )
     assert status.code == code
 
 

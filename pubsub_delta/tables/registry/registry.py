@@ -36,6 +36,7 @@ from pubsub_delta.tables.registry.conditions import (
     is_living,
     named_under,
 )
+from pubsub_delta.tables.registry.policies import Policies
 from pubsub_delta.tables.registry.resource_table import Check, ResourceTable, Row
 from pubsub_delta.tables.registry.rows import (
     columns_of,
@@ -78,6 +79,7 @@ class Registry:
             lane, layout.subscriptions, SUBSCRIPTIONS, new_id, self._create
         )
         self._snapshots = ResourceTable(lane, layout.snapshots, SNAPSHOTS, new_id, self._create)
+        self.policies = Policies(dict(zip(_COLLECTIONS, self._tables, strict=True)))
 
     # Topics
 
@@ -353,7 +355,7 @@ class Registry:
 
         What is not found may have been in it.
         """
-        tables = dict(zip(("topics", "subscriptions", "snapshots"), self._tables, strict=True))
+        tables = dict(zip(_COLLECTIONS, self._tables, strict=True))
         tables[kind].version()
 
     @property
@@ -385,6 +387,7 @@ class Registry:
         return {row["uid"]: topic_of(row) for row in found}
 
 
+_COLLECTIONS = ("topics", "subscriptions", "snapshots")
 _TAKEN = "old.name = new.name"
 _TAKEN_TOPIC = f"{_TAKEN} AND old.delete_time IS NULL"
 _TAKEN_SNAPSHOT = f"{_TAKEN} AND old.expire_time > new.create_time"

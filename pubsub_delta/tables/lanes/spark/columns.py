@@ -191,9 +191,9 @@ def violations() -> Mapping[str, Column]:
     size = data_bytes + key_bytes + F.coalesce(text_bytes, F.lit(0))
 
     def bad_key(key: Column) -> Column:
-        return ~F.octet_length(key).between(1, rules.MAX_KEY_BYTES) | F.startswith(
-            key, F.lit(rules.RESERVED_PREFIX)
-        )
+        reserved = F.startswith(F.lower(key), F.lit(rules.RESERVED_PREFIX))
+        reserved &= ~key.isin(*rules.TRACE_KEYS)
+        return ~F.octet_length(key).between(1, rules.MAX_KEY_BYTES) | reserved
 
     def bad_value(value: Column) -> Column:
         return value.isNull() | (F.octet_length(value) > rules.MAX_VALUE_BYTES)
@@ -238,7 +238,7 @@ def surely_valid() -> Column:
         sure.append(
             f"(attributes IS NULL OR size(attributes) <= {place} OR"
             f" (octet_length({key}) BETWEEN 1 AND {rules.MAX_KEY_BYTES}"
-            f" AND NOT startswith({same_key}, '{rules.RESERVED_PREFIX}')"
+            f" AND NOT startswith(lower({same_key}), '{rules.RESERVED_PREFIX}')"
             f" AND octet_length(get(map_values(attributes), {place})) <= {rules.MAX_VALUE_BYTES}"
             f"{distinct}))"
         )

@@ -1,0 +1,35 @@
+"""Read and replace the IAM policy of a resource."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pubsub_delta.errors import NotFound
+from pubsub_delta.names import ResourceName
+from pubsub_delta.policy.iam import IamPolicy, check_policy, replaced
+from pubsub_delta.tables.store import Tables
+
+
+def get_policy(tables: Tables, name: ResourceName, now: datetime) -> IamPolicy:
+    """Return the policy of a resource; one without bindings where it was given none."""
+    found = tables.registry.policies.read(name, now)
+    if found is None:
+        raise NotFound(f"{name} does not exist")
+    return found
+
+
+def set_policy(
+    tables: Tables, name: ResourceName, now: datetime, new: IamPolicy, *, with_bindings: bool = True
+) -> IamPolicy:
+    """Replace the policy of a resource, if it is that of ``new.etag`` or that is empty."""
+    checked = check_policy(new)
+    written = checked
+
+    def decide(stored: IamPolicy) -> IamPolicy:
+        nonlocal written
+        written = replaced(stored, checked, tables.new_id(), with_bindings=with_bindings)
+        return written
+
+    if not tables.registry.policies.change(name, now, decide):
+        raise NotFound(f"{name} does not exist")
+    return written

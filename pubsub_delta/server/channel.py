@@ -1,0 +1,31 @@
+"""The way from a server to a subscription of its store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+from pubsub_delta.policy.turns import Answer, Turn
+from pubsub_delta.resources import Subscription
+from pubsub_delta.subscriber import Holding
+
+
+@dataclass(frozen=True)
+class Exchanged:
+    """What came of an exchange: perhaps a lease, the answer, and the subscription as it is."""
+
+    holding: Holding | None
+    answer: Answer
+    subscription: Subscription
+
+
+class Channel(Protocol):
+    """The way to a subscription."""
+
+    def exchange(self, turn: Turn, max_messages: int, deadline: timedelta) -> Exchanged:
+        """Say a turn and lease up to so many messages for so long, in one commit.
+
+        Aborted: nothing was written. NotFound: the subscription is gone, or another one has its
+        name.
+        """

@@ -1,0 +1,76 @@
+"""Memory: how much of messages a server holds, of all subscriptions together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pubsub_delta.errors import ResourceExhausted
+
+MOST_BYTES = 64_000_000
+"""Of messages that wait to be sent, or are being sent."""
+MOST_MESSAGES = 200_000
+"""That clients have and have not answered for, or that wait; each takes about a kilobyte here."""
+MOST_UNSENT = 8_000_000
+"""Bytes that wait for one stream; a larger message waits alone."""
+MOST_TO_PUBLISH = 64_000_000
+"""Bytes of publish requests that wait to be committed."""
+
+
+class Memory:
+    """What messages take: of a server, or of one of its subscriptions.
+
+    Args:
+        whole: that of the server, of which this is a part.
+    """
+
+    def __init__(
+        self,
+        whole: Memory | None = None,
+        most_bytes: int = MOST_BYTES,
+        most_messages: int = MOST_MESSAGES,
+    ) -> None:
+        self.bytes = 0
+        self.messages = 0
+        self.publishing = 0
+        self._whole = whole or self
+        self._most_bytes = most_bytes
+        self._most_messages = most_messages
+
+    def part(self) -> Memory:
+        """Return the memory of one subscription."""
+        return Memory(self)
+
+    def add(self, messages: int, size: int) -> None:
+        """Take note of more messages, or of fewer, and of their bytes."""
+        self.messages += messages
+        self.bytes += size
+        if self._whole is not self:
+            self._whole.add(messages, size)
+
+    @property
+    def room(self) -> int:
+        """How many bytes of messages may be read; at least one message if there is none."""
+        whole = self._whole
+        free = whole._most_bytes - whole.bytes
+        return free if free > 0 or self.bytes else 1
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more messages are to be leased."""
+        whole = self._whole
+        return bool(self.messages) and whole.messages >= whole._most_messages
+
+    @contextmanager
+    def to_publish(self, size: int) -> Iterator[None]:
+        """Hold a publish request of so many bytes; ResourceExhausted where too much waits."""
+        if self.publishing and self.publishing + size > MOST_TO_PUBLISH:
+            raise ResourceExhausted(
+                f"messages: {self.publishing:,} bytes of other requests wait to be published; "
+                "nothing of this one was: send it again a moment later"
+            )
+        self.publishing += size
+        try:
+            yield
+        finally:
+            self.publishing -= size

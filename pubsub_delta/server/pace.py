@@ -1,0 +1,22 @@
+"""How often a server commits what it has to say of a subscription."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How often there is a turn: seconds.
+
+    ``gather``: from a turn to the next one at least, as others may have something to say as well.
+    ``shortest_look``, ``longest_look``: from one look that found nothing to the next; it grows from
+    the one to the other while nothing comes.
+    ``confirm_acks``: acknowledgements and new deadlines are answered when they are written, also
+    without exactly-once delivery, where Pub/Sub promises nothing by its answer.
+    """
+
+    gather: float = 0.02
+    shortest_look: float = 0.25
+    longest_look: float = 5.0
+    confirm_acks: bool = False

@@ -1,0 +1,60 @@
+"""The IAM policies of resources, each in the row of its own: it goes with the resource."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from pubsub_delta.errors import Unimplemented
+from pubsub_delta.names import ResourceName
+from pubsub_delta.policy.iam import IamPolicy, as_text, of_text
+from pubsub_delta.tables.registry.conditions import is_live, is_living
+from pubsub_delta.tables.registry.resource_table import ResourceTable, Row
+
+COLUMN = "iam_policy"
+
+
+class Policies:
+    """Reads and replaces policies.
+
+    Args:
+        tables: of the resources, by collection.
+    """
+
+    def __init__(self, tables: Mapping[str, ResourceTable]) -> None:
+        self._tables = tables
+
+    def read(self, name: ResourceName, now: datetime) -> IamPolicy | None:
+        """Return the policy of a resource, the empty one if it was given none; None without it."""
+        found = self._row(name, now)
+        return None if found is None else of_text(found[COLUMN])
+
+    def change(
+        self, name: ResourceName, now: datetime, decide: Callable[[IamPolicy], IamPolicy]
+    ) -> bool:
+        """Replace the policy of a resource as it is stored then; tell whether it was there."""
+        found = self._row(name, now)
+        if found is None:
+            return False
+        return self._table(name).change(
+            found["uid"],
+            lambda row: {COLUMN: as_text(decide(of_text(row[COLUMN])))},
+            lambda row: _is_there(name, row, now),
+        )
+
+    def _row(self, name: ResourceName, now: datetime) -> Row | None:
+        rows = self._table(name).rows()
+        found = (row for row in rows if row["name"] == str(name) and _is_there(name, row, now))
+        return next(found, None)
+
+    def _table(self, name: ResourceName) -> ResourceTable:
+        found = self._tables.get(name.collection)
+        if found is None:
+            raise Unimplemented(f"resource: {name}: of {name.collection} no policies are kept")
+        return found
+
+
+def _is_there(name: ResourceName, row: Row, now: datetime) -> bool:
+    if name.collection == "topics":
+        return is_living(row)
+    return name.collection != "snapshots" or is_live(row, now)

@@ -1,0 +1,88 @@
+"""Bugs of what the server answers, keeps of policies, and takes over."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+_IAM = "policy/iam.py"
+_MESSAGES = "policy/messages.py"
+
+BUGS_OF_ANSWERS = (
+    Bug(
+        "reserved-key-in-upper-case",
+        "An attribute key that begins with GOOG is published.",
+        _MESSAGES,
+        "return key[: len(RESERVED_PREFIX)].lower() == RESERVED_PREFIX and key not in TRACE_KEYS",
+        "return key.startswith(RESERVED_PREFIX) and key not in TRACE_KEYS",
+    ),
+    Bug(
+        "request-of-many-messages-unbounded",
+        "Only single messages are bounded, and not what a request holds together.",
+        "server/publisher_service.py",
+        "size = sum(map(size_of, messages))",
+        "size = max(map(size_of, messages))",
+    ),
+    Bug(
+        "request-that-grpc-refuses",
+        "A request that is too large is refused by gRPC, with a code that clients try again.",
+        "server/serve.py",
+        "LARGEST_READ = 128 * 1024 * 1024",
+        "LARGEST_READ = 16 * 1024 * 1024",
+    ),
+    Bug(
+        "ids-of-another-subscription-pass",
+        "Ack ids of another subscription are answered as if they were acknowledged.",
+        "server/answers.py",
+        "if self.foreign:",
+        "if self.foreign and self.malformed:",
+    ),
+    Bug(
+        "told-success-repeated",
+        "With exactly-once delivery a repeated ack succeeds for ever.",
+        "server/ledger.py",
+        "self._acknowledged.pop(ack_id, None)",
+        "pass",
+    ),
+    Bug(
+        "policy-of-another-etag-replaced",
+        "An IAM policy that was changed since it was read is overwritten.",
+        _IAM,
+        "if new.etag and new.etag != stored.etag:",
+        "if new.etag and not stored.etag:",
+    ),
+    Bug(
+        "policy-keeps-its-etag",
+        "A changed IAM policy has the etag that it had.",
+        _IAM,
+        "return replace(new if with_bindings else stored, etag=etag)",
+        "return replace(new if with_bindings else stored, etag=stored.etag)",
+    ),
+    Bug(
+        "condition-of-an-old-version",
+        "A condition is shown to clients that do not know conditions.",
+        _IAM,
+        "if version < 3 and any(",
+        "if version < 0 and any(",
+    ),
+    Bug(
+        "mask-of-a-policy-ignored",
+        "A mask that does not name the bindings changes them.",
+        "operations/policies.py",
+        "written = replaced(stored, checked, tables.new_id(), with_bindings=with_bindings)",
+        "written = replaced(stored, checked, tables.new_id(), with_bindings=True)",
+    ),
+    Bug(
+        "policy-of-a-deleted-topic",
+        "A new topic of the same name has the policy of the one that was deleted.",
+        "tables/registry/policies.py",
+        "        return is_living(row)\n",
+        "        return True\n",
+    ),
+    Bug(
+        "permission-of-another-kind",
+        "Permissions that there are not on a resource are granted.",
+        _IAM,
+        "return [each for each in asked if each in PERMISSIONS[collection]]",
+        "return asked",
+    ),
+)

@@ -1,0 +1,193 @@
+"""What a server holds of messages, streams and requests is bounded, and who is over it is told."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+pytest.importorskip("grpc")
+import grpc
+
+from pubsub_delta.errors import ResourceExhausted
+from pubsub_delta.resources import ReceivedMessage
+from pubsub_delta.server import answers, calls, memory
+from pubsub_delta.server.ledger import Ledger
+from pubsub_delta.server.memory import Memory
+from pubsub_delta.server.outbox import Outbox
+from pubsub_delta.server.protocol import SERVICES, STREAMING_PULL, SUBSCRIBER
+from pubsub_delta.server.sharing import Consumer, Delivery, Sharing
+from tests.unit.builders import PLAIN, at
+from tests.unit.serving import LONG, SUBSCRIPTION, MemoryStore, eventually, serving
+from tests.unit.serving_calls import NAME, TOPIC, Calls, opening, running, soon
+
+
+def delivery(of: Memory, position: int, size: int = 1_000) -> Delivery:
+    received = ReceivedMessage(
+        f"id {position}", f"{position}", at(0), b"x" * size, {"k": "v"}, "", None
+    )
+    return Delivery(received, 1, position, size, memory=of)
+
+
+def test_a_message_takes_memory_until_it_was_sent_and_its_place_until_it_is_answered_for() -> None:
+    whole = Memory()
+    part = whole.part()
+    held = delivery(part, 1)
+    assert (whole.messages, whole.bytes, part.bytes) == (1, 1_000, 1_000)
+    held.was_sent()
+    held.was_sent()
+    assert (whole.messages, whole.bytes) == (1, 0)
+    assert (held.received.data, held.received.ack_id) == (b"", "id 1")
+    del held
+    assert (whole.messages, part.messages) == (0, 0)
+
+
+def test_no_more_is_read_where_memory_is_full_but_one_message_for_who_has_none() -> None:
+    whole = Memory(most_bytes=10_000)
+    one, other = whole.part(), whole.part()
+    held = [delivery(one, n) for n in range(9)]
+    assert (one.room, other.room) == (1_000, 1_000)
+    held.append(delivery(one, 9))
+    assert (one.room, other.room) == (0, 1)
+    held.clear()
+    assert one.room == 10_000
+
+
+def test_no_more_is_leased_where_too_many_are_not_answered_for() -> None:
+    # "a client that never acknowledges"
+    whole = Memory(most_messages=3)
+    one, other = whole.part(), whole.part()
+    held = [delivery(one, n) for n in range(3)]
+    held[0].was_sent()
+    assert one.is_full
+    assert not other.is_full, "one subscription does not stop another one"
+    held.pop()
+    assert not one.is_full
+
+
+def test_what_waits_for_a_stream_is_bounded_though_it_asks_for_everything() -> None:
+    # "one that never reads"
+    of, consumer = Memory(), Consumer(max_unsent=3_000)
+    outbox, sharing = Outbox(consumer), Sharing()
+    sharing.waiting.extend(delivery(of, n) for n in range(10))
+
+    async def test() -> None:
+        outbox.put(sharing.hand_out([consumer]).get(consumer, []))
+        assert (consumer.unsent, len(sharing.waiting)) == (3_000, 7)
+        responses = outbox.responses()
+        first = await anext(responses)
+        assert len(first["received_messages"]) == 3
+        assert not sharing.hand_out([consumer]), "it is not written yet"
+        outbox.end()
+        with pytest.raises(StopAsyncIteration):
+            await anext(responses)
+        assert consumer.unsent == 0
+        assert len(sharing.hand_out([consumer])[consumer]) == 3
+
+    asyncio.run(test())
+
+
+def test_a_message_larger_than_may_wait_comes_alone() -> None:
+    of, consumer = Memory(), Consumer(max_unsent=3_000)
+    sharing = Sharing()
+    sharing.waiting.extend(delivery(of, n, 9_000) for n in range(2))
+    assert len(sharing.hand_out([consumer])[consumer]) == 1
+
+
+def test_a_stream_that_reads_is_given_everything_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pubsub_delta.server.streams.MOST_UNSENT", 3)
+
+    async def test(calls_: Calls) -> None:
+        stream = calls_.stream(opening())
+        await calls_.publish(*(f"{n}" for n in range(40)))
+        got: list[Any] = []
+        while len(got) < 40:
+            got += (await asyncio.wait_for(anext(stream), LONG)).received_messages
+        assert calls_.desk._memory.bytes <= 3
+        await calls_.acknowledge(*(each.ack_id for each in got))
+        await stream.aclose()  # type: ignore[attr-defined]
+        await soon(lambda: calls_.desk._memory.messages == 0)
+
+    running(test)
+
+
+def test_publish_requests_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    # "waiting requests, each with a limit and a clear refusal"
+    monkeypatch.setattr(memory, "MOST_TO_PUBLISH", 10)
+
+    async def test(calls_: Calls) -> None:
+        held = asyncio.Event()
+        gathering = calls_.backend.blocking
+
+        async def blocking(work: Any) -> Any:
+            await held.wait()
+            return await gathering(work)
+
+        calls_.desk.backend.blocking = blocking  # type: ignore[method-assign]
+        waiting = asyncio.create_task(calls_.publish("ten bytes."))
+        await soon(lambda: calls_.desk._memory.publishing == 10)
+        with pytest.raises(ResourceExhausted, match="10 bytes of other requests wait"):
+            await calls_.publish("x")
+        held.set()
+        await waiting
+        await calls_.publish("a single larger one waits alone")
+
+    running(test)
+
+
+def test_words_that_cannot_be_written_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "MOST_UNSAID", 10)
+    ledger = Ledger(PLAIN.uid, ordered=False, exactly_once=False)
+    for n in range(11):
+        ledger.unsaid.check_room()
+        ledger.unsaid.acknowledge((1, n), f"{n}", None)
+    with pytest.raises(ResourceExhausted, match="wait to be written"):
+        ledger.unsaid.check_room()
+    ledger.turn(at(0))
+    ledger.unsaid.check_room()
+
+
+def test_a_stream_too_many_is_refused_until_another_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    # "streams … each with a limit and a clear refusal"
+    monkeypatch.setattr(calls, "MOST_STREAMS", 2)
+    store = MemoryStore()
+    with serving(store) as address, grpc.insecure_channel(address) as channel:
+        of = SERVICES[SUBSCRIBER][STREAMING_PULL]
+        pull = channel.stream_stream(
+            f"/{SUBSCRIBER}/{STREAMING_PULL}",
+            request_serializer=of.request.SerializeToString,
+            response_deserializer=of.response.FromString,
+        )
+        first = of.request(subscription=SUBSCRIPTION, stream_ack_deadline_seconds=10)
+
+        def held() -> Any:
+            yield first
+            done.wait()
+
+        done = threading.Event()
+        streams = [pull(held()) for _ in range(2)]
+        eventually(lambda: store.figures.open_streams == 2)
+        with pytest.raises(grpc.RpcError, match="2 streams are open") as refused:
+            list(pull(iter([first])))
+        error: Any = refused.value
+        assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        streams[0].cancel()
+        eventually(lambda: store.figures.open_streams == 1)
+        assert list(pull(iter([first]))) == []
+        done.set()
+
+
+def test_dispatchers_of_subscriptions_that_are_gone_are_forgotten() -> None:
+    async def test(calls_: Calls) -> None:
+        for n in range(5):
+            name = f"{NAME}-{n}"
+            calls_.store.create_subscription(name, TOPIC)
+            asked = {"max_messages": 1, "return_immediately": True}
+            await calls_._call(SUBSCRIBER, "Pull", subscription=name, **asked)
+            await calls_._call(SUBSCRIBER, "DeleteSubscription", subscription=name)
+        await calls_.pull(0)
+        assert len(calls_.desk._dispatchers) <= 2
+
+    running(test)

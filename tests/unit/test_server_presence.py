@@ -1,0 +1,195 @@
+"""What a server leaves behind: taken over once it is known to be gone, and never before."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("grpc")
+from pubsub_delta.policy.ack_state import State, union
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.server import presence
+from pubsub_delta.server.desk import Desk
+from pubsub_delta.server.presence import FOLDER, Journal, Presence
+from pubsub_delta.server.sharing import Delivery
+from tests.unit.serving import QUICK
+from tests.unit.serving_calls import NAME, Calls, opening, running, soon
+
+UID = "a" * 32
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/sys/kernel/random/boot_id").exists(), reason="nothing tells the machine"
+)
+
+PROCESS = """
+import sys
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.server.presence import Presence
+
+here = Presence(sys.argv[1], "first")
+here.begin()
+journal = here.journal("projects/p/subscriptions/s", sys.argv[2])
+journal.leased(7, Positions.of(range(5)))
+print("begun", flush=True)
+sys.stdin.read()
+"""
+
+
+def other_server(root: Path) -> subprocess.Popen[str]:
+    """Start a process that has leased five messages and given none of them."""
+    command = [sys.executable, "-c", PROCESS, str(root), UID]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, **pipes)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    return process
+
+
+def here(root: Path, name: str = "second") -> Presence:
+    made = Presence(str(root), name)
+    made.begin()
+    return made
+
+
+def left_at(root: Path) -> dict[str, dict[int, list[int]]]:
+    looking = here(root)
+    with looking.abandoned() as found:
+        left = {
+            each.subscription: {lease: list(n) for lease, n in each.waiting.items()}
+            for each in found
+        }
+    looking.end()
+    return left
+
+
+def given(*positions: int, lease: int = 7) -> Iterable[Delivery]:
+    message: Any = None
+    return [Delivery(message, lease, position, 1) for position in positions]
+
+
+def test_what_a_killed_server_left_is_taken_over_once(tmp_path: Path) -> None:
+    # "taken over at once where the server that held them is known to be gone"
+    process = other_server(tmp_path)
+    assert left_at(tmp_path) == {}
+    os.kill(process.pid, signal.SIGSTOP)
+    assert left_at(tmp_path) == {}, "it is stopped, and may go on"
+    process.kill()
+    process.wait()
+    assert left_at(tmp_path) == {"projects/p/subscriptions/s": {7: [0, 1, 2, 3, 4]}}
+    assert left_at(tmp_path) == {}
+
+
+def test_a_root_is_the_same_by_every_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    process = other_server(tmp_path / "link")
+    process.kill()
+    process.wait()
+    assert left_at(tmp_path / "real")
+
+
+def test_what_clients_were_given_is_not_taken_over(tmp_path: Path) -> None:
+    one = here(tmp_path, "first")
+    journal = one.journal("s", UID)
+    journal.leased(7, Positions.of(range(5)))
+    journal.given(given(0, 3))
+    journal.leased(8, Positions.of([9]))
+    journal.given(given(9, lease=8))
+    killed(one)
+    assert left_at(tmp_path) == {"s": {7: [1, 2, 4], 8: []}}
+
+
+def test_a_long_journal_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presence, "LONGEST_JOURNAL", 300)
+    one = here(tmp_path, "first")
+    journal = one.journal("s", UID)
+    journal.leased(1, Positions.of(range(1_000)))
+    for n in range(999):
+        journal.given(given(n, lease=1))
+    (path,) = (each for each in tmp_path.rglob(UID))
+    assert path.stat().st_size < 700
+    killed(one)
+    assert left_at(tmp_path) == {"s": {1: [999]}}
+
+
+def test_a_journal_that_ends_within_a_line_tells_nothing(tmp_path: Path) -> None:
+    # then nobody knows what was given last
+    one = here(tmp_path, "first")
+    one.journal("s", UID).leased(7, Positions.of(range(5)))
+    (path,) = (each for each in tmp_path.rglob(UID))
+    path.write_text(path.read_text() + "given 7 0100")
+    killed(one)
+    assert left_at(tmp_path) == {}
+
+
+def test_a_server_that_ends_in_order_leaves_nothing(tmp_path: Path) -> None:
+    one = here(tmp_path)
+    journal = one.journal("s", UID)
+    journal.leased(7, Positions.of(range(5)))
+    journal.end()
+    one.end()
+    assert list((tmp_path / FOLDER).iterdir()) == []
+
+
+def test_another_machine_cannot_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # "nothing of the kind on object stores": nor where a lock may be of another machine
+    process = other_server(tmp_path)
+    process.kill()
+    process.wait()
+    boot = tmp_path / "boot"
+    boot.write_text("another")
+    monkeypatch.setattr(presence, "_BOOT", boot)
+    assert left_at(tmp_path) == {}
+    monkeypatch.setattr(presence, "_BOOT", tmp_path / "absent")
+    assert left_at(tmp_path) == {}
+
+
+def test_a_disk_that_takes_nothing_stops_no_delivery(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "absent" / UID, "s")
+    journal.leased(7, Positions.of(range(5)))
+    journal.given(given(0))
+    journal.end()
+
+
+def test_messages_of_a_killed_server_are_available_at_once_and_what_clients_have_is_not(
+    tmp_path: Path,
+) -> None:
+    async def test(calls: Calls) -> None:
+        now, figures = calls.backend.now, calls.backend.counted
+        first = here(tmp_path, "first")
+        desk = Desk(calls.backend, figures, QUICK, now, first)
+        calls.go_by(desk)
+        stream = calls.stream(opening(max_outstanding_messages=2))
+        await calls.publish("a", "b", "c", "d", "e")
+        has = [each.ack_id for each in (await anext(stream)).received_messages]
+        assert len(has) == 2
+        await soon(lambda: len(leased(calls)) == 5)
+        killed(first)
+        after = Desk(calls.backend, figures, QUICK, now, here(tmp_path))
+        await after.take_over()
+        assert len(leased(calls)) == 2, "those that the client has"
+        calls.go_by(after)
+        assert len(await calls.pull(3)) == 3
+        await calls.acknowledge(*has)
+        await soon(lambda: calls.store.metrics(NAME)["num_undelivered_messages"] == 3)
+        await desk.stop()
+
+    running(test)
+
+
+def killed(server: Presence) -> None:
+    """Let go of the lock of a server, as the end of its process does."""
+    assert server._lock is not None
+    server._lock.release()
+
+
+def leased(calls: Calls) -> list[int]:
+    uid = calls.store.get_subscription(NAME).uid
+    state = calls.store._tables.ack_states.read(uid)
+    return list(union(state.in_state(State.LEASED)))
