@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from dataclasses import dataclass
 from hmac import compare_digest
 from pathlib import Path
@@ -42,17 +43,26 @@ class Security:
                 "address is always accepted, and --insecure listens all the same"
             )
 
-    def credentials(self) -> Any:
-        """Return what gRPC serves with; None for plaintext."""
+    def tls(self) -> ssl.SSLContext | None:
+        """Return what connections are encrypted by; None for plaintext.
+
+        Of a client that offers both protocols HTTP/1.1 is taken: gRPC offers HTTP/2 only, and
+        whoever offers both asks for JSON.
+        """
         if self.certificate is None or self.key is None:
             return None
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         try:
-            pair = self.key.read_bytes(), self.certificate.read_bytes()
-        except OSError as error:
+            for file in (self.certificate, self.key):
+                file.read_bytes()  # its error names the file, that of the next line does not
+            context.load_cert_chain(self.certificate, self.key, password="")
+        except OSError as error:  # ssl.SSLError is one
             raise InvalidArgument(
-                f"tls: {error}; PEM files that can be read are accepted"
+                f"tls: {error}; PEM files of a certificate and its key, without a password, are "
+                "accepted"
             ) from None
-        return grpc.ssl_server_credentials([pair])
+        context.set_alpn_protocols(["http/1.1", "h2"])
+        return context
 
 
 def split_address(text: str) -> tuple[str, int]:
@@ -73,24 +83,31 @@ class TokenCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     def __init__(self, token: str) -> None:
         self._expected = f"Bearer {token}".encode()
 
+    def check(self, given: str | bytes) -> None:
+        """Raise Unauthenticated unless that is the authorization that is expected."""
+        if not compare_digest(_bytes(given), self._expected):
+            raise Unauthenticated(
+                "authorization: the bearer token is missing or not the server's; "
+                "metadata 'authorization: Bearer <token>' is accepted"
+            )
+
     async def intercept_service(self, continuation: Any, details: Any) -> Any:
         """Let a call through, or answer it UNAUTHENTICATED."""
         handler = await continuation(details)
         if handler is None or details.method.startswith(f"/{health.SERVICE_NAME}/"):
             return handler
-        given = dict(details.invocation_metadata).get("authorization", "")
-        text = given if isinstance(given, bytes) else given.encode()
-        if compare_digest(text, self._expected):
-            return handler
-        return _refusing(handler)
+        try:
+            self.check(dict(details.invocation_metadata).get("authorization", ""))
+        except Unauthenticated as error:
+            return _refusing(handler, error)
+        return handler
 
 
-def _refusing(handler: Any) -> Any:
-    error = Unauthenticated(
-        "authorization: the bearer token is missing or not the server's; "
-        "metadata 'authorization: Bearer <token>' is accepted"
-    )
+def _bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode(errors="replace")
 
+
+def _refusing(handler: Any, error: Unauthenticated) -> Any:
     async def refuse(_request: Any, context: Any) -> None:
         await abort(context, error)
 

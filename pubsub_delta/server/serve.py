@@ -11,18 +11,22 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.addresses import is_loopback
 from pubsub_delta.server import protocol
 from pubsub_delta.server.calls import behaviours
 from pubsub_delta.server.desk import Backend, Desk
 from pubsub_delta.server.figures import Figures
+from pubsub_delta.server.front import Front
 from pubsub_delta.server.iam_service import IamService
+from pubsub_delta.server.inside import Inside
 from pubsub_delta.server.other_services import SCHEMAS
 from pubsub_delta.server.pace import Pace
 from pubsub_delta.server.presence import Presence
 from pubsub_delta.server.protocol import grpc, health
 from pubsub_delta.server.publisher_service import PublisherService
 from pubsub_delta.server.pushing import Pushers
+from pubsub_delta.server.rest.connection import Connections
+from pubsub_delta.server.rest.gateway import Gateway
 from pubsub_delta.server.security import Security, TokenCheck
 from pubsub_delta.server.subscriber_service import SubscriberService
 
@@ -85,7 +89,8 @@ class Server:
         self._desk = Desk(backend, figures, settings.pace, now, self._presence)
         self._pushers = Pushers(self._desk, now)
         token = settings.security.token
-        interceptors = [] if token is None else [TokenCheck(token)]
+        check = None if token is None else TokenCheck(token)
+        interceptors = [] if check is None else [check]
         self._server = grpc.aio.server(
             interceptors=interceptors, options=_OPTIONS, maximum_concurrent_rpcs=MOST_CALLS
         )
@@ -104,32 +109,31 @@ class Server:
         self._health = health.aio.HealthServicer()
         protocol.add_health(self._health, self._server)
         protocol.enable_reflection(self._server)
+        self._inside = Inside()
+        gateway = Gateway(
+            self._inside, figures, check, only_this_machine=is_loopback(settings.host)
+        )
+        self._http = Connections(gateway, now)
+        self._front = Front(self._inside.connect, self._http.converse, settings.security.tls())
 
     async def start(self) -> int:
         """Begin to listen; return the port. FailedPrecondition if it cannot be had."""
-        settings = self._settings
-        address = f"{settings.host}:{settings.port}"
-        credentials = settings.security.credentials()
-        try:
-            if credentials is None:
-                port = self._server.add_insecure_port(address)
-            else:
-                port = self._server.add_secure_port(address, credentials)
-        except RuntimeError as error:
-            raise FailedPrecondition(
-                f"{address} cannot be listened at ({error}); a free port of an address of this "
-                "machine is accepted"
-            ) from None
+        port = self._front.listen(self._settings.host, self._settings.port)
+        self._inside.listen(self._server)
         self._presence.begin()
         await self._server.start()
+        self._inside.open()
         self._looking = asyncio.create_task(self._take_over(), name="take over")
         self._pushers.start()
         await self._tell_health(protocol.SERVING)
-        return int(port)
+        await self._front.start()
+        return port
 
     async def stop(self) -> None:
         """Finish what was asked for, give back what is held, and end."""
+        self._front.stop_listening()
         await self._health.enter_graceful_shutdown()
+        self._http.end()
         ending = asyncio.create_task(self._server.stop(GRACE))
         self._looking.cancel()
         with suppress(asyncio.CancelledError):
@@ -137,6 +141,8 @@ class Server:
         await self._pushers.stop()
         await self._desk.stop()
         await ending
+        await self._inside.close()
+        await self._front.close()
         self._presence.end()
 
     async def _take_over(self) -> None:

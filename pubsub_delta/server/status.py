@@ -89,6 +89,12 @@ class Unauthenticated(PubSubError):
     code = "UNAUTHENTICATED"
 
 
+class PermissionDenied(PubSubError):
+    """Who sends the request may not."""
+
+    code = "PERMISSION_DENIED"
+
+
 def check_lengths(ack_ids: Iterable[str]) -> None:
     """Refuse what is much longer than an ack id: no reply could name it."""
     for each in ack_ids:

@@ -112,6 +112,6 @@ def test_a_server_with_tls_and_a_token_answers_who_has_both(tmp_path: Path) -> N
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     absent = tmp_path / "absent.pem"
     with pytest.raises(InvalidArgument, match=r"absent\.pem"):
-        Security(certificate=absent, key=absent).credentials()
+        Security(certificate=absent, key=absent).tls()
     with pytest.raises(InvalidArgument, match="one of them is missing"):
         Security(certificate=absent).check("localhost")

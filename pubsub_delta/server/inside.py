@@ -1,0 +1,70 @@
+"""Inside: the address at which gRPC listens, of this process only, and the way to it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pubsub_delta.server.protocol import grpc
+
+HAS_PATHS = hasattr(socket, "AF_UNIX")
+"""Whether there are sockets that are files."""
+
+_OPTIONS = (
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.use_local_subchannel_pool", 1),
+)
+
+
+class Inside:
+    """Where gRPC is reached by the front, and by the gateway of REST.
+
+    It is a socket in a directory that only this user can look into; on Windows a port of the
+    loopback address. The token is asked for here, too.
+    """
+
+    def __init__(self, *, paths: bool = HAS_PATHS) -> None:
+        self._directory = TemporaryDirectory(prefix="pubsub-delta-") if paths else None
+        self._port = 0
+        self._channel: Any = None
+
+    def listen(self, server: Any) -> None:
+        """Let a gRPC server listen here."""
+        self._port = server.add_insecure_port(self._address)
+
+    def open(self) -> None:
+        """Open the channel for calls, once the server has started."""
+        self._channel = grpc.aio.insecure_channel(self._address, options=_OPTIONS)
+
+    async def connect(self, protocol: Callable[[], asyncio.Protocol]) -> object:
+        """Make a connection for the bytes of a client."""
+        loop = asyncio.get_running_loop()
+        if self._directory is None:
+            return await loop.create_connection(protocol, "127.0.0.1", self._port)
+        return await loop.create_unix_connection(protocol, str(self._path))
+
+    def unary_unary(self, method: str, **serializers: Any) -> Any:
+        """Return what calls a method, as a channel does."""
+        return self._channel.unary_unary(method, **serializers)
+
+    async def close(self) -> None:
+        """Close the channel; nothing is left behind."""
+        if self._channel is not None:
+            await self._channel.close()
+        if self._directory is not None:
+            self._directory.cleanup()
+
+    @property
+    def _address(self) -> str:
+        return f"127.0.0.1:{self._port}" if self._directory is None else f"unix:{self._path}"
+
+    @property
+    def _path(self) -> Path:
+        assert self._directory is not None
+        return Path(self._directory.name) / "grpc"

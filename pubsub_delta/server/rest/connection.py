@@ -1,0 +1,323 @@
+"""A connection of HTTP/1.1: one request after the other, each bounded in size and in time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import format_datetime
+from http.client import responses
+from typing import Any, Protocol, TypeVar
+from urllib.parse import urlsplit
+
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.server.rest.replies import Head, Reply, error_reply
+from pubsub_delta.server.rest.transcoding import text_of
+
+try:
+    import h11
+except ModuleNotFoundError as missing:
+    from pubsub_delta.errors import FailedPrecondition
+
+    raise FailedPrecondition(
+        f"the module {missing.name} is not installed; pip install 'pubsub-delta[server]' "
+        "installs it"
+    ) from missing
+
+T = TypeVar("T")
+
+_READ = 65_536
+"""Bytes at a time."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is waited for, in seconds, and what is taken, in bytes.
+
+    ``idle``: until a next request begins. ``head``: until its line and headers are whole.
+    ``pause``: between two parts of a body. ``whole_body``: until it is whole. ``sent``: until the
+    client has taken a reply. ``head_size``, ``body_size``: the largest of each. ``large``: so many
+    bodies above ``small_size`` are held at a time, by all connections.
+    """
+
+    idle: float = 75.0
+    head: float = 20.0
+    pause: float = 20.0
+    whole_body: float = 300.0
+    sent: float = 60.0
+    head_size: int = 32 * 1024
+    body_size: int = 20 * 1024 * 1024
+    small_size: int = 256 * 1024
+    large: int = 16
+
+
+class Answers(Protocol):
+    """Who answers requests."""
+
+    def refusal(self, head: Head) -> Reply | None:
+        """Return why a request is refused before its body is read, None if it is not."""
+
+    async def answer(self, head: Head, body: bytes) -> Reply:
+        """Answer a request. It is cancelled when the client goes away."""
+
+
+class _TooLarge(Exception):
+    """The body is larger than is accepted."""
+
+
+class _TooSlow(Exception):
+    """The request does not come in time."""
+
+
+class Connection:
+    """A client's connection, from its first byte to its end.
+
+    Args:
+        reader, writer: the two directions of it.
+        answers: who answers the requests.
+        now: what the replies are dated by.
+        large: held while a large body is.
+    """
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        answers: Answers,
+        now: Callable[[], datetime],
+        limits: Limits,
+        large: asyncio.Semaphore,
+    ) -> None:
+        self._reader, self._writer = reader, writer
+        self._answers = answers
+        self._now = now
+        self._limits = limits
+        self._large = large
+        self._http = h11.Connection(h11.SERVER, limits.head_size)
+        self._verb = b""
+        self._holds_large = False
+        self._is_ending = False
+        self._waiting: asyncio.Task[bytes] | None = None
+
+    async def run(self) -> None:
+        """Answer requests until the client goes, is too slow, or the server ends."""
+        try:
+            while await self._exchange():
+                self._http.start_next_cycle()
+        except (ConnectionError, asyncio.TimeoutError, asyncio.IncompleteReadError):
+            self._writer.transport.abort()
+        finally:
+            self._writer.close()
+            with suppress(ConnectionError):
+                await self._writer.wait_closed()
+
+    def end(self) -> None:
+        """End it: now if no request is under way, else when that is answered."""
+        self._is_ending = True
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    async def _exchange(self) -> bool:
+        """Answer one request; tell whether another one may follow."""
+        try:
+            head = await self._head()
+            if head is None:
+                return False
+            reply = self._answers.refusal(head) or await self._answered(head)
+        except h11.RemoteProtocolError as error:
+            reply = _http_error(error.error_status_hint, str(error))
+        except _TooLarge:
+            reply = error_reply(_too_large(self._limits.body_size))
+        except _TooSlow as error:
+            reply = _http_error(408, str(error))
+        finally:
+            if self._holds_large:
+                self._large.release()
+                self._holds_large = False
+        if reply is None:
+            return False
+        is_whole = self._is_whole()
+        await self._reply(reply, closes=self._is_ending or not is_whole)
+        if not is_whole:
+            await self._drop_the_rest()
+        return is_whole and not self._is_ending
+
+    async def _head(self) -> Head | None:
+        """Wait for the beginning of a request; None where there is none any more."""
+        event = self._http.next_event()
+        if event is h11.NEED_DATA:
+            if not self._http.trailing_data[0] and not await self._first_part():
+                return None
+            event = await _in_time(self._next_event(), self._limits.head)
+        if not isinstance(event, h11.Request):
+            return None
+        self._verb = event.method
+        return _head_of(event)
+
+    async def _first_part(self) -> bool:
+        """Wait until a request begins; False if none does."""
+        if self._is_ending:
+            return False
+        self._waiting = asyncio.ensure_future(self._reader.read(_READ))
+        try:
+            part = await asyncio.wait_for(self._waiting, self._limits.idle)
+        except asyncio.TimeoutError:
+            return False
+        except asyncio.CancelledError:
+            if self._is_ending:
+                return False
+            raise
+        finally:
+            self._waiting = None
+        self._http.receive_data(part)
+        return bool(part)
+
+    async def _next_event(self) -> Any:
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            self._http.receive_data(await self._reader.read(_READ))
+        return event
+
+    async def _answered(self, head: Head) -> Reply | None:
+        """Read the body and answer; None if the client has gone away meanwhile."""
+        body = await _in_time(self._body(head), self._limits.whole_body)
+        work = asyncio.ensure_future(self._answers.answer(head, body))
+        gone = asyncio.ensure_future(self._gone())
+        try:
+            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+            return work.result() if work.done() else None
+        finally:
+            for task in (work, gone):
+                task.cancel()
+            await asyncio.wait({work, gone})
+
+    async def _body(self, head: Head) -> bytes:
+        if int(head.headers.get("content-length", 0)) > self._limits.body_size:
+            raise _TooLarge
+        if self._http.they_are_waiting_for_100_continue:
+            self._send(h11.InformationalResponse(status_code=100, headers=[]))
+        body = bytearray()
+        while True:
+            event = await _in_time(self._next_event(), self._limits.pause)
+            if not isinstance(event, h11.Data):
+                return bytes(body)
+            body += event.data
+            if len(body) > self._limits.body_size:
+                raise _TooLarge
+            if len(body) > self._limits.small_size and not self._holds_large:
+                await self._large.acquire()
+                self._holds_large = True
+
+    async def _gone(self) -> None:
+        """Wait until the client goes away; what it sends ahead is for the next request."""
+        part = await self._reader.read(_READ)
+        if part:
+            self._http.receive_data(part)
+            await asyncio.Event().wait()
+
+    async def _reply(self, reply: Reply, *, closes: bool) -> None:
+        headers = {
+            "Content-Type": reply.content_type,
+            "Content-Length": str(len(reply.body)),
+            "Date": format_datetime(self._now(), usegmt=True),
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+            **reply.headers,
+            **({"Connection": "close"} if closes else {}),
+        }
+        phrase = responses.get(reply.status, "Client Closed Request")  # 499 is Google's own
+        self._send(
+            h11.Response(status_code=reply.status, reason=phrase, headers=list(headers.items()))
+        )
+        if self._verb != b"HEAD":
+            self._send(h11.Data(data=reply.body))
+        self._send(h11.EndOfMessage())
+        await asyncio.wait_for(self._writer.drain(), self._limits.sent)
+
+    def _send(self, event: Any) -> None:
+        self._writer.write(self._http.send(event))
+
+    def _is_whole(self) -> bool:
+        """Tell whether all of the request is here; what is here of its body is dropped."""
+        with suppress(h11.RemoteProtocolError):
+            while self._http.their_state is h11.SEND_BODY:
+                if not isinstance(self._http.next_event(), (h11.Data, h11.EndOfMessage)):
+                    return False
+        return self._http.their_state is h11.DONE
+
+    async def _drop_the_rest(self) -> None:
+        """Read what the client still sends, for a while, and end.
+
+        Who closes a connection on bytes that were not read takes the reply from the client.
+        """
+        with suppress(OSError, NotImplementedError):  # TLS has no half-closed connections
+            self._writer.write_eof()
+
+        async def drop() -> None:
+            while await self._reader.read(_READ):
+                pass
+
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(drop(), self._limits.pause)
+
+
+async def _in_time(work: Coroutine[Any, Any, T], seconds: float) -> T:
+    try:
+        return await asyncio.wait_for(work, seconds)
+    except asyncio.TimeoutError:
+        raise _TooSlow(f"the request did not come within {seconds:g} seconds") from None
+
+
+def _head_of(event: Any) -> Head:
+    headers: dict[str, str] = {}
+    for name, value in event.headers:
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    target = event.target.decode("latin-1")
+    if not target.startswith("/"):  # as to a proxy: http://host/path
+        with suppress(ValueError):
+            target = urlsplit(target)._replace(scheme="", netloc="").geturl()
+    path, _, query = target.partition("?")
+    return Head(event.method.decode("latin-1"), path, query, headers)
+
+
+def _too_large(most: int) -> InvalidArgument:
+    return InvalidArgument(
+        f"the body of the request is larger than {most:,} bytes; a request carries 10,000,000 "
+        "bytes of messages at most, which are 13.4 million in base64"
+    )
+
+
+def _http_error(status: int, why: str) -> Reply:
+    """Return the reply to what is no HTTP request, or came too slowly."""
+    code = "DEADLINE_EXCEEDED" if status == 408 else "INVALID_ARGUMENT"
+    error = {"code": status, "message": f"HTTP: {why}", "status": code}
+    return Reply(status, text_of({"error": error}, pretty=True))
+
+
+class Connections:
+    """All connections of HTTP/1.1 of a server."""
+
+    def __init__(
+        self, answers: Answers, now: Callable[[], datetime], limits: Limits | None = None
+    ) -> None:
+        self._answers = answers
+        self._now = now
+        self._limits = limits or Limits()
+        self._large = asyncio.Semaphore(self._limits.large)
+        self._open: set[Connection] = set()
+
+    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the requests of one connection."""
+        connection = Connection(reader, writer, self._answers, self._now, self._limits, self._large)
+        self._open.add(connection)
+        try:
+            await connection.run()
+        finally:
+            self._open.discard(connection)
+
+    def end(self) -> None:
+        """Let each end when its present request is answered."""
+        for each in tuple(self._open):
+            each.end()

@@ -1,0 +1,228 @@
+"""The gateway: requests in JSON become calls of the server's own gRPC.
+
+So they pass the same checks and are answered by the same methods as the calls of gRPC clients.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from google.rpc import status_pb2
+
+from pubsub_delta.errors import InvalidArgument, NotFound, PubSubError, shortened
+from pubsub_delta.server.figures import Figures
+from pubsub_delta.server.protocol import grpc
+from pubsub_delta.server.rest import bindings, parameters, transcoding
+from pubsub_delta.server.rest.parameters import Parameters
+from pubsub_delta.server.rest.replies import OK, Head, Reply, error_reply, json_reply, status_reply
+from pubsub_delta.server.security import TokenCheck
+from pubsub_delta.server.status import DETAILS, PermissionDenied, Unavailable, code_of, status_of
+
+logger = logging.getLogger("pubsub_delta.server")
+
+T = TypeVar("T")
+
+_PASSED_ON = ("authorization", "traceparent", "tracestate", "x-goog-request-params")
+"""Headers that are metadata of the call."""
+_LARGE = 256 * 1024
+"""Bytes of JSON that are read and written in a thread: the others are not to wait for it."""
+_LONGEST_WAIT = 3600.0
+"""Seconds that a client may ask for."""
+
+
+class Gateway:
+    """Answers HTTP requests by calls over a channel to the server itself.
+
+    Args:
+        channel: to the server.
+        token: checks the token before a body is read; None where there is none to show.
+        only_this_machine: whether nobody else can connect, and so nobody is asked for a token. Then
+            requests of web pages are refused: a browser sends them from this machine for anybody.
+    """
+
+    def __init__(
+        self, channel: Any, figures: Figures, token: TokenCheck | None, *, only_this_machine: bool
+    ) -> None:
+        self._channel = channel
+        self._figures = figures
+        self._token = token
+        self._refuses_pages = only_this_machine and token is None
+
+    def refusal(self, head: Head) -> Reply | None:
+        """Return why a request is refused before its body is read, None if it is not."""
+        try:
+            if self._refuses_pages:
+                _check_sender(head)
+            if _is_greeting(head):
+                return None
+            if self._token is not None:
+                self._token.check(_authorization(head, parameters.parsed(head.query)))
+            if bindings.found(head.verb, head.path) is None:
+                raise _no_method(head)
+        except PubSubError as error:
+            return error_reply(error)
+        return None
+
+    async def answer(self, head: Head, body: bytes) -> Reply:
+        """Answer a request; cancelling it cancels the call."""
+        if _is_greeting(head):
+            return OK
+        try:
+            return await self._called(head, body)
+        except Exception as error:
+            logger.error("%s %s failed unexpectedly", head.verb, head.path, exc_info=error)
+            return status_reply(status_of(error), code_of(error))
+
+    async def _called(self, head: Head, body: bytes) -> Reply:
+        pretty = True
+        name = head.path
+        try:
+            told = parameters.parsed(head.query)
+            pretty = told.pretty
+            bound = bindings.found(head.verb, head.path)
+            if bound is None:
+                raise _no_method(head)
+            binding, variables = bound
+            name = binding.name
+            _check_content(head, body)
+            request = await _aside(
+                len(body),
+                lambda: transcoding.request_of(binding, variables, told.fields, body),
+            )
+            call = self._channel.unary_unary(
+                f"/{binding.service}/{binding.name}",
+                request_serializer=binding.method.request.SerializeToString,
+                response_deserializer=binding.method.response.FromString,
+            )
+            metadata, patience = _metadata(head, told), _patience(head)
+        except PubSubError as error:
+            self._figures.requests[name, code_of(error)] += 1
+            logger.info("%s: %s: %s", name, code_of(error), error)
+            return error_reply(error, pretty=pretty)
+        try:
+            message = await call(request, metadata=metadata, timeout=patience)
+        except grpc.aio.AioRpcError as error:
+            return _failed(error, pretty=pretty)
+        return await _aside(message.ByteSize(), lambda: _succeeded(message, told))
+
+
+def _succeeded(message: Any, told: Parameters) -> Reply:
+    written = transcoding.answer_of(message, enums_as_numbers=told.enums_as_numbers)
+    return json_reply(written, pretty=told.pretty)
+
+
+async def _aside(size: int, work: Callable[[], T]) -> T:
+    """Do something with so many bytes, in a thread if they are many."""
+    return await asyncio.to_thread(work) if size > _LARGE else work()
+
+
+def _failed(error: Any, *, pretty: bool) -> Reply:
+    """Return the reply of a call that failed, with the details that the server gave it."""
+    code = error.code()
+    details = dict(error.trailing_metadata() or ()).get(DETAILS)
+    if details is not None:
+        return status_reply(status_pb2.Status.FromString(details), code.name, pretty=pretty)
+    if code == grpc.StatusCode.UNAVAILABLE:
+        ending = Unavailable(
+            "the server is shutting down; another one, or a later try, will answer"
+        )
+        return error_reply(ending, pretty=pretty)
+    status = status_pb2.Status(code=code.value[0], message=error.details() or code.value[1])
+    return status_reply(status, code.name, pretty=pretty)
+
+
+def _is_greeting(head: Head) -> bool:
+    return head.path == "/" and head.verb in ("GET", "HEAD")
+
+
+def _authorization(head: Head, told: Parameters) -> str:
+    return f"Bearer {told.token}" if told.token else head.headers.get("authorization", "")
+
+
+def _metadata(head: Head, told: Parameters) -> tuple[tuple[str, str], ...]:
+    headers = dict(head.headers)
+    headers["authorization"] = _authorization(head, told)
+    return tuple(
+        (name, headers[name])
+        for name in _PASSED_ON
+        if headers.get(name) and headers[name].isascii() and headers[name].isprintable()
+    )
+
+
+def _patience(head: Head) -> float | None:
+    """Return the seconds that a client says it waits (Google's header for it)."""
+    text = head.headers.get("x-server-timeout")
+    if text is None:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= _LONGEST_WAIT:
+        raise InvalidArgument(
+            f"X-Server-Timeout: {shortened(text, 60)!r}; seconds up to {_LONGEST_WAIT:.0f} are "
+            "accepted"
+        )
+    return seconds
+
+
+def _check_content(head: Head, body: bytes) -> None:
+    encoding = head.headers.get("content-encoding", "identity")
+    if encoding.lower() != "identity":
+        raise InvalidArgument(
+            f"Content-Encoding: {shortened(encoding, 60)!r}; a body as it is is accepted"
+        )
+    kind = head.headers.get("content-type", "")
+    if body.strip() and kind.partition(";")[0].strip().lower() != "application/json":
+        raise InvalidArgument(
+            f"Content-Type: {shortened(kind, 60)!r}; application/json is accepted"
+        )
+
+
+def _check_sender(head: Head) -> None:
+    """Refuse what a web page sends by the browser of this machine.
+
+    It says so, or it calls this machine by a name that somebody else's DNS points here.
+    """
+    headers: Mapping[str, str] = head.headers
+    site = headers.get("sec-fetch-site", "none")
+    if "origin" in headers or site not in ("none", "same-origin"):
+        raise PermissionDenied("requests of web pages are refused by a server without a token")
+    host = headers.get("host", "")
+    if host and not _is_this_machine(host):
+        raise PermissionDenied(
+            f"Host: {shortened(host, 60)!r}; a server without a token is called by localhost, or "
+            "by a loopback address"
+        )
+
+
+def _is_this_machine(host: str) -> bool:
+    """Tell whether a Host header names this machine.
+
+    >>> _is_this_machine("localhost:8085"), _is_this_machine("[::1]:8085")
+    (True, True)
+    >>> _is_this_machine("attacker.example:8085"), _is_this_machine("localhost@attacker.example")
+    (False, False)
+    """
+    if set(host) & set("/?#@\\ "):
+        return False
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _no_method(head: Head) -> NotFound:
+    path = shortened(head.path, 200)
+    if head.path.endswith(":streamingPull"):
+        return NotFound(f"{path}: StreamingPull is offered by gRPC only; :pull is by REST, too")
+    others = bindings.verbs(head.path)
+    accepted = f"{' and '.join(others)} {'is' if len(others) == 1 else 'are'} accepted"
+    why = f"; {accepted} there" if others else ""
+    return NotFound(f"no method of google.pubsub.v1 has {head.verb} {path}{why}")

@@ -1,0 +1,133 @@
+"""Parameters of a query: fields of the request, and what Google's APIs take with every request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import parse_qsl
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+from pubsub_delta.errors import InvalidArgument, shortened
+from pubsub_delta.server.rest.payload import field_named, is_map, is_repeated, is_written_as_text
+
+_OF_NO_EFFECT = frozenset(
+    {"key", "quotaUser", "userIp", "userProject", ".xgafv", "uploadType", "upload_protocol"}
+)
+"""Who asks, and how the answer might be charged: there is nothing to do for these."""
+_REFUSED = {
+    "callback": "JSON is not wrapped in a script",
+    "fields": "answers are whole",
+}
+_JSON = re.compile(r"json(?:;enum-encoding=(?P<enums>int|string))?", re.IGNORECASE)
+_MOST = 500
+"""Parameters in one query."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The query of a request.
+
+    ``fields``: those of the request, by the names that the client uses. ``pretty``: whether the
+    answer is written for people. ``enums_as_numbers``: not by their names. ``token``: in place of
+    the header.
+    """
+
+    fields: Mapping[str, Sequence[str]]
+    pretty: bool = True
+    enums_as_numbers: bool = False
+    token: str | None = None
+
+
+def parsed(query: str) -> Parameters:
+    """Read a query.
+
+    >>> parsed("pageSize=5&%24alt=json%3Benum-encoding=int&key=x")
+    Parameters(fields={'pageSize': ['5']}, pretty=True, enums_as_numbers=True, token=None)
+    """
+    try:
+        pairs = parse_qsl(
+            query, keep_blank_values=True, max_num_fields=_MOST, errors="strict", separator="&"
+        )
+    except ValueError:
+        raise InvalidArgument(
+            f"query: it is no UTF-8, or has more than {_MOST} parameters"
+        ) from None
+    fields: dict[str, list[str]] = {}
+    told = Parameters(fields)
+    for name, value in pairs:
+        plain = name.removeprefix("$")
+        if plain in _REFUSED:
+            raise InvalidArgument(f"query: {name} is not accepted; {_REFUSED[plain]}")
+        if plain in ("access_token", "oauth_token"):
+            told = replace(told, token=value)
+        elif plain == "prettyPrint":
+            told = replace(told, pretty=_truth(name, value))
+        elif plain == "alt":
+            told = replace(told, enums_as_numbers=_as_numbers(name, value))
+        elif plain not in _OF_NO_EFFECT:
+            fields.setdefault(name, []).append(value)
+    return told
+
+
+def as_json(fields: Mapping[str, Sequence[str]], of: Descriptor) -> dict[str, Any]:
+    """Return what a query says of a message as the JSON that says the same.
+
+    google.api.http: a field within a field is named with a dot, and a repeated one is repeated.
+    """
+    written: dict[str, Any] = {}
+    for name, values in fields.items():
+        *parents, last = name.split(".")
+        inside, message = written, of
+        for parent in parents:
+            field = _field(message, parent, name)
+            if field.message_type is None or is_repeated(field):
+                raise _unbound(name)
+            inside, message = inside.setdefault(parent, {}), field.message_type
+        inside[last] = _value(_field(message, last, name), name, values)
+    return written
+
+
+def _field(of: Descriptor, part: str, name: str) -> FieldDescriptor:
+    field = field_named(of, part)
+    if field is None or is_map(field):
+        raise _unbound(name)
+    return field
+
+
+def _value(field: FieldDescriptor, name: str, values: Sequence[str]) -> Any:
+    if field.message_type is not None and not is_written_as_text(field.message_type):
+        raise _unbound(name)
+    read = [
+        _truth(name, value) if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL else value
+        for value in values
+    ]
+    if is_repeated(field):
+        return read
+    if len(read) > 1:
+        raise InvalidArgument(f"query: {name} is given {len(read)} times; once is accepted")
+    return read[0]
+
+
+def _truth(name: str, value: str) -> bool:
+    truths = {"true": True, "1": True, "": True, "false": False, "0": False}
+    if value.lower() not in truths:
+        raise InvalidArgument(f"query: {name}={shortened(value, 60)}; true and false are accepted")
+    return truths[value.lower()]
+
+
+def _as_numbers(name: str, value: str) -> bool:
+    found = _JSON.fullmatch(value)
+    if found is None:
+        raise InvalidArgument(f"query: {name}={shortened(value, 60)}; json is accepted")
+    return found["enums"] == "int"
+
+
+def _unbound(name: str) -> InvalidArgument:
+    shown = shortened(name, 100)
+    return InvalidArgument(
+        f'Invalid JSON payload received. Unknown name "{shown}": Cannot bind query parameter. '
+        f"Field '{shown}' could not be found in request message."
+    )

@@ -1,0 +1,317 @@
+"""HTTP/1.1 as clients send it, well and badly, by real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+pytest.importorskip("grpc")
+from pubsub_delta.clock import UTC
+from pubsub_delta.errors import NotFound
+from pubsub_delta.server.rest.connection import Connections, Limits
+from pubsub_delta.server.rest.replies import Head, Reply, error_reply
+
+SOON = 20
+"""Seconds that a test waits for what comes soon, before it gives up."""
+QUICK = Limits(idle=0.3, head=0.3, pause=0.3, whole_body=5, body_size=1_000, small_size=100)
+
+
+@dataclass
+class Echo:
+    """Answers with the line and the body of a request; ``/wait`` waits for ever."""
+
+    asked: list[str] = field(default_factory=list)
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    waiting: asyncio.Event = field(default_factory=asyncio.Event)
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def refusal(self, head: Head) -> Reply | None:
+        return error_reply(NotFound("no such path")) if head.path == "/none" else None
+
+    async def answer(self, head: Head, body: bytes) -> Reply:
+        told = f"{head.verb} {head.path}?{head.query} {body.decode()}"
+        self.asked.append(told)
+        if head.path == "/wait":
+            self.waiting.set()
+            try:
+                await self.go_on.wait()
+            except asyncio.CancelledError:
+                self.cancelled.set()
+                raise
+        return Reply(200, told.encode(), "text/plain")
+
+
+@dataclass
+class Client:
+    """A connection, and all that has come by it."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    async def ask(self, *parts: str | bytes) -> bytes:
+        """Send something; return the head and the body of the next reply."""
+        for part in parts:
+            self.writer.write(part if isinstance(part, bytes) else part.encode())
+            await self.writer.drain()
+        return await self.reply()
+
+    async def reply(self) -> bytes:
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        lengths = [
+            int(line.partition(b":")[2])
+            for line in head.split(b"\r\n")
+            if line.lower().startswith(b"content-length")
+        ]
+        return head + await self.reader.readexactly(lengths[0] if lengths else 0)
+
+    async def is_closed(self) -> bool:
+        return await self.reader.read(1) == b""
+
+
+@asynccontextmanager
+async def connections(limits: Limits, echo: Echo) -> AsyncIterator[Any]:
+    """Listen; give what makes a client, and what ends the server."""
+    all_of_them = Connections(echo, lambda: datetime(2026, 1, 1, tzinfo=UTC), limits)
+    server = await asyncio.start_server(all_of_them.converse, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    clients: list[Client] = []
+
+    async def connect() -> Client:
+        clients.append(Client(*await asyncio.open_connection("127.0.0.1", port)))
+        return clients[-1]
+
+    try:
+        yield connect, all_of_them
+    finally:
+        for client in clients:
+            client.writer.close()
+        server.close()
+
+
+def over(test: Callable[[Any, Echo, Connections], Awaitable[None]], limits: Limits = QUICK) -> None:
+    async def run() -> None:
+        echo = Echo()
+        async with connections(limits, echo) as (connect, all_of_them):
+            await asyncio.wait_for(test(connect, echo, all_of_them), SOON)
+
+    asyncio.run(run())
+
+
+def test_requests_follow_each_other_on_one_connection() -> None:
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        client = await connect()
+        first = await client.ask("GET /a?x=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert first.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert b"Date: Thu, 01 Jan 2026 00:00:00 GMT\r\n" in first
+        assert first.endswith(b"GET /a?x=1 ")
+        body = "POST /b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc"
+        assert (await client.ask(body)).endswith(b"POST /b? abc")
+        # The request comes byte by byte, and the body in chunks.
+        chunked = "POST /c HTTP/1.1\r\nHost: l\r\nTransfer-Encoding: chunked\r\n\r\n"
+        parts = [*chunked, "2\r\nab\r\n", "1\r\nc\r\n", "0\r\n\r\n"]
+        assert (await client.ask(*parts)).endswith(b"POST /c? abc")
+
+    over(test)
+
+
+def test_requests_that_are_sent_ahead_are_answered_in_turn() -> None:
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        client = await connect()
+        get = "GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        first = await client.ask("".join(get.format(name) for name in "abc"))
+        assert [first[-4:], (await client.reply())[-4:], (await client.reply())[-4:]] == [
+            b"/a? ",
+            b"/b? ",
+            b"/c? ",
+        ]
+
+    over(test)
+
+
+def test_a_reply_to_head_has_no_body() -> None:
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        client = await connect()
+        client.writer.write(
+            b"HEAD /a HTTP/1.1\r\nHost: l\r\n\r\nGET /b HTTP/1.1\r\nHost: l\r\n\r\n"
+        )
+        assert b"Content-Length: 9\r\n" in await client.reader.readuntil(b"\r\n\r\n")
+        assert (await client.reply()).endswith(b"GET /b? ")
+
+    over(test)
+
+
+def test_a_client_that_asks_first_is_told_to_send_its_body() -> None:
+    """RFC 9110: ``Expect: 100-continue``, as curl says before a large body."""
+
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        client = await connect()
+        head = "POST /b HTTP/1.1\r\nHost: l\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n"
+        assert (await client.ask(head)).startswith(b"HTTP/1.1 100 ")
+        assert (await client.ask("abc")).endswith(b"POST /b? abc")
+
+    over(test)
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_a_body_above_the_limit_is_refused_and_the_client_reads_why(is_chunked: bool) -> None:
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        client = await connect()
+        size = 3_000_000  # more than what the system keeps for a connection
+        if is_chunked:
+            head, body = "Transfer-Encoding: chunked", b"%x\r\n%s" % (size, b"x" * size)
+        else:
+            head, body = f"Content-Length: {size}", b"x" * size
+        sent = asyncio.ensure_future(
+            client.ask(f"POST /b HTTP/1.1\r\nHost: l\r\n{head}\r\n\r\n", body)
+        )
+        reply = await sent
+        assert reply.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+        assert b"Connection: close" in reply
+        error = json.loads(reply.partition(b"\r\n\r\n")[2])["error"]
+        assert error["status"] == "INVALID_ARGUMENT"
+        assert "larger than 1,000 bytes" in error["message"]
+        assert echo.asked == []
+
+    over(test)
+
+
+def test_large_bodies_are_held_one_after_the_other() -> None:
+    """Memory: so many large bodies at a time, whoever sends them; small ones need not wait."""
+
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        large = "POST /{} HTTP/1.1\r\nHost: l\r\nContent-Length: 500\r\n\r\n" + "x" * 500
+        first, second, third = [await connect() for _ in range(3)]
+        first.writer.write(large.format("wait").encode())
+        await echo.waiting.wait()
+        second.writer.write(large.format("b").encode())
+        small = await third.ask("POST /c HTTP/1.1\r\nHost: l\r\nContent-Length: 3\r\n\r\nabc")
+        assert small.endswith(b"abc")
+        assert [told[:7] for told in echo.asked] == ["POST /w", "POST /c"]
+        echo.go_on.set()
+        assert (await first.reply()).endswith(b"xxx")
+        assert (await second.reply()).endswith(b"xxx")
+
+    over(test, Limits(body_size=1_000, small_size=100, large=1))
+
+
+def test_a_refusal_comes_before_the_body_is_read() -> None:
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        client = await connect()
+        refused = await client.ask("POST /none HTTP/1.1\r\nHost: l\r\nContent-Length: 900\r\n\r\n")
+        assert refused.startswith(b"HTTP/1.1 404 Not Found\r\n")
+        assert b"Connection: close" in refused
+        # What has no body, or has come whole, leaves the connection as it is.
+        client = await connect()
+        for body in ("", "abc"):
+            whole = f"POST /none HTTP/1.1\r\nHost: l\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+            assert b"Connection: close" not in await client.ask(whole)
+        assert (await client.ask("GET /a HTTP/1.1\r\nHost: l\r\n\r\n")).endswith(b"GET /a? ")
+
+    over(test)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ("nonsense\r\n\r\n", 400),
+        ("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400),  # TLS, to a server without
+        ("GET / HTTP/1.1\r\n\r\n", 400),  # HTTP/1.1 asks for a Host
+        ("GET /a b HTTP/1.1\r\nHost: l\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: l\r\nContent-Length: x\r\n\r\n", 400),
+        ("POST / HTTP/1.1\r\nHost: l\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+        ("POST / HTTP/1.1\r\nHost: l\r\nTransfer-Encoding: gzip\r\n\r\n", 501),
+        ("POST / HTTP/1.1\r\nHost: l\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: l\r\nX: " + "x" * 70_000, 431),
+    ],
+)
+def test_what_is_no_request_is_told_so_and_the_connection_ends(sent: str, status: int) -> None:
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        client = await connect()
+        reply = await client.ask(sent.encode("latin-1"))
+        assert reply.startswith(b"HTTP/1.1 %d " % status)
+        error = json.loads(reply.partition(b"\r\n\r\n")[2])["error"]
+        assert error["code"] == status
+        client.writer.write_eof()
+        assert await client.is_closed()
+        assert echo.asked == []
+
+    over(test)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "GET / HTTP/1.1\r\nHost: l",  # a head that does not end
+        "POST / HTTP/1.1\r\nHost: l\r\nContent-Length: 5\r\n\r\nab",  # a body that does not
+    ],
+)
+def test_a_request_that_does_not_come_in_time_is_given_up(sent: str) -> None:
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        client = await connect()
+        reply = await client.ask(sent)
+        assert reply.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+        assert await client.is_closed()
+
+    over(test)
+
+
+def test_a_head_that_comes_byte_by_byte_must_be_whole_in_time() -> None:
+    """Slowloris: each byte comes soon enough, the whole never does."""
+
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        client = await connect()
+        reply = asyncio.ensure_future(client.reply())
+        while not reply.done():
+            client.writer.write(b"G")
+            await asyncio.wait({reply}, timeout=0.05)
+        assert (await reply).startswith(b"HTTP/1.1 408 ")
+
+    over(test)
+
+
+def test_an_idle_connection_is_closed() -> None:
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        client = await connect()
+        await client.ask("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert await client.is_closed()
+
+    over(test)
+
+
+@pytest.mark.parametrize("is_reset", [False, True])
+def test_a_call_ends_when_its_client_goes_away(is_reset: bool) -> None:
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        client = await connect()
+        client.writer.write(b"POST /wait HTTP/1.1\r\nHost: l\r\nContent-Length: 0\r\n\r\n")
+        await echo.waiting.wait()
+        if is_reset:
+            client.writer.transport.abort()
+        else:
+            client.writer.close()
+        await echo.cancelled.wait()
+
+    over(test)
+
+
+def test_a_request_under_way_is_answered_when_the_server_ends() -> None:
+    async def test(connect: Any, echo: Echo, all_of_them: Connections) -> None:
+        busy, idle = await connect(), await connect()
+        await idle.ask("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        busy.writer.write(b"GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await echo.waiting.wait()
+        all_of_them.end()
+        assert await idle.is_closed()
+        echo.go_on.set()
+        reply = await busy.reply()
+        assert reply.endswith(b"GET /wait? ")
+        assert b"Connection: close" in reply
+        assert await busy.is_closed()
+
+    over(test, Limits())
