@@ -65,13 +65,12 @@ def config(value: Any, given: Mapping[str, str]) -> str:
     """Write a mapping as sections of settings, or as commands of a shell; a bare text is none."""
     if not isinstance(value, Mapping):
         return ""
-    title = f"{given['title']}\n" if "title" in given else ""
     if "export" in given or "unset" in given:
         pairs = _variables(value, "")
         if "export" in given:
-            return title + "".join(f"export {k}={shlex.quote(text_of(v))}\n" for k, v in pairs)
-        return title + "".join(f"unset {name}\n" for name, _ in pairs)
-    return title + _section(value, ())
+            return "".join(f"export {k}={shlex.quote(text_of(v))}\n" for k, v in pairs)
+        return "".join(f"unset {name}\n" for name, _ in pairs)
+    return _section(value, ())
 
 
 def _section(value: Mapping[Any, Any], path: tuple[str, ...]) -> str:

@@ -213,7 +213,7 @@ class _Reader:
         for each in settings:
             column = self._with_setting(column, each)
         if column.label is None and not key and calls is not None:
-            column = replace(column, label=self._snake((*calls.first[1:], calls.calls[-1].name)))
+            column = replace(column, label=self._snake((calls.calls[-1].name, *calls.first[1:])))
         return column
 
     def _calls(self, tree: Any) -> tuple[Key, Calls | None, bool]:

@@ -34,7 +34,8 @@ def render(
     from pubsub_delta.cli import documents
 
     if form.kind == "config":
-        return "".join(documents.config(each, form.attributes) for each in shown)
+        title = f"{form.attributes['title']}\n" if "title" in form.attributes else ""
+        return title + "".join(documents.config(each, form.attributes) for each in shown)
     if form.kind in ("flattened", "text"):
         write: Callable[[Any], str] = lambda each: documents.flattened(each, form)  # noqa: E731
     else:
@@ -73,7 +74,8 @@ def _name_first(name: str) -> tuple[bool, str]:
 
 
 def _rows(records: Iterable[Any], form: Format) -> list[list[Any]]:
-    bare = form.kind == "get" or "no-transforms" in form.attributes
+    bare = form.kind == "get" and "transforms" not in form.attributes
+    bare = bare or "no-transforms" in form.attributes
     return [
         [each.raw(record) if bare else each.of(record) for each in form.columns]
         for record in records
@@ -131,6 +133,8 @@ def _cell(value: Any, field: Callable[[str], str], delimiter: str) -> str:
 
 def _listed(records: Sequence[Any], form: Format) -> Iterator[str]:
     """Write a list, an item a record."""
+    from pubsub_delta.cli.grammar.transforms import text_of
+
     between = " " if "compact" in form.attributes else "\n   "
     title = form.attributes.get("title")
     if title and (records or "always-display-title" in form.attributes):
@@ -139,10 +143,11 @@ def _listed(records: Sequence[Any], form: Format) -> Iterator[str]:
         if form.columns:
             parts = [each for each in _rows([record], form)[0] if each is not None]
         elif isinstance(record, Mapping):
-            parts = [f"{key}: {each}" for key, each in sorted(record.items()) if each is not None]
+            pairs = sorted(record.items())
+            parts = [f"{key}: {text_of(each)}" for key, each in pairs if each is not None]
         else:
             parts = [record]
-        yield f" - {between.join(map(str, parts))}\n"
+        yield f" - {between.join(map(text_of, parts))}\n"
 
 
 def _json(value: Any) -> str:

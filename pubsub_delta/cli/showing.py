@@ -35,7 +35,7 @@ def text_of_records(
     found, absent = selected(records, selection, context, form.aliases)
     if absent:
         warn(f"The following filter keys were not present in any resource : {', '.join(absent)}")
-    keys = sort_keys(selection.sort_by)
+    keys = sort_keys(selection.sort_by, form.aliases)
     if keys and form.kind == "table":
         form = sorted_by(form, keys)
     return render(found, form, single=single, page_size=page_size), len(found)

@@ -16,8 +16,8 @@ BUGS_OF_GRAMMAR = (
         "absent-is-not-different",
         "labels.env!=prod is false of what has no such label.",
         "cli/grammar/matching.py",
-        'return any(map(matches, inner)) != (operator == "!=")',
-        'return value is not None and any(map(matches, inner)) != (operator == "!=")',
+        'return lambda value: matches(value) != (operator == "!=")',
+        'return lambda value: value is not None and matches(value) != (operator == "!=")',
     ),
     Bug(
         "numbers-are-compared-as-texts",
@@ -44,8 +44,8 @@ BUGS_OF_GRAMMAR = (
         "limit-goes-before-order",
         "A limit takes the first of the store, and not of what is sorted.",
         "cli/grammar/selection.py",
-        "found = in_order(found, sort_keys(selection.sort_by))",
-        "found = in_order(found[: selection.limit], sort_keys(selection.sort_by))",
+        "found = in_order(found, sort_keys(",
+        "found = in_order(found[: selection.limit], sort_keys(",
     ),
     Bug(
         "filter-sees-the-first-pages-only",
@@ -65,8 +65,8 @@ BUGS_OF_GRAMMAR = (
         "get-transforms",
         "get() shows values with their transforms.",
         "cli/printing.py",
-        'bare = form.kind == "get" or',
-        "bare =",
+        'bare = form.kind == "get" and',
+        'bare = form.kind == "set" and',
     ),
     Bug(
         "usual-transforms-are-lost",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pubsub_delta.cli.grammar.calls import Calls, calls_of
 from pubsub_delta.cli.grammar.context import Context
-from pubsub_delta.cli.grammar.keys import Key, key_name, key_of, value_at
+from pubsub_delta.cli.grammar.keys import Key, key_name, key_of, meant, value_at
 from pubsub_delta.cli.grammar.matching import OPERATORS, Test, test_of
 from pubsub_delta.cli.grammar.syntax import parse, refused, unquoted
 from pubsub_delta.errors import InvalidArgument
@@ -143,24 +143,16 @@ class _Reader:
     def _left(self, part: Any) -> tuple[Key, Calls | None]:
         if not isinstance(part, str):
             key, calls = self._calls(part)
-            return self._meant(key), calls
+            return meant(key, self.aliases), calls
         if part in _LOGICAL:
             raise self._refused(f"a term is expected in place of {part}")
-        return self._meant(() if part == "." else key_of(str(part))), None
+        return meant(() if part == "." else key_of(str(part)), self.aliases), None
 
     def _calls(self, tree: Any) -> tuple[Key, Calls]:
         try:
             return calls_of(tree, self.context)
         except InvalidArgument as error:
             raise self._refused(str(error)) from None
-
-    def _meant(self, key: Key) -> Key:
-        first = key[0] if key else None
-        return (
-            self.aliases[first] + key[1:]
-            if isinstance(first, str) and first in self.aliases
-            else key
-        )
 
     def _refused(self, why: str) -> Exception:
         return refused("filter", self.text, why, "filter")

@@ -109,6 +109,12 @@ def camel_case(name: str) -> str:
     return first + "".join(each.title() for each in others)
 
 
+def meant(key: Key, aliases: Mapping[str, Key]) -> Key:
+    """Return a key with what its first name stands for, if it is an alias."""
+    first = key[0] if key else None
+    return aliases[first] + key[1:] if isinstance(first, str) and first in aliases else key
+
+
 def argument_key(text: str) -> Key:
     """Return the key that is an argument of a transform; one that is none is no place at all."""
     try:

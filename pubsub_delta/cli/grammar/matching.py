@@ -29,6 +29,7 @@ _ORDERED: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 OPERATORS = (":", "=", "!=", *_ORDERED, "~", "!~")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
+_TRUTHS = {"true": 1, "false": 0}
 _TAG = re.compile(r"<[^>]*>")
 
 
@@ -129,29 +130,34 @@ def _ordering(compare: Callable[[Any, Any], bool], operand: str) -> Test:
 
 
 def _word(operator: str, operand: str) -> Test:
-    pattern = (
-        _has(operand) if operator == ":" else re.compile(rf"^{re.escape(folded(operand))}$", re.M)
-    )
+    pattern = _has(operand) if operator == ":" else _whole(operand)
     number = number_of(operand)
+    truth = _TRUTHS.get(operand.lower())
 
     def matches(value: Any) -> bool:
+        if isinstance(value, (Mapping, list)):
+            inner = [*value, *value.values()] if isinstance(value, Mapping) else value
+            return any(map(matches, inner))
         if value is None:
-            if operand == "" or (operator == ":" and operand == "*"):
-                return operand == ""
-            return pattern.search("null") is not None
+            starred = operator == ":" and operand == "*"
+            return operand == "" or (not starred and pattern.search("null") is not None)
+        # What writes a number is one where the operand is: 012 is 12, and 1e3 is 1000.
+        mine = None if number is None and truth is None else number_of(value)
+        if mine is not None and (mine in (number, truth) or truth is None):
+            return mine in (number, truth) or _found_in(pattern, mine)
         if isinstance(value, (int, float)):
-            if number is not None and value == number:
-                return True
-            if operand.lower() in ("true", "false") and value == (operand.lower() == "true"):
-                return True
-            return pattern.search(re.sub(r"\.0*$", "", folded(value))) is not None
-        return value == operand or pattern.search(folded(value)) is not None
+            return _found_in(pattern, value)
+        return bool(value == operand) or pattern.search(folded(value)) is not None
 
-    def test(value: Any) -> bool:
-        inner = [*value, *value.values()] if isinstance(value, Mapping) else [value]
-        return any(map(matches, inner)) != (operator == "!=")
+    return lambda value: matches(value) != (operator == "!=")
 
-    return test
+
+def _whole(operand: str) -> re.Pattern[str]:
+    return re.compile(rf"^{re.escape(folded(operand))}$", re.MULTILINE)
+
+
+def _found_in(pattern: re.Pattern[str], number: float) -> bool:
+    return pattern.search(re.sub(r"\.0*$", "", folded(number))) is not None
 
 
 def _has(operand: str) -> re.Pattern[str]:

@@ -55,20 +55,25 @@ def selected(
         wanted = parse_filter(selection.filter, context, aliases=aliases)
         absent = wanted.absent(found)
         found = [each for each in found if wanted.matches(each)]
-    found = in_order(found, sort_keys(selection.sort_by))
+    found = in_order(found, sort_keys(selection.sort_by, aliases))
     found = found[: selection.limit]
     if selection.uri:
         found = [uri for each in found if (uri := uri_of(each)) is not None]
     return found, absent
 
 
-def sort_keys(names: Sequence[str]) -> list[tuple[Key, bool]]:
+def sort_keys(
+    names: Sequence[str], aliases: Mapping[str, Key] | None = None
+) -> list[tuple[Key, bool]]:
     """Return keys to sort by, and whether the other way round; of a list its first item counts."""
     if not names:
         return []
-    from pubsub_delta.cli.grammar.keys import parse_key
+    from pubsub_delta.cli.grammar.keys import meant, parse_key
 
-    return [(parse_key(each.lstrip("~").replace("[]", "[0]")), each[:1] == "~") for each in names]
+    keys = [parse_key(each.lstrip("~").replace("[]", "[0]")) for each in names]
+    return [
+        (meant(key, aliases or {}), name[:1] == "~") for key, name in zip(keys, names, strict=True)
+    ]
 
 
 def in_order(records: Sequence[Any], keys: Sequence[tuple[Key, bool]]) -> list[Any]:

@@ -28,7 +28,15 @@ def text_of(value: Any) -> str:
     """
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, Mapping):
+        return str(_in_order(value))
     return value if isinstance(value, str) else str(value)
+
+
+def _in_order(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    return {key: _in_order(each) for key, each in sorted(value.items())}
 
 
 def is_true(argument: object) -> bool:
