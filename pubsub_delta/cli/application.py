@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from datetime import datetime
+from datetime import datetime, tzinfo
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from pubsub_delta import names
-from pubsub_delta.cli.formats import Format, parse_format, with_fields_of
-from pubsub_delta.cli.printing import for_terminal, printable, render
+from pubsub_delta.cli.formats import Format
+from pubsub_delta.cli.grammar.context import Context
+from pubsub_delta.cli.grammar.selection import Selection
 from pubsub_delta.cli.progress import waiting
 from pubsub_delta.cli.service import Service
 from pubsub_delta.cli.settings import CONFIG, Settings, read_settings
+from pubsub_delta.cli.showing import text_of_records, usual_or_given
 from pubsub_delta.cli.stored import StoredNames
+from pubsub_delta.cli.terminal import for_terminal, printable
 from pubsub_delta.cli.times import parse_time
 from pubsub_delta.clock import Clock, SystemClock
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError
@@ -43,6 +46,7 @@ class App:
         clock: what ``-p1d`` is relative to.
         environment: variables; those of the process by default.
         pause: waits so many seconds.
+        zone: the time zone of times that name none; that of this machine by default.
     """
 
     def __init__(
@@ -51,8 +55,12 @@ class App:
         clock: Clock | None = None,
         environment: Mapping[str, str] | None = None,
         pause: Callable[[float], object] | None = None,
+        zone: tzinfo | None = None,
     ) -> None:
         self.given: dict[str, Any] = {}
+        self.selecting: dict[str, Any] = {}
+        self.silent = False
+        self.zone = zone
         self.pause = pause if pause is not None else threading.Event().wait
         self.unattended = False
         self.in_shell = False
@@ -132,7 +140,19 @@ class App:
 
     def read_time(self, text: str) -> datetime:
         """Return the time that a text means now."""
-        return parse_time(text, self._clock.now(), "time")
+        return parse_time(text, self._clock.now(), "time", self.zone)
+
+    @property
+    def context(self) -> Context:
+        """What filters and formats are read in: the time, the zone, the options of the command."""
+        ctx = click.get_current_context(silent=True)
+        return Context(self._clock.now(), self.zone, {} if ctx is None else dict(ctx.params))
+
+    @property
+    def selection(self) -> Selection:
+        """Which records of a listing are shown, as the command line says."""
+        told = {key: value for key, value in self.selecting.items() if key != "page_size"}
+        return Selection(**told)
 
     def stored(self, collection: str, project: str | None = None) -> Sequence[str]:
         """Return the full names of a collection, where they can be had without starting Spark."""
@@ -160,10 +180,10 @@ class App:
             stored: tells the full names of a collection ("topics") in a project.
             unattended: nobody is there to answer a question.
         """
-        line = App(self._opener, self._clock, self.environment, self.pause)
+        line = App(self._opener, self._clock, self.environment, self.pause, self.zone)
         line.given, line._stored = dict(self.given), stored
         line._stores, line._servers = self._stores, self._servers
-        line.unattended, line.in_shell = unattended, True
+        line.unattended, line.in_shell, line.silent = unattended, True, self.silent
         return line
 
     def topic(self, name: str, project: str | None = None) -> str:
@@ -180,16 +200,31 @@ class App:
 
     def show(self, record: Any, default: str = "yaml") -> None:
         """Print one record."""
-        self._print(render([record], self.format(default), single=True))
+        self._show([record], default, single=True)
 
     def show_all(self, records: Sequence[Any], default: str = "yaml") -> None:
-        """Print a listing."""
-        self._print(render(records, self.format(default)))
-        if not records:
+        """Print a listing: those of its records that are asked for."""
+        count = self._show(records, default)
+        if not count and self.settings.format is None:
             self.tell("Listed 0 items.")
+
+    def _show(self, records: Sequence[Any], default: str, *, single: bool = False) -> int:
+        text, count = text_of_records(
+            records,
+            self.format(default),
+            self.selection,
+            self.context,
+            single=single,
+            page_size=self.selecting.get("page_size"),
+            warn=self.warn,
+        )
+        self._print(text)
+        return count
 
     def _print(self, text: str) -> None:
         """Print a result as it is; on a terminal, so that no data can steer it."""
+        if self.silent:
+            return
         shown = for_terminal(text) if sys.stdout.isatty() else text
         click.echo(shown, nl=False, color=True)  # or else click takes escape sequences out
 
@@ -199,8 +234,9 @@ class App:
             self.show_all(records)
 
     def tell(self, text: str) -> None:
-        """Print a line on standard error."""
-        click.echo(text, err=True)
+        """Print a line on standard error, unless nothing is to be told but errors."""
+        if not self.silent:
+            click.echo(text, err=True)
 
     def warn(self, message: Warning | str, *_: Any) -> None:
         """Print a warning as one line; in place of ``warnings.showwarning``."""
@@ -209,7 +245,8 @@ class App:
     def fail(self, error: object) -> None:
         """Print an error as one line, with the command and the canonical code."""
         code = getattr(error, "code", "INTERNAL")
-        self.tell(f"ERROR: ({command_of(click.get_current_context())}) {code}: {one_line(error)}")
+        command = command_of(click.get_current_context())
+        click.echo(f"ERROR: ({command}) {code}: {one_line(error)}", err=True)
 
     def each(self, names: Iterable[str], act: Callable[[str], Any]) -> None:
         """Do something for each of several names; one that fails does not stop the others.
@@ -261,16 +298,14 @@ class App:
             agreed = False
         if not agreed:
             command = command_of(click.get_current_context())
-            self.tell(f"ERROR: ({command}) Nothing was deleted; --quiet deletes without asking.")
+            told = "Nothing was deleted; --quiet deletes without asking."
+            click.echo(f"ERROR: ({command}) {told}", err=True)
             raise click.exceptions.Exit(1)
 
     def format(self, default: str) -> Format:
         """Return how a result is shown: as the settings say, or as usual."""
-        usual = parse_format(default)
-        if self.settings.format is None:
-            return usual
         try:
-            return with_fields_of(parse_format(self.settings.format), usual)
+            return usual_or_given(self.settings.format or "", default, self.selection, self.context)
         except InvalidArgument as error:  # one from the file; an option was checked before
             raise click.UsageError(str(error)) from None
 

@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.formats import KINDS, parse_format
 from pubsub_delta.cli.times import parse_duration
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.errors import InvalidArgument, Unimplemented
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -131,6 +131,42 @@ class FormatType(ParamType):
         return [CompletionItem(kind) for kind in KINDS if kind.startswith(incomplete)]
 
 
+class FilterType(ParamType):
+    """Which records are shown."""
+
+    name = "expression"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from pubsub_delta.cli.grammar.filters import parse_filter  # most command lines have none
+
+        app = App() if ctx is None else ctx.ensure_object(App)
+        _checked(self, lambda: parse_filter(value, app.context), param, ctx)
+        return value
+
+
+class KeysType(ParamType):
+    """Keys of records, separated by commas."""
+
+    name = "key,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from pubsub_delta.cli.grammar.selection import sort_keys
+
+        keys = split_list(value) if isinstance(value, str) else value
+        _checked(self, lambda: sort_keys(keys), param, ctx)
+        return keys
+
+
+class LimitType(click.IntRange):
+    """How many at most; ``unlimited`` is as many as there are."""
+
+    def __init__(self) -> None:
+        super().__init__(min=1)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return None if value == "unlimited" else super().convert(value, param, ctx)
+
+
 class ResourceType(ParamType):
     """The name of a topic, subscription or snapshot; a shell completes those of the store."""
 
@@ -247,5 +283,5 @@ def _checked(
 ) -> T:
     try:
         return read()
-    except InvalidArgument as error:
+    except (InvalidArgument, Unimplemented) as error:
         type_.fail(str(error).partition(": ")[2], param, ctx)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from pubsub_delta.cli.application import App, command_of, one_line
-from pubsub_delta.cli.arguments import FormatType, Switch, spelled_out
+from pubsub_delta.cli.arguments import FormatType, KeysType, Switch, spelled_out
 from pubsub_delta.cli.settings import LOG_LEVELS
 from pubsub_delta.errors import PubSubError
 
@@ -31,15 +31,75 @@ def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
         app.given[param.name] = value
 
 
+class OfGcloud(GlobalOption):
+    """An option that scripts for gcloud have, and that says nothing here."""
+
+    def __init__(self, *names: str, **more: Any) -> None:
+        more.setdefault("help", "gcloud has it; here it says nothing.")
+        super().__init__([*names], hidden=True, **more)
+        self.callback = None
+
+
+class OfGcloudSwitch(OfGcloud, Switch):
+    """One that may also be ``--name=false`` or ``--no-name``."""
+
+
+def _silence(ctx: click.Context, _: click.Parameter, value: bool | None) -> None:
+    if value is not None:
+        ctx.ensure_object(App).silent = not value
+
+
+def _no_flags_file(_: click.Context, __: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        raise click.UsageError(
+            "--flags-file: gcloud has it, and it is not implemented here; the options themselves "
+            "are accepted"
+        )
+
+
+def _flatten(ctx: click.Context, _: click.Parameter, value: Any) -> None:
+    if value:
+        ctx.ensure_object(App).selecting["flatten"] = value
+
+
+def gcloud_options() -> list[click.Parameter]:
+    """Return the options that gcloud has of every command, and that mean little or nothing here."""
+    output = OfGcloudSwitch("--user-output-enabled", help="Tell errors only, with --no-.")
+    output.callback = _silence
+    flags = OfGcloud("--flags-file", help="gcloud has it; here it is refused.")
+    flags.callback = _no_flags_file
+    return [
+        output,
+        flags,
+        OfGcloud("--verbosity"),
+        OfGcloud("--account"),
+        OfGcloud("--configuration"),
+        OfGcloud("--impersonate-service-account"),
+        OfGcloud("--access-token-file"),
+        OfGcloud("--billing-project"),
+        OfGcloud("--trace-token"),
+        OfGcloudSwitch("--log-http"),
+    ]
+
+
 def global_options() -> list[click.Parameter]:
     """Return the options that every command takes."""
+    flatten = GlobalOption(
+        ["--flatten"],
+        type=KeysType(),
+        help="Keys of lists, each item of which is shown as a record of its own.",
+    )
+    flatten.callback = _flatten
     return [
+        *gcloud_options(),
+        flatten,
         GlobalOption(["--root"], help="The store: a directory, URL or catalog schema."),
         GlobalOption(["--project"], help="What short names mean: local, if nobody says."),
         GlobalOption(
             ["--format"],
             type=FormatType(),
-            help="table, json, yaml, csv or value; perhaps with fields: value(name,topic).",
+            help="table, json, yaml, csv, value, get, list, flattened, config, none; perhaps with "
+            "columns: value(name.basename(),topic).",
         ),
         GlobalOption(["-q", "--quiet"], is_flag=True, help="Do not ask before deleting."),
         GlobalOption(
@@ -80,8 +140,7 @@ class Verb(click.Command):
         self.examples = examples
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        switches = {name for each in self.params if isinstance(each, Switch) for name in each.opts}
-        return super().parse_args(ctx, list(spelled_out(args, switches)))
+        return super().parse_args(ctx, list(spelled_out(args, _switches(self))))
 
     def invoke(self, ctx: click.Context) -> Any:
         app = ctx.ensure_object(App)
@@ -124,6 +183,9 @@ class Group(click.Group):
         self.params += global_options()
         self.examples = examples
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, list(spelled_out(args, _switches(self))))
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_options(self, ctx, formatter)
         self.format_commands(ctx, formatter)
@@ -162,6 +224,10 @@ class Root(Group):
         if not standalone_mode:
             return result
         sys.exit(result if isinstance(result, int) else 0)
+
+
+def _switches(command: click.Command) -> set[str]:
+    return {name for each in command.params if isinstance(each, Switch) for name in each.opts}
 
 
 def write_options(

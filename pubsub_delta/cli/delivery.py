@@ -12,6 +12,7 @@ import click
 from pubsub_delta.cli.application import App, one_line
 from pubsub_delta.cli.arguments import SNAPSHOT, SUBSCRIPTION, Switch, TimeType, list_option
 from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.listing import selection_options
 from pubsub_delta.cli.rest import Record, message_record, received_record, time_text
 from pubsub_delta.cli.service import Batch, Service
 from pubsub_delta.errors import InvalidArgument
@@ -25,11 +26,10 @@ if TYPE_CHECKING:  # a command that asks a server does without it
 pass_app = click.make_pass_decorator(App)
 
 _MESSAGE = (
-    "message.data.decode(base64),message.messageId,message.orderingKey,"
-    "message.attributes.list(separator='\\n'),deliveryAttempt"
+    "message.data.decode(base64).decode(utf-8),message.messageId,message.orderingKey,"
+    "message.attributes.list(separator='\n'),deliveryAttempt"
 )
-PULLED = f"table[box]({_MESSAGE},ackId)"
-ACKED = f"table[box]({_MESSAGE},ackStatus)"
+PULLED = f"table[box]({_MESSAGE},ackId.if(NOT auto_ack),ackStatus.if(auto_ack))"
 BACKLOG = f"table[box]({_MESSAGE},state)"
 
 
@@ -44,6 +44,7 @@ BACKLOG = f"table[box]({_MESSAGE},state)"
 @click.argument("subscription", type=SUBSCRIPTION)
 @click.option("--auto-ack", cls=Switch, help="Acknowledge what is pulled.")
 @click.option("--limit", type=int, default=1, show_default=True, help="At most so many messages.")
+@selection_options
 @pass_app
 def pull(app: App, subscription: str, auto_ack: bool | None, limit: int) -> None:
     """Lease messages and print them; those that are not acknowledged come again.
@@ -61,8 +62,9 @@ def pull(app: App, subscription: str, auto_ack: bool | None, limit: int) -> None
 
 def _pull_and_ack(app: App, name: str, limit: int) -> None:
     """Lease messages for as long as it may take, print them, and acknowledge them."""
-    form = app.format(ACKED)
-    shows_status = not form.fields or any(each.path == ("ackStatus",) for each in form.fields)
+    form = app.format(PULLED)
+    named = any(each.key == ("ackStatus",) for each in form.columns)
+    shows_status = not form.columns or named or "ackStatus" in app.selection.filter
 
     def take(store: Service) -> tuple[Batch, list[Record]]:
         batch = store.pull(name, limit)
@@ -73,12 +75,12 @@ def _pull_and_ack(app: App, name: str, limit: int) -> None:
     batch, records = app.call(take)
     if not shows_status:
         with _given_back_on_error(batch):
-            app.show_all(records, ACKED)
+            app.show_all(records, PULLED)
     failed = app.call(lambda store: _not_acknowledged(store, name, batch)) if records else set()
     if shows_status:
         for each in records:
             each["ackStatus"] = "FAILURE" if each["ackId"] in failed else "SUCCESS"
-        app.show_all(records, ACKED)
+        app.show_all(records, PULLED)
     else:
         _fail_if(app, "ack", sorted(failed))
 
@@ -194,6 +196,7 @@ def seek(
 @click.option(
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many."
 )
+@selection_options
 @pass_app
 def backlog(app: App, subscription: str, limit: int) -> None:
     """Show unacknowledged messages, oldest first, without leasing them."""

@@ -1,223 +1,362 @@
-"""What ``--format`` says: a kind, and which fields, as gcloud's projections write them.
+"""What ``--format`` says: a kind, its attributes, and columns, as gcloud's projections write them.
 
-    table | json | yaml | csv | value, then perhaps [attributes], then perhaps (fields)
-    field: dotted.path.transform(arguments):label=HEADING
+    kind [attributes] (columns) :(settings of columns)
+    column: key.transform(arguments):label=HEADING:sort=1:align=right
 
-Transforms: ``basename()``, ``decode(base64)``, ``list(separator=…)``.
+The usual format of a command stands before the one that is asked for: what it says of a key, and
+the names that it gives to keys, hold there, too (``gcloud topic projections``).
 """
 
 from __future__ import annotations
 
-import base64
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.cli.grammar.context import Context
+from pubsub_delta.errors import InvalidArgument, Unimplemented
 
-KINDS = ("table", "json", "yaml", "csv", "value")
-ATTRIBUTES = ("box", "no-heading", "separator")
-TRANSFORMS = ("basename", "decode", "list")
+if TYPE_CHECKING:
+    from lark import Tree
 
-_FORMAT = re.compile(
-    r"\s*(?P<kind>[a-z]+)\s*(\[(?P<attributes>.*?)\])?\s*(\((?P<fields>.*)\))?\s*", re.DOTALL
-)
-_CALL = re.compile(r"(?P<name>\w+)\((?P<arguments>.*)\)", re.DOTALL)
-_INDEX = re.compile(r"[0-9]{1,9}$")
-_QUOTES, _OPENING, _CLOSING = "'\"", "([", ")]"
+    from pubsub_delta.cli.grammar.calls import Calls
+    from pubsub_delta.cli.grammar.keys import Key
+
+WHOLE = ("config", "default", "disable", "flattened", "json", "list", "none", "text", "yaml")
+"""Kinds that show a record as it is where they are given no columns."""
+TABULAR = ("csv", "get", "table", "value")
+KINDS = (*WHOLE, *TABULAR)
+_ABSENT = ("diff", "multi", "object")
+_ALIGNMENTS = ("left", "center", "right")
+_SWITCHES = ("optional", "reverse")
 
 
 @dataclass(frozen=True)
-class Field:
-    """Where in a record a value is, what is made of it, and what it is called."""
+class Column:
+    """Where in a record a value is, what is made of it, what it is called and how it is shown.
 
-    path: tuple[str, ...]
-    transforms: tuple[tuple[str, str], ...] = ()
+    Args:
+        key: where; the empty one is the whole record.
+        label: what stands over the column.
+        calls: the transforms.
+        level: of which projection they are; those of the last one also hold in JSON and YAML.
+        order: that of the column among those a table is sorted by.
+        hidden: it is only sorted by.
+    """
+
+    key: Key
     label: str | None = None
+    calls: Calls | None = None
+    level: int = 0
+    order: int | None = None
+    reverse: bool | None = None
+    align: str | None = None
+    optional: bool | None = None
+    width: int | None = None
+    hidden: bool = False
+
+    @property
+    def path(self) -> Key:
+        """The key."""
+        return self.key
 
     @property
     def heading(self) -> str:
-        """What stands over the column: the last name of the path, as gcloud writes it."""
-        if self.label is not None:
-            return self.label
-        last = self.path[-1] if self.path else "name"
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", last).upper().replace("-", "_")
+        """What stands over the column."""
+        return self.label or ""
 
     def of(self, record: Any) -> Any:
         """Return the value in a record, or None where there is none."""
-        found = record
-        for name in self.path:
-            if isinstance(found, Mapping):
-                found = found.get(name)
-            elif isinstance(found, Sequence) and not isinstance(found, str) and _INDEX.match(name):
-                found = found[int(name)] if int(name) < len(found) else None
-            else:
-                return None
-        for name, argument in self.transforms:
-            found = _transformed(found, name, argument)
-        return found
+        value = self.raw(record)
+        return value if self.calls is None else self.calls.of(value, "format")
+
+    def raw(self, record: Any) -> Any:
+        """Return the value in a record, without its transforms."""
+        from pubsub_delta.cli.grammar.keys import value_at
+
+        return value_at(record, self.key) if self.key else record
 
 
 @dataclass(frozen=True)
 class Format:
-    """A kind, its attributes, and the fields; without any, the command or the records tell."""
+    """A kind, its attributes, the columns, and the names that stand for keys."""
 
     kind: str
     attributes: Mapping[str, str] = field(default_factory=dict)
-    fields: tuple[Field, ...] = ()
+    columns: tuple[Column, ...] = ()
+    aliases: Mapping[str, Key] = field(default_factory=dict)
+
+    @property
+    def fields(self) -> tuple[Column, ...]:
+        """The columns that are shown."""
+        return tuple(each for each in self.columns if not each.hidden)
 
 
-def parse_format(text: str) -> Format:
-    """Return what a format says, or raise InvalidArgument.
+def parse_format(text: str, context: Context | None = None, usual: str = "") -> Format:
+    """Return what a format says after the usual one, or raise InvalidArgument with the column.
+
+    A table, CSV and values without columns have those of the usual format.
 
     >>> [each.heading for each in parse_format("csv(name, message.messageId:label=ID)").fields]
     ['NAME', 'ID']
+    >>> [str(each.key) for each in parse_format("value", usual="table[box](ackId)").fields]
+    ["('ackId',)"]
     """
-    match = _FORMAT.fullmatch(text)
-    if match is None or match["kind"] not in KINDS:
-        raise InvalidArgument(
-            f"format: {text!r} is not a format; "
-            f"{', '.join(KINDS)} is accepted, perhaps with fields: value(name, topic)"
+    kind = text.strip()
+    if kind in WHOLE or (kind == "" and usual in WHOLE):
+        return Format(kind or usual)
+    reader = _Reader(context or Context())
+    if usual:
+        reader.read(usual)
+    before, attributes, usual_kind = reader.columns, reader.attributes, reader.kind
+    if kind:
+        reader.read(text)
+    if reader.kind in TABULAR and not reader.columns:
+        reader.columns = before
+        if reader.kind == usual_kind:
+            reader.attributes = {**attributes, **reader.attributes}
+    return reader.format()
+
+
+class _Reader:
+    """Reads one format after the other."""
+
+    def __init__(self, context: Context) -> None:
+        self.kind = ""
+        self.attributes: dict[str, str] = {}
+        self.columns: list[Column] = []
+        self._context = context
+        self._level = 0
+        self._known: dict[Key, Column] = {}
+        self._aliases: dict[str, Column] = {}
+        self._headings: set[str] = set()
+        self._text = ""
+
+    def read(self, text: str) -> None:
+        from pubsub_delta.cli.grammar.syntax import parse
+
+        self._text = text
+        bare = False  # a kind that no columns have followed yet
+        for clause in parse("projection", text, "format").children:
+            name = clause.data
+            if name == "kind":
+                self._begin(str(clause.children[0]))
+                bare = True
+            elif name == "attributes":
+                self._set(clause)
+            elif name == "fields":
+                bare = False
+                self._defaults()
+                for each in clause.children:
+                    self._add(self._column(each), shown=True)
+            else:
+                for each in clause.children[0].children:
+                    self._add(self._column(each), shown=False)
+        if bare:
+            self._defaults()
+
+    def format(self) -> Format:
+        if not self.kind:
+            raise self._refused(f"no kind is named; {', '.join(KINDS)} are accepted")
+        aliases = {name: column.key for name, column in self._aliases.items() if name}
+        columns = tuple(
+            each if each.level == self._level or each.calls is None else replace(each, level=-1)
+            for each in self.columns
         )
-    attributes = {}
-    for each in _split(match["attributes"] or "", ","):
-        name, _, value = each.partition("=")
-        if name not in ATTRIBUTES:
+        return Format(self.kind, self.attributes, columns, aliases)
+
+    def _begin(self, kind: str) -> None:
+        if kind in _ABSENT:
+            raise Unimplemented(f"format: gcloud has {kind!r}, and it is not implemented here")
+        if kind not in KINDS:
             raise InvalidArgument(
-                f"format: {name!r} is not an attribute; {', '.join(ATTRIBUTES)} are accepted"
+                f"format: {kind!r} is not a format; "
+                f"{', '.join(KINDS)} is accepted, perhaps with columns: value(name, topic)"
             )
-        attributes[name] = _unquoted(value)
-    fields = tuple(map(_parse_field, _split(match["fields"] or "", ",")))
-    return Format(match["kind"], attributes, fields)
+        if self.kind:
+            self.attributes = {}
+        self.kind = kind
+
+    def _defaults(self) -> None:
+        self.columns = []
+        self._level += 1
+
+    def _set(self, clause: Any) -> None:
+        from pubsub_delta.cli.grammar.syntax import unquoted
+
+        for each in clause.children:
+            name = str(each.children[0])
+            value = unquoted(str(each.children[1])) if len(each.children) > 1 else ""
+            opposite = name[3:] if name.startswith("no-") else f"no-{name}"
+            self.attributes.pop(opposite, None)
+            self.attributes[name] = value.replace("\\n", "\n").replace("\\t", "\t")
+
+    def _column(self, tree: Tree[Any]) -> Column | None:
+        """Return the column of a tree, or None where its if() is false."""
+        from pubsub_delta.cli.grammar.keys import key_of
+
+        place, *settings = tree.children
+        calls, base = None, None
+        key: Key = ()
+        if place.data == "key":
+            key = key_of(str(place.children[0]))
+        elif place.data == "transformed":
+            key, calls, wanted = self._calls(place.children[-1])
+            if not wanted:
+                return None
+        if key and isinstance(key[0], str) and key[0] in self._aliases:
+            base = self._aliases[key[0]]
+            key = base.key + key[1:]
+            if base.calls is not None:
+                calls = base.calls if calls is None else base.calls.then(calls)
+        column = Column(key, base.label if base else None, calls, self._level)
+        for each in settings:
+            column = self._with_setting(column, each)
+        if column.label is None and not key and calls is not None:
+            column = replace(column, label=self._snake((calls.calls[-1].name, *calls.first[1:])))
+        return column
+
+    def _calls(self, tree: Any) -> tuple[Key, Calls | None, bool]:
+        """Return a key, its transforms, and whether options want the column."""
+        from pubsub_delta.cli.grammar.calls import calls_of, conditions
+
+        try:
+            key, calls = calls_of(tree, self._context)
+            wanted = calls.condition is None or conditions(
+                self._context.options, calls.condition, self._context
+            )
+        except InvalidArgument as error:
+            raise self._refused(str(error)) from None
+        return key, calls if calls.calls else None, wanted
+
+    def _with_setting(self, column: Column, tree: Any) -> Column:
+        from pubsub_delta.cli.grammar.syntax import unquoted
+
+        name = str(tree.children[0])
+        value = unquoted(str(tree.children[1])) if len(tree.children) > 1 else ""
+        switch = name.removeprefix("no-")
+        if switch in _SWITCHES and not value:
+            given: dict[str, Any] = {switch: name == switch}
+        elif name == "label":
+            given = {"label": value}
+        elif name == "align" and value in _ALIGNMENTS:
+            given = {"align": value}
+        elif name in ("sort", "width") and value.isdigit():
+            given = {"order" if name == "sort" else name: int(value)}
+        elif name == "alias" and value:
+            self._aliases[value] = column
+            given = {}
+        elif switch in ("wrap", "format"):
+            raise Unimplemented(f"format: gcloud has :{name}, and it is not implemented here")
+        else:
+            raise self._refused(
+                f":{name}{'=' * bool(value)}{value} is not accepted of a column; label=HEADING, "
+                "sort=1, reverse, align=left|center|right, optional, width=N and alias=NAME are"
+            )
+        return replace(column, **given)
+
+    def _add(self, new: Column | None, *, shown: bool) -> None:
+        if new is None:
+            return
+        key = new.key
+        known = self._known.get(key)
+        merged = new if known is None else _merged(known, new)
+        if merged.label is None:
+            merged = replace(merged, label=self._snake(key))
+        if shown:
+            merged = replace(merged, hidden=False)
+            twice = any(each.key == key and not each.hidden for each in self.columns)
+            self.columns = [*self.columns, merged]
+        else:
+            twice = False
+            merged = replace(merged, hidden=known is None and bool(new.order))
+            self.columns = [_merged(e, new) if e.key == key else e for e in self.columns]
+            if merged.hidden:
+                self.columns = [*self.columns, merged]
+        if not twice and (key or merged.calls):
+            self._known[key] = merged
+        assert merged.label is not None
+        self._aliases[merged.label] = merged
+
+    def _snake(self, key: Key) -> str:
+        """Return a heading that no other column has: the last name, and more where it is taken."""
+        from pubsub_delta.cli.grammar.keys import snake_case
+
+        label = ""
+        for part in reversed(key):
+            if isinstance(part, str):
+                label = f"{snake_case(part)}_{label}" if label else snake_case(part)
+                if label not in self._headings:
+                    self._headings.add(label)
+                    break
+        return label
+
+    def _refused(self, why: str) -> InvalidArgument:
+        from pubsub_delta.cli.grammar.syntax import refused
+
+        return refused("format", self._text, why, "projection")
 
 
-def with_fields_of(given: Format, default: Format) -> Format:
-    """Return a format with the fields of another one where it needs some and has none itself."""
-    if given.fields or given.kind in ("json", "yaml"):
-        return given
-    attributes = given.attributes
-    if given.kind == default.kind:
-        attributes = {**default.attributes, **attributes}
-    return Format(given.kind, attributes, default.fields)
+def _merged(known: Column, new: Column) -> Column:
+    """Return a column with what another one says of it."""
+    told = {
+        name: value
+        for name in ("label", "order", "reverse", "align", "optional", "width")
+        if (value := getattr(new, name)) is not None
+    }
+    if new.calls is not None:
+        told.update(calls=new.calls, level=new.level)
+    return replace(known, **told)
 
 
-def fields_of(records: Sequence[Any]) -> tuple[Field, ...]:
-    """Return all fields of some records, the name first."""
-    names = {name for each in records if isinstance(each, Mapping) for name in each}
-    return tuple(Field((name,)) for name in sorted(names, key=lambda name: (name != "name", name)))
+def sorted_by(form: Format, keys: Sequence[tuple[Key, bool]]) -> Format:
+    """Return a format whose table is sorted by keys, each perhaps the other way round."""
+    columns = list(form.columns)
+    for order, (key, reverse) in enumerate(keys, start=1):
+        at = next((n for n, each in enumerate(columns) if each.key == key), None)
+        if at is None:
+            columns.append(Column(key, "", order=order, reverse=reverse, hidden=True))
+        else:
+            columns[at] = replace(columns[at], order=order, reverse=reverse)
+    return replace(form, columns=tuple(columns))
 
 
-def projected(record: Any, fields: Sequence[Field]) -> Any:
-    """Return a record with only the named fields, each where it was.
+def projected(record: Any, columns: Sequence[Column]) -> Any:
+    """Return a record with only what the columns name, each where it was.
 
-    >>> projected({"a": {"b": 1, "c": 2}, "d": 3}, [Field(("a", "b"))])
+    >>> projected({"a": {"b": 1, "c": 2}, "d": 3}, parse_format("json(a.b, e)").columns)
     {'a': {'b': 1}}
     """
-    if not fields or not isinstance(record, Mapping):
+    if not columns:
         return record
-    kept: dict[str, Any] = {}
-    for each in fields:
-        value = each.of(record)
-        if value is None:
-            continue
-        if not each.path:
-            return value
-        place = kept
-        for name in each.path[:-1]:
-            place = place.setdefault(name, {})
-        place[each.path[-1]] = value
-    return kept
-
-
-def text_of(value: Any, separator: str = ";") -> str:
-    """Write a value in a cell: lists and mappings on one line.
-
-    >>> text_of({"env": "test", "team": "a"}), text_of(None), text_of(True)
-    ('env=test;team=a', '', 'True')
-    """
-    if value is None:
-        return ""
-    if isinstance(value, Mapping):
-        return separator.join(f"{key}={text_of(each, ',')}" for key, each in value.items())
-    if isinstance(value, (list, tuple)):
-        return separator.join(text_of(each, ",") for each in value)
-    return str(value)
-
-
-def _parse_field(text: str) -> Field:
-    body, *attributes = list(_split(text, ":")) or [text]
-    label = None
-    for each in attributes:
-        name, _, value = each.partition("=")
-        if name != "label":
-            raise InvalidArgument(
-                f"format: {each!r} in field {text!r}; only label=HEADING is accepted there"
-            )
-        label = _unquoted(value)
-    path, transforms = [], []
-    for part in _split(body, "."):
-        if call := _CALL.fullmatch(part):
-            if call["name"] not in TRANSFORMS:
-                raise InvalidArgument(
-                    f"format: {part!r} in field {text!r} is not a transform; "
-                    f"{', '.join(TRANSFORMS)} are accepted"
-                )
-            transforms.append((call["name"], call["arguments"]))
-        elif transforms or not re.fullmatch(r"[\w\-]+(\[\d+\])*", _unquoted(part)):
-            raise InvalidArgument(
-                f"format: {text!r} is not a field; a dotted path is accepted, "
-                "such as message.messageId"
-            )
+    tree: dict[Any, Any] = {}
+    for each in columns:
+        if not each.key:
+            return each.of(record) if each.level >= 0 else record
+        place = tree
+        for part in each.key[:-1]:
+            place = place.setdefault(part, {})
+            if isinstance(place, Column):  # all of it is shown already
+                break
         else:
-            path += re.findall(r"[\w\-]+", _unquoted(part))
-    return Field(tuple(path), tuple(transforms), label)
+            place.setdefault(each.key[-1], each)
+    return _picked(record, tree)
 
 
-def _transformed(value: Any, name: str, argument: str) -> Any:
-    if value is None:
-        return None
-    if name == "basename":
-        return str(value).rsplit("/", 1)[-1]
-    if name == "list":
-        return text_of(value, _unquoted(argument.partition("=")[2]) if argument else ",")
-    if _unquoted(argument) == "base64":
-        try:
-            return base64.b64decode(str(value)).decode("utf-8", "backslashreplace")
-        except ValueError:
-            raise InvalidArgument(
-                f"format: decode(base64): {str(value)!r} is not base64; "
-                "a field that is, such as message.data, is accepted"
-            ) from None
-    if _unquoted(argument).lower() in ("utf8", "utf-8"):
-        return value  # texts are texts already
-    raise InvalidArgument(f"format: decode({argument}); base64 and utf-8 are accepted")
-
-
-def _split(text: str, separator: str) -> Iterator[str]:
-    """Split a text where a separator is neither quoted nor in brackets; blanks are dropped."""
-    part, depth, quote = "", 0, ""
-    for character in text:
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in _QUOTES:
-            quote = character
-        elif character in _OPENING:
-            depth += 1
-        elif character in _CLOSING:
-            depth -= 1
-        elif character == separator and not depth:
-            if part.strip():
-                yield part.strip()
-            part = ""
-            continue
-        part += character
-    if quote or depth:
-        raise InvalidArgument(f"format: {text!r} has a quote or bracket that is not closed")
-    if part.strip():
-        yield part.strip()
-
-
-def _unquoted(text: str) -> str:
-    quoted = len(text) > 1 and text[0] in _QUOTES and text[-1] == text[0]
-    return text[1:-1].replace("\\n", "\n").replace("\\t", "\t") if quoted else text
+def _picked(value: Any, node: Any) -> Any:
+    if isinstance(node, Column):
+        return value if node.calls is None or node.level < 0 else node.calls.of(value, "format")
+    if isinstance(value, Mapping) and value:
+        kept = {}
+        for name, each in value.items():
+            if name in node:
+                inner = _picked(each, node[name])
+                if inner is not None or isinstance(node[name], Column):
+                    kept[name] = inner
+        return kept or None
+    if isinstance(value, list):
+        found = [_picked(e, node.get(n, node.get(None, {}))) for n, e in enumerate(value)]
+        while found and found[-1] is None:
+            found.pop()
+        return found or None
+    return value if value == {} else None

@@ -1,32 +1,93 @@
-"""Listings: all pages, or as many resources as are asked for."""
+"""Listings: which of a store's resources are asked for, and the options that say so."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from pubsub_delta.cli.application import App
+from pubsub_delta.cli.arguments import FilterType, KeysType, LimitType
 from pubsub_delta.cli.service import Service
 from pubsub_delta.resources import Page
 
+F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
-limit_option = click.option("--limit", type=click.IntRange(min=1), help="At most so many.")
+
+def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """Keep what an option says for whoever shows the listing."""
+    if value not in (None, False, ()) and param.name is not None:
+        ctx.ensure_object(App).selecting[param.name] = value
+    return value
+
+
+def selection_options(command: F) -> F:
+    """Add the options that say which records of a listing are shown; its limit is its own."""
+    for option in (
+        click.option(
+            "--page-size",
+            type=click.IntRange(min=1),
+            callback=_keep,
+            expose_value=False,
+            help="So many rows a table has, before the next one begins.",
+        ),
+        click.option(
+            "--sort-by",
+            type=KeysType(),
+            callback=_keep,
+            expose_value=False,
+            help="Keys to sort by: topic,~name; with ~ the other way round.",
+        ),
+        click.option(
+            "--filter",
+            type=FilterType(),
+            callback=_keep,
+            expose_value=False,
+            help="Which: name:my* AND labels.env=prod, as `gcloud topic filters` has it.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def listing_options(command: F) -> F:
+    """Add the options of a listing of resources."""
+    for option in (
+        click.option(
+            "--uri",
+            is_flag=True,
+            callback=_keep,
+            expose_value=False,
+            help="Only the URI of each, as Google's.",
+        ),
+        click.option(
+            "--limit",
+            type=LimitType(),
+            callback=_keep,
+            help="At most so many; all of them by default: unlimited.",
+        ),
+    ):
+        command = option(command)
+    return selection_options(command)
 
 
 def listed(
     app: App, fetch: Callable[[Service, str | None], Page[T]], limit: int | None = None
 ) -> list[T]:
-    """Return a whole listing, or its beginning, whatever the size of its pages."""
+    """Return a whole listing, or its beginning, whatever the size of its pages.
+
+    Where the command line has a filter or an order, what it shows may stand anywhere.
+    """
+    most = None if app.selection.needs_all else limit
 
     def ask(store: Service) -> list[T]:
         page = fetch(store, None)
         found = list(page)
-        while page.next_page_token and (limit is None or len(found) < limit):
+        while page.next_page_token and (most is None or len(found) < most):
             page = fetch(store, page.next_page_token)
             found += page
-        return found[:limit]
+        return found[:most]
 
     return app.call(ask)

@@ -1,177 +1,161 @@
-"""Records as text: YAML, JSON, CSV, bare values, and tables that never cut a cell off."""
+"""Records as text, in every format: what ``--format`` asks for, as gcloud prints it."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.cells import cell_len
+from pubsub_delta.cli.formats import TABULAR, Column, Format, parse_format, projected
+from pubsub_delta.cli.terminal import escaped
 
-from pubsub_delta.cli.formats import Format, fields_of, projected, text_of
-
-_PLAIN = re.compile(r"[A-Za-z_/][\w/.+%~\-]*(?:[ =:][\w/.+%~\-]+)*", re.ASCII)
-_DURATION = re.compile(r"\d+(?:\.\d+)?s")
-_WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
-"""What YAML would not take for a text."""
+_DEFAULT = "default"
 
 
-def render(records: Sequence[Any], form: Format, *, single: bool = False) -> str:
+def render(
+    records: Sequence[Any], form: Format, *, single: bool = False, page_size: int | None = None
+) -> str:
     """Write records in a format, each line ended.
 
     ``single``: there is one record that is looked at, not a listing of perhaps one.
+    ``page_size``: so many rows a table has, before the next one begins.
     """
+    if form.kind in ("none", "disable"):
+        return ""
+    if form.kind == "table":
+        return _tables(records, form, page_size)
+    if form.kind in TABULAR:
+        return "".join(_delimited(records, _with_columns(form, records)))
+    if form.kind == "list":
+        return "".join(_listed(records, form))
+    shown = [projected(each, _active(form)) for each in records]
     if form.kind == "json":
-        shown = [projected(each, form.fields) for each in records]
-        value = shown[0] if single else shown
-        text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-        return escaped(text, lambda each: json.dumps(each)[1:-1])
-    if form.kind == "yaml":
-        begin = "" if single else "---\n"
-        return "".join(begin + yaml_text(projected(each, form.fields)) for each in records)
-    named = [each if isinstance(each, Mapping) else {"name": each} for each in records]
-    fields = form.fields or fields_of(named)
-    rows = [
-        [text_of(each.of(record if each.path else raw)) for each in fields]
-        for raw, record in zip(records, named, strict=True)
-    ]
-    headings = [each.heading for each in fields]
-    if form.kind == "value":
-        separator = form.attributes.get("separator", "\t")
-        return "".join(separator.join(row) + "\n" for row in rows)
-    if form.kind == "csv":
-        names = [each.label or each.heading.lower() for each in fields]
-        return _csv([] if "no-heading" in form.attributes else [names], rows, form)
-    return table_text(
-        [] if "no-heading" in form.attributes else headings, rows, box="box" in form.attributes
-    )
+        return _json(shown[0] if single else shown)
+    from pubsub_delta.cli import documents
 
-
-def yaml_text(value: Any) -> str:
-    """Write a value as a YAML document, mappings by key.
-
-    >>> print(yaml_text({"name": "t", "ids": ["7"], "policy": {}, "ttl": "60s"}), end="")
-    ids:
-    - '7'
-    name: t
-    policy: {}
-    ttl: 60s
-    """
-    return "".join(f"{line}\n" for line in _yaml(value))
-
-
-def _yaml(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping) and value:
-        for key, each in sorted(value.items()):
-            if isinstance(each, (Mapping, list)) and each:
-                yield f"{yaml_scalar(key)}:"
-                indent = "" if isinstance(each, list) else "  "
-                yield from (indent + line for line in _yaml(each))
-            else:
-                yield f"{yaml_scalar(key)}: {yaml_scalar(each)}"
-    elif isinstance(value, list) and value:
-        for each in value:
-            for number, line in enumerate(_yaml(each)):
-                yield ("  " if number else "- ") + line
+    if form.kind == "config":
+        title = f"{form.attributes['title']}\n" if "title" in form.attributes else ""
+        return title + "".join(documents.config(each, form.attributes) for each in shown)
+    if form.kind in ("flattened", "text"):
+        write: Callable[[Any], str] = lambda each: documents.flattened(each, form)  # noqa: E731
     else:
-        yield yaml_scalar(value)
+        write = lambda each: documents.yaml_text(each, form.attributes.get("null"))  # noqa: E731
+    if single:
+        return "".join(map(write, shown))
+    return "".join(documents.begun(write(each), each, form.kind) for each in shown)
 
 
-def yaml_scalar(value: Any) -> str:
-    """Write a scalar so that YAML reads the same again: texts are quoted when in doubt.
-
-    >>> yaml_scalar("projects/p/topics/t"), yaml_scalar("7"), yaml_scalar("no"), yaml_scalar(7)
-    ('projects/p/topics/t', "'7'", "'no'", '7')
-    """
-    if not isinstance(value, str):
-        return json.dumps(value)
-    if _DURATION.fullmatch(value) or (_PLAIN.fullmatch(value) and value.lower() not in _WORDS):
-        return value
-    if value.isprintable():
-        return "'" + value.replace("'", "''") + "'"
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + printable(escaped) + '"'
+def _active(form: Format) -> tuple[Column, ...]:
+    """Return columns whose transforms hold where a record stays what it is."""
+    if "no-transforms" not in form.attributes:
+        return form.columns
+    return tuple(_without_calls(each) for each in form.columns)
 
 
-def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]], *, box: bool = False) -> str:
-    """Write a table as wide as its cells, so that an ack id can be copied from it.
+def _without_calls(column: Column) -> Column:
+    from dataclasses import replace
 
-    >>> print(table_text(["NAME", "N"], [["flights", "7"]]), end="")
-    NAME     N
-    flights  7
-    """
-    lines = [[_lines(cell) for cell in row] for row in ([headings] if headings else []) + [*rows]]
-    count = max(map(len, lines), default=0)
-    widths = [max(cell_len(line) for row in lines for line in row[n]) for n in range(count)]
-    if not box:
-        written = (_line(part, widths, "", "  ", "") for row in lines for part in _parts(row))
-        return "".join(line.rstrip() + "\n" for line in written)
-    bars = ["─" * (width + 2) for width in widths]
-    out = ["┌" + "┬".join(bars) + "┐"]
-    for number, row in enumerate(lines):
-        if headings and number == 1:
-            out.append("├" + "┼".join(bars) + "┤")
-        out += [_line(part, widths, "│ ", " │ ", " │") for part in _parts(row)]
-    out.append("└" + "┴".join(bars) + "┘")
-    return "\n".join(out) + "\n"
+    return replace(column, calls=None)
 
 
-def printable(text: str) -> str:
-    r"""Write control characters as escapes, so that data cannot steer a terminal.
-
-    >>> printable("a\x1b[2J")
-    'a\\x1b[2J'
-    """
-    return text if text.isprintable() else "".join(map(_visible, text))
-
-
-def for_terminal(text: str) -> str:
-    r"""Write control characters as escapes, but for those that only move on: ends of lines, tabs.
-
-    >>> for_terminal("a\tb\x1b[2J\r\n")
-    'a\tb\\x1b[2J\\r\n'
-    """
-    return escaped(text, _visible, kept="\t")
+def _with_columns(form: Format, records: Sequence[Any]) -> Format:
+    """Return a format with columns: all that the records have, where it has none itself."""
+    if form.columns:
+        return form
+    names = {name for each in records if isinstance(each, Mapping) for name in each}
+    if not names:
+        return parse_format(f"{form.kind}(.)")
+    columns = parse_format("value({})".format(",".join(sorted(names, key=_name_first)))).columns
+    return Format(form.kind, form.attributes, columns)
 
 
-def escaped(text: str, escape: Callable[[str], str], kept: str = "") -> str:
-    """Return a text whose characters that cannot be printed are escaped, line by line."""
-    lines = text.split("\n")
-    for number, line in enumerate(lines):
-        if not line.isprintable():
-            lines[number] = "".join(
-                each if each.isprintable() or each in kept else escape(each) for each in line
-            )
-    return "\n".join(lines)
+def _name_first(name: str) -> tuple[bool, str]:
+    return name != "name", name
 
 
-def _visible(character: str) -> str:
-    if character.isprintable():
-        return character
-    return character.encode("unicode_escape").decode("ascii")
+def _rows(records: Iterable[Any], form: Format) -> list[list[Any]]:
+    bare = form.kind == "get" and "transforms" not in form.attributes
+    bare = bare or "no-transforms" in form.attributes
+    return [
+        [each.raw(record) if bare else each.of(record) for each in form.columns]
+        for record in records
+    ]
 
 
-def _lines(cell: str) -> list[str]:
-    return [printable(line) for line in cell.split("\n")]
+def _tables(records: Sequence[Any], form: Format, page_size: int | None) -> str:
+    from pubsub_delta.cli.tables import table_text
+
+    form = _with_columns(form, records)
+    rows = _rows(records, form)
+    size = page_size or len(rows) or 1
+    pages = [rows[at : at + size] for at in range(0, len(rows), size)]
+    attributes = dict(form.attributes)
+    texts = []
+    for page in pages:
+        texts.append(table_text(form.columns, page, attributes))
+        attributes.pop("title", None)
+    return "\n".join(texts)
 
 
-def _parts(row: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
-    return zip_longest(*row, fillvalue="")
+def _delimited(records: Sequence[Any], form: Format) -> Iterator[str]:
+    """Write CSV or bare values, a record a line."""
+    given, csv = form.attributes, form.kind == "csv"
+    separator = given.get("separator", "," if csv else "\t")
+    delimiter, end = given.get("delimiter", ";"), given.get("terminator", "\n")
+    quoted = "no-quote" not in given if csv else "quote" in given
+    visible = [number for number, each in enumerate(form.columns) if not each.hidden]
+
+    def field(text: str) -> str:
+        special = any(mark and mark in text for mark in (delimiter, '"', separator, end))
+        if not text or not quoted or not (special or text[0].isspace() or text[-1].isspace()):
+            return text
+        return '"' + text.replace('"', '""') + '"'
+
+    headings = [form.columns[number].heading.lower() for number in visible]
+    if csv and "no-heading" not in given and records and any(headings):
+        yield separator.join(map(field, headings)) + end
+    for row in _rows(records, form):
+        cells = (_cell(row[number], field, delimiter) for number in visible)
+        yield separator.join(cells) + end
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], left: str, between: str, right: str) -> str:
-    padded = (
-        cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True)
-    )
-    return left + between.join(padded) + right
+def _cell(value: Any, field: Callable[[str], str], delimiter: str) -> str:
+    from pubsub_delta.cli.grammar.transforms import float_text, text_of
+
+    if value is None:
+        return ""
+    if isinstance(value, Mapping):
+        return delimiter.join(field(f"{key}={text_of(e)}") for key, e in sorted(value.items()))
+    if isinstance(value, list):
+        return delimiter.join(field(text_of(each)) if each else "" for each in value)
+    return field(float_text(value) if isinstance(value, float) else text_of(value))
 
 
-def _csv(heading: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], form: Format) -> str:
-    out = io.StringIO()
-    separator = form.attributes.get("separator") or ","
-    csv.writer(out, delimiter=separator[0], lineterminator="\n").writerows([*heading, *rows])
-    return out.getvalue()
+def _listed(records: Sequence[Any], form: Format) -> Iterator[str]:
+    """Write a list, an item a record."""
+    from pubsub_delta.cli.grammar.transforms import text_of
+
+    between = " " if "compact" in form.attributes else "\n   "
+    title = form.attributes.get("title")
+    if title and (records or "always-display-title" in form.attributes):
+        yield f"{title}\n"
+    for record in records:
+        if form.columns:
+            parts = [each for each in _rows([record], form)[0] if each is not None]
+        elif isinstance(record, Mapping):
+            pairs = sorted(record.items())
+            parts = [f"{key}: {text_of(each)}" for key, each in pairs if each is not None]
+        else:
+            parts = [record]
+        yield f" - {between.join(map(text_of, parts))}\n"
+
+
+def _json(value: Any) -> str:
+    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, default=_plain) + "\n"
+    return escaped(text, lambda each: json.dumps(each)[1:-1])
+
+
+def _plain(value: Any) -> Any:
+    from pubsub_delta.cli.grammar.transforms import text_of
+
+    return text_of(value)

@@ -90,6 +90,13 @@ def snapshot_record(snapshot: Snapshot) -> Record:
     )
 
 
+def listed_snapshot_record(snapshot: Snapshot) -> Record:
+    """Return a snapshot as gcloud lists it: with the parts of its names."""
+    _, project, _, short = snapshot.name.split("/")
+    ids = {"projectId": project, "snapshotId": short, "topicId": snapshot.topic.split("/")[-1]}
+    return {**snapshot_record(snapshot), **ids}
+
+
 def received_record(received: ReceivedMessage) -> Record:
     """Return a delivery as REST writes it: a message within, its data in base64."""
     return _filled(

@@ -19,10 +19,16 @@ from pubsub_delta.cli.arguments import (
     pairs_option,
 )
 from pubsub_delta.cli.commands import Group
-from pubsub_delta.cli.listing import limit_option, listed
-from pubsub_delta.cli.rest import metrics_record, snapshot_record
+from pubsub_delta.cli.listing import listed, listing_options
+from pubsub_delta.cli.rest import listed_snapshot_record, metrics_record, snapshot_record
 
 pass_app = click.make_pass_decorator(App)
+
+LISTED = (
+    "table[box](projectId:label=PROJECT,snapshotId:label=SNAPSHOT,topicId:label=TOPIC,"
+    "expireTime:label=EXPIRE_TIME)"
+)
+"""What a listing shows, as gcloud's does."""
 
 snapshots = Group(
     "snapshots",
@@ -97,12 +103,12 @@ def describe(app: App, snapshot: str) -> None:
 
 
 @snapshots.command("list", examples=["snapshots list --format='table(name,expireTime)'"])
-@limit_option
+@listing_options
 @pass_app
 def list_(app: App, limit: int | None) -> None:
     """List the snapshots of the project."""
     found = listed(app, lambda store, token: store.list_snapshots(page_token=token), limit)
-    app.show_all([snapshot_record(each) for each in found])
+    app.show_all([listed_snapshot_record(each) for each in found], LISTED)
 
 
 @snapshots.command("delete", examples=["snapshots delete before-deploy --quiet"])

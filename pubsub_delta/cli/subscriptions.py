@@ -21,7 +21,7 @@ from pubsub_delta.cli.arguments import (
     pairs_option,
 )
 from pubsub_delta.cli.commands import Group
-from pubsub_delta.cli.listing import limit_option, listed
+from pubsub_delta.cli.listing import listed, listing_options
 from pubsub_delta.cli.permissions import binding_command
 from pubsub_delta.cli.rest import metrics_record, subscription_record
 from pubsub_delta.resources import (
@@ -253,7 +253,7 @@ def describe(app: App, subscription: str) -> None:
 
 
 @subscriptions.command("list", examples=["subscriptions list --format='table(name,topic)'"])
-@limit_option
+@listing_options
 @pass_app
 def list_(app: App, limit: int | None) -> None:
     """List the subscriptions of the project."""

@@ -1,26 +1,33 @@
-"""Times and durations as gcloud writes them (``gcloud topic datetimes``), given what now is."""
+"""Times and durations as gcloud reads them (``gcloud topic datetimes``), given what now is."""
 
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta, timezone, tzinfo
 from fractions import Fraction
+from typing import Any
 
 from pubsub_delta import durations
-from pubsub_delta.clock import read_time
+from pubsub_delta.cli.periods import Period, parse_period
+from pubsub_delta.clock import UTC, as_utc, read_time
 from pubsub_delta.errors import InvalidArgument
 
-_NUMBER = r"[0-9]+(?:\.[0-9]+)?"
-_ISO = re.compile(
-    rf"P(?:({_NUMBER})W)?(?:({_NUMBER})D)?"
-    rf"(?:T(?:({_NUMBER})H)?(?:({_NUMBER})M)?(?:({_NUMBER})S)?)?",
-    re.IGNORECASE,
+_SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_FINE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|us|ns)", re.IGNORECASE)
+_PER_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}
+_AGO = re.compile(r"(\d+) *(year|month|week|day|hour|minute|second)s? +ago", re.IGNORECASE)
+_NUMBER = r"\d+(?:[.,]\d+)?"
+_RELATIVE = re.compile(
+    rf"[+-]?(?:P.*|(?:{_NUMBER}[YWD])+(?:T?(?:{_NUMBER}[HMS])+)?)", re.IGNORECASE
 )
-_UNITS = (604_800, 86_400, 3_600, 60, 1)
-"""Weeks, days, hours, minutes and seconds, in seconds."""
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_RELATIVE = re.compile(r"(?P<sign>[+-]?)(?P<span>P.*)", re.IGNORECASE)
-_SECONDS = re.compile(_NUMBER)
+_GUESSWORK = re.compile(
+    rf"[+-]?\d{{0,3}}|[+-]?T?(?:{_NUMBER}[HMS])+|\d+ *(?:hour|min|sec).*|\D", re.IGNORECASE
+)
+"""What gcloud's library reads as a time by accident: ``10`` as the tenth of this month."""
+_FRACTION = re.compile(r"[.,]\d{6}(\d+)")
+_ZONE_OF_HOURS = {"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8}
+_ZONE_OF_HOURS["PDT"] = -7
+"""The names of RFC 822; others are those of the time zone database."""
 
 
 def parse_duration(text: str, field: str) -> timedelta:
@@ -30,58 +37,142 @@ def parse_duration(text: str, field: str) -> timedelta:
 
     >>> parse_duration("PT1H30M", "ttl") == parse_duration("1h30m", "ttl")
     True
-    >>> parse_duration("600", "ttl")
-    datetime.timedelta(seconds=600)
+    >>> parse_duration("600", "ttl"), parse_duration("250ms", "ttl")
+    (datetime.timedelta(seconds=600), datetime.timedelta(microseconds=250000))
     """
     span = text.strip()
     try:
-        if span[:1] in ("P", "p"):
-            return durations.exactly(_iso_seconds(span))
-        if _SECONDS.fullmatch(span):
+        if span[:1] in ("P", "p", "T", "t"):
+            found = parse_period(span)
+            if not (found.years or found.months or found.negative):
+                return durations.exactly(found.days * 86_400 + found.seconds)
+        elif _SECONDS.fullmatch(span):
             return durations.exactly(Fraction(span))
-        return durations.parse_duration(span.lower(), field)
+        elif fine := _FINE.fullmatch(span):
+            return durations.exactly(Fraction(fine[1]) / _PER_SECOND[fine[2].lower()])
+        else:
+            return durations.parse_duration(span.lower(), field)
     except (InvalidArgument, OverflowError, ValueError):
-        raise InvalidArgument(
-            f"{field}: {text!r} is not a duration; "
-            "7d, 1d12h, 600s, P7D or PT1H is accepted, in weeks, days, hours, minutes and seconds"
-        ) from None
+        pass
+    raise InvalidArgument(
+        f"{field}: {text!r} is not a duration; "
+        "7d, 1d12h, 600s, P7D or PT1H is accepted, in weeks, days, hours, minutes and seconds"
+    )
 
 
-def parse_time(text: str, now: datetime, field: str) -> datetime:
-    """Return the time that a text means, at a given moment.
+def parse_time(text: str, now: datetime, field: str, zone: tzinfo | None = None) -> datetime:
+    """Return the time that a text means, in UTC, at a given moment and in a time zone.
 
-    ``2026-11-20T10:00:00Z`` and other aware RFC 3339; ``2026-11-20``, midnight in the time zone of
-    ``now``; ``-p1d``, ``-PT1H`` and ``+P1W``, so long before or after ``now``; ``now``. A time of
-    day without a zone is refused, not guessed (InvalidArgument).
+    ``zone``: that of what names none; None is the zone of this machine. Left out parts of a date
+    are today's, and those of a time of day are 0. ``-p1d``, ``-PT1H`` and ``+P1W`` are so long
+    before or after ``now``: days and more on the calendar, hours and less as they pass.
+
+    What is finer than a microsecond is taken as the next one, as RFC 3339 is everywhere.
 
     >>> from datetime import timezone
-    >>> noon = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
-    >>> parse_time("-p1d", noon, "time").isoformat()
-    '2026-11-19T12:00:00+00:00'
-    >>> parse_time("2026-11-20", noon, "time").isoformat()
-    '2026-11-20T00:00:00+00:00'
+    >>> noon, berlin = datetime(2026, 11, 20, 12, tzinfo=timezone.utc), timezone(timedelta(hours=1))
+    >>> [str(parse_time(each, noon, "time", berlin))[:16]
+    ...     for each in ("-p1d", "2026-11-20", "10:00Z", "2 hours ago", "20 Nov 2026 10:00 +0300")]
+    ['2026-11-19 12:00', '2026-11-19 23:00', '2026-11-20 10:00', '2026-11-20 10:00', \
+'2026-11-20 07:00']
     """
     given = text.strip()
     try:
-        if given.lower() == "now":
-            return now
-        if relative := _RELATIVE.fullmatch(given):
-            span = _iso_seconds(relative["span"])
-            return now + durations.exactly(-span if relative["sign"] == "-" else span)
-        if _DAY.fullmatch(given):
-            day = date.fromisoformat(given)
-            return datetime(day.year, day.month, day.day, tzinfo=now.tzinfo)
-        return read_time(given, field)
+        return as_utc(_read(given, now, zone), field)
     except (InvalidArgument, OverflowError, ValueError):
         raise InvalidArgument(
-            f"{field}: {text!r} is not a time; 2026-11-20T10:00:00Z, 2026-11-20 (midnight UTC), "
-            "-p1d (a day ago), -PT1H or +PT10M is accepted; a time of day needs its zone"
+            f"{field}: {text!r} is not a time; 2026-11-20T10:00:00Z, 2026-11-20T10:00 (local "
+            "time), 2026-11-20 (local midnight), 10:00+0100 (today), -p1d (a day ago), +pt10m or "
+            "'2 hours ago' is accepted"
         ) from None
 
 
-def _iso_seconds(text: str) -> Fraction:
-    match = _ISO.fullmatch(text)
-    if match is None or text[-1] in "PpTt":
+def in_zone(time: datetime, zone: tzinfo | None) -> datetime:
+    """Return a time in a zone, None for that of this machine; one without a zone is of it."""
+    if time.tzinfo is None and zone is not None:
+        return time.replace(tzinfo=zone)
+    return time.astimezone(zone)
+
+
+def zone_named(name: str) -> tzinfo | None:
+    """Return the time zone of a name, such as ``EST`` or ``Asia/Tokyo``, or None of no such.
+
+    >>> zone_named("EDT").utcoffset(None), zone_named("Nowhere/Land")
+    (datetime.timedelta(days=-1, seconds=72000), None)
+    """
+    if name.upper() in ("Z", "UTC", "GMT"):
+        return UTC
+    if name.upper() in _ZONE_OF_HOURS:
+        return timezone(timedelta(hours=_ZONE_OF_HOURS[name.upper()]))
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
+
+
+def _read(text: str, now: datetime, zone: tzinfo | None) -> datetime:
+    if text.lower() == "now":
+        return now
+    try:
+        return read_time(text, "time")
+    except InvalidArgument:
+        pass
+    if ago := _AGO.fullmatch(text):
+        unit, count = ago[2].lower(), Fraction(ago[1])
+        return moved(now, _ago(unit, count), zone)
+    if _RELATIVE.fullmatch(text):
+        return moved(now, parse_period(text), zone)
+    if _GUESSWORK.fullmatch(text):
         raise ValueError(text)
-    given = zip(_UNITS, match.groups(), strict=True)
-    return sum((Fraction(number) * unit for unit, number in given if number), Fraction())
+    return _read_loosely(text, now, zone)
+
+
+def _ago(unit: str, count: Fraction) -> Period:
+    seconds = {"hour": 3_600, "minute": 60, "second": 1}.get(unit, 0) * count
+    days = {"week": 7, "day": 1}.get(unit, 0) * count
+    years, months = (count if unit == each else Fraction() for each in ("year", "month"))
+    return Period(int(years), int(months), days, seconds, negative=True)
+
+
+def moved(now: datetime, period: Period, zone: tzinfo | None) -> datetime:
+    """Return the time a period after another one, or before it, in a zone.
+
+    Years, months and days are those of the calendar, so that the time of day stays. A day that a
+    month does not have is one of the next month: a month after January 31 is March 3.
+    """
+    sign = -1 if period.negative else 1
+    days, rest = divmod(period.days, 1)
+    local = in_zone(now, zone)
+    month = local.year * 12 + local.month - 1 + sign * (period.years * 12 + period.months)
+    first = local.replace(tzinfo=None, year=month // 12, month=month % 12 + 1, day=1)
+    wall = first + timedelta(days=local.day - 1 + sign * days)
+    on_calendar = (period.years, period.months, days) != (0, 0, 0)
+    at = in_zone(wall, zone).astimezone(UTC) if on_calendar else now
+    return at + durations.exactly(sign * (period.seconds + rest * 86_400))
+
+
+def _read_loosely(text: str, now: datetime, zone: tzinfo | None) -> datetime:
+    from dateutil import parser  # only what is no RFC 3339 needs it
+
+    unknown: list[str] = []
+
+    def named(name: str | None, offset: int | None) -> Any:
+        if offset is not None and (not name or name.upper() in ("UTC", "GMT", "Z")):
+            return offset
+        found = zone_named(name) if name else None
+        if name and found is None:
+            unknown.append(name)
+        return found
+
+    words, apart = text.rsplit(" ", 1) if " " in text else (text, "")
+    if "/" in apart and (other := zone_named(apart)) is not None:  # the library knows no such name
+        return _read_loosely(words, now, other)
+    midnight = in_zone(now, zone).replace(tzinfo=None, hour=0, minute=0, second=0, microsecond=0)
+    found = parser.parse(text, tzinfos=named, default=midnight)
+    if unknown:
+        raise ValueError(unknown[0])
+    if (fine := _FRACTION.search(text)) and fine[1].strip("0"):
+        found += timedelta(microseconds=1)
+    return in_zone(found, zone) if found.tzinfo is None else found

@@ -19,7 +19,7 @@ from pubsub_delta.cli.arguments import (
     pairs_option,
 )
 from pubsub_delta.cli.commands import Group
-from pubsub_delta.cli.listing import limit_option, listed
+from pubsub_delta.cli.listing import listed, listing_options, selection_options
 from pubsub_delta.cli.permissions import binding_command
 from pubsub_delta.cli.publish import publish
 from pubsub_delta.cli.rest import commit_record, metrics_record, topic_record
@@ -116,7 +116,7 @@ def describe(app: App, topic: str) -> None:
 
 
 @topics.command("list", examples=["topics list --format='value(name)'"])
-@limit_option
+@listing_options
 @pass_app
 def list_(app: App, limit: int | None) -> None:
     """List the topics of the project."""
@@ -134,7 +134,7 @@ def delete(app: App, topic: tuple[str, ...]) -> None:
 
 @topics.command("list-subscriptions", examples=["topics list-subscriptions flights"])
 @click.argument("topic", type=TOPIC)
-@limit_option
+@listing_options
 @pass_app
 def list_subscriptions(app: App, topic: str, limit: int | None) -> None:
     """List the subscriptions attached to a topic."""
@@ -150,7 +150,7 @@ def list_subscriptions(app: App, topic: str, limit: int | None) -> None:
 
 @topics.command("list-snapshots", examples=["topics list-snapshots flights"])
 @click.argument("topic", type=TOPIC)
-@limit_option
+@listing_options
 @pass_app
 def list_snapshots(app: App, topic: str, limit: int | None) -> None:
     """List the snapshots of a topic."""
@@ -194,6 +194,7 @@ HISTORY = "table(version,time,operation,messageCount:label=MESSAGES,publishId)"
 @click.option(
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many."
 )
+@selection_options
 @pass_app
 def history(app: App, topic: str, limit: int) -> None:
     """List a topic's commits, newest first: publishes, deletes and upkeep.

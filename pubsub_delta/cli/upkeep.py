@@ -10,8 +10,8 @@ import click
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import Switch, split_list
 from pubsub_delta.cli.commands import Verb
-from pubsub_delta.cli.printing import printable
 from pubsub_delta.cli.rest import plain
+from pubsub_delta.cli.terminal import printable
 
 DUTIES = ("dead-letters", "expiration", "retention", "optimize", "vacuum")
 

@@ -19,8 +19,8 @@ BUGS_OF_COMMANDS = (
         "acknowledged-before-it-is-printed",
         "What shows no status is acknowledged before it is printed.",
         _DELIVERY,
-        "shows_status = not form.fields or any(",
-        "shows_status = True or any(",
+        "shows_status = not form.columns or",
+        "shows_status = True or",
     ),
     Bug(
         "unprinted-messages-stay-leased",

@@ -83,8 +83,8 @@ BUGS_OF_VALUES = (
         "a-time-ago-is-longer-ago",
         "A time so long ago is taken as the microsecond before it.",
         "cli/times.py",
-        'now + durations.exactly(-span if relative["sign"] == "-" else span)',
-        'now + durations.exactly(span) * (-1 if relative["sign"] == "-" else 1)',
+        "at + durations.exactly(sign * (period.seconds + rest * 86_400))",
+        "at + sign * durations.exactly(period.seconds + rest * 86_400)",
     ),
     Bug(
         "truncated-ack-id",

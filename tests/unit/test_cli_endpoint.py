@@ -39,6 +39,11 @@ topics list
 topics list --limit=1
 topics list --project=other
 topics list --format=table(name,labels)
+topics list --filter='labels.env=test AND name.scope(topics):fl*' --format='value(name.basename())'
+topics list --sort-by=~name --limit=1 --uri
+topics list --filter=labels.nothing:x
+topics list --page-size=1 --format='table[box](name.segment(3):label=TOPIC:sort=1:reverse)'
+topics list --format=flattened
 topics update flights --update-labels=env=prod,zone=1 --remove-labels=team
 topics update flights --clear-message-retention-duration --format=yaml
 topics update flights --message-retention-duration=1d --clear-labels --format=json

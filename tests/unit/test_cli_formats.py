@@ -15,9 +15,10 @@ import pytest
 
 from pubsub_delta.cli import rest
 from pubsub_delta.cli.application import App
-from pubsub_delta.cli.formats import parse_format, with_fields_of
-from pubsub_delta.cli.printing import render, table_text, yaml_text
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.cli.documents import yaml_text
+from pubsub_delta.cli.formats import parse_format
+from pubsub_delta.cli.printing import render
+from pubsub_delta.errors import InvalidArgument, Unimplemented
 from pubsub_delta.metrics import Measured, Metrics
 from pubsub_delta.names import ResourceName
 from pubsub_delta.resources import (
@@ -76,7 +77,7 @@ def test_describe_is_yaml_by_field_without_a_separator() -> None:
 
 def test_a_listing_is_yaml_in_blocks() -> None:
     assert show("yaml", {"name": "a"}, {"name": "b"}) == "---\nname: a\n---\nname: b\n"
-    assert show("yaml", "projects/p/subscriptions/s") == "---\nprojects/p/subscriptions/s\n"
+    assert show("yaml", "projects/p/subscriptions/s") == "---\n  projects/p/subscriptions/s\n"
 
 
 def test_json_is_an_object_or_an_array() -> None:
@@ -93,7 +94,7 @@ def test_value_is_fields_with_tabs_and_no_heading() -> None:
     assert show("value(message.attributes)", PULLED) == "lang=en;size=7\n"
     assert show("value(message.data.decode(base64))", PULLED) == "späť\n"
     assert show("value(name.basename())", TOPIC) == "t\n"
-    assert show("value(.)", "x") + show("value(name)", "x") + show("value", "x") == "x\n" * 3
+    assert show("value(.)", "x") + show("value", "x") == "x\n" * 2
 
 
 def test_csv_has_a_heading_and_quotes() -> None:
@@ -113,7 +114,7 @@ def test_a_table_has_upper_case_headings() -> None:
 
 def test_a_boxed_table_is_as_wide_as_its_cells() -> None:
     drawn = show(
-        "table[box](message.data.decode(base64),message.attributes.list(separator='\\n'))", PULLED
+        "table[box](message.data.decode(base64),message.attributes.list(separator='\n'))", PULLED
     )
     assert drawn.splitlines() == [
         "┌──────┬────────────┐",
@@ -127,15 +128,19 @@ def test_a_boxed_table_is_as_wide_as_its_cells() -> None:
 
 
 def test_data_cannot_steer_a_terminal() -> None:
-    drawn = table_text(["DATA"], [["a\x1b[2J\rb"]])
+    drawn = show("table[box,title='\x1b[1m'](data:label='\x1b]0;')", {"data": "a\x1b[2J\rb"})
     assert "\x1b" not in drawn
     assert "\r" not in drawn
     assert "a\\x1b[2J\\rb" in drawn
 
 
-def test_data_that_is_no_text_is_shown_escaped() -> None:
+@pytest.mark.parametrize("decode", ["decode(base64)", "decode(base64).decode(utf-8)"])
+def test_data_that_is_no_text_is_shown_escaped(decode: str) -> None:
     record = {"data": base64.b64encode(b"\xffok").decode()}
-    assert show("value(data.decode(base64))", record) == "\\xffok\n"
+    for form in ("value", "csv[no-heading]", "table[no-heading]"):
+        assert show(f"{form}(data.{decode})", record) == "\\xffok\n"
+    assert json.loads(show(f"json(data.{decode})", record, single=True)) == {"data": "\\xffok"}
+    assert show(f"value(data.{decode})", {"attributes": {}}) == "\n"  # gcloud decodes "None"
 
 
 @pytest.mark.parametrize(
@@ -148,8 +153,10 @@ def test_data_that_is_no_text_is_shown_escaped() -> None:
         ("true", "'true'"),
         ("", "''"),
         ("it's - #1: x", "'it''s - #1: x'"),
+        ("no", "'no'"),  # YAML 1.1 takes it for false
         ("2026-11-20T10:00:00Z", "'2026-11-20T10:00:00Z'"),
-        ('a\n"b"\\', '"a\\n\\"b\\"\\\\"'),
+        ('a\n"b"\\', '|-\n  a\n  "b"\\'),
+        ("a\x1b\x9b\u202e\nb", '"a\\e\\x9B\\u202e\\nb"'),
         (True, "true"),
         (None, "null"),
         (0.5, "0.5"),
@@ -169,13 +176,19 @@ def test_yaml_quotes_what_would_be_something_else(value: object, written: str) -
         "",
         "xml",
         "JSON",
+        "(name)",
         "value(name",
         "value name",
-        "table[all-box](name)",
-        "value(name.upper())",
+        "value(name.nothing())",
+        "value(name.segment(1,2,3))",
+        "value(name.segment(x=1).y)",
         "value(a b)",
-        "value(name:sort=1)",
+        "value(name,)",
+        "value(name:color=red)",
+        "value(name:sort)",
+        "value(name:align=middle)",
         "value('name)",
+        "table[box(name)",
     ],
 )
 def test_what_is_no_format_is_refused(text: str) -> None:
@@ -183,12 +196,51 @@ def test_what_is_no_format_is_refused(text: str) -> None:
         parse_format(text)
 
 
-def test_a_format_without_fields_takes_those_of_the_command() -> None:
-    usual = parse_format("table[box](ackId)")
-    assert with_fields_of(parse_format("value"), usual).fields == usual.fields
-    assert with_fields_of(parse_format("table"), usual) == usual
-    assert with_fields_of(parse_format("json"), usual).fields == ()
-    assert with_fields_of(parse_format("csv(x)"), usual) == parse_format("csv(x)")
+@pytest.mark.parametrize(
+    "text", ["object", "diff(name)", "multi(name:format=list)", "value(synthesize((a:b)))"]
+)
+def test_what_gcloud_has_and_this_has_not_is_refused_by_name(text: str) -> None:
+    with pytest.raises(Unimplemented, match=r"gcloud has .* and it is not implemented here"):
+        parse_format(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("value(name", "it ends too early"),
+        ("value(name,)", r"column 12 is not expected: '\)'"),
+        ("table(a:label=X b)", "column 17 is not expected: 'b\\)'"),
+    ],
+)
+def test_an_error_points_at_the_column(text: str, told: str) -> None:
+    with pytest.raises(InvalidArgument, match=told):
+        parse_format(text)
+
+
+USUAL = "table[box](ackId:label=ACK,message.data.decode(base64),size:alias=s)"
+
+
+def test_a_format_without_columns_takes_those_of_the_command() -> None:
+    # gcloud refuses "value" and "table" where they have no columns
+    for kind in ("value", "csv", "get", "table"):
+        form = parse_format(kind, usual=USUAL)
+        assert [each.heading for each in form.columns] == ["ACK", "DATA", "SIZE"]
+    assert parse_format("table", usual=USUAL).attributes == {"box": ""}
+    assert parse_format("csv", usual=USUAL).attributes == {}
+    assert parse_format("json", usual=USUAL).columns == ()
+
+
+def test_what_the_usual_format_says_of_a_key_holds_in_another_one() -> None:
+    # gcloud topic projections: attributes and transforms of preceding projections are defaults
+    record = {"ackId": "A1", "message": {"data": "bGF0ZQ=="}, "size": 3}
+
+    def shown(text: str) -> str:
+        return render([record], parse_format(text, usual=USUAL))
+
+    assert shown("csv(ackId,message.data)") == "ack,data\nA1,late\n"
+    assert shown("value(ACK,DATA,s)") == "A1\tlate\t3\n"
+    assert shown("get(message.data)") == "bGF0ZQ==\n"
+    assert json.loads(shown("json(message.data)")) == [{"message": {"data": "bGF0ZQ=="}}]
 
 
 def test_a_topic_is_written_as_rest_does() -> None:

@@ -104,7 +104,7 @@ def test_the_script_of_bash_is_answered() -> None:
     [
         ([], "sn", ["snapshots"]),
         (["subscriptions", "pull", "delays"], "--auto", ["--auto-ack"]),
-        (["topics", "list"], "--format=c", ["csv"]),
+        (["topics", "list"], "--format=t", ["text", "table"]),
         (["topics", "list", "--log-level"], "w", ["warning"]),
         (["topics", "describe"], "f", []),  # no store is named
     ],

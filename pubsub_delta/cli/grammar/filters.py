@@ -1,0 +1,182 @@
+"""Filters: which records are shown (``gcloud topic filters``).
+
+    term   := key operator operand | key.transform() operator operand | word
+    filter := term, NOT term, -term, (filter), filter AND filter, filter OR filter, filter filter
+
+AND binds more tightly than OR, and both more than terms that only stand side by side, which all
+have to hold; AND and OR are not mixed at one level without parentheses. A word alone is looked for
+in every value of a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pubsub_delta.cli.grammar.calls import Calls, calls_of
+from pubsub_delta.cli.grammar.context import Context
+from pubsub_delta.cli.grammar.keys import Key, key_name, key_of, meant, value_at
+from pubsub_delta.cli.grammar.matching import OPERATORS, Test, test_of
+from pubsub_delta.cli.grammar.syntax import parse, refused, unquoted
+from pubsub_delta.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from lark import Tree
+
+_LOGICAL = ("AND", "OR", "NOT")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A filter. ``keys``: those that its terms name."""
+
+    matches: Test
+    keys: frozenset[Key] = frozenset()
+
+    def absent(self, records: Iterator[Any] | list[Any]) -> list[str]:
+        """Return the names of keys that no record has, in order: perhaps they are misspelt."""
+        missing = set(self.keys)
+        for record in records:
+            missing = {key for key in missing if value_at(record, key) is None}
+        return sorted(map(key_name, missing))
+
+
+def parse_filter(
+    text: str,
+    context: Context,
+    *,
+    aliases: Mapping[str, Key] | None = None,
+    names: Mapping[str, Any] | None = None,
+) -> Filter:
+    """Return the filter that a text is, or raise InvalidArgument with the column.
+
+    Args:
+        text: the filter; an empty one lets everything pass.
+        context: the time and the zone that it is read in.
+        aliases: names that stand for keys, as labels of a table do.
+        names: what a word alone is the name of; else it is looked for in every value.
+
+    >>> matches = parse_filter("name:my* AND NOT labels.env=(prod test)", Context()).matches
+    >>> matches({"name": "my-topic"}), matches({"name": "my-topic", "labels": {"env": "test"}})
+    (True, False)
+    """
+    reader = _Reader(text, context, aliases or {}, names)
+    tree = parse("filter", text, "filter")
+    if not tree.children:
+        return Filter(lambda _: True)
+    test = reader.test(tree.children[0])
+    return Filter(test, frozenset(reader.keys))
+
+
+@dataclass
+class _Reader:
+    text: str
+    context: Context
+    aliases: Mapping[str, Key]
+    names: Mapping[str, Any] | None
+    keys: set[Key] = field(default_factory=set)
+
+    def test(self, tree: Any) -> Test:
+        """Return what the tree of a part tells of a record."""
+        return getattr(self, f"_{tree.data}")(tree)  # type: ignore[no-any-return]
+
+    def _group(self, tree: Tree[Any]) -> Test:
+        either = any(len(each.children) > 1 for each in tree.children)
+        inner = [part for each in tree.children for part in each.children]
+        if either and any(len(each.children) > 1 for each in inner):
+            raise self._refused("AND and OR at one level; parentheses say which goes first")
+        return _all([self.test(each) for each in tree.children])
+
+    def _disjunction(self, tree: Tree[Any]) -> Test:
+        tests = [self.test(each) for each in tree.children]
+        return tests[0] if len(tests) == 1 else lambda record: any(t(record) for t in tests)
+
+    def _conjunction(self, tree: Tree[Any]) -> Test:
+        return _all([self.test(each) for each in tree.children])
+
+    def _factor(self, tree: Tree[Any]) -> Test:
+        return self.test(tree.children[0])
+
+    def _negated(self, tree: Tree[Any]) -> Test:
+        inner = self.test(tree.children[-1])
+        return lambda record: not inner(record)
+
+    def _called(self, tree: Tree[Any]) -> Test:
+        key, calls = self._calls(tree.children[0])
+        if key:
+            raise self._refused(f"an operator is expected after {key_name(key)}.{calls.first[0]}()")
+        return lambda record: bool(calls.of(record, "filter"))
+
+    def _anywhere(self, tree: Tree[Any]) -> Test:
+        word = str(tree.children[0])
+        if word in _LOGICAL:
+            raise self._refused(f"a term is expected in place of {word}")
+        names, word = self.names, unquoted(word)
+        if names is not None:
+            return lambda _: bool(names.get(word))
+        wanted = word.lower()
+        return lambda record: _found(record, wanted)
+
+    def _comparison(self, tree: Tree[Any]) -> Test:
+        left, operator, right = tree.children
+        if operator not in OPERATORS:
+            told = ", ".join(OPERATORS)
+            raise self._refused(f"{str(operator)!r} is no operator; {told} are")
+        key, calls = self._left(left.children[0])
+        words = [str(each) for each in right.children]
+        listed = right.data == "operands"
+        if listed and operator not in (":", "="):
+            raise self._refused(f"a list does not go with {operator}; : and = take one")
+        if not listed and words[0] in _LOGICAL:
+            raise self._refused(f"an operand is expected in place of {words[0]}")
+        operands = [unquoted(each) for each in words if each != "," and each not in _LOGICAL]
+        try:
+            tests = [
+                test_of(str(operator), each, self.context, times=calls is None) for each in operands
+            ]
+        except ValueError as error:
+            raise self._refused(str(error)) from None
+        self.keys.add(key)
+        return _of_value(key, calls, tests)
+
+    def _left(self, part: Any) -> tuple[Key, Calls | None]:
+        if not isinstance(part, str):
+            key, calls = self._calls(part)
+            return meant(key, self.aliases), calls
+        if part in _LOGICAL:
+            raise self._refused(f"a term is expected in place of {part}")
+        return meant(() if part == "." else key_of(str(part)), self.aliases), None
+
+    def _calls(self, tree: Any) -> tuple[Key, Calls]:
+        try:
+            return calls_of(tree, self.context)
+        except InvalidArgument as error:
+            raise self._refused(str(error)) from None
+
+    def _refused(self, why: str) -> Exception:
+        return refused("filter", self.text, why, "filter")
+
+
+def _all(tests: list[Test]) -> Test:
+    return tests[0] if len(tests) == 1 else lambda record: all(test(record) for test in tests)
+
+
+def _of_value(key: Key, calls: Calls | None, tests: list[Test]) -> Callable[[Any], bool]:
+    def test(record: Any) -> bool:
+        value = value_at(record, key)
+        if calls is not None:
+            value = calls.of(value, "filter")
+        items = value if isinstance(value, list) and value else [value]
+        return any(each(item) for item in items for each in tests)
+
+    return test
+
+
+def _found(value: Any, word: str) -> bool:
+    """Tell whether a word is in a value, or in a value that is in it, whatever the case."""
+    if isinstance(value, Mapping):
+        return any(_found(each, word) for each in value.values())
+    if isinstance(value, (list, tuple)):
+        return any(_found(each, word) for each in value)
+    return bool(value) and word in str(value).lower()
