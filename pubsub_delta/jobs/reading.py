@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import inputs
-import sources
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import StringType, StructField, StructType
-from records import BAD, ELEMENT, FILE, Records
 
 from pubsub_delta import InvalidArgument
+from pubsub_delta.jobs import inputs, sources
+from pubsub_delta.jobs.records import BAD, ELEMENT, FILE, Records
 
 _CSV = {"header": "true", "escape": '"', "columnPruning": "false"}
 """A quote in a text is written twice, as RFC 4180 has it; and each line is parsed to its end."""

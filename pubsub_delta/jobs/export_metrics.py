@@ -1,6 +1,6 @@
 """Serve the metrics of a store to Prometheus, until it is stopped (Ctrl+C, SIGTERM).
 
-    spark-submit --properties-file conf/spark-defaults.conf jobs/export_metrics.py \
+    spark-submit --properties-file conf/spark-defaults.conf pubsub_delta/jobs/export_metrics.py \
         --root /data/pubsub --port 9464 --interval 60s
 
 A scrape gets the figures of the last measurement and never waits for the store. With --once they
@@ -18,9 +18,9 @@ from threading import Event
 from typing import Any
 
 import click
-import terminal
 
 from pubsub_delta import PubSub
+from pubsub_delta.jobs import terminal
 
 
 @click.command()
@@ -70,7 +70,8 @@ def export_metrics(
 
 def wait_for_interrupt() -> None:
     """Return when the process is told to end."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(ValueError):  # as in terminal.follow
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
         Event().wait()
 
