@@ -44,6 +44,11 @@ def maintain() -> None:
     _run("maintain")
 
 
+def create_views() -> None:
+    """Make views of topics and backlogs for SQL."""
+    _run("create_views")
+
+
 def export_metrics() -> None:
     """Serve the metrics of a store to Prometheus."""
     _run("export_metrics")
