@@ -14,7 +14,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: .venv/ready java ## publish a year of real flights and drain it twice (2 minutes)
-	@$(BIN)/python jobs/demo.py
+	@$(BIN)/python -m pubsub_delta.jobs.demo
 
 test: unit java ## run the tests (needs Java; 7 to 14 minutes, as the machine is quiet or not)
 	$(BIN)/pytest tests $(addprefix --ignore ,$(NEED_NO_JAVA))

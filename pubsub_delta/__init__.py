@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         SubscriptionMoment,
         SurveyedSpan,
     )
+    from pubsub_delta.operations.views import ViewsReport
     from pubsub_delta.publisher import Publisher
     from pubsub_delta.session import SlowSettings, local_session
     from pubsub_delta.subscriber import StreamingPull
@@ -109,6 +110,7 @@ __all__ = [
     "Unimplemented",
     "Unknown",
     "UnreadableMessageWarning",
+    "ViewsReport",
     "local_session",
 ]
 
@@ -128,6 +130,7 @@ _LATER = {
     "SubscriptionMoment": "operations.survey",
     "SurveyedSpan": "operations.survey",
     "TopicCommit": "operations.history",
+    "ViewsReport": "operations.views",
     "local_session": "session",
 }
 """Where names are that are loaded when they are asked for: what needs no store does not wait."""

@@ -22,6 +22,7 @@ from pubsub_delta.operations import (
     pull,
     seek,
     survey,
+    views,
 )
 from pubsub_delta.operations.acknowledge import Named
 from pubsub_delta.operations.seek import SeekPreview
@@ -247,6 +248,30 @@ class PubSub(LongRunning):
     def messages_by_day(self, topic: str) -> list[survey.DayCount]:
         """Return how many of the stored messages of a topic were published on each day, in UTC."""
         return survey.messages_by_day(self._tables, self._topic(topic))
+
+    def create_views(
+        self, schema: str | None = None, *, temporary: bool | None = None, prefix: str = ""
+    ) -> views.ViewsReport:
+        """Create a view of each topic, and of each subscription's backlog, under plain names.
+
+        ``orders`` has the messages of a topic, ``orders_billing_backlog`` what a subscription has
+        not acknowledged. Called again, it makes them those of the resources that are there: stale
+        views go, and a view whose resource was created anew is of the new one. Tables and views of
+        others are never touched; the report names those that were in the way.
+
+        In a schema of the catalog a backlog is shown as it was at this call, with that time as
+        ``as_of``. A temporary one is looked at by each query, in Spark 4.2 and where ``store.lane``
+        is direct.
+
+        Args:
+            schema: where the views are to be; by default that of the store, and for a store under a
+                path none, as the views are temporary then.
+            temporary: True for views of this session, also of a store in a catalog.
+            prefix: what all names are to begin with.
+        """
+        return views.create_views(
+            self._tables, self._project, self._clock.now(), schema, prefix, temporary=temporary
+        )
 
     def metrics(self, name: str, *, exact: bool = False) -> Metrics:
         """Return the metrics of a subscription, topic or snapshot, under Google's names.

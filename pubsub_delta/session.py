@@ -20,7 +20,22 @@ if TYPE_CHECKING:
 Sessions: TypeAlias = "SparkSession | Callable[[], SparkSession] | None"
 """A session, what starts one when it is first needed, or None where there is to be none."""
 
-DELTA_PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
+DELTA_VERSION = "4.4.0"
+
+
+def delta_package(spark_version: str = "4.2.0") -> str:
+    """Return the coordinates of Delta's JARs for a version of Spark.
+
+    >>> delta_package("4.0.5")
+    'io.delta:delta-spark_4.0_2.13:4.4.0'
+    """
+    line = ".".join(spark_version.split(".")[:2])
+    return f"io.delta:delta-spark_{line}_2.13:{DELTA_VERSION}"
+
+
+DELTA_PACKAGE = delta_package()
+"""Of the Spark that ``conf/spark-defaults.conf`` is for."""
+
 
 DELTA_SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -60,7 +75,7 @@ LOCAL_SETTINGS = {
 }
 
 
-_DATABRICKS = "DATABRICKS_RUNTIME_VERSION"
+DATABRICKS = "DATABRICKS_RUNTIME_VERSION"
 """Set on every Databricks cluster, whose sessions have Delta without naming its extension."""
 
 _CONNECT_MODULES = ("grpc", "grpc_status", "pandas", "zstandard")
@@ -82,17 +97,24 @@ def local_session(
 
     The first one on a machine fetches Delta's JARs once. Where a session runs already, as under
     spark-submit, that one is returned; its Delta comes from ``--packages`` or spark-defaults.conf.
+    On Databricks it is the platform's. FailedPrecondition where there is no Spark.
     """
-    from delta import configure_spark_with_delta_pip
-    from pyspark.sql import SparkSession
-
-    running = SparkSession.getActiveSession()
+    running = running_session()
     if running is not None:
         return running
+    from pyspark.sql import SparkSession
+
+    if DATABRICKS in os.environ:
+        return SparkSession.builder.getOrCreate()
     if remote := os.environ.get("SPARK_REMOTE"):  # as spark-submit --remote sets it
         return remote_session(remote)
     builder = SparkSession.builder.appName(app_name).config("spark.driver.memory", driver_memory)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # spark-submit has no JVM up already
+        try:
+            from delta import configure_spark_with_delta_pip
+        except ModuleNotFoundError as error:
+            raise _not_installed("delta-spark") from error
+
         if master.startswith("local"):  # else Spark takes the python3 that it finds
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = configure_spark_with_delta_pip(builder.master(master))
@@ -102,6 +124,18 @@ def local_session(
     for key, value in wanted.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def running_session() -> SparkSession | None:
+    """Return the session that runs in this process, if one does.
+
+    FailedPrecondition where pyspark is not installed.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ModuleNotFoundError as error:
+        raise _not_installed("pyspark") from error
+    return SparkSession.getActiveSession()
 
 
 def remote_session(url: str) -> SparkSession:
@@ -134,30 +168,65 @@ def check_connect_client(url: str) -> None:
         )
 
 
+def _not_installed(package: str) -> FailedPrecondition:
+    return FailedPrecondition(
+        f"{package} is not installed, and this needs a Spark with Delta of its own; "
+        "pip install 'pubsub-delta[spark]' installs one. A session that a platform gives is taken "
+        "as PubSub(spark, root)"
+    )
+
+
 def is_remote(spark: SparkSession) -> bool:
     """Tell whether a session is one of a Spark Connect server."""
     return type(spark).__module__.startswith("pyspark.sql.connect.")
 
 
 def settings_of(spark: SparkSession) -> dict[str, str]:
-    """Return the settings of a session, those of Hadoop under their own names (``fs.s3a.…``)."""
-    return {key.removeprefix("spark.hadoop."): value for key, value in spark.conf.getAll.items()}
+    """Return the settings of a session, those of Hadoop under their own names (``fs.s3a.…``).
+
+    None where a platform tells none.
+    """
+    try:
+        told = spark.conf.getAll
+    except Exception:  # whatever a platform raises that hides them
+        return {}
+    return {key.removeprefix("spark.hadoop."): value for key, value in told.items()}
+
+
+def setting_of(spark: SparkSession, setting: str, default: str) -> str | None:
+    """Return a setting of a session, or what it is where nobody sets it; None if it is hidden.
+
+    Serverless compute hides most. How a platform refuses to tell one is not the same everywhere, so
+    every error is taken for that.
+    """
+    try:
+        return spark.conf.get(setting, default) or default
+    except Exception:
+        return None
 
 
 def check_session(spark: SparkSession) -> None:
-    """Refuse a session without Delta; warn once of one that is merely slower than it need be."""
-    extensions = spark.conf.get("spark.sql.extensions", "") or ""
-    if "DeltaSparkSessionExtension" not in extensions and _DATABRICKS not in os.environ:
-        needed = ", ".join(f"{key}={value}" for key, value in DELTA_SETTINGS.items())
+    """Refuse a session without Delta; warn once of one that is merely slower than it need be.
+
+    A setting that the platform hides says nothing.
+    """
+    extensions = setting_of(spark, "spark.sql.extensions", "")
+    if (
+        extensions is not None
+        and "DeltaSparkSessionExtension" not in extensions
+        and DATABRICKS not in os.environ
+    ):
+        settings = ", ".join(f"{key}={value}" for key, value in DELTA_SETTINGS.items())
         raise FailedPrecondition(
-            f"the Spark session has no Delta: spark.sql.extensions is {extensions!r}; "
-            f"use local_session(), or start Spark with the package {DELTA_PACKAGE} and {needed}"
+            f"the Spark session has no Delta: spark.sql.extensions is {extensions!r}; use "
+            f"local_session(), or start Spark with the package {delta_package(spark.version)} and "
+            f"{settings}"
         )
-    missing = [key for key, slow in _SLOW.items() if spark.conf.get(key, slow) in (slow, None)]
+    missing = [key for key, slow in _SLOW.items() if setting_of(spark, key, slow) == slow]
     if missing:
-        told = ", ".join(f"{key}={SPEED_SETTINGS[key]}" for key in missing)
+        wanted = ", ".join(f"{key}={SPEED_SETTINGS[key]}" for key in missing)
         warnings.warn(
-            f"this Spark session works, but would be faster with {told} "
+            f"this Spark session works, but would be faster with {wanted} "
             "(conf/spark-defaults.conf says why)",
             SlowSettings,
             stacklevel=3,

@@ -58,8 +58,8 @@ def outside() -> dict[str, str]:
     }
 
 
-def install(directory: Path) -> Installed:
-    """Build the wheel, and install it with the command line in an environment of its own."""
+def install(directory: Path, extras: str = "[cli,spark]") -> Installed:
+    """Build the wheel, and install it with some extras in an environment of its own."""
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     built = [*pip, "wheel", "--no-deps", "--wheel-dir", str(directory), str(REPOSITORY)]
     subprocess.run(built, check=True, env=outside())
@@ -69,5 +69,5 @@ def install(directory: Path) -> Installed:
     installed = Installed(wheel, venv)
     constraints = str(REPOSITORY / "constraints.txt")
     wanted = ["install", "--quiet", "--disable-pip-version-check", "--constraint", constraints]
-    installed.run("pip", *wanted, f"{wheel}[cli]")
+    installed.run("pip", *wanted, f"{wheel}{extras}")
     return installed

@@ -1,1 +1,19 @@
 """The command line: ``pubsub-delta`` says what ``gcloud pubsub`` says, to a store in Delta."""
+
+import sys
+
+_OF_THE_EXTRA = {"click", "prompt_toolkit", "rich", "tomli"}
+
+
+def run() -> None:
+    """Run the command line of this process, or say what it lacks: a core without the extra."""
+    try:
+        from pubsub_delta.cli.main import main
+    except ModuleNotFoundError as error:
+        if error.name not in _OF_THE_EXTRA:
+            raise
+        sys.exit(
+            f"ERROR: (pubsub-delta) {error.name} is not installed; "
+            "pip install 'pubsub-delta[cli]' installs it"
+        )
+    main()

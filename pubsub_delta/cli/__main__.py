@@ -1,6 +1,6 @@
 """``python -m pubsub_delta.cli`` is ``pubsub-delta``."""
 
-from pubsub_delta.cli.main import main
+from pubsub_delta.cli import run
 
 if __name__ == "__main__":
-    main()
+    run()

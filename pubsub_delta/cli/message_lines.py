@@ -1,7 +1,7 @@
-"""Messages in a file or a pipe, one a line: the line itself, or an object in Google's JSON.
+"""Messages in a file or a pipe: lines, objects in Google's JSON, or the records of a file.
 
-An object has ``data``, ``attributes`` and ``orderingKey``. What a server fills in, ``messageId``
-and ``publishTime``, may stand there too, as a pull prints it, and is ignored.
+One of Google's objects has ``data``, ``attributes`` and ``orderingKey``. What a server fills in,
+``messageId`` and ``publishTime``, may stand there too, as a pull prints it, and is ignored.
 """
 
 from __future__ import annotations
@@ -13,19 +13,22 @@ import gzip
 import io
 import json
 import lzma
+import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
+from pubsub_delta.cli.records import CSV, JSON, Record, kind_of, records
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.messages import broken_rule, size_of
 from pubsub_delta.resources import Message
 
 LINES, JSONL = "lines", "jsonl"
-FORMATS = (LINES, JSONL)
+FORMATS = (LINES, JSONL, CSV, JSON)
 
 MOST_BYTES = 10_000_000
 """Of the messages of a batch together (Pub/Sub's limit of a request)."""
@@ -33,9 +36,12 @@ MOST_NAMED = 10
 """Bad lines that an error names; it counts the others."""
 
 _MODULES: dict[str, Any] = {".gz": gzip, ".bz2": bz2, ".xz": lzma}
-_PACKED = (".zst", ".zstd", ".zip", ".7z", ".lz4", ".snappy", ".br", ".tgz", ".tar")
+_ZSTANDARD = (".zst", ".zstd")
+_PACKED = (".zip", ".7z", ".lz4", ".snappy", ".br", ".tgz", ".tar")
 _UNPACKING = (EOFError, OSError, lzma.LZMAError, zlib.error)
 _FILLED_IN = {"messageId", "publishTime"}
+
+SetAside = Callable[[str, bytes, str], None]
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class LineFormat:
     """How a line becomes a message.
 
     Args:
-        kind: ``lines`` or ``jsonl``.
+        kind: ``lines`` or ``jsonl``; or ``csv`` or ``json``, whose records are messages.
         attributes: of every message; those of an object's own go before them.
         ordering_key: of every message whose object has none.
         base64: the data of an object is in base64, as Google writes it, and not plain text.
@@ -61,6 +67,11 @@ class LineFormat:
         if broken is not None:
             raise InvalidArgument(broken)
         return found
+
+    @property
+    def has_records(self) -> bool:
+        """Whether messages are records of a file, and not lines."""
+        return self.kind in (CSV, JSON)
 
     def is_nothing(self, line: bytes) -> bool:
         """Tell whether a line stands for no message: a blank one between objects."""
@@ -108,6 +119,15 @@ class LineFormat:
             raise InvalidArgument(f"data: {text[:40]!r} is no base64") from None
 
 
+def format_of(source: str) -> str:
+    """Return how a file is read whose format nobody says: as its name does, else line by line.
+
+    >>> format_of("flights.CSV.gz"), format_of("flights.jsonl.zst"), format_of("-")
+    ('csv', 'json', 'lines')
+    """
+    return kind_of(source, [*_MODULES, *_ZSTANDARD]) or LINES
+
+
 @contextmanager
 def opened(path: str) -> Iterator[IO[bytes]]:
     """Open a file for reading its lines, unpacked as its name says."""
@@ -115,37 +135,62 @@ def opened(path: str) -> Iterator[IO[bytes]]:
     if ending in _PACKED:
         raise InvalidArgument(
             f"{path}: {ending} is not unpacked here; unpack it, and pipe its lines to --from=-: "
-            f"{', '.join(_MODULES)} are unpacked"
+            f"{', '.join([*_MODULES, *_ZSTANDARD])} are unpacked"
         )
+    if Path(path).is_dir():
+        raise InvalidArgument(
+            f"{path} cannot be read: Is a directory; pubsub-delta-publish --input reads "
+            "directories of files, and Delta tables"
+        )
+    module = _zstandard(path) if ending in _ZSTANDARD else _MODULES.get(ending, io)
     try:
-        with _MODULES.get(ending, io).open(path, "rb") as stream:
+        with module.open(path, "rb") as stream:
             yield stream
-    except _UNPACKING as error:
+    except Exception as error:
+        if not isinstance(error, _UNPACKING) and type(error).__name__ != "ZstdError":
+            raise
         why = getattr(error, "strerror", None) or error
         raise InvalidArgument(f"{path} cannot be read: {why}") from None
 
 
+def _zstandard(path: str) -> Any:
+    name = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        raise InvalidArgument(
+            f"{path}: {name} is not installed; pip install 'pubsub-delta[cli]' installs it"
+        ) from None
+
+
 def batches(
-    lines: Iterable[bytes], form: LineFormat, source: str, most: int
+    lines: Iterable[bytes],
+    form: LineFormat,
+    source: str,
+    most: int,
+    set_aside: SetAside | None = None,
 ) -> Iterator[list[Message]]:
     r"""Yield the messages of lines in batches of at most so many, and of at most 10 MB.
 
     A line ends with ``\n`` or ``\r\n``. A batch in which lines are bad is refused with their
-    numbers, counted from 1; ``source`` says where they stand.
+    numbers, counted from 1; ``source`` says where they stand. ``set_aside`` takes them instead: it
+    is called with where one stands, what it is, and why it is bad.
 
     >>> [len(each) for each in batches([b"a\n", b"b\r\n", b"c"], LineFormat(), "-", 2)]
     [2, 1]
     """
     batch: list[Message] = []
     size, wrong = 0, _Wrong(source)
-    for number, line in enumerate(lines, start=1):
-        text = line.removesuffix(b"\n").removesuffix(b"\r")
-        if form.is_nothing(text):
-            continue
+    for record in _records(lines, form):
         try:
-            message = form.message(text)
+            if record.wrong is not None:
+                raise InvalidArgument(record.wrong)
+            message = form.message(record.data)
         except InvalidArgument as error:
-            wrong.add(number, str(error))
+            if set_aside is None:
+                wrong.add(record.place, str(error))
+            else:
+                set_aside(record.place, record.data, str(error))
             continue
         if batch and (len(batch) >= most or size + size_of(message) > MOST_BYTES):
             wrong.refuse()
@@ -158,6 +203,16 @@ def batches(
         yield batch
 
 
+def _records(lines: Iterable[bytes], form: LineFormat) -> Iterator[Record]:
+    if form.has_records:
+        yield from records(lines, form.kind)
+        return
+    for number, line in enumerate(lines, start=1):
+        text = line.removesuffix(b"\n").removesuffix(b"\r")
+        if not form.is_nothing(text):
+            yield Record(f"line {number}", text)
+
+
 class _Wrong:
     """Lines that are no messages."""
 
@@ -166,10 +221,10 @@ class _Wrong:
         self._named: list[str] = []
         self._count = 0
 
-    def add(self, number: int, why: str) -> None:
+    def add(self, place: str, why: str) -> None:
         self._count += 1
         if self._count <= MOST_NAMED:
-            self._named.append(f"line {number}: {why}")
+            self._named.append(f"{place}: {why}")
 
     def refuse(self) -> None:
         """Raise InvalidArgument if there are any."""

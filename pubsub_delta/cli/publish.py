@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -14,12 +15,22 @@ from click.shell_completion import CompletionItem
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import TOPIC, FormatType, pairs_option
 from pubsub_delta.cli.commands import Verb
-from pubsub_delta.cli.message_lines import FORMATS, JSONL, LINES, LineFormat, batches, opened
+from pubsub_delta.cli.message_lines import (
+    FORMATS,
+    JSONL,
+    LINES,
+    LineFormat,
+    batches,
+    format_of,
+    opened,
+)
 from pubsub_delta.cli.service import Service
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.resources import Message
 
 STANDARD_INPUT = "-"
+OWN_FORMATS = (LINES, JSONL)
+"""Formats of what is read alone; csv and json are also formats of what is shown."""
 MOST_MESSAGES = 10_000
 """In a batch that goes to a store: each is a commit."""
 MOST_OF_A_REQUEST = 1000
@@ -30,18 +41,18 @@ class _Format(FormatType):
     """How lines are read, or how the result is shown."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return value if value in FORMATS else super().convert(value, param, ctx)
+        return value if value in OWN_FORMATS else super().convert(value, param, ctx)
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem[str]]:
-        ours = [CompletionItem(kind) for kind in FORMATS if kind.startswith(incomplete)]
+        ours = [CompletionItem(kind) for kind in OWN_FORMATS if kind.startswith(incomplete)]
         return [*ours, *super().shell_complete(ctx, param, incomplete)]
 
 
 def _keep_format(ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
     """Keep how the result is shown for whoever shows it, as the global option does."""
-    if value is not None and value not in FORMATS:
+    if value is not None and value not in OWN_FORMATS:
         ctx.ensure_object(App).given["format"] = value
     return value
 
@@ -65,15 +76,24 @@ def _keep_format(ctx: click.Context, _: click.Parameter, value: str | None) -> s
     "source",
     metavar="FILE|-",
     type=click.Path(allow_dash=True),
-    help="Publish the lines of a file, or of standard input: one message a line.",
+    help="Publish the lines of a file, or of standard input: one message a line; of a file that "
+    "ends in .csv, .json, .jsonl or .ndjson its rows or objects.",
 )
 @click.option(
     "--format",
     "format_",
     type=_Format(),
     callback=_keep_format,
-    help="With --from: lines, each of which is a message, or jsonl: objects with data, attributes "
-    "and orderingKey. Else how the ids are shown: table, json, yaml, csv or value.",
+    help="With --from: lines, each of which is a message; jsonl: objects with data, attributes and "
+    "orderingKey; csv or json: rows or objects, each of which is the data of a message. Else how "
+    "the ids are shown: table, json, yaml, csv or value.",
+)
+@click.option(
+    "--bad-records",
+    "bad_records",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="With --from: add what is no message to this file, as JSON, and publish the rest.",
 )
 @click.option(
     "--base64", is_flag=True, help="With --format=jsonl: data is in base64, as a pull prints it."
@@ -87,17 +107,19 @@ def publish(
     ordering_key: str,
     source: str | None,
     format_: str | None,
+    bad_records: Path | None,
     base64: bool,
 ) -> None:
     """Publish a message and print its id, or the lines of a file and tell how many there were."""
     name = app.topic(topic)
     if source is not None:
         _check_options(app, source, message, format_, base64=base64)
-        form = LineFormat(format_ or LINES, attribute, ordering_key, base64)
-        _publish_lines(app, name, source, form)
+        form = LineFormat(format_ or format_of(source), attribute, ordering_key, base64)
+        _publish_lines(app, name, source, form, bad_records)
         return
-    if format_ in FORMATS or base64:
+    if format_ in OWN_FORMATS or base64 or bad_records is not None:
         told = "--base64" if base64 else f"--format={format_}"
+        told = told if bad_records is None else "--bad-records"
         raise click.UsageError(f"{told} says how lines are read; --from names them")
     data = (message or "").encode("utf-8", "surrogateescape")
     given = Message(data, attribute, ordering_key)
@@ -112,7 +134,7 @@ def _check_options(
         raise click.UsageError("--message and --from exclude each other; one of them is accepted")
     if format_ not in (None, *FORMATS):
         raise click.UsageError(
-            f"--format={format_}: with --from, {' or '.join(FORMATS)} is accepted"
+            f"--format={format_}: with --from, one of {', '.join(FORMATS)} is accepted"
         )
     if base64 and format_ != JSONL:
         raise click.UsageError("--base64 is about the data of objects; --format=jsonl is needed")
@@ -120,7 +142,9 @@ def _check_options(
         raise click.UsageError("--from=-: a shell reads its commands there; a file is accepted")
 
 
-def _publish_lines(app: App, topic: str, source: str, form: LineFormat) -> None:
+def _publish_lines(
+    app: App, topic: str, source: str, form: LineFormat, bad_records: Path | None
+) -> None:
     """Publish lines in batches, and tell how many there were.
 
     All lines of a file are looked at before the first one is published; those of a pipe come
@@ -130,13 +154,14 @@ def _publish_lines(app: App, topic: str, source: str, form: LineFormat) -> None:
     where = "standard input" if source == STANDARD_INPUT else source
     most = MOST_MESSAGES if app.settings.endpoint is None else MOST_OF_A_REQUEST
     published = count = 0
+    aside = None if bad_records is None else _Aside(bad_records, where)
     try:
-        if Path(source).is_file():  # which can be read twice
+        if aside is None and Path(source).is_file():  # which can be read twice
             with opened(source) as lines:
                 for _ in batches(lines, form, where, most):
                     pass
         with _lines(source) as lines:
-            for batch in batches(lines, form, where, most):
+            for batch in batches(lines, form, where, most, aside):
                 app.call(partial(_send, topic, batch))
                 published, count = published + len(batch), count + 1
     except BaseException as error:
@@ -147,6 +172,28 @@ def _publish_lines(app: App, topic: str, source: str, form: LineFormat) -> None:
         raise
     told = f" in {_counted(count, 'batch')}" if count else f": {where} has no messages"
     app.tell(f"Published {_counted(published, 'message')} to [{topic}]{told}.")
+    if aside is not None and aside.count:
+        app.tell(f"Added {_counted(aside.count, 'bad record')} to [{bad_records}].")
+
+
+class _Aside:
+    """A file that gets what is no message, one object a line."""
+
+    def __init__(self, path: Path, source: str) -> None:
+        self.count = 0
+        self._path = path
+        self._source = source
+
+    def __call__(self, place: str, record: bytes, why: str) -> None:
+        told = {
+            "file": self._source,
+            "place": place,
+            "record": record.decode("utf-8", "backslashreplace"),
+            "why": why,
+        }
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(told, ensure_ascii=False)}\n")
+        self.count += 1
 
 
 def _send(topic: str, batch: list[Message], service: Service) -> None:

@@ -18,7 +18,12 @@ from pubsub_delta.cli.progress import waiting
 from pubsub_delta.cli.settings import LOG_LEVELS, Settings
 from pubsub_delta.client import PubSub
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
-from pubsub_delta.session import check_connect_client, local_session, remote_session
+from pubsub_delta.session import (
+    check_connect_client,
+    local_session,
+    remote_session,
+    running_session,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,9 +52,7 @@ def _started(settings: Settings) -> SparkSession:
 
     FailedPrecondition if it does not start.
     """
-    from pyspark.sql import SparkSession  # most commands need no Spark, and do not import it
-
-    running = SparkSession.getActiveSession()
+    running = running_session()
     if running is not None:
         return running
     if not sys.stderr.isatty():
@@ -65,6 +68,8 @@ def _new_session(settings: Settings) -> SparkSession:
     with _jvm_told_apart(quiet=settings.log_level == "error") as log:
         try:
             return local_session(app_name="pubsub-delta", settings={"spark.log.level": level})
+        except FailedPrecondition:
+            raise
         except Exception as error:
             raise FailedPrecondition(_why(error, log)) from error
 
@@ -91,7 +96,7 @@ def connected(remote: str) -> SparkSession:
             "sc://host:port is accepted, such as sc://localhost:15002"
         )
     check_connect_client(remote)
-    from pyspark.errors import PySparkException  # as above
+    from pyspark.errors import PySparkException  # most commands need no Spark
 
     grpc = importlib.import_module("grpc")
     client = importlib.import_module("pyspark.sql.connect.client")

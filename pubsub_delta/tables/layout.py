@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from pubsub_delta.errors import InvalidArgument
 
-_SCHEMA = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?", re.ASCII)
+_NAME = r"[A-Za-z0-9_][A-Za-z0-9_-]*|`(?:[^`]|``)+`"
+_SCHEMA = re.compile(rf"({_NAME})(?:\.({_NAME}))?")
+_WINDOWS = re.compile(r"[A-Za-z]:($|[\\/])|\\\\")
 _URL = re.compile(r"[a-z][a-z0-9+.\-]*:/+[^/].*")
 _FILE_URL = re.compile(r"file:(?://[^/]*)?(/.*)")
 _UNFIT = re.compile("[\0{}\ud800-\udfff]")  # what a JVM, a file system or Spark cannot take
@@ -18,12 +20,15 @@ _UNFIT = re.compile("[\0{}\ud800-\udfff]")  # what a JVM, a file system or Spark
 class Layout:
     """The tables under one root, each as an identifier that may stand in SQL.
 
-    ``base`` is a directory without a slash at its end, or a catalog schema; ``in_catalog`` tells.
+    ``base`` is a directory without a slash at its end, or a catalog schema as it was written;
+    ``in_catalog`` tells.
 
     >>> layout_of("/data/pubsub").messages("0" * 4)
     'delta.`/data/pubsub/messages/0000`'
     >>> layout_of("main.pubsub").messages("0" * 4)
     '`main`.`pubsub`.`messages_0000`'
+    >>> layout_of("my-catalog.`2025 pubsub`").topics
+    '`my-catalog`.`2025 pubsub`.`topics`'
     """
 
     base: str
@@ -63,7 +68,9 @@ class Layout:
     @property
     def schema(self) -> str:
         """The catalog schema as an identifier."""
-        return ".".join(map(_quoted, self.base.split(".")))
+        found = _SCHEMA.fullmatch(self.base)
+        assert found is not None
+        return ".".join(_quoted(_plain(part)) for part in found.groups() if part is not None)
 
     def local_directory(self) -> str | None:
         """The root on the local file system, or None where it is elsewhere."""
@@ -78,8 +85,9 @@ class Layout:
 def layout_of(root: str) -> Layout:
     """Read a store's root: a directory, its URL, or ``schema`` or ``catalog.schema``.
 
-    A relative directory has a slash in it (``./pubsub``) and is made absolute. InvalidArgument
-    where the root is none of these.
+    A relative directory has a slash in it (``./pubsub``) and is made absolute. A name in a catalog
+    that is more than letters, digits, ``_`` and ``-`` stands in backticks, as in SQL.
+    InvalidArgument where the root is none of these.
     """
     if isinstance(root, os.PathLike):
         root = os.path.abspath(root)
@@ -91,7 +99,8 @@ def layout_of(root: str) -> Layout:
         return Layout(root, in_catalog=True)
     if root.strip("/") and "/" in root and ":" not in root.split("/")[0]:
         return Layout("/" + os.path.abspath(root).strip("/"), in_catalog=False)
-    raise InvalidArgument(f"root: {root!r} is not a root; {_ACCEPTED}")
+    windows = " (paths of Windows are not supported)" if _WINDOWS.match(root) else ""
+    raise InvalidArgument(f"root: {root!r} is not a root{windows}; {_ACCEPTED}")
 
 
 def on_disk(path: str) -> str | None:
@@ -119,8 +128,12 @@ def path_of(table: str) -> str | None:
 _PATH = re.compile(r"delta\.`(.*)`", re.DOTALL)
 _ACCEPTED = (
     "a directory (/data/pubsub, ./pubsub), a URL (s3a://bucket/pubsub, file:/data/pubsub) "
-    "or a catalog schema (pubsub, main.pubsub) is accepted"
+    "or a catalog schema (pubsub, main.pubsub, my-catalog.`a name`) is accepted"
 )
+
+
+def _plain(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
 
 def _quoted(name: str) -> str:

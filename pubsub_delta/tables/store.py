@@ -47,20 +47,20 @@ class Tables:
         hadoop: Mapping[str, str] | None = None,
     ) -> None:
         self.new_id = new_id
-        self._layout = layout_of(root)
-        self.lanes = Lanes(spark, self._layout, lane, hadoop)
+        self.layout = layout_of(root)
+        self.lanes = Lanes(spark, self.layout, lane, hadoop)
         self._commits = KnownCommits()
 
     @cached_property
     def registry(self) -> Registry:
         """Topics, subscriptions and snapshots."""
-        held = SnapshotTables(self.lanes.control, self._layout)
-        return Registry(self.lanes.control, self._layout, self.new_id, held)
+        held = SnapshotTables(self.lanes.control, self.layout)
+        return Registry(self.lanes.control, self.layout, self.new_id, held)
 
     @cached_property
     def ack_state_tables(self) -> AckStateTables:
         """The tables of ack states."""
-        return AckStateTables(self.lanes.control, self._layout.ack_state)
+        return AckStateTables(self.lanes.control, self.layout.ack_state)
 
     @cached_property
     def ack_states(self) -> AckStates:
@@ -93,9 +93,9 @@ class Tables:
 
     def messages(self, topic_uid: str) -> Messages:
         """Return the messages of a topic."""
-        table = self._layout.messages(topic_uid)
+        table = self.layout.messages(topic_uid)
         history = History(self.lanes.control, table, self._commits)
-        positions = self._layout.positions(topic_uid)
+        positions = self.layout.positions(topic_uid)
         return Messages(self.lanes, table, positions, self._ranges, history)
 
     def topic(self, name: ResourceName) -> Topic:

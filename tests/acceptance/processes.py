@@ -40,7 +40,7 @@ def spark_submit(job: str, *args: str) -> subprocess.CompletedProcess[str]:
             *("--master", "local[2]", "--driver-memory", "1g"),
             *("--properties-file", str(REPOSITORY / "conf/spark-defaults.conf")),
             *("--driver-java-options", f"{QUIET} {SHORT}"),
-            str(REPOSITORY / "jobs" / job),
+            str(REPOSITORY / "pubsub_delta/jobs" / job),
             *args,
         ],
         capture_output=True,

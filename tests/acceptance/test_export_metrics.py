@@ -55,7 +55,7 @@ def test_the_exporter_serves_the_figures_as_they_change(
     store.create_subscription("delays", "flights")
     store.publish("flights", ["one", "two", "three"])
     summary = tmp_path / "summary.json"
-    job = [sys.executable, str(REPOSITORY / "jobs/export_metrics.py")]
+    job = [sys.executable, str(REPOSITORY / "pubsub_delta/jobs/export_metrics.py")]
     options = ["--root", str(tmp_path / "store"), "--port", "0", "--interval", "1s"]
     process = subprocess.Popen(
         [*job, *options, "--summary", str(summary)],

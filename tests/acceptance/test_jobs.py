@@ -179,11 +179,9 @@ def run_here(
     job: str, args: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> tuple[object, str, str]:
     """Run a job in the suite's own session; return its exit code and what it printed."""
-    jobs = REPOSITORY / "jobs"
-    monkeypatch.syspath_prepend(str(jobs))
     monkeypatch.setattr(sys, "argv", [job, *args])
     with pytest.raises(SystemExit) as left:
-        runpy.run_path(str(jobs / job), run_name="__main__")
+        runpy.run_path(str(REPOSITORY / "pubsub_delta/jobs" / job), run_name="__main__")
     told = capfd.readouterr()
     return left.value.code, told.out, told.err
 

@@ -93,3 +93,49 @@ def test_command_line_and_jobs_work_on_one_store(installed: Installed, tmp_path:
     assert (code, "20 messages deleted" in told) == (0, False), told  # all of them of today
     figures = ("metrics", "delays", "--format=value(num_undelivered_messages)", "--root", root)
     assert installed.run("pubsub-delta", "subscriptions", *figures).stdout == "0\n"
+
+
+CORE = """
+import importlib.util, json
+from importlib.metadata import distributions
+from pubsub_delta import FailedPrecondition, Message, PubSub, local_session
+
+told = {"spark": [n for n in ("pyspark", "delta", "py4j") if importlib.util.find_spec(n)]}
+told["installed"] = sorted(each.metadata["Name"].lower() for each in distributions())
+store = PubSub(local_session, "./store")
+told["lane"] = store.lane
+store.create_topic("orders", message_retention_duration="1d")
+store.create_subscription("billing", "orders", filter="attributes:table")
+store.publish("orders", [Message(b"tea", {"table": "7"}), b"coffee"])
+told["acked"] = len(store.pull("billing").ack().success)
+store.seek("billing", time=store.get_topic("orders").create_time)
+store.create_snapshot("now", "billing")
+told["backlog"] = [(each.data.decode(), each.state) for each in store.peek("billing")]
+told["count"] = store.metrics("billing")["num_undelivered_messages"]
+told["problems"] = store.maintain(vacuum=True, optimize=True).problems
+try:
+    store.read_topic("orders")
+except FailedPrecondition as error:
+    told["refused"] = str(error)
+print(json.dumps(told, default=str))
+"""
+
+
+def test_the_core_alone_does_all_that_is_small(tmp_path: Path) -> None:
+    # "`pip install` of the wheel without extras in an empty environment"; "pulls in no other Spark"
+    core = install(tmp_path, extras="")
+    told = json.loads(core.run("python", "-c", CORE, JAVA_HOME="/nonexistent").stdout)
+    assert told["spark"] == []
+    assert not {"pyspark", "py4j", "delta-spark", "delta_spark", "click"} & {*told["installed"]}
+    assert told["lane"].startswith("direct lane")
+    assert (told["acked"], told["count"], told["problems"]) == (1, 1, {})
+    assert told["backlog"] == [["tea", "available"]]
+    assert told["refused"].startswith("pyspark is not installed, and this needs a Spark with Delta")
+    assert "pip install 'pubsub-delta[spark]'" in told["refused"]
+    for command, extra in (("pubsub-delta", "cli"), ("pubsub-delta-maintain", "cli")):
+        done = core.run(command, "--help", check=False)
+        assert done.returncode != 0
+        assert done.stderr.startswith(f"ERROR: ({command}) ")
+        assert done.stderr.endswith(f"pip install 'pubsub-delta[{extra}]' installs it\n")
+    jobs = core.run("python", "-m", "pubsub_delta.jobs").stdout.strip()
+    assert (Path(jobs) / "spark-defaults.conf").is_file()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from backports import zstd
 
 pytest.importorskip("httpcore")
 from click.testing import CliRunner, Result
@@ -229,7 +230,12 @@ def test_an_absent_topic_is_told_before_anything_is_read(store: Terminal) -> Non
 
 @pytest.mark.parametrize(
     ("ending", "packed"),
-    [(".gz", gzip.compress), (".BZ2", bz2.compress), (".xz", lzma.compress)],
+    [
+        (".gz", gzip.compress),
+        (".BZ2", bz2.compress),
+        (".xz", lzma.compress),
+        (".zst", zstd.compress),
+    ],
 )
 def test_a_packed_file_is_unpacked_as_its_name_says(
     store: Terminal, tmp_path: Path, ending: str, packed: Callable[[bytes], bytes]
@@ -247,21 +253,23 @@ def test_a_file_that_is_not_there_is_one_line(store: Terminal, tmp_path: Path) -
     refused = publish(store, f"--from={tmp_path / 'absent'}")
     assert refused.exit_code == 1
     assert "absent cannot be read: No such file or directory" in refused.stderr
-    assert "cannot be read: Is a directory" in publish(store, f"--from={tmp_path}").stderr
+    told = publish(store, f"--from={tmp_path}").stderr
+    assert "cannot be read: Is a directory; pubsub-delta-publish --input reads directories" in told
 
 
 def test_what_is_not_unpacked_is_refused_with_what_to_do(store: Terminal, tmp_path: Path) -> None:
-    lines = tmp_path / "delays.txt.zst"
+    lines = tmp_path / "delays.txt.zip"
     lines.touch()
     refused = publish(store, f"--from={lines}")
-    assert ".zst is not unpacked here; unpack it, and pipe its lines to --from=-" in refused.stderr
+    assert ".zip is not unpacked here; unpack it, and pipe its lines to --from=-" in refused.stderr
 
 
 @pytest.mark.parametrize(
     ("words", "why"),
     [
         (["--from=-", "--message=late"], "--message and --from exclude each other"),
-        (["--from=-", "--format=json"], "with --from, lines or jsonl is accepted"),
+        (["--from=-", "--format=yaml"], "with --from, one of lines, jsonl, csv, json is accepted"),
+        (["--bad-records=x"], "--bad-records says how lines are read; --from names them"),
         (["--format=jsonl"], "--format=jsonl says how lines are read; --from names them"),
         (["--base64"], "--base64 says how lines are read; --from names them"),
         (["--from=-", "--base64"], "--format=jsonl is needed"),

@@ -125,7 +125,7 @@ def job_calls() -> Iterator[tuple[str, str]]:
     """Return each job that a page starts, and each option that it gives it."""
     for page in PAGES:
         for block in SHELL.findall(text_of(page)):
-            for job, rest in re.findall(r"(jobs/\w+\.py)((?:\\\n|[^\n])*)", block):
+            for job, rest in re.findall(r"(pubsub_delta/jobs/\w+\.py)((?:\\\n|[^\n])*)", block):
                 yield from ((job, option) for option in re.findall(r"(?<=\s)--[a-z-]+", rest))
 
 
@@ -133,9 +133,9 @@ def with_siblings(job: str) -> Iterator[str]:
     """Return the text of a job, and of the modules beside it that it imports."""
     text = (REPOSITORY / job).read_text(encoding="utf-8")
     yield text
-    for module in re.findall(r"^(?:import|from) (\w+)", text, re.MULTILINE):
-        sibling = REPOSITORY / "jobs" / f"{module}.py"
-        if sibling.is_file():
+    for modules in re.findall(r"^from pubsub_delta\.jobs import (.+)$", text, re.MULTILINE):
+        for module in modules.split(", "):
+            sibling = REPOSITORY / "pubsub_delta/jobs" / f"{module}.py"
             yield sibling.read_text(encoding="utf-8")
 
 

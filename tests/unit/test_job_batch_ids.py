@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.mutations.bug import REPOSITORY
+from pubsub_delta.jobs.batch_ids import batch_id
 
 values = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
-
-
-def _loaded() -> Callable[[str, str, str | None], tuple[str, int]]:
-    path = REPOSITORY / "jobs" / "batch_ids.py"
-    spec = importlib.util.spec_from_file_location("batch_ids", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    made: Callable[[str, str, str | None], tuple[str, int]] = module.batch_id
-    return made
-
-
-batch_id = _loaded()
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import runpy
-
 import pytest
 
 from pubsub_delta import InvalidArgument
-from tests.mutations.bug import REPOSITORY
-
-names = runpy.run_path(str(REPOSITORY / "jobs" / "file_names.py"))
-format_of, format_of_all = names["format_of"], names["format_of_all"]
+from pubsub_delta.jobs.file_names import format_of, format_of_all
 
 
 @pytest.mark.parametrize(

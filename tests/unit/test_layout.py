@@ -54,7 +54,20 @@ def test_a_relative_directory_is_made_absolute(root: str | Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("root", "schema"), [("pubsub", "`pubsub`"), ("main.pubsub", "`main`.`pubsub`"), ("_a", "`_a`")]
+    ("root", "schema"),
+    [
+        ("pubsub", "`pubsub`"),
+        ("main.pubsub", "`main`.`pubsub`"),
+        ("_a", "`_a`"),
+        # "Names of catalogs and schemas are quoted whatever they hold"
+        ("my-catalog.pubsub-dev", "`my-catalog`.`pubsub-dev`"),
+        ("2025.9a", "`2025`.`9a`"),
+        ("`Büro`.`käse`", "`Büro`.`käse`"),
+        ("main.`x`", "`main`.`x`"),
+        ("`a.b`.`c d`", "`a.b`.`c d`"),
+        ("`it``s`.`; DROP SCHEMA x`", "`it``s`.`; DROP SCHEMA x`"),
+        ("`a/b`", "`a/b`"),
+    ],
 )
 def test_a_name_is_a_schema_of_the_catalog(root: str, schema: str) -> None:
     layout = layout_of(root)
@@ -74,16 +87,17 @@ def test_a_name_is_a_schema_of_the_catalog(root: str, schema: str) -> None:
         "",
         " ",
         "a.b.c",
-        "a-b",
-        "9a",
+        "-a",
         "a b",
+        "``",
+        "`a``",
+        "`a`.`b`.`c`",
         ".",
         "..",
         "a.",
         ".a",
         "a`b",
         "a;b",
-        "main.`x`",
         "/data\0/x",
         "s3a:",
         "s3a://",
@@ -104,6 +118,13 @@ def test_other_roots_are_refused(root: object) -> None:
     ) as told:
         layout_of(root)  # type: ignore[arg-type]
     assert repr(root) in str(told.value)
+
+
+@pytest.mark.parametrize("root", ["C:\\data", "C:/data", "c:", "\\\\server\\share"])
+def test_a_path_of_windows_is_refused_as_one(root: str) -> None:
+    # "Windows paths: said plainly, or working"
+    with pytest.raises(InvalidArgument, match=r"\(paths of Windows are not supported\); a dir"):
+        layout_of(root)
 
 
 @pytest.mark.parametrize(

@@ -60,9 +60,19 @@ class SparkLane:
         self._log = self if log is None else log
 
     def create(self, table: str, schema: TableSchema, rows: pa.Table | None = None) -> None:
-        """Create a table unless it exists, with its first rows in the same commit."""
-        if path_of(table) is None:
+        """Create a table unless it exists, with its first rows in the same commit.
+
+        Its schema is created where it is not there, which not everybody may who may use it.
+        """
+        try:
+            self._create(table, schema, rows)
+        except TableMissing:
+            if path_of(table) is not None:
+                raise
             self._run(f"CREATE SCHEMA IF NOT EXISTS {table.rpartition('.')[0]}", table)
+            self._create(table, schema, rows)
+
+    def _create(self, table: str, schema: TableSchema, rows: pa.Table | None) -> None:
         how = f"USING DELTA {sql.partitioned(schema)} {sql.properties(schema)}"
         with self.locked(table):
             if rows is None:
@@ -306,11 +316,22 @@ class SparkLane:
 
 
 def location_of_schema(spark: SparkSession, schema: str) -> str | None:
-    """Return where a catalog schema keeps its tables; None where that is not told."""
+    """Return where a catalog schema keeps its tables; None where that is not told.
+
+    It is created where it is not there, and only there: to create one takes another permission.
+    """
     with telling(schema):
-        spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-        described = spark.sql(f"DESCRIBE SCHEMA {schema}").collect()
+        try:
+            described = _described(spark, schema)
+        except TableMissing:
+            spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+            described = _described(spark, schema)
     return next((row[1] for row in described if row[0] == "Location"), None) or None
+
+
+def _described(spark: SparkSession, schema: str) -> list[Row]:
+    with telling(schema):
+        return spark.sql(f"DESCRIBE SCHEMA {schema}").collect()
 
 
 def _logged(row: Row) -> LoggedCommit:

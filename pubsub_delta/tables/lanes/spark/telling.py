@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame
 
-from pubsub_delta.errors import DataLoss, PubSubError
+from pubsub_delta.errors import DataLoss, FailedPrecondition, PubSubError
 from pubsub_delta.tables.lanes.damage import in_our_words
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
 from pubsub_delta.tables.lanes.spark.types import normal
@@ -26,6 +26,12 @@ _MISSING = re.compile(
     r"(PATH|TABLE|TABLE_OR_VIEW|SCHEMA)_(NOT_FOUND|DOES_NOT_EXIST)"
     r"|DELTA_TABLE_ONLY_OPERATION|DELTA_MISSING_DELTA_TABLE|DELTA_TABLE_NOT_FOUND"
 )
+_REFUSED = re.compile(
+    r"PERMISSION_DENIED|INSUFFICIENT_PERMISSIONS|INSUFFICIENT_PRIVILEGES|UNAUTHORIZED_ACCESS"
+    r"|LOCATION_OVERLAP|DBFS_DISABLED|Public DBFS root is disabled"
+    r"|AccessControlException|Py4JSecurityException|Permission denied: user="
+)
+"""What platforms say of a path, table or schema that a session may not use."""
 _WRITTEN = re.compile(r"failed while writing rows to \S+", re.IGNORECASE)
 _NO_LOG = re.compile(r"FileNotFoundException: .*/_delta_log(?: does not exist|\s|$)")
 """What Delta says of VERSION AS OF where there is no table at a path."""
@@ -71,6 +77,11 @@ def telling(table: str | None, *, of_others: bool = False) -> Iterator[None]:
             raise Conflict(_first_line(error)) from error
         if table is not None and not of_others and is_missing(error):
             raise TableMissing(f"{table} does not exist") from error
+        if table is not None and not of_others and _is_refused(error):
+            raise FailedPrecondition(
+                f"{table}: this session may not use it ({_first_line(error)}); permit it, or take "
+                "another root: a URL or a catalog schema that the platform lets it use"
+            ) from error
         told = in_our_words(error, None if of_others else table)
         if told is None or (of_others and isinstance(told, DataLoss) and _names_no_table(error)):
             raise
@@ -82,6 +93,10 @@ def is_missing(error: BaseException) -> bool:
     if isinstance(error, AnalysisException):
         return bool(_MISSING.search(_condition(error) or ""))
     return bool(_NO_LOG.search(str(error)[:2000]))
+
+
+def _is_refused(error: Exception) -> bool:
+    return bool(_REFUSED.search(f"{_condition(error)} {type(error).__name__} {str(error)[:2000]}"))
 
 
 def collected(frame: DataFrame, table: str | None = None) -> pa.Table:

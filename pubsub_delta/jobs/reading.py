@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import inputs
-import sources
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import StringType, StructField, StructType
-from records import BAD, ELEMENT, FILE, Records
 
-from pubsub_delta import InvalidArgument
+from pubsub_delta import FailedPrecondition, InvalidArgument
+from pubsub_delta.jobs import inputs, sources
+from pubsub_delta.jobs.records import BAD, ELEMENT, FILE, Records
 
 _CSV = {"header": "true", "escape": '"', "columnPruning": "false"}
 """A quote in a text is written twice, as RFC 4180 has it; and each line is parsed to its end."""
@@ -104,14 +103,23 @@ def _as_it_stands(spark: SparkSession, source: sources.Source, how: Reading) -> 
     """Have the session keep what it would change while it looks at an input.
 
     Times whose type is found out have the hour that they show, whatever the session's time zone,
-    and the names of directories are texts, as what is in their files.
+    and the names of directories are texts, as what is in their files. FailedPrecondition where the
+    platform lets nobody set that.
     """
     wanted = {"spark.sql.timestampType": "TIMESTAMP_NTZ"} if how.infer else {}
-    if source.format == "json":
+    if source.format == "json" and any("=" in name for name in source.files):  # month=01/a.json
         wanted["spark.sql.sources.partitionColumnTypeInference.enabled"] = "false"
-    before = {name: spark.conf.get(name) for name in wanted}
-    for name, value in wanted.items():
-        spark.conf.set(name, value)
+    before = {}
+    try:
+        for name, value in wanted.items():
+            before[name] = spark.conf.get(name)
+            spark.conf.set(name, value)
+    except Exception as error:
+        raise FailedPrecondition(
+            f"--input: {source.path!r}: this session lets nobody set {', '.join(wanted)} "
+            f"({sources.first_line(error)}), without which values would change as they are read; "
+            "--schema names the columns and their types"
+        ) from None
     try:
         yield
     finally:

@@ -11,12 +11,11 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-import inputs
-import sources
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pubsub_delta import InvalidArgument
+from pubsub_delta.jobs import inputs, sources
 
 BAD, FILE, ELEMENT = (f"_pubsub_delta_{name}" for name in ("bad", "file", "element"))
 """Columns: the text that is no record, or null; its file; its place in a JSON array, or null."""

@@ -1,6 +1,6 @@
 """Look after a store: the job for a scheduler.
 
-    spark-submit --properties-file conf/spark-defaults.conf jobs/maintain.py \
+    spark-submit --properties-file conf/spark-defaults.conf pubsub_delta/jobs/maintain.py \
         --root /data/pubsub --duties dead-letters,expiration,retention
 
 It is safe to run late, twice, and beside publishers, consumers and itself. What fails is told and
@@ -16,9 +16,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
-import terminal
 
 from pubsub_delta import MaintenanceReport, PubSub
+from pubsub_delta.jobs import terminal
 
 DUTIES = ("dead-letters", "expiration", "retention", "optimize", "vacuum")
 FAILED = 1

@@ -1,7 +1,10 @@
 """Serve the metrics of a store to Prometheus, until it is stopped (Ctrl+C, SIGTERM).
 
-    spark-submit --properties-file conf/spark-defaults.conf jobs/export_metrics.py \
+    spark-submit --properties-file conf/spark-defaults.conf pubsub_delta/jobs/export_metrics.py \
         --root /data/pubsub --port 9464 --interval 60s
+
+With --output the figures are added to a Delta table instead, which needs Spark: a row for each,
+with the time of the measurement.
 
 A scrape gets the figures of the last measurement and never waits for the store. With --once they
 are measured once, printed in Prometheus' text format, and the job ends. By plain ``python`` it does
@@ -18,9 +21,9 @@ from threading import Event
 from typing import Any
 
 import click
-import terminal
 
-from pubsub_delta import PubSub
+from pubsub_delta import InvalidArgument, PubSub
+from pubsub_delta.jobs import terminal
 
 
 @click.command()
@@ -38,6 +41,11 @@ from pubsub_delta import PubSub
 @click.option("--name", "names", multiple=True, help="Only this resource; may be repeated.")
 @click.option("--exact", is_flag=True, help="No estimates: sizes are found by reading messages.")
 @click.option("--once", is_flag=True, help="Measure once, print the figures, and end.")
+@click.option(
+    "--output",
+    metavar="TABLE",
+    help="With --once: add the figures to this Delta table, a path or a name, instead.",
+)
 def export_metrics(
     root: str,
     project: str,
@@ -48,11 +56,17 @@ def export_metrics(
     names: tuple[str, ...],
     exact: bool,
     once: bool,
+    output: str | None,
 ) -> None:
     """Serve the metrics of a store to Prometheus."""
 
     def job() -> int:
+        if output is not None and not once:
+            raise InvalidArgument("--output: without --once; both are accepted, or --once alone")
         store = PubSub(terminal.session_if_needed("export-metrics"), root, project=project)
+        if output is not None:
+            add_to_table(store, names or None, output, summary, exact=exact)
+            return 0
         exporter = store.metrics_exporter(names or None, interval=interval, exact=exact)
         if once:
             exporter.refresh()
@@ -68,9 +82,25 @@ def export_metrics(
     terminal.run(job)
 
 
+def add_to_table(
+    store: PubSub, names: tuple[str, ...] | None, output: str, summary: Path | None, *, exact: bool
+) -> None:
+    """Append a row for each figure to a Delta table, in one commit."""
+    from pubsub_delta.jobs import outputs  # it imports pyspark, which the rest does not need
+
+    figures = store.metrics_table(names, exact=exact)
+    count = figures.count()
+    outputs.append(figures.coalesce(1), output, merge_schema=False)
+    click.echo(f"export-metrics: {count:,} figures added to {output}")
+    if summary is not None:
+        summary.parent.mkdir(parents=True, exist_ok=True)
+        summary.write_text(json.dumps({"job": "export-metrics", "figures": count}, indent=2))
+
+
 def wait_for_interrupt() -> None:
     """Return when the process is told to end."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(ValueError):  # as in terminal.follow
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
         Event().wait()
 

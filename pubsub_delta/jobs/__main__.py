@@ -1,6 +1,6 @@
 """Tell where the jobs are, for spark-submit.
 
-The wheel brings this directory as ``pubsub_delta/jobs``, with ``spark-defaults.conf`` in it:
+The wheel brings ``spark-defaults.conf`` beside them:
 
     jobs=$(python -m pubsub_delta.jobs)
     spark-submit --properties-file $jobs/spark-defaults.conf $jobs/publish.py --help

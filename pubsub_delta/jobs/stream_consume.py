@@ -1,6 +1,6 @@
 r"""Follow a subscription into a Delta table by a streaming query: the job for spark-submit.
 
-    spark-submit --properties-file conf/spark-defaults.conf jobs/stream_consume.py \
+    spark-submit --properties-file conf/spark-defaults.conf pubsub_delta/jobs/stream_consume.py \
         --root /data/pubsub --subscription archive --output /data/archive \
         --checkpoint /data/archive_checkpoint
 
@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-import outputs
-import terminal
 from pyspark.sql import DataFrame
 
 from pubsub_delta import InvalidArgument, PubSub, local_session
+from pubsub_delta.jobs import outputs, terminal
 
 
 @click.command()

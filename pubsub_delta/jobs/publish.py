@@ -1,6 +1,6 @@
 """Publish the rows of a file or table to a topic: the job for spark-submit.
 
-spark-submit --properties-file conf/spark-defaults.conf jobs/publish.py \
+spark-submit --properties-file conf/spark-defaults.conf pubsub_delta/jobs/publish.py \
         --root /data/pubsub --topic flights --create-topic --input flights.parquet \
         --attribute carrier --ordering-key tailnum --batch-by month --idempotency-id flights-2013
 """
@@ -11,11 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-import inputs
-import reading
-import sources
-import terminal
-from batch_ids import batch_id
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -28,6 +23,8 @@ from pyspark.sql.types import (
 )
 
 from pubsub_delta import NotFound, PublishResult, PubSub, local_session
+from pubsub_delta.jobs import inputs, reading, sources, terminal
+from pubsub_delta.jobs.batch_ids import batch_id
 
 
 @click.command()

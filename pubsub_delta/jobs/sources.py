@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-import file_names
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from pubsub_delta import InvalidArgument
+from pubsub_delta.jobs import file_names
 
 _OF_FILE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] (.+?)(?: +SQLSTATE.*)?$", re.MULTILINE)
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+?)(?=\n\s+at |\Z)", re.MULTILINE | re.DOTALL)

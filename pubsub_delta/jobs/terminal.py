@@ -20,20 +20,21 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from pyspark.errors import StreamingQueryException
-from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from pubsub_delta import Aborted, PubSubError, Unknown, local_session
+
+if TYPE_CHECKING:  # some jobs need no Spark
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 REFUSED, LEFT_OVER, TRY_AGAIN = 3, 4, 75
 _HAVE_STARTED_SPARK = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION")
@@ -100,7 +101,8 @@ def follow(query: StreamingQuery, told: Summary, count: Callable[[Any], int]) ->
 
     ``count``: how many messages a progress report tells of.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(ValueError):  # a platform's task may run in another thread than the first
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     seen = -1
     try:
         while query.isActive:
@@ -192,7 +194,9 @@ def run(command: Callable[[], int]) -> None:
     except PubSubError as error:
         tell(error.code, str(error))
         code = TRY_AGAIN if isinstance(error, (Aborted, Unknown)) else REFUSED
-    except StreamingQueryException as error:
+    except Exception as error:
+        if type(error).__name__ != "StreamingQueryException":  # pyspark's, which may be absent
+            raise
         name, why = cause_of(error)
         ours = {each.__name__: each for each in PubSubError.__subclasses__()}.get(name)
         tell(getattr(ours, "code", name), why)
@@ -206,7 +210,7 @@ def tell(code: str, why: str) -> None:
     click.echo(f"ERROR: ({job}) {code}: {' '.join(why.split())}", err=True)
 
 
-def cause_of(error: StreamingQueryException) -> tuple[str, str]:
-    """Return the name and the message of the Python error that ended a query."""
+def cause_of(error: Exception) -> tuple[str, str]:
+    """Return the name and the message of the Python error that ended a streaming query."""
     causes = re.findall(r"^(?:[\w.]+\.)?(\w+): (.+)$", str(error), flags=re.MULTILINE)
     return causes[-1] if causes else ("StreamingQueryException", str(error).splitlines()[0])

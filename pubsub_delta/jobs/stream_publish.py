@@ -1,6 +1,6 @@
 r"""Publish files or a Delta table to a topic as they grow, by a streaming query, for spark-submit.
 
-    spark-submit --properties-file conf/spark-defaults.conf jobs/stream_publish.py \
+    spark-submit --properties-file conf/spark-defaults.conf pubsub_delta/jobs/stream_publish.py \
         --root /data/pubsub --topic flights --create-topic --input /data/arriving --format json \
         --schema "carrier STRING, tailnum STRING" --attribute carrier \
         --checkpoint /data/arriving_checkpoint
@@ -14,13 +14,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-import inputs
-import reading
-import sources
-import terminal
 from pyspark.errors import StreamingQueryException
 
 from pubsub_delta import PubSub, local_session
+from pubsub_delta.jobs import inputs, reading, sources, terminal
 
 
 @click.command()

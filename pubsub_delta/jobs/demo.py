@@ -22,12 +22,12 @@ from typing import Any
 import click
 from pyspark.sql import SparkSession
 from rich.table import Table
-from terminal import console
 
 from pubsub_delta import PubSub, local_session
+from pubsub_delta.jobs.terminal import console
 
 HERE = Path(__file__).resolve().parent
-CONF = HERE.parent / "conf"
+CONF = HERE.parents[1] / "conf"
 JVM = (
     f"-Dlog4j2.configurationFile={(CONF / 'log4j2.properties').as_uri()} "
     # A JVM that lives for half a minute spends half of it on what makes the next hour quicker.

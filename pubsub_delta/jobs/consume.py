@@ -1,6 +1,6 @@
 """Drain a subscription into a Delta table: the job for spark-submit.
 
-    spark-submit --properties-file conf/spark-defaults.conf jobs/consume.py \
+    spark-submit --properties-file conf/spark-defaults.conf pubsub_delta/jobs/consume.py \
         --root /data/pubsub --subscription archive --output /data/archive
 
 Each batch is leased, written in one commit, and acknowledged. A job that dies in between loses
@@ -13,11 +13,10 @@ import time
 from pathlib import Path
 
 import click
-import outputs
-import terminal
 from pyspark.sql import DataFrame
 
 from pubsub_delta import InvalidArgument, PubSub, PulledBatch, local_session
+from pubsub_delta.jobs import outputs, terminal
 
 POLL_SECONDS = 1.0
 

@@ -1,0 +1,156 @@
+"""Records of a file that says what it is: rows of CSV, and objects of JSON, as they stand there.
+
+Values are not read as numbers or dates: ``00501``, ``1.10`` and ``2026-03-29 02:30:00`` stay.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+
+CSV, JSON = "csv", "json"
+_KINDS = {".csv": CSV, ".json": JSON, ".jsonl": JSON, ".ndjson": JSON}
+_LONGEST_FIELD = 10_000_000
+_BOM = "\ufeff"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record of a file, or what is none.
+
+    Args:
+        place: where it stands, such as ``line 3``.
+        data: the record as JSON; what stands there, where it is none.
+        wrong: why it is none, else None.
+    """
+
+    place: str
+    data: bytes
+    wrong: str | None = None
+
+
+def kind_of(name: str, packed: Iterable[str]) -> str | None:
+    """Return the kind of records that the name of a file says, in any case of its letters.
+
+    >>> kind_of("a.CSV.GZ", [".gz"]), kind_of("a.jsonl", []), kind_of("a.txt", [])
+    ('csv', 'json', None)
+    """
+    path = PurePath(name)
+    if path.suffix.lower() in packed:
+        path = path.with_suffix("")
+    return _KINDS.get(path.suffix.lower())
+
+
+def records(lines: Iterable[bytes], kind: str) -> Iterator[Record]:
+    """Yield the records of a file of a kind."""
+    return _of_csv(lines) if kind == CSV else _of_json(lines)
+
+
+# CSV
+
+
+def _of_csv(lines: Iterable[bytes]) -> Iterator[Record]:
+    """Yield each row as an object of texts, under the names of the first line (RFC 4180)."""
+    csv.field_size_limit(_LONGEST_FIELD)
+    taken: list[str] = []
+    rows = csv.reader(_texts(lines, taken), strict=True)
+    names: list[str] | None = None
+    while True:
+        first, before = rows.line_num + 1, len(taken)
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            yield Record(f"line {first}", _joined(taken[before:]), f"it is no CSV: {error}")
+            return  # where the next row begins cannot be told
+        text = _joined(taken[before:])
+        taken.clear()
+        if row is None:
+            return
+        if not row:
+            continue
+        if names is None:
+            names, twice = row, sorted({name for name in row if row.count(name) > 1})
+            if twice:
+                why = f"it names the column {twice[0]!r} twice; once is accepted"
+                yield Record(f"line {first}", text, why)
+                return
+        elif any("\udc80" <= letter <= "\udcff" for value in row for letter in value):
+            yield Record(f"line {first}", text, "it is no UTF-8")
+        elif len(row) != len(names):
+            why = f"it has {len(row)} columns; {len(names)} are accepted: {', '.join(names)}"
+            yield Record(f"line {first}", text, why)
+        else:
+            yield Record(f"line {first}", _written(dict(zip(names, row, strict=True))))
+
+
+def _texts(lines: Iterable[bytes], taken: list[str]) -> Iterator[str]:
+    """Yield lines as texts, and note them down; bytes that are no UTF-8 become surrogates."""
+    for number, line in enumerate(lines):
+        text = line.decode("utf-8", "surrogateescape")
+        text = text.removeprefix(_BOM) if number == 0 else text
+        taken.append(text)
+        yield text
+
+
+def _joined(texts: list[str]) -> bytes:
+    return "".join(texts).rstrip("\r\n").encode("utf-8", "surrogateescape")
+
+
+def _written(row: dict[str, str]) -> bytes:
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+# JSON
+
+
+def _of_json(lines: Iterable[bytes]) -> Iterator[Record]:
+    """Yield each object as it stands: one a line, or those of the array that a file is."""
+    given = iter(lines)
+    for number, line in enumerate(given, start=1):
+        text = line.removeprefix(_BOM.encode()) if number == 1 else line
+        if text.lstrip().startswith(b"["):
+            yield from _of_array(b"".join([text, *given]))
+            return
+        if text.strip():
+            yield _object(f"line {number}", text.strip())
+            break
+    for later, line in enumerate(given, start=number + 1):
+        if line.strip():
+            yield _object(f"line {later}", line.strip())
+
+
+def _of_array(data: bytes) -> Iterator[Record]:
+    try:
+        text = data.decode("utf-8")
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        wrong = f"it is no JSON array: {error.msg}"
+        yield Record(f"line {error.lineno}", _line(data, error.lineno), wrong)
+        return
+    except (ValueError, RecursionError) as error:
+        yield Record("line 1", _line(data, 1), f"it is no JSON array: {error}")
+        return
+    decoder, at = json.JSONDecoder(), text.index("[") + 1
+    for element in range(1, len(found) + 1):
+        while text[at] in " \t\r\n,":
+            at += 1
+        _, end = decoder.raw_decode(text, at)
+        yield _object(f"element {element}", text[at:end].encode())
+        at = end
+
+
+def _object(place: str, data: bytes) -> Record:
+    try:
+        found = json.loads(data.decode("utf-8"))
+    except json.JSONDecodeError as error:
+        return Record(place, data, f"it is no JSON: {error.msg} at character {error.pos + 1}")
+    except (ValueError, RecursionError) as error:
+        return Record(place, data, f"it is no JSON: {error}")
+    return Record(place, data, None if isinstance(found, dict) else "it is no JSON object")
+
+
+def _line(data: bytes, number: int) -> bytes:
+    return (data.splitlines()[number - 1 : number] or [b""])[0]

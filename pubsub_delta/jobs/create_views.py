@@ -1,0 +1,57 @@
+"""Make views of topics and backlogs for SQL, or make them right again: the job for a scheduler.
+
+    spark-submit --properties-file conf/spark-defaults.conf pubsub_delta/jobs/create_views.py \
+        --root main.pubsub --schema main.bi
+
+A backlog is shown as it was when the job ran. What could not be made is told and stops nothing
+else; the exit code is then 1.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from pubsub_delta import PubSub, local_session
+from pubsub_delta.jobs import terminal
+
+REFUSED_SOME = 1
+
+
+@click.command()
+@terminal.store_options
+@click.option(
+    "--schema", help="The schema of the catalog for the views. Default: that of the store."
+)
+@click.option("--prefix", default="", help="What the names of all views are to begin with.")
+def create_views(
+    root: str, project: str, summary: Path | None, schema: str | None, prefix: str
+) -> None:
+    """Make a view of each topic, and of each subscription's backlog, in the catalog."""
+
+    def job() -> int:
+        store = PubSub(local_session(app_name="create views"), root, project=project)
+        report = store.create_views(
+            schema, temporary=False if schema is None else None, prefix=prefix
+        )
+        for line in report.lines():
+            terminal.console.print(line, markup=False, soft_wrap=True)
+        terminal.console.print(
+            f"[bold]create_views[/]: {len(report.views)} views, {len(report.created)} created, "
+            f"{len(report.replaced)} replaced, {len(report.dropped)} dropped, "
+            f"{len(report.refused)} refused",
+            soft_wrap=True,
+        )
+        if summary is not None:
+            summary.parent.mkdir(parents=True, exist_ok=True)
+            summary.write_text(json.dumps(asdict(report), indent=2))
+        return REFUSED_SOME if report.refused else 0
+
+    terminal.run(job)
+
+
+if __name__ == "__main__":
+    create_views()

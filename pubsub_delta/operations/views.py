@@ -1,0 +1,234 @@
+"""Views of topics and backlogs under plain names, for who knows SQL and nothing of uids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from pubsub_delta.delivery.sources import source_of
+from pubsub_delta.errors import InvalidArgument, NotFound
+from pubsub_delta.names import DELETED_TOPIC
+from pubsub_delta.policy.view_names import backlog_view, check_prefix, distinct, topic_view
+from pubsub_delta.session import is_remote, settings_of
+from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
+from pubsub_delta.tables.layout import layout_of
+from pubsub_delta.tables.store import Tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from pubsub_delta.tables.lanes.spark.views import Shown, Views
+
+_TRIES = 3
+_REGISTRY = ("topics", "subscriptions", "snapshots")
+_STORAGE = ("fs.", "google.cloud.auth.")
+_TAKEN = (
+    "a table or view of this name is there that create_views of this store has not made; "
+    "create_views(prefix=…) takes other names"
+)
+_PIECES = (
+    "the backlog is in too many pieces for a view; maintain or a pull of it may join them, and "
+    "backlog() of the store reads it as it is"
+)
+
+
+@dataclass(frozen=True)
+class ViewsReport:
+    """What ``create_views`` did, by the names of the views.
+
+    ``refused``: which views could not be made, and why; what has their name is as it was.
+    """
+
+    created: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """The views that are there now, by name."""
+        return tuple(sorted((*self.created, *self.replaced, *self.unchanged)))
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each view that was made, replaced, dropped or refused."""
+        for done in ("created", "replaced", "dropped"):
+            yield from (f"{done}: {name}" for name in getattr(self, done))
+        yield from (f"refused: {name}: {why}" for name, why in self.refused.items())
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A view that is to be there.
+
+    Args:
+        plain: its name, where no other has that.
+        shown: what it shows.
+        query: of what; None where no text can say it.
+        rows: the rows to show in place of the query's, which only tells them apart then.
+    """
+
+    plain: str
+    shown: Shown
+    query: str | None
+    rows: Callable[[], DataFrame] | None = None
+
+
+def create_views(
+    tables: Tables,
+    project: str,
+    now: datetime,
+    schema: str | None = None,
+    prefix: str = "",
+    *,
+    temporary: bool | None = None,
+) -> ViewsReport:
+    """Create, replace and drop views until they are those of the resources of a project."""
+    check_prefix(prefix)
+    place = _place(tables, schema, temporary=temporary)
+    spark = tables.spark
+    from pubsub_delta.tables.lanes.spark.views import Views  # this is what needs Spark
+
+    views = Views(spark, place, tables.layout.base, project)
+    try:
+        there = views.names()
+    except TableMissing:
+        raise NotFound(f"schema: {schema!r} does not exist; create it, and try again") from None
+    wanted = [*_topics(tables, project), *_backlogs(tables, project, now, temporary=place is None)]
+    names = distinct({each.shown.resource: each.plain for each in wanted}, prefix, _REGISTRY)
+    kept = {name.casefold() for name in names.values()}
+    done: dict[str, list[str]] = {each: [] for each in ("created", "replaced", "unchanged")}
+    dropped, refused = [], {}
+    for name in there:
+        if name.casefold() not in kept and views.mark(name) is not None:
+            views.drop(name)
+            dropped.append(name)
+    for each in wanted:
+        name = names[each.shown.resource]
+        try:
+            done[_make(views, name, each)].append(name)
+        except _Refused as error:
+            refused[name] = str(error)
+    return ViewsReport(
+        **{key: tuple(value) for key, value in done.items()},
+        dropped=tuple(dropped),
+        refused=refused,
+    )
+
+
+def _place(tables: Tables, schema: str | None, *, temporary: bool | None) -> str | None:
+    """Return the schema that the views are to be in, as an identifier; None for the session."""
+    if schema is not None:
+        if temporary:
+            raise InvalidArgument(
+                f"schema: {schema!r}, and temporary; a temporary view is in no schema: one of the "
+                "two is accepted"
+            )
+        layout = layout_of(schema)
+        if not layout.in_catalog:
+            raise InvalidArgument(
+                f"schema: {schema!r} is a path; a schema of the catalog is accepted, such as bi "
+                "or main.bi"
+            )
+        return layout.schema
+    own = tables.layout.schema if tables.layout.in_catalog else None
+    if temporary is False and own is None:
+        raise InvalidArgument(
+            f"temporary: False, and the store is in {tables.layout.base}; with schema= the views "
+            "are in that schema of the catalog"
+        )
+    return None if temporary else own
+
+
+def _topics(tables: Tables, project: str) -> Iterator[_Wanted]:
+    from pubsub_delta.tables.lanes.spark.views import Shown, topic_query
+
+    for topic in tables.registry.topics(f"projects/{project}/"):
+        shown = Shown(topic.name, tables.layout.topics, topic.uid, "topic")
+        query = topic_query(tables.layout.messages(topic.uid), shown)
+        yield _Wanted(topic_view(_id(topic.name)), shown, query)
+
+
+def _backlogs(tables: Tables, project: str, now: datetime, *, temporary: bool) -> Iterator[_Wanted]:
+    from pubsub_delta.tables.lanes.spark.views import Shown, backlog_query
+
+    is_live = temporary and _has_data_source(tables)
+    for subscription, topic_uid in tables.registry.sources():
+        if subscription.detached or not subscription.name.startswith(f"projects/{project}/"):
+            continue
+        topic = None if subscription.topic == DELETED_TOPIC else _id(subscription.topic)
+        plain = backlog_view(topic, _id(subscription.name))
+        registry = tables.layout.subscriptions
+        shown = Shown(subscription.name, registry, subscription.uid, "subscription")
+        if is_live:
+            query = f"{tables.layout.base} {subscription.uid}"
+            yield _Wanted(plain, shown, query, partial(_live, tables, subscription.name))
+            continue
+        source = source_of(tables, subscription, topic_uid)
+        state = source.catch_up(tables.ack_states.read(source.uid), now)
+        counted = subscription.dead_letter_policy is not None
+        table = source.messages.table
+        yield _Wanted(
+            plain, shown, backlog_query(table, shown, state.unacked(), now, counted=counted)
+        )
+
+
+def _has_data_source(tables: Tables) -> bool:
+    """Tell whether ``format("pubsub_delta")`` can read the store.
+
+    It takes the direct lane, and is not in Spark before 4.2.
+    """
+    if tables.lanes.choice[0] != "direct" or is_remote(tables.spark):
+        return False
+    return find_spec("pyspark.sql.streaming.datasource") is not None
+
+
+def _live(tables: Tables, subscription: str) -> DataFrame:
+    from pubsub_delta.tables.lanes.spark.views import live_backlog
+
+    settings = settings_of(tables.spark)
+    storage = {key: value for key, value in settings.items() if key.startswith(_STORAGE)}
+    return live_backlog(tables.spark, tables.layout.base, subscription, storage)
+
+
+def _make(views: Views, name: str, wanted: _Wanted) -> str:
+    """Create or replace a view, or leave it as it is; tell which. _Refused says why not."""
+    for _ in range(_TRIES):
+        mark = _mark(views, name)
+        if wanted.query is None:
+            raise _Refused(_PIECES)
+        if mark is not None and mark["digest"] == views.digest(wanted.query):
+            return "unchanged"
+        replace = mark is not None
+        try:
+            if wanted.rows is None:
+                views.show(name, wanted.shown, wanted.query, replace=replace)
+            else:
+                views.show_rows(name, wanted.shown, wanted.rows(), wanted.query, replace=replace)
+        except Conflict:  # somebody else has created it meanwhile: whose is it?
+            continue
+        return "replaced" if replace else "created"
+    raise _Refused(_TAKEN)
+
+
+def _mark(views: Views, name: str) -> Mapping[str, str] | None:
+    """Return the mark of a view of ours, None where nothing has its name; else _Refused."""
+    try:
+        mark = views.mark(name)
+    except TableMissing:
+        return None
+    if mark is None:
+        raise _Refused(_TAKEN)
+    return mark
+
+
+class _Refused(Exception):
+    """A view that cannot be made, and why."""
+
+
+def _id(name: str) -> str:
+    return name.rpartition("/")[2]

@@ -1,0 +1,227 @@
+"""Views of topics and backlogs: created, replaced and dropped, but never those of somebody else.
+
+A view of ours carries a mark: the comment of its first column names the view, what it shows and
+the store. Views that others make of it inherit the comment, and have another name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.policy.ack_state import Span
+from pubsub_delta.tables.lanes.protocol import Conflict
+from pubsub_delta.tables.lanes.spark.columns import sql_instant
+from pubsub_delta.tables.lanes.spark.sql import literal
+from pubsub_delta.tables.lanes.spark.telling import telling
+
+MOST_RUNS = 2_000
+"""Runs of neighbouring positions that the text of a view may have."""
+
+_MARK = re.compile(r"pubsub_delta (\{.*\})")
+_THERE = re.compile(r"(TABLE|VIEW|TABLE_OR_VIEW)_ALREADY_EXISTS")
+_NO_VIEWS = re.compile(r"does not support views|MISSING_CATALOG_ABILITY|CATALOG_OPERATION")
+_MESSAGE = {
+    "message_id": "CAST(position AS STRING)",
+    "publish_time": "publish_time",
+    "text": "try_validate_utf8(CAST(data AS STRING))",
+    "data": "coalesce(data, X'')",
+    "attributes": "coalesce(attributes, CAST(map() AS MAP<STRING, STRING>))",
+    "ordering_key": "coalesce(ordering_key, '')",
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a view shows.
+
+    Args:
+        resource: the full name of the topic or subscription.
+        registry: the table that it stands in.
+        uid: its uid there.
+        kind: ``topic`` or ``subscription``.
+    """
+
+    resource: str
+    registry: str
+    uid: str
+    kind: str
+
+
+class Views:
+    """The views of a store in one place: a schema of the catalog, or the session.
+
+    Args:
+        spark: the session.
+        schema: as an identifier; None for temporary views.
+        store: the store's root.
+        project: whose resources the views are of.
+    """
+
+    def __init__(self, spark: SparkSession, schema: str | None, store: str, project: str) -> None:
+        self._spark = spark
+        self._schema = schema
+        self._store = hashlib.sha256(store.encode()).hexdigest()[:16]
+        self._project = project
+
+    def names(self) -> list[str]:
+        """Return the names of the views that are there, whoever made them.
+
+        TableMissing where the schema is not there; FailedPrecondition where its catalog has none.
+        """
+        where = "" if self._schema is None else f" IN {self._schema}"
+        rows = self._collect(f"SHOW VIEWS{where}")
+        wanted = self._schema is None
+        return [str(row["viewName"]) for row in rows if bool(row["isTemporary"]) == wanted]
+
+    def mark(self, name: str) -> Mapping[str, str] | None:
+        """Return the mark of a view of ours; None where it is none, TableMissing if there is none.
+
+        The text of the view is not looked at: what it is of may be gone.
+        """
+        rows = self._collect(f"DESCRIBE TABLE {self._identifier(name)}")
+        found = _MARK.fullmatch((rows[0]["comment"] or "") if rows else "")
+        if found is None:
+            return None
+        mark: dict[str, str] = json.loads(found[1])
+        ours = self._mark(name, "", "")
+        same = all(mark.get(key) == ours[key] for key in ("view", "store", "project"))
+        return mark if same else None
+
+    def drop(self, name: str) -> None:
+        """Drop a view."""
+        self._collect(f"DROP VIEW IF EXISTS {self._identifier(name)}")
+
+    def show(self, name: str, shown: Shown, query: str, *, replace: bool) -> None:
+        """Create a view of a query, or replace the one of ours that is there.
+
+        Conflict where something of the name has come meanwhile.
+        """
+        begin = "CREATE OR REPLACE" if replace else "CREATE"
+        temporary = " TEMPORARY" if self._schema is None else ""
+        columns = _columns_of(self._spark, query)
+        comment = f"pubsub_delta {json.dumps(self._mark(name, shown.resource, query))}"
+        first = f"`{columns[0]}` COMMENT '{comment}'"
+        listed = ", ".join([first, *(f"`{column}`" for column in columns[1:])])
+        self._collect(f"{begin}{temporary} VIEW {self._identifier(name)} ({listed}) AS {query}")
+
+    def show_rows(
+        self, name: str, shown: Shown, rows: DataFrame, query: str, *, replace: bool
+    ) -> None:
+        """Create or replace a temporary view of a DataFrame, which ``query`` tells from others."""
+        comment = f"pubsub_delta {json.dumps(self._mark(name, shown.resource, query))}"
+        first, *others = rows.columns
+        marked = rows.select(F.col(first).alias(first, metadata={"comment": comment}), *others)
+        with _telling_of_views("the session"):
+            if replace:
+                marked.createOrReplaceTempView(name)
+            else:
+                marked.createTempView(name)
+
+    def digest(self, query: str) -> str:
+        """Return what tells a query from others in a mark."""
+        return hashlib.sha256(query.encode()).hexdigest()[:16]
+
+    def _mark(self, name: str, resource: str, query: str) -> dict[str, str]:
+        where = "" if self._schema is None else self._schema
+        view = hashlib.sha256(f"{where}.{name}".casefold().encode()).hexdigest()[:16]
+        digest = self.digest(query)
+        of = {"of": resource, "project": self._project}
+        return {**of, "view": view, "store": self._store, "digest": digest}
+
+    def _identifier(self, name: str) -> str:
+        quoted = f"`{name.replace('`', '``')}`"
+        return quoted if self._schema is None else f"{self._schema}.{quoted}"
+
+    def _collect(self, statement: str) -> list[Row]:
+        with _telling_of_views(self._schema or "the session"):
+            return self._spark.sql(statement).collect()
+
+
+@contextmanager
+def _telling_of_views(place: str) -> Iterator[None]:
+    try:
+        with telling(place):
+            yield
+    except AnalysisException as error:
+        told = f"{error.getCondition()} {error}"
+        if _THERE.search(told):
+            raise Conflict(told.splitlines()[0]) from error
+        if _NO_VIEWS.search(told):
+            raise FailedPrecondition(
+                f"{place}: its catalog has no views ({str(error).splitlines()[0]}); a schema of "
+                "another catalog is accepted, or temporary=True"
+            ) from error
+        raise
+
+
+def _columns_of(spark: SparkSession, query: str) -> list[str]:
+    with telling("a view"):
+        return spark.sql(query).columns
+
+
+def topic_query(messages: str, shown: Shown) -> str:
+    """Return the query of a topic's messages, which fails where the topic is another one by now."""
+    columns = ", ".join(f"{value} AS {name}" for name, value in _MESSAGE.items())
+    return f"SELECT {columns}, publish_date FROM {messages} WHERE {_is_there(shown)}"
+
+
+def backlog_query(
+    messages: str, shown: Shown, spans: Sequence[Span], now: datetime, *, counted: bool
+) -> str | None:
+    """Return the query of a backlog as it is now; None where it is in too many pieces for a text.
+
+    ``counted``: whether delivery attempts are counted.
+    """
+    left, states, attempts, all_runs = MOST_RUNS, [], [], []
+    for span in spans:
+        runs = span.positions.runs(limit=left + 1)
+        left -= len(runs)
+        if left < 0:
+            return None
+        test = " OR ".join(f"position BETWEEN {first:d} AND {last:d}" for first, last in runs)
+        states.append(f"WHEN {test} THEN {literal(span.state.value)}")
+        attempts.append(f"WHEN {test} THEN {span.delivery_attempt:d}")
+        all_runs.append(f"({test})")
+    state = f"CASE {' '.join(states)} END" if states else "CAST(NULL AS STRING)"
+    attempt = f"CASE {' '.join(attempts)} END" if attempts and counted else "CAST(NULL AS INT)"
+    columns = ", ".join(f"{value} AS {name}" for name, value in _MESSAGE.items())
+    return (
+        f"SELECT {columns}, {state} AS state, {attempt} AS delivery_attempt, "
+        f"{sql_instant(now)} AS as_of FROM {messages} "
+        f"WHERE ({' OR '.join(all_runs) or 'false'}) AND {_is_there(shown)}"
+    )
+
+
+def live_backlog(
+    spark: SparkSession, root: str, subscription: str, storage: Mapping[str, str]
+) -> DataFrame:
+    """Return a backlog that is looked at anew by each query of it."""
+    reader = spark.read.format("pubsub_delta").option("backlog", subscription)
+    rows = reader.options(**storage).load(root)
+    text = F.expr(_MESSAGE["text"]).alias("text")
+    return rows.select(*rows.columns[:2], text, *rows.columns[2:])
+
+
+def _is_there(shown: Shown) -> str:
+    """Write a condition that fails the query where a resource was deleted or created anew."""
+    is_live = "delete_time IS NULL" if shown.kind == "topic" else "NOT detached"
+    told = literal(
+        f"{shown.kind} {shown.resource} was deleted, or created anew, since this view was made; "
+        "create_views of the store makes the views anew"
+    )
+    there = (
+        f"SELECT any_value(true) FROM {shown.registry} WHERE uid = {literal(shown.uid)} "
+        f"AND {is_live}"
+    )
+    return f"coalesce(({there}), CAST(raise_error({told}) AS BOOLEAN))"

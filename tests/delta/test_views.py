@@ -1,0 +1,245 @@
+"""Topics and backlogs by name in SQL: views that are right, and nobody else's are touched."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pubsub_delta import InvalidArgument, ManualClock, Message, NotFound, PubSub
+from pubsub_delta.tables.lanes.choice import LaneName
+from tests.conftest import Bench
+
+_numbers = count()
+
+
+@pytest.fixture
+def bench(spark: SparkSession, tmp_path: Path, lane: LaneName) -> Bench:
+    return Bench(spark, str(tmp_path), lane)
+
+
+@pytest.fixture
+def schema(spark: SparkSession) -> Iterator[str]:
+    name = f"bi{next(_numbers)}"
+    spark.sql(f"CREATE SCHEMA {name}")
+    yield name
+    spark.sql(f"DROP SCHEMA {name} CASCADE")
+
+
+@pytest.fixture
+def ask(spark: SparkSession) -> Callable[[str], list[tuple[object, ...]]]:
+    return lambda query: sorted(map(tuple, spark.sql(query).collect()))
+
+
+Ask = Callable[[str], list[tuple[object, ...]]]
+
+
+@pytest.fixture
+def store(bench: Bench) -> Iterator[PubSub]:
+    """A store with a topic and two subscriptions; its temporary views go with it."""
+    store = bench.store
+    store.create_topic("orders", message_retention_duration="1d")
+    for name in ("billing", "ship-ping"):
+        store.create_subscription(name, "orders", ack_deadline_seconds=60)
+    sent = [Message(b"tea", {"table": "7"}, "seven"), Message(b"\xff"), b"cake"]
+    store.publish("orders", sent)
+    yield store
+    for row in bench.spark.sql("SHOW VIEWS").collect():
+        if row["isTemporary"]:
+            bench.spark.catalog.dropTempView(row["viewName"])
+
+
+def test_a_topic_and_a_backlog_are_found_by_name_in_a_schema(
+    store: PubSub, schema: str, ask: Ask, bench: Bench
+) -> None:
+    # "gives `orders` and `orders_billing_backlog`-like views over the uid-named tables"
+    report = store.create_views(schema)
+    assert report.views == ("orders", "orders_billing_backlog", "orders_ship_ping_backlog")
+    assert (report.created, report.refused) == (report.views, {})
+    assert ask(f"SELECT text, attributes['table'], ordering_key FROM {schema}.orders") == [
+        (None, None, ""),
+        ("cake", None, ""),
+        ("tea", "7", "seven"),
+    ]
+    assert bench.spark.table(f"{schema}.orders").columns == [
+        *("message_id", "publish_time", "text", "data", "attributes", "ordering_key"),
+        "publish_date",
+    ]
+    backlog = f"SELECT text, state, delivery_attempt FROM {schema}.orders_billing_backlog"
+    assert ask(f"{backlog} WHERE text = 'tea'") == [("tea", "available", None)]
+    batch = store.pull("billing", 1)
+    store.pull("billing", 1)
+    batch.ack()
+    assert len(ask(backlog)) == 3  # as it was
+    store.create_views(schema)
+    assert [state for _, state, _ in ask(backlog)] == ["leased", "available"]
+    assert len(ask(f"SELECT * FROM {schema}.orders_ship_ping_backlog")) == 3
+    (as_of,) = ask(f"SELECT DISTINCT unix_micros(as_of) FROM {schema}.orders_billing_backlog")
+    now = bench.clock.now().timestamp()
+    assert as_of == (int(now * 1_000_000),)
+
+
+def test_a_temporary_backlog_is_looked_at_by_each_query(store: PubSub, ask: Ask) -> None:
+    # "temp views for path stores"
+    if not store.lane.startswith("direct"):
+        pytest.skip("the data source takes the direct lane")
+    assert len(store.create_views().created) == 3
+    count = "SELECT count(*) FROM orders_billing_backlog"
+    assert ask(count) == [(3,)]
+    store.pull("billing").ack()
+    assert ask(count) == [(0,)]
+    store.publish("orders", ["more"])
+    assert ask("SELECT text, state FROM orders_billing_backlog") == [("more", "available")]
+    assert ask("SELECT count(*) FROM orders") == [(4,)]
+    again = store.create_views()
+    assert (again.created, again.replaced, len(again.unchanged)) == ((), (), 3)
+
+
+@pytest.mark.parametrize("where", ["catalog", "session"])
+def test_views_follow_what_is_created_deleted_and_created_anew(
+    store: PubSub, schema: str, ask: Ask, where: str
+) -> None:
+    # "kept right when resources change (created, deleted, recreated; stale views dropped)"
+    place = schema if where == "catalog" else None
+    dot = f"{schema}." if place else ""
+    store.create_views(place)
+    store.delete_subscription("billing")
+    store.delete_topic("orders")
+    store.create_topic("orders")
+    store.create_subscription("billing", "orders")
+    # Whoever asks before the views are right is told, rather than given what the old topic had.
+    with pytest.raises(Exception, match="was deleted, or created anew, since this view was made"):
+        ask(f"SELECT count(*) FROM {dot}orders")
+    store.publish("orders", ["new"])
+    report = store.create_views(place)
+    assert report.dropped == ("orders_ship_ping_backlog",)
+    assert "ship_ping_backlog" in report.created
+    assert "orders" in report.replaced
+    assert ask(f"SELECT text FROM {dot}orders") == [("new",)]
+    assert ask(f"SELECT text FROM {dot}orders_billing_backlog") == [("new",)]
+    assert len(ask(f"SELECT * FROM {dot}ship_ping_backlog")) == 3  # of a topic that is gone
+    store.detach_subscription("billing")
+    store.delete_subscription("ship-ping")
+    store.delete_topic("orders")
+    assert len(store.create_views(place).dropped) == 3
+    assert not store.create_views(place).views
+
+
+@pytest.mark.parametrize("where", ["catalog", "session"])
+def test_what_others_made_is_never_overwritten_or_dropped(
+    store: PubSub, schema: str, ask: Ask, bench: Bench, where: str
+) -> None:
+    # "a user's view or table of the same name is never overwritten"
+    place = schema if where == "catalog" else None
+    kind, dot = ("VIEW", f"{schema}.") if place else ("TEMPORARY VIEW", "")
+    store.create_views(place)
+    ask(f"CREATE {kind} {dot}mine AS SELECT * FROM {dot}orders")  # which inherits our comments
+    ask(f"DROP VIEW {dot}orders")
+    ask(f"CREATE {kind} {dot}ORDERS AS SELECT 'theirs' AS message_id")
+    report = store.create_views(place)
+    assert report.dropped == ()
+    assert list(report.refused) == ["orders"]
+    assert "prefix" in report.refused["orders"]
+    assert ask(f"SELECT * FROM {dot}orders") == [("theirs",)]
+    store.delete_topic("orders")
+    assert "mine" not in store.create_views(place).dropped
+    other = PubSub(bench.spark, f"{bench.root}/other", clock=ManualClock())
+    other.create_topic("orders")
+    other.create_topic("mine")
+    refused = other.create_views(place).refused
+    assert sorted(refused) == ["mine", "orders"]
+    assert other.create_views(place, prefix="o_").created == ("o_mine", "o_orders")
+    assert store.create_views(place).dropped == ()
+    assert other.create_views(place, prefix="o_").unchanged == ("o_mine", "o_orders")
+    assert sorted(other.create_views(place).dropped) == ["o_mine", "o_orders"]
+
+
+def test_a_table_of_the_name_is_not_hidden_or_replaced(
+    store: PubSub, schema: str, ask: Ask
+) -> None:
+    ask(f"CREATE TABLE {schema}.orders (a INT) USING delta")
+    assert list(store.create_views(schema).refused) == ["orders"]
+    assert ask(f"SELECT * FROM {schema}.orders") == []
+
+
+def test_two_names_that_would_be_one_view_are_two(store: PubSub, schema: str) -> None:
+    store.create_topic("Orders")
+    store.create_topic("topics")
+    report = store.create_views(schema)
+    assert "orders" not in [each.casefold() for each in report.views]
+    assert len([each for each in report.views if each.casefold().startswith("orders_")]) == 4
+    assert any(each.startswith("topics_") for each in report.views)
+    assert report.refused == {}
+
+
+def test_a_view_whose_files_are_gone_can_still_be_told_and_dropped(
+    store: PubSub, schema: str, bench: Bench
+) -> None:
+    topic = store.get_topic("orders")
+    store.create_views(schema)
+    for name in ("billing", "ship-ping"):
+        store.delete_subscription(name)
+    store.delete_topic("orders")
+    shutil.rmtree(Path(bench.root) / "messages" / topic.uid)
+    assert len(store.create_views(schema).dropped) == 3
+
+
+def test_projects_have_views_of_their_own(store: PubSub, schema: str, bench: Bench) -> None:
+    staging = PubSub(bench.spark, str(bench.root), project="staging", clock=bench.clock)
+    staging.create_topic("orders")
+    store.create_views(schema)
+    assert list(staging.create_views(schema).refused) == ["orders"]
+    assert staging.create_views(schema, prefix="s_").created == ("s_orders",)
+    assert len(store.create_views(schema).views) == 3
+
+
+def test_a_backlog_in_too_many_pieces_is_told(
+    store: PubSub, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pubsub_delta.tables.lanes.spark.views.MOST_RUNS", 1)
+    batch = store.pull("billing")
+    batch.ack([batch.arrow()["ack_id"].to_pylist()[1]])
+    report = store.create_views(schema)
+    assert "too many pieces" in report.refused["orders_billing_backlog"]
+    assert "orders" in report.created
+
+
+def test_a_store_in_the_catalog_has_its_views_beside_its_tables(
+    spark: SparkSession, schema: str, ask: Ask
+) -> None:
+    # "catalog views in a catalog schema"
+    store = PubSub(spark, schema, clock=ManualClock())
+    store.create_topic("orders")
+    store.create_subscription("billing", "orders")
+    store.publish("orders", ["a", "b"])
+    assert store.create_views().views == ("orders", "orders_billing_backlog")
+    store.pull("billing", 1).ack()
+    assert ask(f"SELECT text FROM {schema}.orders") == [("a",), ("b",)]
+    store.create_views()
+    assert ask(f"SELECT text FROM {schema}.orders_billing_backlog") == [("b",)]
+    assert store.create_views(temporary=True, prefix="t_").created == (
+        "t_orders",
+        "t_orders_billing_backlog",
+    )
+    assert ask("SELECT text FROM t_orders_billing_backlog") == [("b",)]
+    store.delete_subscription("billing")
+    store.delete_topic("orders")
+    for temporary in (None, True):
+        assert len(store.create_views(temporary=temporary, prefix="t_").dropped) == 2
+
+
+def test_what_cannot_be_a_place_for_views_is_refused(store: PubSub) -> None:
+    with pytest.raises(NotFound, match="schema: 'nowhere' does not exist"):
+        store.create_views("nowhere")
+    with pytest.raises(InvalidArgument, match="schema: '/data/x' is a path"):
+        store.create_views("/data/x")
+    with pytest.raises(InvalidArgument, match="one of the two is accepted"):
+        store.create_views("bi", temporary=True)
+    with pytest.raises(InvalidArgument, match="with schema= the views"):
+        store.create_views(temporary=False)
+    with pytest.raises(InvalidArgument, match="prefix: 'a-b'"):
+        store.create_views(prefix="a-b")

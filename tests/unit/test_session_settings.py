@@ -1,0 +1,93 @@
+"""What is asked of a session, where a platform hides its settings or brings its own Spark."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.session import (
+    DATABRICKS,
+    SPEED_SETTINGS,
+    SlowSettings,
+    check_session,
+    delta_package,
+    setting_of,
+    settings_of,
+)
+
+DELTA = {"spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension"}
+
+
+class Refused(Exception):
+    """What serverless compute raises: [CONFIG_NOT_AVAILABLE], of a class of its own."""
+
+
+class Conf:
+    """The settings of a session; some are hidden, as on a platform."""
+
+    def __init__(self, settings: dict[str, str], hidden: frozenset[str] | None) -> None:
+        self._settings = settings
+        self._hidden = hidden
+
+    def get(self, key: str, default: str | None = None) -> str | None:
+        if self._hidden is None or key in self._hidden:
+            raise Refused(f"[CONFIG_NOT_AVAILABLE] Configuration {key} is not available.")
+        return self._settings.get(key, default)
+
+    @property
+    def getAll(self) -> dict[str, str]:
+        if self._hidden is None or self._hidden:
+            raise Refused("[CONFIG_NOT_AVAILABLE] Configurations are not available.")
+        return self._settings
+
+
+class Session:
+    """A stand-in for a session, of which only the settings are asked."""
+
+    version = "4.0.5"
+
+    def __init__(self, settings: dict[str, str], *hidden: str, all_hidden: bool = False) -> None:
+        self.conf = Conf(settings, None if all_hidden else frozenset(hidden))
+
+
+def told(session: Any) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        check_session(session)
+    assert all(each.category is SlowSettings for each in caught)
+    return [str(each.message) for each in caught]
+
+
+def test_a_platform_that_hides_its_settings_is_taken_as_it_is() -> None:
+    # "Reading a setting that the platform hides is guarded"
+    hiding: Any = Session({}, all_hidden=True)
+    assert told(hiding) == []
+    assert settings_of(hiding) == {}
+    assert setting_of(hiding, "spark.sql.extensions", "x") is None
+
+
+def test_only_what_can_be_read_is_said_to_be_slow() -> None:
+    key, *others = SPEED_SETTINGS
+    (line,) = told(Session(DELTA, *others))
+    assert f"{key}={SPEED_SETTINGS[key]}" in line
+    assert not [each for each in others if each in line]
+    assert told(Session({**DELTA, **SPEED_SETTINGS})) == []
+
+
+def test_a_session_that_tells_that_it_has_no_delta_is_refused_with_the_jars_of_its_spark(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(DATABRICKS, raising=False)
+    with pytest.raises(FailedPrecondition, match="the Spark session has no Delta") as refused:
+        told(Session({}))
+    assert delta_package("4.0.5") in str(refused.value)
+    monkeypatch.setenv(DATABRICKS, "17.3")
+    assert told(Session(SPEED_SETTINGS)) == []
+
+
+def test_settings_of_the_storage_have_hadoops_names() -> None:
+    session: Any = Session({"spark.hadoop.fs.s3a.endpoint": "x", "spark.master": "y"})
+    assert settings_of(session) == {"fs.s3a.endpoint": "x", "spark.master": "y"}
