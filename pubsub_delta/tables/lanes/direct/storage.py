@@ -57,6 +57,11 @@ def address_of(table: str) -> str:
     return path if local is None else local
 
 
+def is_local(table: str) -> bool:
+    """Tell whether a table is on a disk of this machine."""
+    return "://" not in address_of(table)
+
+
 def storage_options(hadoop: Mapping[str, str]) -> dict[str, str]:
     """Translate Hadoop's settings of an object store into those of ``deltalake``.
 
