@@ -75,7 +75,7 @@ class Proxy:
         self._upstream = (host, port)
         self._delay = 0.0
         self._faults: list[Fault] = []
-        self._seen: list[tuple[str, str]] = []
+        self._seen: list[tuple[str, str, list[str]]] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one client until it ends."""
@@ -106,7 +106,7 @@ class Proxy:
         client: asyncio.StreamWriter,
     ) -> bool:
         """Do with a request what is to be done; tell whether its connection goes on."""
-        self._seen.append((method, target))
+        self._seen.append((method, target, sorted(request.told)))
         fault = next((each for each in self._faults if each.takes(method, target)), None)
         if self._delay:
             await asyncio.sleep(self._delay)
@@ -222,7 +222,12 @@ class Proxied:
 
     def take(self) -> list[tuple[str, str]]:
         """Return method and target of the requests since this was asked last."""
-        return [(method, target) for method, target in self._ask("take")["seen"]]
+        return [(method, target) for method, target, _ in self._ask("take")["seen"]]
+
+    def take_headers(self) -> frozenset[str]:
+        """Return the names of all headers that every request since this was asked last had."""
+        seen = [frozenset(names) for _, _, names in self._ask("take")["seen"]]
+        return frozenset.intersection(*seen)
 
     def left(self) -> list[Fault]:
         """Return the faults as they are now: how often each is still to happen."""

@@ -50,18 +50,18 @@ def installed() -> Path:
 
 @contextmanager
 def proxied(
-    upstream: str, directory: Path, certificate: tuple[Path, Path] | None = None
+    upstream: str, directory: Path, certificate: tuple[Path, Path, Path] | None = None
 ) -> Iterator[Proxied]:
-    """Run a proxy before a server; with a certificate it speaks TLS."""
+    """Run a proxy before a server; with a certificate, its key and its authority it speaks TLS."""
     port = free_port()
-    files = [] if certificate is None else [str(each) for each in certificate]
+    files = [] if certificate is None else [str(each) for each in certificate[:2]]
     command = [sys.executable, "-m", "tests.storages.proxy", str(port), upstream, *files]
     paths = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
     with server(command, port, directory / "proxy.log", {"PYTHONPATH": paths}):
         if certificate is None:
             yield Proxied(f"http://127.0.0.1:{port}")
         else:
-            context = ssl.create_default_context(cafile=str(certificate[0]))
+            context = ssl.create_default_context(cafile=str(certificate[2]))
             yield Proxied(f"https://localhost:{port}", context)
 
 
@@ -143,11 +143,19 @@ def _make_container(endpoint: str) -> None:
 STORAGES = {"S3": s3, "Azure": azure}
 
 
-def self_signed(directory: Path) -> tuple[Path, Path]:
-    """Make a certificate of ``localhost`` that nobody trusts, and its key."""
+def private_certificate(directory: Path) -> tuple[Path, Path, Path]:
+    """Make a certificate of ``localhost``, and its key, by an authority that nobody trusts.
+
+    The third file is the authority's own certificate.
+    """
+    authority, authority_key = directory / "authority.pem", directory / "authority-key.pem"
     certificate, key = directory / "certificate.pem", directory / "key.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"]
-    command += ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-    command += ["-keyout", str(key), "-out", str(certificate)]
-    subprocess.run(command, check=True, capture_output=True)
-    return certificate, key
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"]
+    own = ["-subj", "/CN=tests", "-keyout", str(authority_key), "-out", str(authority)]
+    signed = ["-CA", str(authority), "-CAkey", str(authority_key), "-subj", "/CN=localhost"]
+    signed += ["-addext", "subjectAltName=DNS:localhost"]
+    signed += ["-addext", "basicConstraints=critical,CA:FALSE"]
+    signed += ["-keyout", str(key), "-out", str(certificate)]
+    for command in ([*make, *own], [*make, *signed]):
+        subprocess.run(command, check=True, capture_output=True)
+    return certificate, key, authority

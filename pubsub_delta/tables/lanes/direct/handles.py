@@ -14,7 +14,7 @@ from deltalake.exceptions import DeltaError
 
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.lanes.damage import lost_commit
-from pubsub_delta.tables.lanes.direct.failures import telling
+from pubsub_delta.tables.lanes.direct.failures import telling, unreachable
 from pubsub_delta.tables.lanes.direct.snapshots import Snapshot
 from pubsub_delta.tables.lanes.direct.storage import address_of, is_local
 from pubsub_delta.tables.lanes.protocol import TableMissing
@@ -28,6 +28,9 @@ _COMMITS_SEEN = 20
 _COMMITS_SEEN_AFAR = CHECKPOINT_INTERVAL
 """The same in object storage, where opening takes requests for every commit since a checkpoint."""
 _TRIES = 5
+_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
+         "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_KEY", "AZURE_STORAGE_TOKEN")  # fmt: skip
+"""Of the environment, what a program may renew while it runs."""
 
 
 class _Handle:
@@ -62,6 +65,7 @@ class Handles:
         self.options = dict(options) if options else None
         self._handles: OrderedDict[str, _Handle] = OrderedDict()
         self._lock = threading.Lock()
+        self._keys = _keys_of_environment()
 
     @contextmanager
     def newest(self, table: str, seen: int | None = None) -> Iterator[DeltaTable]:
@@ -141,8 +145,14 @@ class Handles:
             return read(snapshot)
 
     def opened(self, table: str) -> DeltaTable:
-        """Open a table anew, for work that takes long."""
-        return DeltaTable(address_of(table), storage_options=self.options)
+        """Open a table anew; FailedPrecondition where its storage is not reached."""
+        try:
+            return DeltaTable(address_of(table), storage_options=self.options)
+        except OSError as error:
+            told = unreachable(table, error)
+            if told is None:
+                raise
+            raise told from error
 
     def forget(self, table: str) -> None:
         """Close a table: the next use opens it again."""
@@ -150,7 +160,11 @@ class Handles:
             self._handles.pop(table, None)
 
     def _handle(self, table: str) -> _Handle:
+        keys = _keys_of_environment()
         with self._lock:
+            if keys != self._keys:  # they were renewed: tables that are open have the old ones
+                self._keys = keys
+                self._handles.clear()
             handle = self._handles.setdefault(table, _Handle())
             self._handles.move_to_end(table)
             while len(self._handles) > _OPEN_AT_ONCE:
@@ -175,13 +189,17 @@ class Handles:
                 _check_commits(table, opened, handle)
                 return opened
         handle.table = handle.snapshot = None
-        opened = DeltaTable(address, storage_options=self.options)
+        opened = self.opened(table)
         handle.opened_at = opened.version()
         handle.checked = opened.version() - 1
         handle.folder = folder
         _check_commits(table, opened, handle)
         handle.table = opened
         return opened
+
+
+def _keys_of_environment() -> tuple[str | None, ...]:
+    return tuple(map(os.environ.get, _KEYS))
 
 
 def _latest(opened: DeltaTable) -> int:
