@@ -8,7 +8,7 @@ NEED_NO_JAVA := tests/unit tests/model pubsub_delta
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test trial lane-test server-trial storage-trial model-trial mutation-check connect-test cluster-test s3-test s3-spark-test client-test console-test unit check format bench bench-full docs lock java clean
+.PHONY: help demo test trial lane-test server-trial storage-trial model-trial mutation-check connect-test cluster-test object-storage-test object-storage-spark-test client-test console-test unit check format bench bench-full docs lock java clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,12 +44,13 @@ connect-test: .venv/ready java ## run the Delta tests by a Spark Connect server
 cluster-test: .venv/ready java ## submit the wheel's jobs to a standalone cluster of two workers
 	$(BIN)/pytest -m cluster tests/cluster
 
-s3-test: .venv/ready ## keep stores in a local S3 server, with several processes at once; needs no Java
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,test-s3]'
-	$(BIN)/pytest -m s3 tests/s3/test_direct.py
+object-storage-test: .venv/ready ## keep stores in S3 and Azure servers of this machine, which fail (needs Go and npm, and no Java)
+	@sh conf/storages.sh .storages
+	$(BIN)/pytest -m storages tests/storages --ignore tests/storages/test_spark.py
 
-s3-spark-test: s3-test java ## the same, and then with Spark (fetches 0.7 GB once)
-	$(BIN)/pytest -m s3 tests/s3/test_spark.py
+object-storage-spark-test: .venv/ready java ## the same by Spark on S3 (fetches 0.7 GB once)
+	@sh conf/storages.sh .storages
+	$(BIN)/pytest -m storages tests/storages/test_spark.py
 
 client-test: .venv/ready ## run Google's Node client against a server (needs npm, and no Java)
 	@sh conf/node.sh

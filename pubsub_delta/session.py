@@ -82,6 +82,35 @@ _CONNECT_MODULES = ("grpc", "grpc_status", "pandas", "zstandard")
 """What pyspark's client of Spark Connect imports, and plain pyspark does not need."""
 
 
+def storage_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return Hadoop's settings of the object stores that an environment names.
+
+    The direct lane takes ``AWS_…`` and ``AZURE_…`` as they are. Of those, Spark itself takes the
+    keys of S3 and nothing else.
+
+    >>> storage_settings({"AWS_ENDPOINT_URL": "http://localhost:9000"})
+    ... # doctest: +NORMALIZE_WHITESPACE
+    {'spark.hadoop.fs.s3a.endpoint': 'http://localhost:9000',
+     'spark.hadoop.fs.s3a.path.style.access': 'true'}
+    """
+    found = {}
+    endpoint = environment.get("AWS_ENDPOINT_URL")
+    if endpoint:
+        by_host = environment.get("AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "").lower() == "true"
+        found["fs.s3a.endpoint"] = endpoint
+        found["fs.s3a.path.style.access"] = str(not by_host).lower()
+    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
+    if region:
+        found["fs.s3a.endpoint.region"] = region
+    if environment.get("AWS_REQUEST_PAYER", "").lower() == "true":
+        found["fs.s3a.requester.pays.enabled"] = "true"
+    account = environment.get("AZURE_STORAGE_ACCOUNT_NAME")
+    key = environment.get("AZURE_STORAGE_ACCOUNT_KEY")
+    if account and key:
+        found[f"fs.azure.account.key.{account}.dfs.core.windows.net"] = key
+    return {f"spark.hadoop.{name}": value for name, value in found.items()}
+
+
 class SlowSettings(UserWarning):
     """The session lacks settings that make small commits or bulk publishes much faster."""
 
@@ -121,7 +150,7 @@ def local_session(
         wanted = {**DELTA_SETTINGS, **SPEED_SETTINGS, **LOCAL_SETTINGS, **(settings or {})}
     else:
         wanted = {**DELTA_SETTINGS, **(settings or {})}
-    for key, value in wanted.items():
+    for key, value in (storage_settings(os.environ) | wanted).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 

@@ -62,7 +62,7 @@ OF_THEIR_OWN = {
     "cluster": "needs a standalone cluster, which it starts: make cluster-test",
     "console": "needs Chromium, which it drives: make console-test",
     "spark_lane": "shows by the Spark lane what the direct lane shows in every run: make lane-test",
-    "s3": "needs an S3 server, which it starts, and with Spark JARs of 0.7 GB: make s3-test",
+    "storages": "needs servers of object storage, which it starts: make object-storage-test",
 }
 """Marks of tests that only run when `-m` asks for them."""
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from urllib.request import Request, urlopen
+from urllib.request import urlopen
 
 START_SECONDS = 120
 
@@ -139,16 +139,3 @@ def _await_workers(page: str, wanted: int) -> None:
             return
         time.sleep(0.2)
     raise AssertionError(f"{alive} of {wanted} workers have registered")
-
-
-@contextmanager
-def s3_server(log: Path, *buckets: str) -> Iterator[str]:
-    """Run moto's S3 over HTTP, with some empty buckets; give its endpoint."""
-    port = free_port()
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    with server(command, port, log):
-        endpoint = f"http://127.0.0.1:{port}"
-        for bucket in buckets:
-            with urlopen(Request(f"{endpoint}/{bucket}", method="PUT"), timeout=10) as answer:
-                assert answer.status == 200
-        yield endpoint

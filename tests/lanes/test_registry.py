@@ -84,9 +84,9 @@ class LosesAnswers:
             self._lane.merge(*args)
         raise ConnectionError("the answer was lost")
 
-    def delete(self, *args: Any) -> int:
+    def delete_row(self, *args: Any) -> bool:
         if self._lands:
-            self._lane.delete(*args)
+            self._lane.delete_row(*args)
         raise ConnectionError("the answer was lost")
 
 

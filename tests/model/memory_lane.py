@@ -19,6 +19,7 @@ import pyarrow as pa
 from pubsub_delta.clock import UTC
 from pubsub_delta.tables.lanes.protocol import (
     Append,
+    Conflict,
     DataFile,
     LoggedCommit,
     Merge,
@@ -111,7 +112,9 @@ class MemoryLane:
     def version(self, table: str) -> int:
         return len(self._table(table).versions) - 1
 
-    def history(self, table: str, limit: int | None = None) -> list[LoggedCommit]:
+    def history(
+        self, table: str, limit: int | None = None, newest: int | None = None
+    ) -> list[LoggedCommit]:
         return list(reversed(self._table(table).commits))[:limit]
 
     def read(
@@ -127,6 +130,10 @@ class MemoryLane:
             found = found.filter(pa.array(wanted, pa.bool_()))
         return found if columns is None else found.select(columns)
 
+    def read_latest(self, table: str, seen: int | None = None) -> tuple[pa.Table, int | None]:
+        with self._lock:
+            return self.read(table), self.version(table)
+
     def rows(self, table: str) -> list[Row]:
         """Return the rows of a table as they are now, which nobody may change."""
         return self._table(table).rows
@@ -137,6 +144,12 @@ class MemoryLane:
         for row in self.rows(table):
             days.setdefault(row["publish_date"], []).append(row)
         return [_file_of(day, rows) for day, rows in days.items()]
+
+    def swap(self, table: str, rows: pa.Table, merge: Merge, version: int | None) -> bool:
+        with self._lock:
+            if version is not None and version != self.version(table):
+                raise Conflict(f"{table} has moved on")
+            return self.merge(table, rows, merge) == 1
 
     def merge(self, table: str, rows: pa.Table, merge: Merge) -> int:
         with self._lock:
@@ -194,6 +207,9 @@ class MemoryLane:
             if gone:
                 stored.put("DELETE", kept)
             return gone
+
+    def delete_row(self, table: str, where: Where, user_metadata: str) -> bool:
+        return self.delete(table, where) > 0
 
     def clone(self, source: str, version: int, target: str, schema: TableSchema) -> None:
         self.create(target, schema, self.read(source, version=version))

@@ -36,8 +36,10 @@ WRITES = (
     "compact",
     "create",
     "delete",
+    "delete_row",
     "drop",
     "merge",
+    "swap",
     "vacuum",
 )
 """The functions of a lane that write; one that calls another counts once."""

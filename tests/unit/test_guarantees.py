@@ -15,7 +15,7 @@ README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 PAGES = ("guarantees.md", "clocks.md")
 NOT_PROMISED = "What is not promised"
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
-OF_THEIR_OWN = ("tests/s3/", "tests/cluster/")
+OF_THEIR_OWN = ("tests/storages/", "tests/cluster/")
 """Tests that need servers or much memory: they run when they are asked for."""
 ASKED_FOR = {
     "pytest.mark.skipif",

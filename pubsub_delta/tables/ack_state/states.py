@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from tenacity import nap
@@ -42,12 +42,13 @@ class Stored:
     """An ack state as it is stored.
 
     ``revision``: how often it was written. ``recent_commits``: the ids of its last commits, its own
-    first.
+    first. ``version``: of its table, where it is known; the next one is that of the next state.
     """
 
     state: AckState
     revision: int
     recent_commits: tuple[str, ...] = ()
+    version: int | None = field(default=None, compare=False)
 
     @property
     def commit_id(self) -> str:
@@ -67,8 +68,8 @@ class Stored:
 class Port(Protocol):
     """Where ack states are stored, by the uid of their subscription."""
 
-    def create(self, uid: str, first: Stored) -> None:
-        """Store the ack state of a new subscription."""
+    def create(self, uid: str, first: Stored) -> int | None:
+        """Store the ack state of a new subscription; return its version, where it is known."""
 
     def read(self, uid: str) -> Stored:
         """Return what is stored; NotFound where it is gone."""
@@ -113,8 +114,8 @@ class AckStates:
     def create(self, uid: str, state: AckState) -> None:
         """Store the ack state of a new subscription."""
         first = Stored(state, revision=1, recent_commits=(self._new_id(),))
-        self._port.create(uid, first)
-        self._written[uid] = first
+        version = self._port.create(uid, first)
+        self._written[uid] = replace(first, version=version)
 
     def read(self, uid: str) -> AckState:
         """Return a subscription's ack state as it is now."""
@@ -155,7 +156,8 @@ class AckStates:
         """Write the state over the stored one; tell whether that was still the one stored."""
         commit_id = self._new_id()
         recent = (commit_id, *stored.recent_commits)[:REMEMBERED_COMMITS]
-        following = Stored(state, stored.revision + 1, recent)
+        version = None if stored.version is None else stored.version + 1
+        following = Stored(state, stored.revision + 1, recent, version)
         self._written.pop(uid, None)
         try:
             with self._port.locked(uid, wait=wait):

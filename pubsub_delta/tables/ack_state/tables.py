@@ -39,25 +39,26 @@ class AckStateTables:
         """The table of a subscription as it is named in SQL."""
         return self._table_of(uid)
 
-    def create(self, uid: str, first: Stored) -> None:
-        """Create the table of a new subscription."""
+    def create(self, uid: str, first: Stored) -> int | None:
+        """Create the table of a new subscription; return its version, where it is known."""
         rows = pa.Table.from_pylist([_row(first)], schema=ACK_STATE.columns)
-        self._lane.create(self._table_of(uid), ACK_STATE, rows)
+        return self._lane.create(self._table_of(uid), ACK_STATE, rows)
 
     def read(self, uid: str) -> Stored:
         """Return the row; NotFound without a table, DataLoss if it is not one row."""
         table = self._table_of(uid)
         try:
-            rows = self._lane.read(table)
+            rows, version = self._lane.read_latest(table)
         except TableMissing as error:
             raise NotFound(
                 f"the ack state of subscription {uid} is gone; was it deleted just now?"
             ) from error
         row = only_row(rows, table)
-        return Stored(state_of_row(row, table), row["revision"], tuple(row["recent_commits"]))
+        commits = tuple(row["recent_commits"])
+        return Stored(state_of_row(row, table), row["revision"], commits, version)
 
     def replace(self, uid: str, following: Stored, expected: Stored) -> bool:
-        """Replace the row by MERGE if it is the expected one; tell whether it was.
+        """Replace the row if it is the expected one; tell whether it was.
 
         A row is known by its revision and the id of the commit that wrote it: an older one that was
         restored has a revision that others had after it.
@@ -68,7 +69,7 @@ class AckStateTables:
             "expected_commit_id": expected.commit_id,
         }
         rows = pa.Table.from_pylist([row], schema=_SWAPPED)
-        return self._lane.merge(self._table_of(uid), rows, _SWAP) == 1
+        return self._lane.swap(self._table_of(uid), rows, _SWAP, expected.version)
 
     def locked(self, uid: str, *, wait: bool = True) -> AbstractContextManager[None]:
         """Keep other writers on this machine away from a table on a local disk."""

@@ -192,10 +192,10 @@ class Lanes:
         """Return what opens the storage: settings of the session, or of the environment."""
         if self._layout.local_directory() is not None:
             return None
-        from pubsub_delta.tables.lanes.direct.storage import storage_options
+        from pubsub_delta.tables.lanes.direct.credentials import storage_options
 
         hadoop = self._hadoop if self._started is None else settings_of(self._started)
-        return storage_options(hadoop)
+        return storage_options(hadoop, self._layout.base)
 
 
 def _starts(spark: object) -> bool:

@@ -98,10 +98,11 @@ class Lane(Protocol):
 
     name: Literal["direct", "spark"]
 
-    def create(self, table: str, schema: TableSchema, rows: pa.Table | None = None) -> None:
+    def create(self, table: str, schema: TableSchema, rows: pa.Table | None = None) -> int | None:
         """Create a table unless it exists, with its first rows in the same commit.
 
-        With rows the name must be one that nobody else can be creating.
+        With rows the name must be one that nobody else can be creating. Return the version that
+        they are of, None where the lane would have to look.
         """
 
     def exists(self, table: str) -> bool:
@@ -113,8 +114,13 @@ class Lane(Protocol):
     def version(self, table: str) -> int:
         """Return the version of the last commit; TableMissing."""
 
-    def history(self, table: str, limit: int | None = None) -> list[LoggedCommit]:
-        """Return the last commits, newest first; None means all that are known; TableMissing."""
+    def history(
+        self, table: str, limit: int | None = None, newest: int | None = None
+    ) -> list[LoggedCommit]:
+        """Return the last commits, newest first; None means all that are known; TableMissing.
+
+        ``newest``: the version of the last commit, where the caller has just looked.
+        """
 
     def read(
         self,
@@ -125,13 +131,28 @@ class Lane(Protocol):
     ) -> pa.Table:
         """Return rows as they are now, or were at a version; TableMissing."""
 
+    def read_latest(self, table: str, seen: int | None = None) -> tuple[pa.Table, int | None]:
+        """Return all rows as they are now, and the version that they are of; TableMissing.
+
+        None where telling the version would cost another look. ``seen``: the version of the last
+        commit, where the caller has just looked.
+        """
+
     def files(self, table: str) -> list[DataFile]:
         """Return the files of a topic's table as they are now; TableMissing."""
 
     def merge(self, table: str, rows: pa.Table, merge: Merge) -> int:
         """MERGE rows; return how many rows of the table changed, came or went.
 
-        Nothing is committed where that is 0. TableMissing, Conflict.
+        Nothing is committed where that is 0. Without ``insert`` it may be 0 for rows that somebody
+        has just written: whoever changes what was read reads again. TableMissing, Conflict.
+        """
+
+    def swap(self, table: str, rows: pa.Table, merge: Merge, version: int | None) -> bool:
+        """Replace the only row of a table, if it is the expected one; tell whether it was.
+
+        ``rows``: the new row, with what ``merge`` compares. ``version``: of which the expected row
+        was read, None where that is not known. TableMissing, Conflict.
         """
 
     def append(
@@ -157,6 +178,13 @@ class Lane(Protocol):
 
     def delete(self, table: str, where: Where) -> int:
         """DELETE rows; return how many there were. No conditions: all rows."""
+
+    def delete_row(self, table: str, where: Where, user_metadata: str) -> bool:
+        """DELETE the row for which conditions hold; tell whether it was there. TableMissing.
+
+        Conflict where a concurrent writer was faster. ``user_metadata``: a text that no other
+        commit has, by which one is found whose answer was lost.
+        """
 
     def clone(self, source: str, version: int, target: str, schema: TableSchema) -> None:
         """Make a table of what another one was at a version."""

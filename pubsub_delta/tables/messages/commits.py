@@ -85,9 +85,9 @@ class KnownCommits:
         reaches_back = bool(known) and known[-1].version == 0
         enough = count is not None and (behind + len(known) >= count or reaches_back)
         if behind < 0 or not enough:
-            known = _read(lane, table, count)
+            known = _read(lane, table, count, version)
         elif behind:
-            newer = _read(lane, table, behind)
+            newer = _read(lane, table, behind, version)
             fresh = [each for each in newer if each.version > known[0].version]
             joins = bool(fresh) and fresh[-1].version == known[0].version + 1
             known = [*fresh, *known] if joins else _read(lane, table, count)
@@ -103,8 +103,8 @@ class KnownCommits:
                 self._by_table[table] = [commit, *known[: _MOST_KEPT - 1]]
 
 
-def _read(lane: Lane, table: str, count: int | None) -> list[Commit]:
-    return [commit_of(each) for each in lane.history(table, count)]
+def _read(lane: Lane, table: str, count: int | None, newest: int | None = None) -> list[Commit]:
+    return [commit_of(each) for each in lane.history(table, count, newest)]
 
 
 class History:

@@ -275,7 +275,7 @@ class Registry:
     def finish_snapshot(self, uid: str, expire_time: datetime) -> bool:
         """Have an announced snapshot be there; tell whether it had not lapsed."""
         columns = {"announced": None, "expire_time": expire_time}
-        return self._snapshots.change(uid, columns, is_being_taken)
+        return self._snapshots.change_added(uid, columns, is_being_taken)
 
     def change_snapshot(
         self, uid: str, fields: Mapping[str, Any], if_unchanged: Snapshot | None = None

@@ -51,6 +51,7 @@ class ResourceTable:
         self._new_id = new_id
         self._create_all = create_all
         self._last: tuple[int | None, list[Row]] = (None, [])
+        self._added: tuple[int, Row] | None = None
 
     def rows(self) -> list[Row]:
         """Return all rows; none while the store has never been written to.
@@ -65,7 +66,8 @@ class ResourceTable:
             version = self._lane.version(self._table)
             last, rows = self._last
             if version != last:
-                rows = self._lane.read(self._table).to_pylist()
+                found, read = self._lane.read_latest(self._table, version)
+                rows, version = found.to_pylist(), version if read is None else read
                 self._last = (version, rows)
         except TableMissing:
             return -1, []
@@ -91,8 +93,14 @@ class ResourceTable:
         return added
 
     def _compact_at_times(self) -> None:
+        """Join files where the row that was added is likely the commit for that.
+
+        It is likely the one after what was read last: looking costs a request.
+        """
         with suppress(Exception):  # the row has landed, whatever becomes of this
-            if self._lane.version(self._table) % COMPACT_INTERVAL == 0:
+            read = self._last[0]
+            version = self._lane.version(self._table) if read is None else read + 1
+            if version % COMPACT_INTERVAL == 0:
                 self._lane.compact(self._table)
 
     def _insert(self, row: Row, taken: str) -> bool:
@@ -100,13 +108,16 @@ class ResourceTable:
         new = {**{name: row.get(name) for name in names}, "etag": self._new_id()}
         rows = pa.Table.from_pylist([new], schema=self._schema.columns)
         try:
-            return self._lane.merge(self._table, rows, Merge(on=taken, insert=True)) > 0
+            added = self._lane.merge(self._table, rows, Merge(on=taken, insert=True)) > 0
         except TableMissing:
             raise
         except Exception:  # also a Conflict: see _has_landed
             if self.row(row["uid"]) is None:
                 raise
             return True
+        read = self._last[0]
+        self._added = (read, new) if added and read is not None else None
+        return added
 
     def change(
         self, uid: str, columns: Row | Callable[[Row], Row], check: Check = lambda _: True
@@ -125,6 +136,18 @@ class ResourceTable:
             return True
 
         return repeat_on_conflict(attempt, lambda: self._name(uid))
+
+    def change_added(self, uid: str, columns: Row, check: Check) -> bool:
+        """Change columns of a row that this process has just added, as ``change`` does.
+
+        It is tried as it was added, without another look: the swap fails where it has changed.
+        """
+        added, self._added = self._added, None
+        if added is not None and added[1]["uid"] == uid:
+            with suppress(Conflict):
+                self._swap(added[1], columns, added[0])
+                return True
+        return self.change(uid, columns, check)
 
     def _swap(self, row: Row, columns: Row, version: int) -> None:
         etag = self._new_id()
@@ -171,7 +194,7 @@ class ResourceTable:
                 return False
             as_it_is: Where = [("uid", "=", uid), ("etag", "=", row["etag"])]
             try:
-                if self._lane.delete(self._table, as_it_is):
+                if self._lane.delete_row(self._table, as_it_is, self._new_id()):
                     return True
                 raise Conflict(f"{row['name']} has moved on")
             except Conflict:

@@ -45,6 +45,47 @@ def telling(table: str) -> Iterator[None]:
         raise told from error
 
 
+_REFUSED = re.compile(r"non-2xx status code\s+(?:\S+\s+)?((?:400|401|403|404) [A-Z][A-Za-z ]+)")
+"""A request that never got anywhere: the storage said no."""
+_ABSENT = re.compile(r"Object at location \S+ not found|FileNotFoundError")
+_NO_KEYS = re.compile(r"no credentials found|error occurred while loading credentials")
+_CODE = re.compile(r"<Code>(\w+)</Code>")
+_UNREACHABLE = re.compile(
+    r"client error \(Connect\)|tcp connect error|dns error|invalid peer certificate"
+)
+_COLOUR = re.compile(r"\x1b\[\d+m")
+CREDENTIALS = (
+    "keys and endpoints come from the environment (AWS_…, AZURE_…, GOOGLE_…), a profile or role of "
+    "the machine, or the session's settings (spark.hadoop.fs.s3a.access.key and the like)"
+)
+
+
+def refused(table: str, error: BaseException) -> FailedPrecondition | None:
+    """Return the error for a storage that takes no request of ours; None if it is another one."""
+    text = _COLOUR.sub("", str(error))
+    if "://" not in table or not isinstance(error, (OSError, DeltaError)) or _ABSENT.search(text):
+        return None
+    if _NO_KEYS.search(text):
+        return FailedPrecondition(f"{table}: there are no keys for its storage; {CREDENTIALS}")
+    told = _REFUSED.search(text)
+    if told is None:
+        return None
+    code = _CODE.search(text)
+    why = f"{told[1].strip()}, {code[1]}" if code else told[1].strip()
+    return FailedPrecondition(f"{table}: its storage refuses it ({why}); {CREDENTIALS}")
+
+
+def unreachable(table: str, error: BaseException) -> FailedPrecondition | None:
+    """Return the error for a storage that is not there when a table is opened; None otherwise."""
+    text = _COLOUR.sub("", str(error))
+    if "://" not in table or not _UNREACHABLE.search(text):
+        return None
+    why = " ".join(text.split("HTTP error")[-1].replace("↳", ":").split())
+    return FailedPrecondition(
+        f"{table}: the storage cannot be reached ({why[-300:]}); {CREDENTIALS}"
+    )
+
+
 def _translated(error: Exception, table: str) -> Exception | None:
     text = str(error)
     first = text.splitlines()[0] if text else type(error).__name__
@@ -57,7 +98,7 @@ def _translated(error: Exception, table: str) -> Exception | None:
             return TableMissing(table)
     if isinstance(error, DeltaError) and _NO_TABLE.search(text):
         return TableMissing(table)
-    damage = wrong_with(table, error)
+    damage = refused(table, error) or wrong_with(table, error)
     if damage is None and isinstance(error, DeltaProtocolError):
         return FailedPrecondition(f"{table}: it takes Spark to read or write it ({first})")
     return damage

@@ -6,7 +6,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from deltalake import DeltaTable
@@ -14,17 +14,23 @@ from deltalake.exceptions import DeltaError
 
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.lanes.damage import lost_commit
-from pubsub_delta.tables.lanes.direct.failures import telling
+from pubsub_delta.tables.lanes.direct.failures import telling, unreachable
 from pubsub_delta.tables.lanes.direct.snapshots import Snapshot
-from pubsub_delta.tables.lanes.direct.storage import address_of
+from pubsub_delta.tables.lanes.direct.storage import address_of, is_local
 from pubsub_delta.tables.lanes.protocol import TableMissing
+from pubsub_delta.tables.schemas import CHECKPOINT_INTERVAL
 
 T = TypeVar("T")
 
 _OPEN_AT_ONCE = 256
 _COMMITS_SEEN = 20
 """Commits after which a table is opened again: a handle slows down with each that it has seen."""
+_COMMITS_SEEN_AFAR = CHECKPOINT_INTERVAL
+"""The same in object storage, where opening takes requests for every commit since a checkpoint."""
 _TRIES = 5
+_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
+         "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_KEY", "AZURE_STORAGE_TOKEN")  # fmt: skip
+"""Of the environment, what a program may renew while it runs."""
 
 
 class _Handle:
@@ -37,6 +43,15 @@ class _Handle:
         self.checked = 0
         self.folder: tuple[int, int] | None = None
         self.snapshot: Snapshot | None = None
+        self.latest = -1
+
+    @property
+    def fresh(self) -> DeltaTable | None:
+        """The table, unless it is not open, or is to be opened again."""
+        most = _COMMITS_SEEN_AFAR if self.folder is None else _COMMITS_SEEN
+        if self.table is None or self.table.version() - self.opened_at > most:
+            return None
+        return self.table
 
 
 class Handles:
@@ -50,6 +65,7 @@ class Handles:
         self.options = dict(options) if options else None
         self._handles: OrderedDict[str, _Handle] = OrderedDict()
         self._lock = threading.Lock()
+        self._keys = _keys_of_environment()
 
     @contextmanager
     def newest(self, table: str, seen: int | None = None) -> Iterator[DeltaTable]:
@@ -60,32 +76,47 @@ class Handles:
         """
         handle = self._handle(table)
         with handle.lock:
-            opened = handle.table
+            opened = handle.fresh
             if opened is None or opened.version() != seen:
                 opened = self._updated(table, handle)
             yield opened
             if opened.version() == handle.checked + 1:
                 handle.checked += 1  # a commit of this process, which has just written it
 
+    def latest(self, table: str) -> int:
+        """Return the version of the last commit. In object storage it is one request.
+
+        Commits that the open table has not seen are left for its next use.
+        """
+        handle = self._handle(table)
+        with handle.lock:
+            if handle.fresh is not None and not is_local(table):
+                with suppress(DeltaError):  # it is to be opened anew
+                    handle.latest = _latest(handle.fresh)
+                    return handle.latest
+            return int(self._updated(table, handle).version())
+
     @contextmanager
     def last_seen(self, table: str) -> Iterator[DeltaTable]:
         """Give a table as this process has seen it last, to one thread at a time."""
         handle = self._handle(table)
         with handle.lock:
-            yield handle.table or self._updated(table, handle)
+            yield handle.fresh or self._updated(table, handle)
 
-    def snapshot(self, table: str) -> Snapshot:
-        """Return a table as of its last commit."""
+    def snapshot(self, table: str, seen: int | None = None) -> Snapshot:
+        """Return a table as of its last commit; as it is open, where that is as of ``seen``."""
         handle = self._handle(table)
         with handle.lock:
-            opened = self._updated(table, handle)
+            opened = handle.fresh
+            if opened is None or opened.version() != seen:
+                opened = self._updated(table, handle)
             if handle.snapshot is None or handle.snapshot.version != opened.version():
                 handle.snapshot = Snapshot(table, opened, self.options)
             return handle.snapshot
 
     def snapshot_at(self, table: str, version: int) -> Snapshot:
         """Return a table as of a version; FailedPrecondition where it is not kept any more."""
-        if version == (newest := self.snapshot(table)).version:
+        if version == (newest := self.snapshot(table, seen=version)).version:
             return newest
         try:
             opened = DeltaTable(address_of(table), version=version, storage_options=self.options)
@@ -95,13 +126,14 @@ class Handles:
             ) from error
         return Snapshot(table, opened, self.options)
 
-    def reading(self, table: str, read: Callable[[Snapshot], T]) -> T:
+    def reading(self, table: str, read: Callable[[Snapshot], T], seen: int | None = None) -> T:
         """Return what a function reads of a table as of its last commit.
 
-        It is called again where a file was vacuumed that a commit since has replaced.
+        ``seen``: that commit's version, where the caller has just looked. The function is called
+        again where a file was vacuumed that a commit since has replaced.
         """
         with telling(table):
-            snapshot = self.snapshot(table)
+            snapshot = self.snapshot(table, seen)
             for _ in range(_TRIES):
                 try:
                     return read(snapshot)
@@ -113,8 +145,14 @@ class Handles:
             return read(snapshot)
 
     def opened(self, table: str) -> DeltaTable:
-        """Open a table anew, for work that takes long."""
-        return DeltaTable(address_of(table), storage_options=self.options)
+        """Open a table anew; FailedPrecondition where its storage is not reached."""
+        try:
+            return DeltaTable(address_of(table), storage_options=self.options)
+        except OSError as error:
+            told = unreachable(table, error)
+            if told is None:
+                raise
+            raise told from error
 
     def forget(self, table: str) -> None:
         """Close a table: the next use opens it again."""
@@ -122,7 +160,11 @@ class Handles:
             self._handles.pop(table, None)
 
     def _handle(self, table: str) -> _Handle:
+        keys = _keys_of_environment()
         with self._lock:
+            if keys != self._keys:  # they were renewed: tables that are open have the old ones
+                self._keys = keys
+                self._handles.clear()
             handle = self._handles.setdefault(table, _Handle())
             self._handles.move_to_end(table)
             while len(self._handles) > _OPEN_AT_ONCE:
@@ -132,23 +174,40 @@ class Handles:
     def _updated(self, table: str, handle: _Handle) -> DeltaTable:
         address = address_of(table)
         folder = _folder(address)
-        opened = handle.table
+        opened = handle.fresh
         if opened is not None and folder == handle.folder:
             try:
+                if folder is None and handle.latest <= opened.version():
+                    # Looking for commits that are not there takes deltalake two requests.
+                    handle.latest = _latest(opened)
+                    if handle.latest == opened.version():
+                        return opened
                 opened.update_incremental()
             except DeltaError:
                 opened = None  # commits that it had not seen are gone by now: from a checkpoint on
-            if opened is not None and opened.version() - handle.opened_at <= _COMMITS_SEEN:
+            if opened is not None and handle.fresh is opened:
                 _check_commits(table, opened, handle)
                 return opened
         handle.table = handle.snapshot = None
-        opened = DeltaTable(address, storage_options=self.options)
+        opened = self.opened(table)
         handle.opened_at = opened.version()
         handle.checked = opened.version() - 1
         handle.folder = folder
         _check_commits(table, opened, handle)
         handle.table = opened
         return opened
+
+
+def _keys_of_environment() -> tuple[str | None, ...]:
+    return tuple(map(os.environ.get, _KEYS))
+
+
+def _latest(opened: DeltaTable) -> int:
+    """Return the version of a table's last commit; the table stays as it is.
+
+    ``deltalake`` has this in the object that its ``DeltaTable`` is made of.
+    """
+    return int(opened._table.get_latest_version())
 
 
 def _folder(address: str) -> tuple[int, int] | None:

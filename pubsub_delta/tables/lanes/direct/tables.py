@@ -5,26 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import timedelta
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import pyarrow as pa
-from deltalake import (
-    ColumnProperties,
-    CommitProperties,
-    DeltaTable,
-    Transaction,
-    WriterProperties,
-    write_deltalake,
-)
+from deltalake import DeltaTable, PostCommitHookProperties, write_deltalake
 
-from pubsub_delta.clock import from_micros
 from pubsub_delta.tables.lanes.damage import lost_commit
+from pubsub_delta.tables.lanes.direct.commits import (
+    MESSAGES_WRITTEN,
+    NO_CLEANUP,
+    ONLY_NEXT,
+    carrying,
+    completed,
+    has_landed,
+    logged,
+)
 from pubsub_delta.tables.lanes.direct.conditions import in_sql
 from pubsub_delta.tables.lanes.direct.failures import FAILURES, telling
 from pubsub_delta.tables.lanes.direct.files import WrittenFile, write_file
 from pubsub_delta.tables.lanes.direct.handles import Handles
 from pubsub_delta.tables.lanes.direct.snapshots import Snapshot
-from pubsub_delta.tables.lanes.direct.storage import address_of
+from pubsub_delta.tables.lanes.direct.storage import address_of, is_local
+from pubsub_delta.tables.lanes.direct.upkeep import (
+    clean_log,
+    empty,
+    join_small_files,
+    tidy_control,
+    vacuum,
+)
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import (
     Append,
@@ -35,6 +43,7 @@ from pubsub_delta.tables.lanes.protocol import (
     TableMissing,
     Where,
 )
+from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.schemas import CHECKPOINT_INTERVAL, TableSchema
 
 T = TypeVar("T")
@@ -48,23 +57,10 @@ _UNSAID = {
     "delta.enableRowTracking",
     "delta.enableTypeWidening",
 }
-_LOG_RETENTION = "delta.logRetentionDuration"
+RECENT = 20
+"""Commits among which one is looked for whose answer was lost."""
 _LOOKS = 100
 """How often a history is read at most until nobody has committed meanwhile."""
-_TIDY_SIZE = 4 * 1024 * 1024
-"""Bytes up to which files of a topic are joined while it is published to; OPTIMIZE joins more."""
-
-_COUNTED_UP = ColumnProperties(dictionary_enabled=False, encoding="DELTA_BINARY_PACKED")
-_MESSAGES = WriterProperties(
-    # Measured with JSON of 70 bytes: 10 bytes a row by 18 (snappy) and 60 (none), at equal speed.
-    compression="ZSTD",
-    max_row_group_size=65_536,  # so that few messages of a large file are not read with all others
-    column_properties={
-        "position": _COUNTED_UP,
-        "publish_time": _COUNTED_UP,
-        "data": ColumnProperties(dictionary_enabled=False),
-    },
-)
 
 
 class DirectLane:
@@ -82,8 +78,8 @@ class DirectLane:
         self._handles = Handles(storage_options)
         self._locks = locks
 
-    def create(self, table: str, schema: TableSchema, rows: pa.Table | None = None) -> None:
-        """Create a table unless it exists, with its first rows in the same commit."""
+    def create(self, table: str, schema: TableSchema, rows: pa.Table | None = None) -> int | None:
+        """Create a table unless it exists, with its first rows in the same commit: version 0."""
         address = address_of(table)
         properties = {key: value for key, value in schema.properties.items() if key not in _UNSAID}
         partitions = list(schema.partitioned_by)
@@ -92,13 +88,13 @@ class DirectLane:
             if rows is not None and rows.num_rows:
                 write_deltalake(
                     address,
-                    _completed(rows, schema.columns),
+                    completed(rows, schema.columns),
                     mode="error",
                     partition_by=partitions or None,
                     configuration=properties,
                     storage_options=self._handles.options,
                 )
-                return
+                return 0
             try:
                 with telling(table):
                     DeltaTable.create(
@@ -112,6 +108,7 @@ class DirectLane:
             except Conflict:  # somebody else is creating it
                 if not self.exists(table):
                     raise
+        return None
 
     def exists(self, table: str) -> bool:
         """Tell whether a table is there."""
@@ -131,27 +128,31 @@ class DirectLane:
 
     def version(self, table: str) -> int:
         """Return the version of the last commit; TableMissing, DataLoss if it is damaged."""
-        with telling(table), self._handles.newest(table) as opened:
-            return int(opened.version())
+        with telling(table):
+            return self._handles.latest(table)
 
-    def history(self, table: str, limit: int | None = None) -> list[LoggedCommit]:
+    def history(
+        self, table: str, limit: int | None = None, newest: int | None = None
+    ) -> list[LoggedCommit]:
         """Return the last commits, newest first; DataLoss where one of them is damaged.
 
         ``deltalake`` reads the commits that others have made since the table was opened, too, and
         numbers them all as if the newest were the one that it was opened at: so it is looked
-        afterwards whether that is the last one still.
+        before and afterwards which is the last one.
         """
+        before = self.version(table) if newest is None else newest
         for _ in range(_LOOKS):
             with telling(table), self._handles.last_seen(table) as opened:
-                newest, commits = opened.version(), opened.history(limit)
-            if self.version(table) == newest:
+                commits = opened.history(limit)
+            newest, before = before, self.version(table)
+            if before == newest:
                 break
         else:
             raise Conflict(f"{table}: commits land faster than its history can be read")
         oldest = newest - len(commits) + 1
         if oldest > 0 and (limit is None or len(commits) < limit) and self._told(table, oldest - 1):
             raise lost_commit(table, newest)  # one tells nothing, and the others seem to be later
-        return [_logged(commit) for commit in commits]
+        return [logged(commit, newest - place) for place, commit in enumerate(commits)]
 
     def read(
         self,
@@ -166,13 +167,17 @@ class DirectLane:
         with telling(table):
             return self._handles.snapshot_at(table, version).rows(where, columns)
 
+    def read_latest(self, table: str, seen: int | None = None) -> tuple[pa.Table, int | None]:
+        """Return all rows as they are now, and the version that they are of."""
+        return self.reading(table, lambda each: (each.rows(), each.version), seen)
+
     def snapshot_at(self, table: str, version: int) -> Snapshot:
         """Return a table as of a version; FailedPrecondition where it is not kept any more."""
         return self._handles.snapshot_at(table, version)
 
-    def reading(self, table: str, read: Callable[[Snapshot], T]) -> T:
+    def reading(self, table: str, read: Callable[[Snapshot], T], seen: int | None = None) -> T:
         """Return what a function reads of a table as of its last commit; it may be called again."""
-        return self._handles.reading(table, read)
+        return self._handles.reading(table, read, seen)
 
     def files(self, table: str) -> list[DataFile]:
         """Return the files of a topic's table as they are now.
@@ -186,9 +191,18 @@ class DirectLane:
         if not rows.num_rows:
             return 0
         with self.locked(table), telling(table):
-            with self._handles.newest(table) as opened:
+            # In object storage a look for newer commits takes a request. A change of rows that are
+            # as they were read needs none: it is a lost race where they are not.
+            as_open = not merge.insert and not is_local(table)
+            find = self._handles.last_seen if as_open else self._handles.newest
+            with find(table) as opened:
                 merger = opened.merge(
-                    rows, merge.on, source_alias="new", target_alias="old", streamed_exec=False
+                    rows,
+                    merge.on,
+                    source_alias="new",
+                    target_alias="old",
+                    streamed_exec=False,
+                    post_commithook_properties=self._hooks(table),
                 )
                 if merge.update:
                     merger = merger.when_matched_update({c: f"new.{c}" for c in merge.update})
@@ -204,8 +218,31 @@ class DirectLane:
                 for what in ("updated", "inserted", "deleted")
             )
             if changed and version % CHECKPOINT_INTERVAL == 0:
-                self._tidy(table, _vacuum)
+                self._tidy(table, tidy_control)
         return changed
+
+    def swap(self, table: str, rows: pa.Table, merge: Merge, version: int | None) -> bool:
+        """Replace the only row of a table, if it is the expected one; tell whether it was.
+
+        Where the version is known that it was read of, no commit may have followed that. So the row
+        is not looked for, as a MERGE does: the commit is the comparison.
+        """
+        if version is None:
+            return self.merge(table, rows, merge) == 1
+        with self.locked(table), telling(table):
+            with self._handles.newest(table, version) as opened:
+                if opened.version() != version:
+                    return False
+                write_deltalake(
+                    opened,
+                    rows.select(pa.schema(opened.schema().to_arrow()).names),
+                    mode="overwrite",
+                    commit_properties=ONLY_NEXT,
+                    post_commithook_properties=self._hooks(table),
+                )
+            if (version + 1) % CHECKPOINT_INTERVAL == 0:
+                self._tidy(table, tidy_control)
+        return True
 
     def append(
         self,
@@ -218,18 +255,18 @@ class DirectLane:
         """Append rows in one commit, unless its transaction has landed before."""
         with self.locked(table), telling(table):
             with self._handles.newest(table, seen) as opened:
-                if _has_landed(opened, transaction):
+                if has_landed(opened, transaction):
                     return Append(landed=False)
                 write_deltalake(
                     opened,
                     rows,
                     mode="append",
-                    writer_properties=_MESSAGES,
-                    commit_properties=_carrying({"userMetadata": user_metadata}, transaction),
+                    writer_properties=MESSAGES_WRITTEN,
+                    commit_properties=carrying({"userMetadata": user_metadata}, transaction),
                 )
                 version = opened.version()
             if version % CHECKPOINT_INTERVAL == 0:
-                self._tidy(table, _join_small_files)
+                self._tidy(table, join_small_files)
         return Append(landed=True, version=version)
 
     def write_file(
@@ -250,20 +287,20 @@ class DirectLane:
         metrics = {"num_added_rows": sum(file.rows for file in files)}
         told = {"userMetadata": user_metadata, "operationMetrics": metrics}
         with self.locked(table), telling(table), self._handles.newest(table) as opened:
-            if _has_landed(opened, transaction):
+            if has_landed(opened, transaction):
                 return False
             opened.create_write_transaction(
                 [file.action() for file in files],
                 mode="append",
                 schema=opened.schema(),
                 partition_by=list(opened.metadata().partition_columns),
-                commit_properties=_carrying(told, transaction),
+                commit_properties=carrying(told, transaction),
             )
             with suppress(*FAILURES):  # it has landed
                 opened.update_incremental()
             version = opened.version()
         if version % CHECKPOINT_INTERVAL == 0:
-            self._tidy(table, _join_small_files)
+            self._tidy(table, join_small_files)
         return True
 
     def transaction_version(self, table: str, application: str) -> int | None:
@@ -278,12 +315,35 @@ class DirectLane:
             counts = self._handles.opened(table).delete(in_sql(where))
         return int(counts["num_deleted_rows"] or 0)
 
+    def delete_row(self, table: str, where: Where, user_metadata: str) -> bool:
+        """DELETE a row in a commit that carries a text; tell whether it was there.
+
+        A put whose answer was lost is sent again, and meets its own commit: a Conflict that is
+        none, as the history tells.
+        """
+        try:
+            with self.locked(table), telling(table), self._handles.newest(table) as opened:
+                carried = carrying({"userMetadata": user_metadata}, None)
+                hooks = self._hooks(table)
+                counts = opened.delete(
+                    in_sql(where), commit_properties=carried, post_commithook_properties=hooks
+                )
+        except Conflict:
+            told = self.history(table, RECENT)
+            if any(each.user_metadata == user_metadata for each in told):
+                return True
+            raise
+        return bool(counts["num_deleted_rows"])
+
     def clone(self, source: str, version: int, target: str, schema: TableSchema) -> None:
         """Make a table of what another one was at a version."""
         self.create(target, schema, self.read(source, version=version))
 
     def drop(self, table: str) -> None:
         """Delete the rows of a table, and the files that held them; nothing where it is gone."""
+        repeat_on_conflict(lambda: self._drop(table), table)
+
+    def _drop(self, table: str) -> None:
         with self.locked(table), telling(table):
             try:
                 opened = self._handles.opened(table)
@@ -291,24 +351,20 @@ class DirectLane:
                 with suppress(TableMissing), telling(table):
                     raise error
                 return
-            if opened.get_add_actions().num_rows:
-                opened.delete()
-            elif opened.history(1)[0]["operation"] == "VACUUM END":
-                return  # it was dropped before
-            opened.vacuum(
-                retention_hours=0, dry_run=False, enforce_retention_duration=False, full=True
-            )
+            empty(opened)
 
     def compact(self, table: str) -> int:
         """OPTIMIZE: write small files as few large ones; return how many were replaced."""
         with self.locked(table), telling(table):
             opened = self._handles.opened(table)
-            return int(opened.optimize.compact(writer_properties=_MESSAGES)["numFilesRemoved"])
+            return int(
+                opened.optimize.compact(writer_properties=MESSAGES_WRITTEN)["numFilesRemoved"]
+            )
 
     def vacuum(self, table: str) -> None:
         """VACUUM: remove the files that no version needs which the table's properties keep."""
         with self.locked(table), telling(table):
-            _vacuum(self._handles.opened(table))
+            vacuum(self._handles.opened(table))
 
     def clean_log(self, table: str, keep: timedelta) -> int:
         """Write a checkpoint, forget the commits older than so long, and return how many.
@@ -316,18 +372,16 @@ class DirectLane:
         ``keep`` becomes the table's ``delta.logRetentionDuration``, if that is another one.
         """
         with self.locked(table), telling(table):
-            opened = self._handles.opened(table)
-            kept = _interval(keep)
-            if opened.metadata().configuration.get(_LOG_RETENTION) != kept:
-                opened.alter.set_table_properties({_LOG_RETENTION: kept})
-            opened.create_checkpoint()
-            before = len(opened.history())
-            opened.cleanup_metadata()
+            before = clean_log(self._handles.opened(table), keep)
             return before - len(self._handles.opened(table).history())
 
     def locked(self, table: str, *, wait: bool = True) -> AbstractContextManager[None]:
         """Keep other writers on this machine away from a table on a local disk."""
         return self._locks.locked(table, wait=wait)
+
+    def _hooks(self, table: str) -> PostCommitHookProperties | None:
+        """Return what follows a commit: as the table says, on a local disk."""
+        return None if is_local(table) else NO_CLEANUP
 
     def _tidy(self, table: str, work: Callable[[DeltaTable], None]) -> None:
         """Do what every hundredth writer does: the commit has landed, whatever becomes of it."""
@@ -343,56 +397,3 @@ class DirectLane:
             return bool(past.history(1))
         except FAILURES:
             return False
-
-
-def _has_landed(opened: DeltaTable, transaction: tuple[str, int] | None) -> bool:
-    landed = None if transaction is None else opened.transaction_version(transaction[0])
-    return landed is not None and transaction is not None and landed >= transaction[1]
-
-
-def _carrying(told: dict[str, Any], transaction: tuple[str, int] | None) -> CommitProperties:
-    transactions = None if transaction is None else [Transaction(*transaction)]
-    return CommitProperties(custom_metadata=told, app_transactions=transactions)
-
-
-def _vacuum(opened: DeltaTable) -> None:
-    # In full: what a checkpoint has forgotten meanwhile would otherwise never go.
-    opened.vacuum(dry_run=False, enforce_retention_duration=False, full=True)
-
-
-def _join_small_files(opened: DeltaTable) -> None:
-    opened.optimize.compact(target_size=_TIDY_SIZE, writer_properties=_MESSAGES)
-
-
-def _completed(rows: pa.Table, columns: pa.Schema) -> pa.Table:
-    """Give rows all the columns of a table; what they lack is null."""
-    return pa.Table.from_arrays(
-        [
-            rows[each.name].cast(each.type)
-            if each.name in rows.column_names
-            else pa.nulls(rows.num_rows, each.type)
-            for each in columns
-        ],
-        schema=columns,
-    )
-
-
-def _interval(time: timedelta) -> str:
-    """Write a duration as a table's properties have it.
-
-    >>> _interval(timedelta(days=8)), _interval(timedelta(hours=1.5))
-    ('interval 8 days', 'interval 5400 seconds')
-    """
-    seconds = int(time.total_seconds())
-    days, rest = divmod(seconds, 86_400)
-    return f"interval {days} days" if days and not rest else f"interval {seconds} seconds"
-
-
-def _logged(commit: Mapping[str, Any]) -> LoggedCommit:
-    return LoggedCommit(
-        version=int(commit["version"]),
-        time=from_micros(0) + timedelta(milliseconds=int(commit["timestamp"])),
-        operation=str(commit["operation"]),
-        metrics=commit.get("operationMetrics") or {},
-        user_metadata=commit.get("userMetadata"),
-    )

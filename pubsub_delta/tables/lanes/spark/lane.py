@@ -107,7 +107,12 @@ class SparkLane:
             raise lost_commit(table, last["version"])
         return int(last["version"])
 
-    def history(self, table: str, limit: int | None = None) -> list[LoggedCommit]:
+    def history(
+        self,
+        table: str,
+        limit: int | None = None,
+        newest: int | None = None,  # noqa: ARG002
+    ) -> list[LoggedCommit]:
         """Return the last commits, newest first; None means all that the log tells.
 
         DataLoss where the file of one was emptied; TableMissing.
@@ -142,6 +147,14 @@ class SparkLane:
                 f"SELECT {chosen} FROM {table}{when} WHERE {sql.condition(where)}"
             )
         return collected(rows, table)
+
+    def read_latest(
+        self,
+        table: str,
+        seen: int | None = None,  # noqa: ARG002
+    ) -> tuple[pa.Table, int | None]:
+        """Return all rows as they are now; which version they are of takes another query."""
+        return self.read(table), None
 
     def files(self, table: str) -> list[DataFile]:
         """Return the files of a topic's table as they are now; TableMissing.
@@ -189,6 +202,10 @@ class SparkLane:
                 rows=source,
             )
         return int(counts["num_affected_rows"])
+
+    def swap(self, table: str, rows: pa.Table, merge: Merge, version: int | None) -> bool:  # noqa: ARG002
+        """Replace the only row of a table by a MERGE, if it is the expected one."""
+        return self.merge(table, rows, merge) == 1
 
     def append(
         self,
@@ -261,6 +278,10 @@ class SparkLane:
         with self.locked(table):
             counts = self._run(f"DELETE FROM {table} WHERE {sql.condition(where)}", table)
         return int(counts["num_affected_rows"])
+
+    def delete_row(self, table: str, where: Where, user_metadata: str) -> bool:  # noqa: ARG002
+        """DELETE the row for which conditions hold; a DELETE of Spark's carries no text."""
+        return self.delete(table, where) > 0
 
     def clone(self, source: str, version: int, target: str, schema: TableSchema) -> None:
         """Make a table of what another one was at a version: a copy, in one commit.

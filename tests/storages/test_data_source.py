@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,32 +15,24 @@ from pubsub_delta.clock import SystemClock
 from pubsub_delta.datasource import options, writing
 from pubsub_delta.datasource.options import read_options
 from pubsub_delta.datasource.source import PubSubDataSource
+from tests.storages.conftest import s3a
+from tests.storages.servers import Storage
 
-pytestmark = [pytest.mark.s3, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.storages, pytest.mark.timeout(600)]
 
 
 @pytest.fixture
-def given(endpoint: str, root: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
+def given(s3: Storage, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     """Name the store and its server by options alone."""
-    for name in ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    settings = {
-        "fs.s3a.endpoint": endpoint,
-        "fs.s3a.endpoint.region": "us-east-1",
-        "fs.s3a.access.key": "any",
-        "fs.s3a.secret.key": "any",
-    }
+    settings = {"root": f"{s3.root}/{uuid.uuid4().hex}", **s3a(s3.proxy.endpoint)}
     with monkeypatch.context() as environment:
-        environment.setenv("AWS_ENDPOINT_URL", endpoint)
-        environment.setenv("AWS_ALLOW_HTTP", "true")
-        environment.setenv("AWS_REGION", "us-east-1")
-        environment.setenv("AWS_ACCESS_KEY_ID", "any")
-        environment.setenv("AWS_SECRET_ACCESS_KEY", "any")
-        store = PubSub(None, root)
+        for name, value in s3.environment.items():
+            environment.setenv(name, value)
+        store = PubSub(None, settings["root"])
         store.create_topic("flights")
         store.create_subscription("delays", "flights", ack_deadline_seconds=600)
         store.publish("flights", ["a", "b"])
-    yield {"root": root, **settings}
+    yield settings
     options._opened.cache_clear()
 
 
@@ -82,7 +75,7 @@ def test_a_dataframe_is_published_beside_the_direct_lane(given: dict[str, str]) 
     assert sorted(read(found, found.partitions())) == [b"a", b"b", b"c"]
 
 
-def test_wrong_credentials_are_told(given: dict[str, str], root: str) -> None:
+def test_an_endpoint_that_is_not_there_is_told(given: dict[str, str]) -> None:
     """With where they come from."""
     nowhere = {**given, "fs.s3a.endpoint": "http://127.0.0.1:9"}
     stream = source(**nowhere, subscription="delays")

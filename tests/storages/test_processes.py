@@ -1,4 +1,4 @@
-"""Stores in S3 without Spark: what several processes do there at once. Needs no Java."""
+"""Stores in object storage: what several processes do there at once, by the direct lane."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from pubsub_delta import PubSub
 from tests.acceptance.processes import environment
 
-pytestmark = [pytest.mark.s3, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.storages, pytest.mark.timeout(600)]
 
 PROCESSES, CHANGES, PUBLISHES = 4, 15, 25
 
@@ -37,27 +37,6 @@ for n in range(int(sys.argv[2])):
     result = store.publish("orders", [f"{sys.argv[3]} {n}"])
     print(*result.message_ids, flush=True)
 """
-
-
-@pytest.fixture
-def of_s3(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Name the server as its users name it: by the environment."""
-    for name, value in (
-        ("AWS_ENDPOINT_URL", endpoint),
-        ("AWS_ALLOW_HTTP", "true"),
-        ("AWS_REGION", "us-east-1"),
-        ("AWS_ACCESS_KEY_ID", "any"),
-        ("AWS_SECRET_ACCESS_KEY", "any"),
-    ):
-        monkeypatch.setenv(name, value)
-
-
-@pytest.fixture
-def store(of_s3: None, root: str) -> PubSub:
-    store = PubSub(None, root)
-    store.create_topic("orders")
-    store.create_subscription("billing", "orders", ack_deadline_seconds=600)
-    return store
 
 
 def race(program: str, root: str, count: int, directory: Path) -> list[list[str]]:
@@ -89,7 +68,7 @@ def race(program: str, root: str, count: int, directory: Path) -> list[list[str]
     return told
 
 
-def test_a_store_in_s3_needs_no_spark(store: PubSub) -> None:
+def test_a_store_in_object_storage_needs_no_spark(store: PubSub) -> None:
     assert store.lane.startswith("direct lane: ")
     store.publish("orders", ["a", "b", "c"])
     store.create_snapshot("before", "billing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -11,17 +12,23 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pubsub_delta import ManualClock, PubSub
+from tests.storages.servers import Storage
 
-pytestmark = [pytest.mark.s3, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.storages, pytest.mark.timeout(1200)]
 
 
-def test_a_store_in_s3_does_what_one_in_a_directory_does(spark: SparkSession, root: str) -> None:
+@pytest.fixture
+def s3_root(s3: Storage) -> str:
+    return f"{s3.root}/{uuid.uuid4().hex}"
+
+
+def test_a_store_in_s3_does_what_one_in_a_directory_does(spark: SparkSession, s3_root: str) -> None:
     clock = ManualClock()
-    store = PubSub(spark, root, clock=clock, lane="spark")
+    store = PubSub(spark, s3_root, clock=clock, lane="spark")
     store.create_topic("orders", message_retention_duration="1h")
     store.create_subscription("billing", "orders", message_retention_duration="1h")
     assert store.publish("orders", ["a", "b"], idempotency_id=("till", 1)).message_count == 2
-    again = PubSub(spark, root, clock=clock, lane="spark").publish(
+    again = PubSub(spark, s3_root, clock=clock, lane="spark").publish(
         "orders", ["a", "b"], idempotency_id=("till", 1)
     )
     assert again.message_count == 2
@@ -49,17 +56,17 @@ def test_a_store_in_s3_does_what_one_in_a_directory_does(spark: SparkSession, ro
     assert store.read_topic("orders").count() == 0
 
 
-def test_threads_of_one_driver_ack_every_message_once(spark: SparkSession, root: str) -> None:
-    store = PubSub(spark, root, lane="spark")
+def test_threads_of_one_driver_ack_every_message_once(spark: SparkSession, s3_root: str) -> None:
+    store = PubSub(spark, s3_root, lane="spark")
     store.create_topic("orders")
     store.create_subscription("billing", "orders", ack_deadline_seconds=600)
 
     def publish(thread: int) -> None:
         for n in range(4):
-            PubSub(spark, root, lane="spark").publish("orders", [f"{thread} {n}"])
+            PubSub(spark, s3_root, lane="spark").publish("orders", [f"{thread} {n}"])
 
     def consume(_: int) -> list[bytes]:
-        own, taken = PubSub(spark, root, lane="spark"), []
+        own, taken = PubSub(spark, s3_root, lane="spark"), []
         while batch := own.pull("billing", 2):
             taken += [message.data for message in batch]
             batch.ack()

@@ -1,0 +1,64 @@
+"""What becomes of a table now and then: files are joined or removed, and its log is cleaned."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from deltalake import DeltaTable
+
+from pubsub_delta.tables.lanes.direct.commits import MESSAGES_WRITTEN
+
+_LOG_RETENTION = "delta.logRetentionDuration"
+_TIDY_SIZE = 4 * 1024 * 1024
+"""Bytes up to which files of a topic are joined while it is published to; OPTIMIZE joins more."""
+
+
+def empty(opened: DeltaTable) -> None:
+    """Delete the rows of a table that nobody uses any more, and the files that held them."""
+    if opened.get_add_actions().num_rows:
+        opened.delete()
+    elif opened.history(1)[0]["operation"] == "VACUUM END":
+        return  # it was emptied before
+    opened.vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False, full=True)
+
+
+def clean_log(opened: DeltaTable, keep: timedelta) -> int:
+    """Write a checkpoint and forget the commits older than so long; return how many there were.
+
+    ``keep`` becomes the table's ``delta.logRetentionDuration``, if that is another one.
+    """
+    kept = interval(keep)
+    if opened.metadata().configuration.get(_LOG_RETENTION) != kept:
+        opened.alter.set_table_properties({_LOG_RETENTION: kept})
+    opened.create_checkpoint()
+    before = len(opened.history())
+    opened.cleanup_metadata()
+    return before
+
+
+def interval(time: timedelta) -> str:
+    """Write a duration as a table's properties have it.
+
+    >>> interval(timedelta(days=8)), interval(timedelta(hours=1.5))
+    ('interval 8 days', 'interval 5400 seconds')
+    """
+    seconds = int(time.total_seconds())
+    days, rest = divmod(seconds, 86_400)
+    return f"interval {days} days" if days and not rest else f"interval {seconds} seconds"
+
+
+def tidy_control(opened: DeltaTable) -> None:
+    """Remove the files and the commits that a table of few rows has no use for any more."""
+    vacuum(opened)
+    opened.cleanup_metadata()
+
+
+def vacuum(opened: DeltaTable) -> None:
+    """Remove the files that no version needs which the table keeps."""
+    # In full: what a checkpoint has forgotten meanwhile would otherwise never go.
+    opened.vacuum(dry_run=False, enforce_retention_duration=False, full=True)
+
+
+def join_small_files(opened: DeltaTable) -> None:
+    """Join the small files of a topic."""
+    opened.optimize.compact(target_size=_TIDY_SIZE, writer_properties=MESSAGES_WRITTEN)
