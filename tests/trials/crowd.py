@@ -1,8 +1,8 @@
 """A program of many threads on one store, beside others of its kind, that writes down everything.
 
 It reads plans from standard input as ``worker`` does: the root, the journal, for how many seconds
-or how often, and what each thread is. With ``"lock": false`` the lock of tables on local disks is taken out. It
-works by the direct lane, or by Spark, as ``worker`` does.
+or how often, and what each thread is. With ``"lock": false`` the lock of tables on local disks is
+taken out. It works by the direct lane, or by Spark, as ``worker`` does.
 """
 
 from __future__ import annotations
