@@ -84,7 +84,7 @@ class Tables:
     @property
     def local_directory(self) -> str | None:
         """The root on the local file system, or None where it is elsewhere."""
-        return self._layout.local_directory()
+        return self.layout.local_directory()
 
     @property
     def lane_line(self) -> str:
