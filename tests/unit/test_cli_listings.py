@@ -184,7 +184,7 @@ def test_a_filter_of_a_pull_does_not_change_what_is_acknowledged() -> None:
 
 
 def test_a_time_without_a_zone_is_local() -> None:
-    store = Noting()
+    store: Any = Noting()
     zone = timezone(timedelta(hours=9))
     variables = {"PUBSUB_DELTA_ROOT": "/r", "PUBSUB_DELTA_PROJECT": "p"}
     app = App(lambda _: store, ManualClock(NOW), variables, zone=zone)

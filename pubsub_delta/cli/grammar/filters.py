@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pubsub_delta.cli.grammar.calls import Calls, calls_of
 from pubsub_delta.cli.grammar.context import Context
 from pubsub_delta.cli.grammar.keys import Key, key_name, key_of, meant, value_at
-from pubsub_delta.cli.grammar.matching import OPERATORS, Test, test_of
+from pubsub_delta.cli.grammar.matching import OPERATORS, Matches, matcher
 from pubsub_delta.cli.grammar.syntax import parse, refused, unquoted
 from pubsub_delta.errors import InvalidArgument
 
@@ -31,7 +31,7 @@ _LOGICAL = ("AND", "OR", "NOT")
 class Filter:
     """A filter. ``keys``: those that its terms name."""
 
-    matches: Test
+    matches: Matches
     keys: frozenset[Key] = frozenset()
 
     def absent(self, records: Iterator[Any] | list[Any]) -> list[str]:
@@ -77,38 +77,38 @@ class _Reader:
     names: Mapping[str, Any] | None
     keys: set[Key] = field(default_factory=set)
 
-    def test(self, tree: Any) -> Test:
+    def test(self, tree: Any) -> Matches:
         """Return what the tree of a part tells of a record."""
         return getattr(self, f"_{tree.data}")(tree)  # type: ignore[no-any-return]
 
-    def _group(self, tree: Tree[Any]) -> Test:
+    def _group(self, tree: Tree[Any]) -> Matches:
         either = any(len(each.children) > 1 for each in tree.children)
         inner = [part for each in tree.children for part in each.children]
         if either and any(len(each.children) > 1 for each in inner):
             raise self._refused("AND and OR at one level; parentheses say which goes first")
         return _all([self.test(each) for each in tree.children])
 
-    def _disjunction(self, tree: Tree[Any]) -> Test:
+    def _disjunction(self, tree: Tree[Any]) -> Matches:
         tests = [self.test(each) for each in tree.children]
         return tests[0] if len(tests) == 1 else lambda record: any(t(record) for t in tests)
 
-    def _conjunction(self, tree: Tree[Any]) -> Test:
+    def _conjunction(self, tree: Tree[Any]) -> Matches:
         return _all([self.test(each) for each in tree.children])
 
-    def _factor(self, tree: Tree[Any]) -> Test:
+    def _factor(self, tree: Tree[Any]) -> Matches:
         return self.test(tree.children[0])
 
-    def _negated(self, tree: Tree[Any]) -> Test:
+    def _negated(self, tree: Tree[Any]) -> Matches:
         inner = self.test(tree.children[-1])
         return lambda record: not inner(record)
 
-    def _called(self, tree: Tree[Any]) -> Test:
+    def _called(self, tree: Tree[Any]) -> Matches:
         key, calls = self._calls(tree.children[0])
         if key:
             raise self._refused(f"an operator is expected after {key_name(key)}.{calls.first[0]}()")
         return lambda record: bool(calls.of(record, "filter"))
 
-    def _anywhere(self, tree: Tree[Any]) -> Test:
+    def _anywhere(self, tree: Tree[Any]) -> Matches:
         word = str(tree.children[0])
         if word in _LOGICAL:
             raise self._refused(f"a term is expected in place of {word}")
@@ -118,7 +118,7 @@ class _Reader:
         wanted = word.lower()
         return lambda record: _found(record, wanted)
 
-    def _comparison(self, tree: Tree[Any]) -> Test:
+    def _comparison(self, tree: Tree[Any]) -> Matches:
         left, operator, right = tree.children
         if operator not in OPERATORS:
             told = ", ".join(OPERATORS)
@@ -133,7 +133,7 @@ class _Reader:
         operands = [unquoted(each) for each in words if each != "," and each not in _LOGICAL]
         try:
             tests = [
-                test_of(str(operator), each, self.context, times=calls is None) for each in operands
+                matcher(str(operator), each, self.context, times=calls is None) for each in operands
             ]
         except ValueError as error:
             raise self._refused(str(error)) from None
@@ -158,11 +158,11 @@ class _Reader:
         return refused("filter", self.text, why, "filter")
 
 
-def _all(tests: list[Test]) -> Test:
+def _all(tests: list[Matches]) -> Matches:
     return tests[0] if len(tests) == 1 else lambda record: all(test(record) for test in tests)
 
 
-def _of_value(key: Key, calls: Calls | None, tests: list[Test]) -> Callable[[Any], bool]:
+def _of_value(key: Key, calls: Calls | None, tests: list[Matches]) -> Callable[[Any], bool]:
     def test(record: Any) -> bool:
         value = value_at(record, key)
         if calls is not None:

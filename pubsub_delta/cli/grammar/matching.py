@@ -19,7 +19,7 @@ from pubsub_delta.cli.grammar.time_transforms import read_as_time
 from pubsub_delta.cli.grammar.transforms import text_of
 from pubsub_delta.clock import UTC
 
-Test = Callable[[Any], bool]
+Matches = Callable[[Any], bool]
 
 _ORDERED: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": lambda value, operand: bool(value < operand),
@@ -59,7 +59,7 @@ def folded(value: Any) -> str:
     return "".join(each for each in plain if not unicodedata.combining(each))
 
 
-def test_of(operator: str, operand: str, context: Context, *, times: bool) -> Test:
+def matcher(operator: str, operand: str, context: Context, *, times: bool) -> Matches:
     """Return what tells whether a value is as an operator and an operand want it.
 
     ``times``: a text that is a time is compared as one; that of a transform is not.
@@ -101,7 +101,7 @@ def _of_times(operator: str, value: datetime, operand: datetime) -> bool:
     return (value == operand) != (operator == "!=")
 
 
-def _pattern(operator: str, operand: str) -> Test:
+def _pattern(operator: str, operand: str) -> Matches:
     try:
         pattern = re.compile(operand)
     except re.error as error:
@@ -116,7 +116,7 @@ def _pattern(operator: str, operand: str) -> Test:
     return test
 
 
-def _ordering(compare: Callable[[Any, Any], bool], operand: str) -> Test:
+def _ordering(compare: Callable[[Any, Any], bool], operand: str) -> Matches:
     number = number_of(operand)
 
     def test(value: Any) -> bool:
@@ -129,7 +129,7 @@ def _ordering(compare: Callable[[Any, Any], bool], operand: str) -> Test:
     return test
 
 
-def _word(operator: str, operand: str) -> Test:
+def _word(operator: str, operand: str) -> Matches:
     pattern = _has(operand) if operator == ":" else _whole(operand)
     number = number_of(operand)
     truth = _TRUTHS.get(operand.lower())
