@@ -35,6 +35,7 @@ from pubsub_delta.resources import (
     Subscription,
     Topic,
 )
+from pubsub_delta.schemas import Encoding, Schema, SchemaSettings, SchemaType
 
 if TYPE_CHECKING:
     from pubsub_delta.batches import PulledBatch
@@ -68,6 +69,7 @@ __all__ = [
     "DayCount",
     "DeadLetterPolicy",
     "DeadLetterWarning",
+    "Encoding",
     "ExpirationPolicy",
     "FailedPrecondition",
     "FlowControl",
@@ -90,6 +92,9 @@ __all__ = [
     "PushConfig",
     "ReceivedMessage",
     "RetryPolicy",
+    "Schema",
+    "SchemaSettings",
+    "SchemaType",
     "SeekPreview",
     "SlowSettings",
     "Snapshot",

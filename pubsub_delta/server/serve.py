@@ -17,10 +17,11 @@ from pubsub_delta.server.calls import behaviours
 from pubsub_delta.server.desk import Backend, Desk
 from pubsub_delta.server.figures import Figures
 from pubsub_delta.server.leasing import Pace
-from pubsub_delta.server.other_services import IAM, SCHEMAS
+from pubsub_delta.server.other_services import IAM
 from pubsub_delta.server.protocol import grpc, health
 from pubsub_delta.server.publisher_service import PublisherService
 from pubsub_delta.server.pushing import Pushers
+from pubsub_delta.server.schema_service import SchemaService
 from pubsub_delta.server.security import Security, TokenCheck
 from pubsub_delta.server.subscriber_service import SubscriberService
 
@@ -75,7 +76,7 @@ class Server:
         services = {
             protocol.PUBLISHER: PublisherService(self._desk),
             protocol.SUBSCRIBER: SubscriberService(self._desk, self._pushers),
-            protocol.SCHEMA_SERVICE: SCHEMAS,
+            protocol.SCHEMA_SERVICE: SchemaService(self._desk),
             protocol.IAM_POLICY: IAM,
         }
         self._server.add_generic_rpc_handlers(
@@ -117,7 +118,7 @@ class Server:
         await ending
 
     async def _tell_health(self, status: Any) -> None:
-        for service in ("", protocol.PUBLISHER, protocol.SUBSCRIBER):
+        for service in ("", protocol.PUBLISHER, protocol.SUBSCRIBER, protocol.SCHEMA_SERVICE):
             await self._health.set(service, status)
 
 

@@ -184,6 +184,11 @@ TOPICS = TableSchema(
         message_retention_micros=WHOLE,
         retained_from=TIME,
         labels=TEXT_BY_TEXT,
+        schema=TEXT,
+        schema_uid=TEXT,
+        schema_encoding=TEXT,
+        first_revision_id=TEXT,
+        last_revision_id=TEXT,
     ),
     properties={**_REGISTRY, "delta.dataSkippingStatsColumns": "name,uid"},
 )
@@ -233,3 +238,19 @@ SNAPSHOTS = TableSchema(
 )
 """``filter``: that of the subscription whose ack state the snapshot's table is a clone of.
 ``announced``: since when it is being taken, or removed; null for one that is there."""
+
+REVISION = _struct(revision_id=TEXT, create_time=TIME, definition=TEXT, compiled=pa.binary())
+"""``definition``: null once the revision is deleted. ``compiled``: a FileDescriptorSet of Protocol
+Buffers."""
+
+SCHEMAS = TableSchema(
+    columns=_columns(
+        name=TEXT,
+        uid=TEXT,
+        etag=TEXT,
+        create_time=TIME,
+        type=TEXT,
+        revisions=pa.list_(REVISION),
+    ),
+    properties={**_REGISTRY, "delta.dataSkippingStatsColumns": "name,uid"},
+)

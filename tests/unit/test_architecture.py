@@ -34,6 +34,7 @@ ASKING = (
     "datasource/writer",
     "lease_keeper",
     "long_running",
+    "schema_administration",
     "streaming",
     "subscriber",
 )
