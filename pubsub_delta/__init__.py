@@ -38,6 +38,7 @@ from pubsub_delta.resources import (
     Subscription,
     Topic,
 )
+from pubsub_delta.schemas import Encoding, Schema, SchemaSettings, SchemaType
 
 if TYPE_CHECKING:
     from pubsub_delta.batches import PulledBatch
@@ -72,6 +73,7 @@ __all__ = [
     "DayCount",
     "DeadLetterPolicy",
     "DeadLetterWarning",
+    "Encoding",
     "ExpirationPolicy",
     "FailedPrecondition",
     "FlowControl",
@@ -97,6 +99,9 @@ __all__ = [
     "ReceivedMessage",
     "ResourceExhausted",
     "RetryPolicy",
+    "Schema",
+    "SchemaSettings",
+    "SchemaType",
     "SeekPreview",
     "SlowSettings",
     "Snapshot",

@@ -26,10 +26,12 @@ from pubsub_delta.resources import (
     Subscription,
     Topic,
 )
+from pubsub_delta.schema_administration import SchemaAdministration
+from pubsub_delta.schemas import SchemaSettings
 from pubsub_delta.tables.store import Tables
 
 
-class Administration:
+class Administration(SchemaAdministration):
     """Create, find, list, change and delete topics, subscriptions and snapshots."""
 
     def __init__(self, tables: Tables, project: str, clock: Clock) -> None:
@@ -55,11 +57,14 @@ class Administration:
         *,
         message_retention_duration: Duration | None = None,
         labels: Mapping[str, str] | None = None,
+        schema_settings: SchemaSettings | None = None,
     ) -> Topic:
         """Create a topic. AlreadyExists if the name is taken.
 
         ``message_retention_duration``: how long the topic itself keeps every message, acknowledged
         or not, for any subscription to seek back to: 10 minutes to 31 days. None: it does not.
+        ``schema_settings``: which schema the data of its messages must fit. NotFound if there is no
+        such schema, or revision.
         """
         return administer.create_topic(
             self._tables,
@@ -67,6 +72,8 @@ class Administration:
             self._clock.now(),
             message_retention_duration=message_retention_duration,
             labels=labels,
+            schema_settings=schema_settings,
+            project=self._project,
         )
 
     def get_topic(self, topic: str) -> Topic:
@@ -88,7 +95,7 @@ class Administration:
     def update_topic(
         self, topic: str, *, if_unchanged: Topic | None = None, **fields: Any
     ) -> Topic:
-        """Change ``labels`` or ``message_retention_duration``; None clears either.
+        """Change ``labels``, ``message_retention_duration`` or ``schema_settings``; None clears it.
 
         Of what was published before the change, no more is covered than was covered then.
 
@@ -97,7 +104,12 @@ class Administration:
         None: what is stored does not matter.
         """
         return administer.update_topic(
-            self._tables, self._topic(topic), fields, self._clock.now(), if_unchanged
+            self._tables,
+            self._topic(topic),
+            fields,
+            self._project,
+            self._clock.now(),
+            if_unchanged,
         )
 
     def delete_topic(self, topic: str) -> None:

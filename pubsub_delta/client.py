@@ -191,15 +191,22 @@ class PubSub(LongRunning):
 
     # Looking in
 
-    def read_topic(self, topic: str, *, as_of: int | datetime | str | None = None) -> DataFrame:
+    def read_topic(
+        self, topic: str, *, as_of: int | datetime | str | None = None, typed: bool = False
+    ) -> DataFrame:
         """Return the stored messages of a topic: message_id and the message's columns.
 
         ``as_of``: as they were stored then. An int is a version of the Delta table. A time is one
         of the store's clock: the messages stamped until then, of the table as it was before the
         first publish with a later stamp. The history reaches back 8 days, or to what
         ``maintain(log_retention=...)`` left.
+
+        ``typed``: with the fields of the messages as further columns, those of the newest revision
+        that the topic accepts. Each message is read by the revision that it was published under.
+        ``schema_error`` tells why the fields of one are null that cannot be read so.
+        FailedPrecondition where the topic has no schema.
         """
-        return measure.read_topic(self._tables, self._topic(topic), as_of)
+        return measure.read_topic(self._tables, self._topic(topic), as_of, typed=typed)
 
     def topic_history(self, topic: str, limit: int | None = None) -> list[history.TopicCommit]:
         """Return the last commits of a topic, newest first, with what each published or deleted.

@@ -12,7 +12,13 @@ DELETED_TOPIC = "_deleted-topic_"
 
 _ID = re.compile(r"[A-Za-z][A-Za-z0-9\-_.~+%]{2,254}")
 _PROJECT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9\-._:]{0,61}[A-Za-z0-9])?")
-_SINGULAR = {"topics": "topic", "subscriptions": "subscription", "snapshots": "snapshot"}
+_SINGULAR = {
+    "topics": "topic",
+    "subscriptions": "subscription",
+    "snapshots": "snapshot",
+    "schemas": "schema",
+}
+_REVISION_ID = re.compile(r"[0-9a-f]{8}")
 
 
 @dataclass(frozen=True, order=True)
@@ -71,6 +77,28 @@ def resource_name(name: str, field: str) -> ResourceName:
         accepted = ", ".join(f"projects/{{project}}/{each}/{{id}}" for each in _SINGULAR)
         raise InvalidArgument(f"{field}: {name!r} is no resource; {accepted} are accepted")
     return _read(name, parts[2], parts[1])
+
+
+def schema_name(name: str, project: str) -> ResourceName:
+    """Read a schema's short id or full name; a short id means the given project."""
+    return _read(name, "schemas", project)
+
+
+def revision_name(name: str, project: str) -> tuple[ResourceName, str]:
+    """Read the name of a schema, perhaps with a revision; without one its id is empty.
+
+    >>> revision_name("states@c7cfa2a8", "local")[1]
+    'c7cfa2a8'
+    """
+    if not isinstance(name, str) or "@" not in name:
+        return schema_name(name, project), ""
+    schema, _, revision_id = name.partition("@")
+    if not _REVISION_ID.fullmatch(revision_id):
+        raise InvalidArgument(
+            f"schema: {name!r} names no revision; a schema, '@' and 8 hexadecimal digits are "
+            "accepted"
+        )
+    return schema_name(schema, project), revision_id
 
 
 def _read(name: str, collection: str, project: str) -> ResourceName:

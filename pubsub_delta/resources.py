@@ -11,6 +11,7 @@ from typing import Any, TypeVar, overload
 
 from pubsub_delta.durations import Duration, parse_duration
 from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.schemas import SchemaSettings
 
 T = TypeVar("T")
 
@@ -52,7 +53,8 @@ class Topic:
 
     ``message_retention_duration``: how long the topic itself keeps every message, acknowledged or
     not, for any subscription to seek back to; None if it does not. ``retained_from``: since when
-    it does; messages published earlier are not covered.
+    it does; messages published earlier are not covered. ``schema_settings``: what the data of its
+    messages must be; None if it may be anything.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Topic:
     labels: Mapping[str, str]
     create_time: datetime
     uid: str
+    schema_settings: SchemaSettings | None = None
 
 
 @dataclass(frozen=True)

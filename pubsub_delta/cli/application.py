@@ -198,6 +198,10 @@ class App:
         """Return the full name of a snapshot."""
         return str(names.snapshot_name(name, project or self.settings.project))
 
+    def schema(self, name: str, project: str | None = None) -> str:
+        """Return the full name of a schema."""
+        return str(names.schema_name(name, project or self.settings.project))
+
     def show(self, record: Any, default: str = "yaml") -> None:
         """Print one record."""
         self._show([record], default, single=True)

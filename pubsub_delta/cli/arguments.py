@@ -168,7 +168,7 @@ class LimitType(click.IntRange):
 
 
 class ResourceType(ParamType):
-    """The name of a topic, subscription or snapshot; a shell completes those of the store."""
+    """The name of a resource of a collection; a shell completes those of the store."""
 
     name = "text"
 
@@ -188,7 +188,9 @@ class ResourceType(ParamType):
         return [CompletionItem(n) for n in found if n.startswith(incomplete) and n not in taken]
 
 
-TOPIC, SUBSCRIPTION, SNAPSHOT = map(ResourceType, ("topics", "subscriptions", "snapshots"))
+TOPIC, SUBSCRIPTION, SNAPSHOT, SCHEMA = map(
+    ResourceType, ("topics", "subscriptions", "snapshots", "schemas")
+)
 
 
 class Switch(click.Option):

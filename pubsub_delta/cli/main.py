@@ -9,6 +9,7 @@ from pubsub_delta.cli.commands import Root
 from pubsub_delta.cli.completion import completion
 from pubsub_delta.cli.console import console
 from pubsub_delta.cli.delivery import message_commands
+from pubsub_delta.cli.schemas import schemas
 from pubsub_delta.cli.serve import serve
 from pubsub_delta.cli.shell import shell
 from pubsub_delta.cli.snapshots import snapshots
@@ -51,7 +52,17 @@ cli = Root("pubsub-delta", help=HELP, examples=EXAMPLES)
 click.version_option(__version__, prog_name="pubsub-delta")(cli)
 for verb in (*message_commands, watch):
     subscriptions.add_command(verb)
-for command in (topics, subscriptions, snapshots, maintain, serve, console, shell, completion):
+for command in (
+    topics,
+    subscriptions,
+    snapshots,
+    schemas,
+    maintain,
+    serve,
+    console,
+    shell,
+    completion,
+):
     cli.add_command(command)
 
 

@@ -18,6 +18,7 @@ from pubsub_delta.resources import (
     Subscription,
     Topic,
 )
+from pubsub_delta.schemas import Encoding, Schema, SchemaSettings
 
 if TYPE_CHECKING:  # it needs Spark
     from pubsub_delta.operations.history import TopicCommit
@@ -36,7 +37,21 @@ def topic_record(topic: Topic) -> Record:
             "name": topic.name,
             "labels": dict(topic.labels),
             "messageRetentionDuration": duration_text(topic.message_retention_duration),
+            "schemaSettings": _schema_settings(topic.schema_settings),
             "createTime": _told(topic.create_time),
+        }
+    )
+
+
+def schema_record(schema: Schema) -> Record:
+    """Return a revision of a schema as REST writes it."""
+    return _filled(
+        {
+            "name": schema.name,
+            "type": schema.type.value,
+            "definition": schema.definition,
+            "revisionId": schema.revision_id,
+            "revisionCreateTime": _told(schema.revision_create_time),
         }
     )
 
@@ -184,6 +199,19 @@ def _push_config(config: PushConfig | None) -> Record | None:
     bare = config.no_wrapper
     told = {"pushEndpoint": config.push_endpoint, "attributes": dict(config.attributes)}
     return told if bare is None else {**told, "noWrapper": {"writeMetadata": bare.write_metadata}}
+
+
+def _schema_settings(settings: SchemaSettings | None) -> Record | None:
+    if settings is None:
+        return None
+    return _filled(
+        {
+            "schema": settings.schema,
+            "encoding": Encoding(settings.encoding).value,
+            "firstRevisionId": settings.first_revision_id,
+            "lastRevisionId": settings.last_revision_id,
+        }
+    )
 
 
 def _told(time: datetime) -> str | None:

@@ -20,6 +20,7 @@ from pubsub_delta.resources import (
     Subscription,
     Topic,
 )
+from pubsub_delta.schemas import Encoding, Schema, SchemaSettings, SchemaType
 
 
 class Published(Protocol):
@@ -51,6 +52,7 @@ class Service(Protocol):
         *,
         message_retention_duration: Duration | None = None,
         labels: Mapping[str, str] | None = None,
+        schema_settings: SchemaSettings | None = None,
     ) -> Topic: ...
 
     def get_topic(self, topic: str) -> Topic: ...
@@ -126,3 +128,37 @@ class Service(Protocol):
     def update_snapshot(self, snapshot: str, **fields: Any) -> Snapshot: ...
 
     def delete_snapshot(self, snapshot: str) -> None: ...
+
+    def create_schema(self, schema: str, type: SchemaType | str, definition: str) -> Schema: ...
+
+    def get_schema(self, schema: str) -> Schema: ...
+
+    def list_schemas(
+        self, *, project: str | None = None, page_token: str | None = None
+    ) -> Page[Schema]: ...
+
+    def list_schema_revisions(
+        self, schema: str, *, page_token: str | None = None
+    ) -> Page[Schema]: ...
+
+    def commit_schema(
+        self, schema: str, definition: str, type: SchemaType | str | None = None
+    ) -> Schema: ...
+
+    def rollback_schema(self, schema: str, revision_id: str) -> Schema: ...
+
+    def delete_schema_revision(self, schema: str) -> Schema: ...
+
+    def delete_schema(self, schema: str) -> None: ...
+
+    def validate_schema(self, type: SchemaType | str, definition: str) -> None: ...
+
+    def validate_message(
+        self,
+        message: bytes | str,
+        encoding: Encoding | str,
+        schema: str | None = None,
+        *,
+        type: SchemaType | str | None = None,
+        definition: str | None = None,
+    ) -> None: ...

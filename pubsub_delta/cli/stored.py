@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from pubsub_delta.cli.service import Service
 from pubsub_delta.resources import Page, Snapshot, Subscription, Topic
+from pubsub_delta.schemas import Schema
 
 FRESH = timedelta(seconds=10)
 """For so long names are not asked for again; another process may create some meanwhile."""
@@ -16,7 +17,7 @@ FRESH = timedelta(seconds=10)
 PATIENCE_SECONDS = 5.0
 """So long a prompt waits for names, and does without them then."""
 
-Lister = Callable[..., Page[Topic] | Page[Subscription] | Page[Snapshot]]
+Lister = Callable[..., Page[Topic] | Page[Subscription] | Page[Snapshot] | Page[Schema]]
 
 
 class StoredNames:

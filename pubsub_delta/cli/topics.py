@@ -23,6 +23,7 @@ from pubsub_delta.cli.listing import listed, listing_options, selection_options
 from pubsub_delta.cli.permissions import binding_command
 from pubsub_delta.cli.publish import publish
 from pubsub_delta.cli.rest import commit_record, metrics_record, topic_record
+from pubsub_delta.cli.topic_schemas import schema_options, schema_settings
 
 pass_app = click.make_pass_decorator(App)
 
@@ -39,24 +40,37 @@ _retention = click.option(
 )
 
 
-@topics.command("create", examples=["topics create flights --message-retention-duration=7d"])
+@topics.command(
+    "create",
+    examples=[
+        "topics create flights --message-retention-duration=7d",
+        "topics create us-states --schema=states --message-encoding=json",
+    ],
+)
 @click.argument("topic", nargs=-1, required=True)
 @_retention
 @pairs_option("--labels", help="Labels of the new topic.")
+@schema_options
 @pass_app
 def create(
     app: App,
+    /,
     topic: tuple[str, ...],
     message_retention_duration: timedelta | None,
     labels: dict[str, str],
+    **schema: str | None,
 ) -> None:
     """Create one topic or several."""
+    settings = schema_settings(app, None, **schema)
 
     def one(given: str) -> Any:
         name = app.topic(given)
         made = app.call(
             lambda store: store.create_topic(
-                name, message_retention_duration=message_retention_duration, labels=labels
+                name,
+                message_retention_duration=message_retention_duration,
+                labels=labels,
+                schema_settings=settings,
             )
         )
         app.tell(f"Created topic [{made.name}].")
@@ -70,23 +84,32 @@ def create(
     examples=[
         "topics update flights --message-retention-duration=1d",
         "topics update flights --clear-message-retention-duration --update-labels=env=test",
+        "topics update us-states --schema=states --message-encoding=json "
+        "--first-revision-id=0a0b0c0d",
     ],
 )
 @click.argument("topic", type=TOPIC)
 @_retention
 @click.option("--clear-message-retention-duration", is_flag=True, help="The topic keeps nothing.")
 @label_changes
+@schema_options
+@click.option("--clear-schema-settings", is_flag=True, help="Messages may be anything.")
 @pass_app
 def update(
     app: App,
+    /,
     topic: str,
     message_retention_duration: timedelta | None,
     clear_message_retention_duration: bool,
     update_labels: dict[str, str],
     clear_labels: bool,
     remove_labels: list[str],
+    clear_schema_settings: bool,
+    **schema: str | None,
 ) -> None:
-    """Change a topic's retention or labels."""
+    """Change a topic's retention, labels or schema."""
+    given = {name: value for name, value in schema.items() if value is not None}
+    exclude(clear_schema_settings=clear_schema_settings, **dict(list(given.items())[:1]))
     exclude(
         message_retention_duration=message_retention_duration,
         clear_message_retention_duration=clear_message_retention_duration,
@@ -99,6 +122,11 @@ def update(
     if update_labels or clear_labels or remove_labels:
         before = app.call(lambda store: store.get_topic(name)).labels
         fields["labels"] = changed_labels(before, update_labels, remove_labels, clear=clear_labels)
+    if clear_schema_settings:
+        fields["schema_settings"] = None
+    elif given:
+        so_far = app.call(lambda store: store.get_topic(name)).schema_settings
+        fields["schema_settings"] = schema_settings(app, so_far, **schema)
     if not fields:
         raise click.UsageError("nothing to update; at least one option is needed")
     changed = app.call(lambda store: store.update_topic(name, **fields))

@@ -15,9 +15,11 @@ from typing import cast
 import pyarrow as pa
 
 from pubsub_delta.datasource.checking import checked
+from pubsub_delta.delivery.schemas import fitted, fitting_of
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations.publish import check_received, publish_id_of
+from pubsub_delta.policy.schemas.fitting import Fitting
 from pubsub_delta.tables.lanes.direct import DirectLane
 from pubsub_delta.tables.lanes.direct.files import WrittenFile
 from pubsub_delta.tables.lanes.protocol import Conflict
@@ -43,6 +45,7 @@ class Claim:
     topic_uid: str
     first_position: int
     publish_time: datetime
+    fitting: Fitting | None = None
 
     @property
     def end_position(self) -> int:
@@ -53,8 +56,9 @@ class Claim:
 def claim(tables: Tables, name: ResourceName, now: datetime) -> Claim:
     """Reserve positions for a publish that is stamped now; NotFound where there is no topic."""
     topic = tables.topic(name)
+    fitting = fitting_of(tables, topic)
     first = tables.messages(topic.uid).reserve(PARTITIONS * ROWS)
-    return Claim(topic.name, topic.uid, first, now)
+    return Claim(topic.name, topic.uid, first, now, fitting)
 
 
 def write_messages(
@@ -70,7 +74,7 @@ def write_messages(
         )
     first = claimed.first_position + partition * ROWS
     table = tables.messages(claimed.topic_uid).table
-    stamped = _Stamped(rows, first, claimed.publish_time)
+    stamped = _Stamped(rows, first, claimed.publish_time, claimed.fitting)
     parts = iter(stamped)
     start = next(parts, None)
     if start is None:
@@ -121,16 +125,23 @@ def commit(
 class _Stamped:
     """The messages of a partition as they are stored, a part at a time; ``count``: so far."""
 
-    def __init__(self, rows: Iterable[pa.RecordBatch], first: int, time: datetime) -> None:
+    def __init__(
+        self,
+        rows: Iterable[pa.RecordBatch],
+        first: int,
+        time: datetime,
+        fitting: Fitting | None,
+    ) -> None:
         self.count = 0
         self._rows = rows
         self._first = first
         self._time = time
+        self._fitting = fitting
 
     def __iter__(self) -> Iterator[pa.Table]:
         for batch in self._rows:
             if batch.num_rows:
-                yield self._of(checked(batch))
+                yield self._of(fitted(checked(batch), self._fitting))
 
     def _of(self, messages: pa.Table) -> pa.Table:
         first = self._first + self.count

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from pubsub_delta.delivery import sources
+from pubsub_delta.delivery import schemas, sources
 from pubsub_delta.durations import Duration
 from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound
 from pubsub_delta.names import ResourceName
@@ -17,6 +17,7 @@ from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.policy.paging import page
 from pubsub_delta.policy.push_configs import check_push_config
+from pubsub_delta.policy.schemas.revisions import check_settings
 from pubsub_delta.policy.unchanged import check_if_unchanged, check_unchanged
 from pubsub_delta.resources import (
     DeadLetterPolicy,
@@ -27,6 +28,7 @@ from pubsub_delta.resources import (
     Subscription,
     Topic,
 )
+from pubsub_delta.schemas import SchemaSettings
 from pubsub_delta.tables.store import Tables
 
 _TERMS = {
@@ -46,9 +48,12 @@ def create_topic(
     *,
     message_retention_duration: Duration | None,
     labels: Mapping[str, str] | None,
+    schema_settings: SchemaSettings | None,
+    project: str,
 ) -> Topic:
     """Create a topic: first its empty table, then the row that makes it exist."""
     duration = rules.check_topic_retention(message_retention_duration)
+    settings, schema_uid = check_settings(schema_settings), None
     topic = Topic(
         name=str(name),
         message_retention_duration=duration,
@@ -58,8 +63,11 @@ def create_topic(
         uid=tables.new_id(),
     )
     _must_be_free(tables.registry.topic(topic.name) is None, "topic", name)
+    if settings is not None:
+        settings, schema_uid = schemas.resolved(tables, settings, project)
+        topic = replace(topic, schema_settings=settings)
     tables.messages(topic.uid).create()
-    _must_be_free(tables.registry.add_topic(topic), "topic", name)
+    _must_be_free(tables.registry.add_topic(topic, schema_uid), "topic", name)
     return topic
 
 
@@ -155,6 +163,7 @@ def update_topic(
     tables: Tables,
     name: ResourceName,
     fields: Mapping[str, Any],
+    project: str,
     now: datetime,
     if_unchanged: Topic | None,
 ) -> Topic:
@@ -169,6 +178,7 @@ def update_topic(
         check_unchanged(changed, wanted)
     if not changes:
         return changed
+    settings = changes.get("schema_settings")
 
     def decide(stored: Topic) -> Mapping[str, Any]:
         """Go by what the change is written over: others may have changed the retention since."""
@@ -177,11 +187,19 @@ def update_topic(
         if "message_retention_duration" in changes:
             duration = changes["message_retention_duration"]
             following["retained_from"] = retention.retained_from(stored, duration, now)
+        of_schema: dict[str, Any] = {}
+        if "schema_settings" in changes:
+            of_schema = {"schema_settings": None, "schema_uid": None}
+            if settings is not None:
+                named, uid = schemas.resolved(tables, settings, project, stored.schema_settings)
+                of_schema = {"schema_settings": named, "schema_uid": uid}
+            following["schema_settings"] = of_schema["schema_settings"]
         changed = replace(stored, **following)
-        return following
+        return {**following, **of_schema}
 
-    _must_be_there(tables.registry.change_topic(changed.uid, decide, wanted), name)
-    return changed
+    uid = changed.uid
+    _must_be_there(tables.registry.change_topic(uid, decide, wanted), name)
+    return tables.registry.topic_of_uid(uid) or changed
 
 
 def update_subscription(

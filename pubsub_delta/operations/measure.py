@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pubsub_delta.clock import read_time
+from pubsub_delta.delivery.schemas import typing_of
 from pubsub_delta.delivery.sources import source
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import ResourceName
@@ -30,9 +31,28 @@ def backlog(tables: Tables, name: ResourceName, now: datetime) -> DataFrame:
     return frames.backlog(spark, found.messages.table, state.unacked(), counted=counted)
 
 
-def read_topic(tables: Tables, name: ResourceName, as_of: int | datetime | str | None) -> DataFrame:
-    """Return the messages of a topic that are stored now, or were at a version or a time."""
-    messages = tables.messages(tables.topic(name).uid)
+def read_topic(
+    tables: Tables,
+    name: ResourceName,
+    as_of: int | datetime | str | None,
+    *,
+    typed: bool = False,
+) -> DataFrame:
+    """Return the messages of a topic that are stored now, or were at a version or a time.
+
+    ``typed``: with the fields of their data as columns, by the schema as it is now.
+    """
+    topic = tables.topic(name)
+    typing = typing_of(tables, topic) if typed else None
+    rows = _stored(tables, tables.messages(topic.uid), as_of)
+    if typing is None:
+        return rows
+    from pubsub_delta.tables.lanes.spark import schemas  # this is what needs Spark
+
+    return schemas.typed(rows, typing)
+
+
+def _stored(tables: Tables, messages: Messages, as_of: int | datetime | str | None) -> DataFrame:
     spark = tables.lanes.session_for(messages.table)
     from pubsub_delta.tables.lanes.spark import frames  # this is what needs Spark
 

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import pyarrow as pa
 
+from pubsub_delta.delivery.schemas import fitted, fitting_of
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.policy.messages import as_message
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.schemas.fitting import Fitting
 from pubsub_delta.resources import Ids, Message, Topic
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.messages.commits import Commit
@@ -106,6 +108,7 @@ def publish(
     ``order_by`` the messages of an ordering key are received in the order of that column.
 
     NotFound where the topic is deleted meanwhile, and so nobody can get what was appended.
+    InvalidArgument where a message does not fit the topic's schema, as it is now.
     """
     messages = tables.messages(topic.uid)
     publish_id = tables.new_id() if idempotency_id is None else publish_id_of(idempotency_id)
@@ -113,8 +116,9 @@ def publish(
         raise InvalidArgument(
             f"messages: a single {type(what).__name__}; pass a list of messages or a DataFrame"
         )
+    fitting = fitting_of(tables, topic)
     if _is_frame(what):
-        landed = _publish_frame(messages, what, now, publish_id, idempotency_id, order_by)
+        landed = _publish_frame(messages, what, now, publish_id, idempotency_id, order_by, fitting)
         positions = None
     else:
         if order_by is not None and not isinstance(what, pa.Table):
@@ -122,7 +126,7 @@ def publish(
                 f"order_by: {order_by!r} names a column, and these messages are no DataFrame; "
                 "messages given one by one are received in that order"
             )
-        rows = checked_rows(what, order_by)
+        rows = fitted(checked_rows(what, order_by), fitting)
         positions = repeat_on_conflict(
             lambda: messages.append(rows, now, publish_id, idempotency_id), "publish"
         )
@@ -148,7 +152,8 @@ def publish_micro_batch(
     whatever the topic's history still tells.
     """
     idempotency_id, messages = (query_id, batch_id), tables.messages(topic.uid)
-    _publish_frame(messages, frame, now, publish_id_of(idempotency_id), idempotency_id, order_by)
+    publish_id, fitting = publish_id_of(idempotency_id), fitting_of(tables, topic)
+    _publish_frame(messages, frame, now, publish_id, idempotency_id, order_by, fitting)
     check_received(tables, topic.name, topic.uid)
 
 
@@ -260,6 +265,7 @@ def _publish_frame(
     publish_id: str,
     idempotency_id: tuple[str, int] | None,
     order_by: str | None,
+    fitting: Fitting | None,
 ) -> bool:
     """Write a DataFrame in one pass, which also checks it; tell whether it was written now.
 
@@ -273,7 +279,15 @@ def _publish_frame(
     while True:
         try:
             return repeat_on_conflict(
-                partial(messages.append_frame, rows, now, publish_id, idempotency_id, partitions),
+                partial(
+                    messages.append_frame,
+                    rows,
+                    now,
+                    publish_id,
+                    idempotency_id,
+                    partitions,
+                    fitting,
+                ),
                 "publish",
             )
         except publishing.TooManyPartitions:

@@ -11,6 +11,7 @@ from pubsub_delta.durations import Duration, format_duration, parse_duration_wit
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import topic_name
 from pubsub_delta.policy.push_configs import check_push_config
+from pubsub_delta.policy.schemas.revisions import check_settings
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
@@ -269,6 +270,7 @@ def check_topic_update(fields: Mapping[str, Any]) -> dict[str, Any]:
     checks: dict[str, Callable[[Any], object]] = {
         "labels": check_labels,
         "message_retention_duration": check_topic_retention,
+        "schema_settings": check_settings,
     }
     return _checked(fields, checks)
 

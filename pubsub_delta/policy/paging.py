@@ -19,17 +19,43 @@ class _Named(Protocol):
 
 
 N = TypeVar("N", bound=_Named)
+T = TypeVar("T")
 
 
 def page(items: Sequence[N], page_size: int | None, page_token: str | None) -> Page[N]:
     """Return the page that follows a token, ordered by name; no size means all that is left."""
-    whole = isinstance(page_size, int) and not isinstance(page_size, bool)
-    if page_size is not None and (not whole or page_size < 1):
-        raise InvalidArgument(f"page_size: {page_size!r} is out of range; 1 or more is accepted")
+    _check_size(page_size)
     after = _read(page_token) if page_token else ""
     rest = sorted((item for item in items if item.name > after), key=lambda item: item.name)
     shown = rest[:page_size]
     return Page(shown, _write(shown[-1].name) if len(shown) < len(rest) else "")
+
+
+def page_in_order(
+    items: Sequence[tuple[int, T]], page_size: int | None, page_token: str | None
+) -> Page[T]:
+    """Return the page that follows a token, of items with rising numbers that they keep.
+
+    >>> first = page_in_order([(-2, "c"), (-1, "b"), (0, "a")], 2, None)
+    >>> first, page_in_order([(-2, "c"), (0, "a")], 2, first.next_page_token)
+    (['c', 'b'], ['a'])
+    """
+    _check_size(page_size)
+    rest = list(items)
+    if page_token:
+        after = _read(page_token)
+        if not after.lstrip("-").isdecimal():
+            raise _no_token(page_token)
+        rest = [item for item in items if item[0] > int(after)]
+    shown = rest[:page_size]
+    token = _write(str(shown[-1][0])) if rest[len(shown) :] else ""
+    return Page((item for _, item in shown), token)
+
+
+def _check_size(page_size: int | None) -> None:
+    whole = isinstance(page_size, int) and not isinstance(page_size, bool)
+    if page_size is not None and (not whole or page_size < 1):
+        raise InvalidArgument(f"page_size: {page_size!r} is out of range; 1 or more is accepted")
 
 
 def _write(name: str) -> str:
@@ -43,7 +69,11 @@ def _read(token: str) -> str:
             return text[len(_MARK) :].decode()
     except (AttributeError, UnicodeError, binascii.Error):
         pass
-    raise InvalidArgument(
+    raise _no_token(token)
+
+
+def _no_token(token: object) -> InvalidArgument:
+    return InvalidArgument(
         f"page_token: {token!r} is no page token; "
         "pass the next_page_token of the page before, or none for the first page"
     )

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
+from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.resources import Message
 from pubsub_delta.server.figures import Figures
 from pubsub_delta.server.leasing import Blocking
@@ -62,7 +63,7 @@ class Gathering:
     async def publish(self, messages: Sequence[Message], size: int) -> Sequence[str]:
         """Publish the messages of a request of so many bytes, and return their ids.
 
-        They were checked: a bad message here would fail other requests, too.
+        They were checked, but for the topic's schema: a request that does not fit fails alone.
         """
         loop = asyncio.get_running_loop()
         request = _Request(messages, size, loop.create_future())
@@ -89,7 +90,13 @@ class Gathering:
             messages = [message for request in batch for message in request.messages]
             try:
                 append = await looking
-                ids = await self._blocking(partial(append, messages))
+                try:
+                    ids = await self._blocking(partial(append, messages))
+                except InvalidArgument:
+                    if len(batch) == 1:
+                        raise
+                    await self._publish_apart(append, batch)
+                    continue
             except BaseException as error:
                 logger.warning("%d messages could not be published: %s", len(messages), error)
                 _fail(batch, error)
@@ -97,16 +104,31 @@ class Gathering:
                     raise
                 continue
             expected = len(batch) + len(self._requests)
-            self._figures.published += len(messages)
-            self._figures.publish_commits += 1
-            start = 0
-            for request in batch:
-                end = start + len(request.messages)
-                if not request.done.done():
-                    request.done.set_result(ids[start:end])
-                start = end
-            self._published()
+            self._answer(batch, ids)
         self._task = None
+
+    def _answer(self, batch: Sequence[_Request], ids: Sequence[str]) -> None:
+        self._figures.published += len(ids)
+        self._figures.publish_commits += 1
+        start = 0
+        for request in batch:
+            end = start + len(request.messages)
+            if not request.done.done():
+                request.done.set_result(ids[start:end])
+            start = end
+        self._published()
+
+    async def _publish_apart(self, append: Append, batch: Sequence[_Request]) -> None:
+        """Publish each request alone, so that one which does not fit the schema fails alone."""
+        for request in batch:
+            try:
+                ids = await self._blocking(partial(append, request.messages))
+            except BaseException as error:
+                _fail([request], error)
+                if not isinstance(error, Exception):
+                    raise
+            else:
+                self._answer([request], ids)
 
     async def _gathered(self, expected: int) -> bool:
         """Wait until so many requests are there, or enough messages; tell whether any are."""

@@ -19,7 +19,6 @@ from pubsub_delta.server.figures import Figures
 from pubsub_delta.server.front import Front
 from pubsub_delta.server.iam_service import IamService
 from pubsub_delta.server.inside import Inside
-from pubsub_delta.server.other_services import SCHEMAS
 from pubsub_delta.server.pace import Pace
 from pubsub_delta.server.presence import Presence
 from pubsub_delta.server.protocol import grpc, health
@@ -27,6 +26,7 @@ from pubsub_delta.server.publisher_service import PublisherService
 from pubsub_delta.server.pushing import Pushers
 from pubsub_delta.server.rest.connection import Connections
 from pubsub_delta.server.rest.gateway import Gateway
+from pubsub_delta.server.schema_service import SchemaService
 from pubsub_delta.server.security import Security, TokenCheck
 from pubsub_delta.server.subscriber_service import SubscriberService
 
@@ -97,7 +97,7 @@ class Server:
         services = {
             protocol.PUBLISHER: PublisherService(self._desk),
             protocol.SUBSCRIBER: SubscriberService(self._desk, self._pushers),
-            protocol.SCHEMA_SERVICE: SCHEMAS,
+            protocol.SCHEMA_SERVICE: SchemaService(self._desk),
             protocol.IAM_POLICY: IamService(self._desk, now),
         }
         self._server.add_generic_rpc_handlers(
@@ -155,7 +155,7 @@ class Server:
             await asyncio.sleep(LOOK)
 
     async def _tell_health(self, status: Any) -> None:
-        for service in ("", protocol.PUBLISHER, protocol.SUBSCRIBER):
+        for service in ("", protocol.PUBLISHER, protocol.SUBSCRIBER, protocol.SCHEMA_SERVICE):
             await self._health.set(service, status)
 
 

@@ -27,8 +27,9 @@ from pubsub_delta.resources import (
     Topic,
 )
 from pubsub_delta.server.protocol import message_class
+from pubsub_delta.server.schema_wire import settings_message, settings_of
 
-TOPIC_FIELDS = ("labels", "message_retention_duration")
+TOPIC_FIELDS = ("labels", "message_retention_duration", "schema_settings")
 SUBSCRIPTION_FIELDS = (
     "ack_deadline_seconds",
     "retain_acked_messages",
@@ -65,10 +66,12 @@ Fields = dict[str, Any]
 
 def topic_message(topic: Topic) -> Any:
     """Return a topic as a protobuf message."""
+    settings = topic.schema_settings
     return _Topic(
         name=topic.name,
         labels=dict(topic.labels),
         message_retention_duration=_duration(topic.message_retention_duration),
+        schema_settings=None if settings is None else settings_message(settings),
         state=_ACTIVE,
     )
 
@@ -322,6 +325,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
     "expiration_policy": _expiration_policy,
     "dead_letter_policy": _dead_letter_policy,
     "retry_policy": _retry_policy,
+    "schema_settings": settings_of,
     "push_config": lambda resource: push_config(resource.push_config),
     "expire_time": lambda resource: time_of(resource.expire_time),
 }

@@ -49,6 +49,11 @@ class Layout:
         """The registry of snapshots."""
         return self._table("snapshots")
 
+    @property
+    def schemas(self) -> str:
+        """The registry of schemas."""
+        return self._table("schemas")
+
     def messages(self, topic_uid: str) -> str:
         """The messages of a topic."""
         return self._table("messages", topic_uid)

@@ -185,6 +185,11 @@ TOPICS = TableSchema(
         retained_from=TIME,
         labels=TEXT_BY_TEXT,
         iam_policy=TEXT,
+        schema=TEXT,
+        schema_uid=TEXT,
+        schema_encoding=TEXT,
+        first_revision_id=TEXT,
+        last_revision_id=TEXT,
     ),
     properties={**_REGISTRY, "delta.dataSkippingStatsColumns": "name,uid"},
 )
@@ -237,3 +242,19 @@ SNAPSHOTS = TableSchema(
 """``filter``: that of the subscription whose ack state the snapshot's table is a clone of.
 ``announced``: since when it is being taken, or removed; null for one that is there.
 ``iam_policy``, of every resource: JSON, null for one that was given none."""
+
+REVISION = _struct(revision_id=TEXT, create_time=TIME, definition=TEXT, compiled=pa.binary())
+"""``definition``: null once the revision is deleted. ``compiled``: a FileDescriptorSet of Protocol
+Buffers."""
+
+SCHEMAS = TableSchema(
+    columns=_columns(
+        name=TEXT,
+        uid=TEXT,
+        etag=TEXT,
+        create_time=TIME,
+        type=TEXT,
+        revisions=pa.list_(REVISION),
+    ),
+    properties={**_REGISTRY, "delta.dataSkippingStatsColumns": "name,uid"},
+)

@@ -17,6 +17,7 @@ from pubsub_delta.tables.messages.commits import History, KnownCommits
 from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.messages.ranges import Ranges
 from pubsub_delta.tables.registry import Registry
+from pubsub_delta.tables.registry.schemas import StoredSchema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -104,6 +105,14 @@ class Tables:
         if found is None:
             self.registry.check_newest_commit("topics")
             raise NotFound(f"topic {name} does not exist; create it first")
+        return found
+
+    def schema(self, name: ResourceName) -> StoredSchema:
+        """Return a schema with its revisions, or raise NotFound naming it."""
+        found = self.registry.schemas.find(str(name))
+        if found is None:
+            self.registry.check_newest_commit("schemas")
+            raise NotFound(f"schema {name} does not exist; create_schema creates it")
         return found
 
     def is_received(self, topic_uid: str) -> bool:

@@ -15,6 +15,7 @@ from tests.mutations.bugs_of_order import BUGS_OF_ORDER
 from tests.mutations.bugs_of_push import BUGS_OF_PUSH
 from tests.mutations.bugs_of_readings import BUGS_OF_READINGS
 from tests.mutations.bugs_of_replay import BUGS_OF_REPLAY
+from tests.mutations.bugs_of_schemas import BUGS_OF_SCHEMAS
 from tests.mutations.bugs_of_server import BUGS_OF_SERVER
 from tests.mutations.bugs_of_surfaces import BUGS_OF_SURFACES
 from tests.mutations.bugs_of_tables import BUGS_OF_TABLES
@@ -33,6 +34,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_READINGS,
     *BUGS_OF_PUSH,
     *BUGS_OF_SURFACES,
+    *BUGS_OF_SCHEMAS,
     *BUGS_OF_SERVER,
     *BUGS_OF_ANSWERS,
     *BUGS_OF_COMMANDS,

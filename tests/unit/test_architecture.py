@@ -35,6 +35,7 @@ ASKING = (
     "datasource/writer",
     "lease_keeper",
     "long_running",
+    "schema_administration",
     "streaming",
     "subscriber",
 )

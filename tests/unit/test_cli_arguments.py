@@ -27,6 +27,7 @@ from pubsub_delta.resources import (
     Snapshot,
     Topic,
 )
+from pubsub_delta.schemas import Schema, SchemaType
 from tests.unit.test_cli_formats import subscription
 
 NOW = datetime(2026, 11, 21, 15, 30, tzinfo=timezone.utc)
@@ -34,6 +35,9 @@ TOPIC = Topic("projects/p/topics/t", None, None, {"a": "1", "b": "2"}, NOW, "u")
 SNAPSHOT = Snapshot("projects/p/snapshots/n", TOPIC.name, NOW, {}, NOW, "u")
 SUBSCRIPTION = subscription(dead_letter_policy=DeadLetterPolicy("projects/p/topics/dead", 9))
 TOPICS, SUBSCRIPTIONS = "projects/p/topics/", "projects/p/subscriptions/"
+
+
+SCHEMA = Schema("projects/p/schemas/states", SchemaType.AVRO, "{}", "0a0b0c0d", NOW, f"{4:032x}")
 
 
 class Noting:
@@ -51,6 +55,10 @@ class Noting:
             "get_snapshot": SNAPSHOT,
             "create_snapshot": SNAPSHOT,
             "update_snapshot": SNAPSHOT,
+            "get_schema": SCHEMA,
+            "create_schema": SCHEMA,
+            "commit_schema": SCHEMA,
+            "rollback_schema": SCHEMA,
             **answers,
         }
 

@@ -21,7 +21,7 @@ from pubsub_delta.clock import ManualClock
 from pubsub_delta.operations.maintain import MaintenanceReport
 from pubsub_delta.resources import AckResult, Ids, Page
 from tests.unit.hostile import is_refusal, outcome, texts
-from tests.unit.test_cli_arguments import NOW, SNAPSHOT, TOPIC, Noting
+from tests.unit.test_cli_arguments import NOW, SCHEMA, SNAPSHOT, TOPIC, Noting
 from tests.unit.test_cli_formats import subscription
 from tests.unit.test_cli_pull import Pulled
 
@@ -79,6 +79,8 @@ def answering() -> Any:
         list_topics=Page([TOPIC]),
         list_subscriptions=Page([subscription()]),
         list_snapshots=Page([SNAPSHOT]),
+        list_schemas=Page([SCHEMA]),
+        list_schema_revisions=Page([SCHEMA]),
         list_topic_subscriptions=Page(["projects/p/subscriptions/sss"]),
         list_topic_snapshots=Page([SNAPSHOT.name]),
         maintain=MaintenanceReport(),

@@ -21,7 +21,8 @@ from pubsub_delta.tables.lanes.direct import conditions
 from pubsub_delta.tables.lanes.protocol import Merge
 from pubsub_delta.tables.messages import ranges
 from pubsub_delta.tables.messages.messages import _too_old
-from pubsub_delta.tables.registry import registry, resource_table
+from pubsub_delta.tables.registry import conditions as of_registry
+from pubsub_delta.tables.registry import resource_table
 from pubsub_delta.tables.schemas import TableSchema
 from tests.unit.test_architecture import LIBRARY, tree_of
 
@@ -121,7 +122,7 @@ PARTS: dict[str, dict[str, str]] = {
         "ddl(type_.key_type)": OURS,
         "ddl(type_.value_type)": OURS,
     },
-    "tables/registry/registry": {"_TAKEN": OURS},
+    "tables/registry/conditions": {"TAKEN": OURS},
 }
 """Every part of an f-string of SQL, by module, and why it may stand there."""
 
@@ -192,14 +193,14 @@ def test_the_condition_of_a_merge_is_a_constant(module: str) -> None:
             for on in given:
                 assert isinstance(on, ast.Constant) or ast.unparse(on) in CONDITIONS
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("s.add"):
-            assert len(node.args) != 2 or ast.unparse(node.args[1]).startswith("_TAKEN")
+            assert len(node.args) != 2 or ast.unparse(node.args[1]).startswith("TAKEN")
 
 
 def test_conditions_compare_columns_and_nothing_else() -> None:
     merges = [each for each in vars(ranges).values() if isinstance(each, Merge)]
     merges += [each for each in vars(ack_state_tables).values() if isinstance(each, Merge)]
     written = [merge.on for merge in merges]
-    written += [resource_table._UNTOUCHED, registry._TAKEN_TOPIC, registry._TAKEN_SNAPSHOT]
+    written += [resource_table._UNTOUCHED, of_registry.TAKEN_TOPIC, of_registry.TAKEN_SNAPSHOT]
     assert len(written) == 5
     for condition in written:
         for part in condition.split(" AND "):

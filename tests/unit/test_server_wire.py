@@ -95,7 +95,6 @@ def test_an_absent_expiration_policy_is_the_default_and_an_empty_one_means_never
         ("Subscription", {"bigquery_config": {"table": "t"}}, "bigquery_config"),
         ("Subscription", {"message_transforms": [{"disabled": True}]}, "message_transforms"),
         ("Topic", {"kms_key_name": "k"}, "kms_key_name"),
-        ("Topic", {"schema_settings": {"schema": "s"}}, "schema_settings"),
     ],
 )
 def test_what_the_store_has_no_field_for_is_refused(

@@ -14,6 +14,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from pubsub_delta.cli.endpoint import resources
 from pubsub_delta.cli.endpoint.connection import Connection, connection_of
 from pubsub_delta.cli.endpoint.failures import AckIdsRefused
+from pubsub_delta.cli.endpoint.schemas import EndpointSchemas
 from pubsub_delta.cli.settings import Settings
 from pubsub_delta.clock import to_micros
 from pubsub_delta.durations import Duration
@@ -31,6 +32,7 @@ from pubsub_delta.resources import (
     Subscription,
     Topic,
 )
+from pubsub_delta.schemas import SchemaSettings
 from pubsub_delta.server.protocol import PUBLISHER, SERVICES, SUBSCRIBER
 
 _MOST = 2**31 - 1
@@ -73,7 +75,7 @@ def connect(settings: Settings) -> EndpointClient:
     return EndpointClient(connection_of(settings), settings.project)
 
 
-class EndpointClient:
+class EndpointClient(EndpointSchemas):
     """The store behind a running server. Names are full names.
 
     Args:
@@ -93,8 +95,13 @@ class EndpointClient:
         *,
         message_retention_duration: Duration | None = None,
         labels: Mapping[str, str] | None = None,
+        schema_settings: SchemaSettings | None = None,
     ) -> Topic:
-        fields = {"message_retention_duration": message_retention_duration, "labels": labels}
+        fields = {
+            "message_retention_duration": message_retention_duration,
+            "labels": labels,
+            "schema_settings": schema_settings,
+        }
         wanted = resources.topic_with(topic, fields)
         return resources.topic_of(self._connection.send(PUBLISHER, "CreateTopic", wanted))
 

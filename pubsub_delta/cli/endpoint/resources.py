@@ -15,6 +15,7 @@ from pubsub_delta.cli.rest import UNTOLD
 from pubsub_delta.durations import parse_duration
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.fields import check_ack_deadline, check_dead_letter_policy, check_labels
+from pubsub_delta.policy.schemas.revisions import check_settings
 from pubsub_delta.resources import (
     ExpirationPolicy,
     Message,
@@ -23,8 +24,10 @@ from pubsub_delta.resources import (
     Subscription,
     Topic,
 )
+from pubsub_delta.schemas import Schema, SchemaType
 from pubsub_delta.server import wire
 from pubsub_delta.server.protocol import message_class
+from pubsub_delta.server.schema_wire import type_name
 
 T = TypeVar("T")
 
@@ -55,6 +58,21 @@ def subscription_of(message: Any) -> Subscription:
         update_time=UNTOLD,
         uid="",
         **fields,
+    )
+
+
+def schema_of(message: Any) -> Schema:
+    """Return the revision of a schema that a protobuf message is about; a listing has less."""
+    there = message.HasField("revision_create_time")
+    return Schema(
+        name=message.name,
+        type=SchemaType(type_name(message)),
+        definition=message.definition,
+        revision_id=message.revision_id,
+        revision_create_time=wire.time_of(message.revision_create_time, until=True)
+        if there
+        else UNTOLD,
+        uid="",
     )
 
 
@@ -133,6 +151,8 @@ def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
         )
     if "labels" in told:
         told["labels"] = check_labels(told["labels"])
+    if "schema_settings" in told:
+        told["schema_settings"] = check_settings(told["schema_settings"])
     if "ack_deadline_seconds" in told:
         check_ack_deadline(told["ack_deadline_seconds"])
     if told.get("dead_letter_policy") is not None:

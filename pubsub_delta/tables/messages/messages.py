@@ -14,6 +14,7 @@ from pubsub_delta.clock import UTC
 from pubsub_delta.policy.ack_state import Absorbed, Span
 from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.schemas.fitting import Fitting
 from pubsub_delta.tables.lanes.choice import Lanes
 from pubsub_delta.tables.lanes.protocol import Append, Conflict, DataFile, LoggedCommit, Where
 from pubsub_delta.tables.lanes.scans import Scans, Window
@@ -120,10 +121,12 @@ class Messages:
         publish_id: str,
         transaction: tuple[str, int] | None,
         partitions: int,
+        fitting: Fitting | None = None,
     ) -> bool:
         """Append a DataFrame that ``publishing.conformed`` has returned, in one commit, or nothing.
 
-        False where the transaction has landed before; TooManyPartitions where there are more.
+        ``fitting``: what the data of the messages is held against as they are written. False where
+        the transaction has landed before; TooManyPartitions where there are more.
         """
         from pubsub_delta.tables.lanes.spark import publishing  # this is what needs Spark
 
@@ -132,7 +135,7 @@ class Messages:
         first = self._ranges.reserve(self._positions_table, count, self.history)
         told = publish_metadata(publish_time, publish_id, first, first + count, None)
         return publishing.append_frame(
-            writer, self._table, rows, first, publish_time, told, transaction, partitions
+            writer, self._table, rows, first, publish_time, told, transaction, partitions, fitting
         )
 
     def locked(self) -> AbstractContextManager[None]:

@@ -1,4 +1,4 @@
-"""The registry: one row per topic, per subscription and per snapshot."""
+"""The registry: one row per topic, per subscription, per snapshot and per schema."""
 
 from pubsub_delta.tables.registry.registry import Registry
 

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
+from pubsub_delta.names import DELETED_TOPIC
 from pubsub_delta.policy.unchanged import R, check_unchanged
+from pubsub_delta.resources import Snapshot, Subscription, Topic
 from pubsub_delta.tables.registry.resource_table import Check, Row
 from pubsub_delta.tables.registry.rows import columns_of_fields
+
+TAKEN = "old.name = new.name"
+TAKEN_TOPIC = f"{TAKEN} AND old.delete_time IS NULL"
+TAKEN_SNAPSHOT = f"{TAKEN} AND old.expire_time > new.create_time"
+"""When a name is taken, as a condition of a MERGE."""
+
+A = TypeVar("A", Subscription, Snapshot)
 
 Fields: TypeAlias = "Mapping[str, Any] | Callable[[R], Mapping[str, Any]]"
 """New values of fields, or what tells them by the resource that they are written over."""
@@ -55,3 +65,8 @@ def is_being_taken(row: Row) -> bool:
 def named_under(under: str, rows: Sequence[Row]) -> list[Row]:
     """Return the rows whose full names begin so."""
     return [row for row in rows if row["name"].startswith(under)]
+
+
+def under_topic(resource: A, topic: Topic | None) -> A:
+    """Return a resource with ``_deleted-topic_`` where its topic was deleted."""
+    return resource if topic is not None else replace(resource, topic=DELETED_TOPIC)

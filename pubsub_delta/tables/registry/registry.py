@@ -1,4 +1,4 @@
-"""Reads and writes the registry.
+"""Reads and writes the registry: topics, subscriptions, snapshots, and ``schemas``.
 
 A subscription or snapshot knows its topic by uid. A deleted topic's row stays, marked, until the
 last of its messages is gone: so deleting a topic is one commit, a new topic of the same name is
@@ -18,16 +18,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeAlias, get_args
 
 from pubsub_delta.errors import DataLoss
-from pubsub_delta.names import DELETED_TOPIC
 from pubsub_delta.policy.ack_state import AckState, Captured
 from pubsub_delta.resources import Snapshot, Subscription, Topic
 from pubsub_delta.tables.ack_state.snapshots import SnapshotTables
 from pubsub_delta.tables.lanes.protocol import Lane
 from pubsub_delta.tables.layout import Layout
 from pubsub_delta.tables.registry.conditions import (
+    TAKEN,
+    TAKEN_SNAPSHOT,
+    TAKEN_TOPIC,
     Fields,
     checking,
     columns_over,
@@ -35,6 +37,7 @@ from pubsub_delta.tables.registry.conditions import (
     is_live,
     is_living,
     named_under,
+    under_topic,
 )
 from pubsub_delta.tables.registry.policies import Policies
 from pubsub_delta.tables.registry.resource_table import Check, ResourceTable, Row
@@ -45,9 +48,10 @@ from pubsub_delta.tables.registry.rows import (
     subscription_of,
     topic_of,
 )
+from pubsub_delta.tables.registry.schemas import SchemaRows, StoredSchema
 from pubsub_delta.tables.schemas import SNAPSHOTS, SUBSCRIPTIONS, TOPICS
 
-A = TypeVar("A", Subscription, Snapshot)
+Kind: TypeAlias = Literal["topics", "subscriptions", "snapshots", "schemas"]
 
 ANNOUNCED_NAME = timedelta(minutes=10)
 """How long a snapshot that is being taken has its name; then whoever wants it may have it."""
@@ -79,7 +83,14 @@ class Registry:
             lane, layout.subscriptions, SUBSCRIPTIONS, new_id, self._create
         )
         self._snapshots = ResourceTable(lane, layout.snapshots, SNAPSHOTS, new_id, self._create)
-        self.policies = Policies(dict(zip(_COLLECTIONS, self._tables, strict=True)))
+        self.schemas = SchemaRows(lane, layout.schemas, new_id, self._create)
+        self.policies = Policies(
+            {
+                "topics": self._topics,
+                "subscriptions": self._subscriptions,
+                "snapshots": self._snapshots,
+            }
+        )
 
     # Topics
 
@@ -93,27 +104,37 @@ class Registry:
 
     def _first_topic(self, wanted: Check) -> Topic | None:
         found = (row for row in self._topics.rows() if wanted(row) and is_living(row))
-        return next(map(topic_of, found), None)
+        return next(map(self._topic_of, found), None)
+
+    def _topic_of(self, row: Row) -> Topic:
+        return self.schemas.under_schema(topic_of(row), row["schema_uid"])
 
     def topics(self, under: str) -> list[Topic]:
         """Return the topics whose full names begin so."""
         rows = named_under(under, self._topics.rows())
-        return [topic_of(row) for row in rows if is_living(row)]
+        return [self._topic_of(row) for row in rows if is_living(row)]
+
+    def schema_of(self, topic: Topic) -> tuple[Topic, StoredSchema | None]:
+        """Return a topic as it is stored, and its schema; None where it has none that is there."""
+        row = self._topics.row(topic.uid)
+        if row is None or row["schema_uid"] is None:
+            return replace(topic, schema_settings=None), None
+        return topic_of(row), self.schemas.of_uid(row["schema_uid"])
 
     def deleted_topics(self) -> list[tuple[Topic, datetime]]:
         """Return the deleted topics whose messages are not all cleared, and since when."""
         rows = self._topics.rows()
         return [(topic_of(row), row["delete_time"]) for row in rows if not is_living(row)]
 
-    def add_topic(self, topic: Topic) -> bool:
+    def add_topic(self, topic: Topic, schema_uid: str | None = None) -> bool:
         """Add a topic unless its name is taken; tell whether it was added."""
-        return self._topics.add(columns_of(topic), _TAKEN_TOPIC)
+        return self._topics.add({**columns_of(topic), "schema_uid": schema_uid}, TAKEN_TOPIC)
 
     def change_topic(
         self, uid: str, fields: Fields[Topic], if_unchanged: Topic | None = None
     ) -> bool:
         """Change fields of a topic; tell whether it was still there."""
-        check = checking(topic_of, is_living, if_unchanged)
+        check = checking(self._topic_of, is_living, if_unchanged)
         return self._topics.change(uid, columns_over(topic_of, fields), check)
 
     def remove_topic(
@@ -179,7 +200,7 @@ class Registry:
     def add_subscription(self, subscription: Subscription, topic_uid: str) -> bool:
         """Add a subscription unless its name is taken; tell whether it was added."""
         row = {**columns_of(subscription), "topic_uid": topic_uid}
-        return self._subscriptions.add(row, _TAKEN)
+        return self._subscriptions.add(row, TAKEN)
 
     def change_subscription(
         self, uid: str, fields: Fields[Subscription], if_unchanged: Subscription | None = None
@@ -253,7 +274,7 @@ class Registry:
             "filter": filter_,
             "announced": now,
         }
-        if self._snapshots.add(row, _TAKEN_SNAPSHOT):
+        if self._snapshots.add(row, TAKEN_SNAPSHOT):
             return True
         late = [
             each["uid"]
@@ -264,7 +285,7 @@ class Registry:
         ]
         for uid in late:
             self._lapse(uid, is_being_taken)
-        return bool(late) and self._snapshots.add(row, _TAKEN_SNAPSHOT)
+        return bool(late) and self._snapshots.add(row, TAKEN_SNAPSHOT)
 
     def capture_snapshot(
         self, uid: str, subscription_uid: str, is_fit: Callable[[AckState], bool]
@@ -350,17 +371,16 @@ class Registry:
         for table in self._tables:
             table.vacuum()
 
-    def check_newest_commit(self, kind: Literal["topics", "subscriptions", "snapshots"]) -> None:
+    def check_newest_commit(self, kind: Kind) -> None:
         """Raise DataLoss if the newest commit of a table is damaged.
 
         What is not found may have been in it.
         """
-        tables = dict(zip(_COLLECTIONS, self._tables, strict=True))
-        tables[kind].version()
+        dict(zip(get_args(Kind), self._tables, strict=True))[kind].version()
 
     @property
-    def _tables(self) -> tuple[ResourceTable, ...]:
-        return self._topics, self._subscriptions, self._snapshots
+    def _tables(self) -> tuple[ResourceTable | SchemaRows, ...]:
+        return self._topics, self._subscriptions, self._snapshots, self.schemas
 
     def _create(self) -> None:
         for table in self._tables:
@@ -368,7 +388,7 @@ class Registry:
 
     def _of_topics(self, rows: Sequence[Row]) -> list[Snapshot]:
         living = self._living(rows)
-        return [_under_topic(snapshot_of(row), living.get(row["topic_uid"])) for row in rows]
+        return [under_topic(snapshot_of(row), living.get(row["topic_uid"])) for row in rows]
 
     def _with_topics(self, rows: Sequence[Row]) -> list[Subscription]:
         living = self._living(rows)
@@ -376,7 +396,7 @@ class Registry:
         for row in rows:
             topic = living.get(row["topic_uid"])
             kept = topic.message_retention_duration if topic else None
-            subscription = _under_topic(subscription_of(row), topic)
+            subscription = under_topic(subscription_of(row), topic)
             found.append(replace(subscription, topic_message_retention_duration=kept))
         return found
 
@@ -385,13 +405,3 @@ class Registry:
         uids = {row["topic_uid"] for row in rows}
         found = [row for row in self._topics.rows() if row["uid"] in uids and is_living(row)]
         return {row["uid"]: topic_of(row) for row in found}
-
-
-_COLLECTIONS = ("topics", "subscriptions", "snapshots")
-_TAKEN = "old.name = new.name"
-_TAKEN_TOPIC = f"{_TAKEN} AND old.delete_time IS NULL"
-_TAKEN_SNAPSHOT = f"{_TAKEN} AND old.expire_time > new.create_time"
-
-
-def _under_topic(resource: A, topic: Topic | None) -> A:
-    return resource if topic is not None else replace(resource, topic=DELETED_TOPIC)

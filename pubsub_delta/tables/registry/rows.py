@@ -18,6 +18,7 @@ from pubsub_delta.resources import (
     Subscription,
     Topic,
 )
+from pubsub_delta.schemas import Encoding, SchemaSettings
 from pubsub_delta.tables.ack_state.rows import utc
 
 Row = Mapping[str, Any]
@@ -47,6 +48,11 @@ def columns_of_fields(fields: Row) -> dict[str, Any]:
         elif name == "retry_policy":
             for bound in ("minimum_backoff", "maximum_backoff"):
                 row[f"{bound}_micros"] = value and _micros(getattr(value, bound))
+        elif name == "schema_settings":
+            row["schema"] = value and value.schema
+            row["schema_encoding"] = value and Encoding(value.encoding).value
+            for bound in ("first_revision_id", "last_revision_id"):
+                row[bound] = value and getattr(value, bound)
         elif name == "push_config":
             bare = value and value.no_wrapper
             row["push_endpoint"] = value and value.push_endpoint
@@ -65,7 +71,13 @@ def topic_of(row: Row) -> Topic:
         labels=dict(row["labels"]),
         create_time=utc(row["create_time"]),
         uid=row["uid"],
+        schema_settings=None if row["schema"] is None else _schema_settings(row),
     )
+
+
+def _schema_settings(row: Row) -> SchemaSettings:
+    encoding, first = Encoding(row["schema_encoding"]), row["first_revision_id"]
+    return SchemaSettings(row["schema"], encoding, first, row["last_revision_id"])
 
 
 def subscription_of(row: Row) -> Subscription:

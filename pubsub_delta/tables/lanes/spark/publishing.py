@@ -16,6 +16,7 @@ from pyspark.sql.types import BinaryType, DataType, MapType, NullType, StringTyp
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.messages import FIELD_OF_RULE
+from pubsub_delta.policy.schemas.fitting import Fitting
 from pubsub_delta.tables.lanes.spark.columns import (
     OF_FRAMES,
     instant,
@@ -26,6 +27,7 @@ from pubsub_delta.tables.lanes.spark.columns import (
 )
 from pubsub_delta.tables.lanes.spark.lane import SparkLane
 from pubsub_delta.tables.lanes.spark.ordering import in_key_order
+from pubsub_delta.tables.lanes.spark.schemas import UNFIT, fitted, refuse_unfit, shortened
 from pubsub_delta.tables.schemas import MESSAGES
 
 PARTITION_BITS = 26
@@ -56,12 +58,15 @@ def append_frame(
     user_metadata: str,
     transaction: tuple[str, int] | None,
     partitions: int,
+    fitting: Fitting | None = None,
 ) -> bool:
     """Append messages (data, attributes, ordering_key, as ``conformed``) in one commit, or none.
 
     ``first_position``: the positions from there on, ``ROWS_OF_PARTITION`` for each of so many
     ``partitions``, must be nobody else's. Each partition becomes a file, which is one run of them
     in the order of its rows. A DataFrame without rows makes no commit, unless it has a transaction.
+
+    ``fitting``: the schema that their data must fit, which adds its attributes.
 
     False where the transaction has landed before. TooManyPartitions where there are more of them;
     InvalidArgument where a message breaks a rule, or a partition has too many rows; Conflict,
@@ -70,7 +75,10 @@ def append_frame(
     # The quick check suspects messages of many attributes, or without data, too. If a look at all
     # messages finds that no rule is broken, they are written again with the exact check.
     for valid in (surely_valid(), ~_broken()):
-        rows = _stamped(_failing_unless(valid, frame), first_position, publish_time, partitions)
+        checked = _failing_unless(valid, frame)
+        if fitting is not None:
+            checked = fitted(checked, fitting)
+        rows = _stamped(checked, first_position, publish_time, partitions)
         try:
             return lane.append_frame(table, rows, user_metadata, transaction)
         except Exception as error:
@@ -79,10 +87,18 @@ def append_frame(
                 raise TooManyPartitions(f"more than {partitions:,} partitions") from error
             if _TOO_MANY_ROWS in text:
                 raise _too_many_rows(frame) from error
+            if fitting is not None and UNFIT in text:
+                _refuse_broken(frame)  # the rules that have nothing to do with the schema first
+                refuse_unfit(frame, fitting)
+                raise _gives_other_rows() from error
             if _SUSPECT not in text:
                 raise
         _refuse_broken(frame)
-    raise InvalidArgument(
+    raise _gives_other_rows()
+
+
+def _gives_other_rows() -> InvalidArgument:
+    return InvalidArgument(
         "messages: a message broke a rule when it was written, but none does when they are read "
         "again; a DataFrame that gives other rows each time cannot be published: store it first"
     )
@@ -237,15 +253,6 @@ def _refuse_broken(frame: DataFrame) -> None:
         f"column {_FIELDS[rule]!r}: {rule}: {count:,} offending row{'s' * (count > 1)}"
         for rule, count in found.items()
     )
-    example = frame.where(_broken()).limit(1).select(*map(_shortened, frame.columns)).collect()
+    example = frame.where(_broken()).limit(1).select(*map(shortened, frame.columns)).collect()
     shown = f"; one of them: {example[0].asDict()}" if example else ""
     raise InvalidArgument(f"{told}; nothing was published{shown}")
-
-
-def _shortened(name: str) -> Column:
-    text = F.make_valid_utf8(F.col(name).cast("string"))
-    return (
-        F.when(F.length(text) > 80, F.concat(F.left(text, F.lit(77)), F.lit("...")))
-        .otherwise(text)
-        .alias(name)
-    )

@@ -10,6 +10,7 @@ _TYPES: dict[pa.DataType, tuple[T.DataType, str]] = {
     pa.string(): (T.StringType(), "STRING"),
     pa.int32(): (T.IntegerType(), "INT"),
     pa.int64(): (T.LongType(), "BIGINT"),
+    pa.float32(): (T.FloatType(), "FLOAT"),
     pa.float64(): (T.DoubleType(), "DOUBLE"),
     pa.binary(): (T.BinaryType(), "BINARY"),
     pa.bool_(): (T.BooleanType(), "BOOLEAN"),
@@ -42,6 +43,8 @@ def spark_type(type_: pa.DataType) -> T.DataType:
         return T.ArrayType(spark_type(type_.value_type))
     if pa.types.is_struct(type_):
         return spark_schema(pa.schema(list(type_)))
+    if pa.types.is_decimal(type_):
+        return T.DecimalType(type_.precision, type_.scale)
     return _TYPES[type_][0]
 
 

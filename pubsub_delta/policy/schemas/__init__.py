@@ -1,0 +1,1 @@
+"""Schemas: which definitions, revisions and messages are accepted (Pub/Sub: schemas)."""

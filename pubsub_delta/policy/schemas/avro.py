@@ -1,0 +1,250 @@
+"""Avro: its definitions, which revisions go together, and messages of a definition.
+
+``avro`` knows the rules of Avro's specification, ``fastavro`` reads and writes quickly.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Iterator
+from datetime import datetime, time
+from decimal import Decimal
+from functools import cached_property
+from io import BytesIO
+from typing import Any
+from uuid import UUID
+
+import fastavro
+from avro import schema as rules
+from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
+
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.schemas.avro_binary import Walker, must_be_walked
+from pubsub_delta.policy.schemas.avro_json import JsonReader, read_json
+from pubsub_delta.policy.schemas.types import (
+    MOST_DIGITS,
+    TEXT,
+    DecimalOf,
+    FieldType,
+    ListOf,
+    MapOf,
+    RecordOf,
+    Unfit,
+)
+from pubsub_delta.schemas import Encoding
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PLAIN = {
+    "null": TEXT,
+    "boolean": "boolean",
+    "int": "int",
+    "long": "long",
+    "float": "float",
+    "double": "double",
+    "bytes": "binary",
+    "fixed": "binary",
+    "string": TEXT,
+    "enum": TEXT,
+}
+_LOGICAL: dict[str, FieldType] = {
+    "int-date": "date",
+    "long-timestamp-millis": "timestamp",
+    "long-timestamp-micros": "timestamp",
+    "long-local-timestamp-millis": TEXT,
+    "long-local-timestamp-micros": TEXT,
+    "int-time-millis": TEXT,
+    "long-time-micros": TEXT,
+    "string-uuid": TEXT,
+}
+
+
+def check_definition(definition: str) -> None:
+    """Raise InvalidArgument for what does not define a record by Avro's specification."""
+    try:
+        given = read_json(definition.encode())
+        _check_names(given)
+        _rules_of(definition)
+        fastavro.parse_schema(given)  # it checks the defaults, too
+    except Exception as error:
+        raise InvalidArgument(
+            f"definition: it is not an Avro schema ({_first_line(error)}); "
+            "a record, as Avro's specification writes it in JSON, is accepted"
+        ) from None
+    if not isinstance(given, dict) or given.get("type") != "record":
+        raise InvalidArgument(
+            "definition: its type is not 'record'; one record at the top, with the types of its "
+            "fields within, is accepted"
+        )
+
+
+def check_compatible(new: str, old: str) -> None:
+    """Raise Unfit where one definition cannot read what was written by the other.
+
+    Pub/Sub: a new revision follows Avro's rules of schema resolution as reader and as writer.
+    """
+    one, other = _rules_of(new), _rules_of(old)
+    for reader, writer in ((one, other), (other, one)):
+        found = ReaderWriterCompatibilityChecker().get_compatibility(reader, writer)
+        if found.compatibility is not SchemaCompatibilityType.compatible:
+            why = "; ".join(sorted(map(str, found.messages)))
+            where = ", ".join(sorted(map(str, found.locations)))
+            raise Unfit(f"{why} at {where}")
+
+
+class AvroCodec:
+    """Reads messages of an Avro schema."""
+
+    def __init__(self, definition: str) -> None:
+        self._named: dict[str, Any] = {}
+        self.schema = fastavro.parse_schema(json.loads(definition), self._named)
+        self._json = JsonReader(self.schema, self._named)
+        self._walker = Walker(self.schema, self._named)
+        self._is_walked = must_be_walked(self.schema, self._named)
+
+    @cached_property
+    def fields(self) -> RecordOf:
+        """The fields of a message, with their types."""
+        found = _Types(self._named).of(self.schema)
+        assert isinstance(found, RecordOf)
+        return found
+
+    def check(self, data: bytes, encoding: Encoding) -> None:
+        """Raise Unfit for data that is no message of the schema."""
+        if encoding is Encoding.JSON:
+            self._json.datum(data)
+        else:
+            read = self._read(data, self.schema)
+            if not self._is_walked and self._written(read) != data:
+                self._walker.check(data)  # in another way than usual, or with a wrong number
+
+    def _written(self, datum: Any) -> bytes:
+        out = BytesIO()
+        fastavro.schemaless_writer(out, self.schema, datum)
+        return out.getvalue()
+
+    def values(self, data: bytes, encoding: Encoding, reader: AvroCodec) -> dict[str, Any]:
+        """Return the fields of a message as another revision has them; Unfit."""
+        if encoding is Encoding.JSON:
+            data = self._written(self._json.datum(data))
+        found = self._read(data, reader.schema)
+        return {name: valued(found[name], type_) for name, type_ in reader.fields.fields}
+
+    def _read(self, data: bytes, reader: Any) -> Any:
+        source = BytesIO(data)
+        if self._is_walked:
+            self._walker.check(data)
+        try:
+            read = fastavro.schemaless_reader(
+                source, self.schema, None if reader is self.schema else reader
+            )
+        except Exception as error:
+            raise Unfit(f"it is no Avro of the schema: {_first_line(error)}") from None
+        if source.tell() < len(data):
+            raise Unfit(
+                f"it is no Avro of the schema: {len(data) - source.tell()} bytes are left over"
+            )
+        return read
+
+
+class _Types:
+    """The types of columns that Avro's types become."""
+
+    def __init__(self, named: dict[str, Any]) -> None:
+        self._named = named
+
+    def of(self, schema: Any, within: tuple[str, ...] = ()) -> FieldType:
+        """Return a type; text where it is a type within itself, or one of several."""
+        if isinstance(schema, list):
+            return self._of_union(schema, within)
+        if isinstance(schema, str):
+            return self.of(self._named[schema], within) if schema in self._named else _PLAIN[schema]
+        kind = schema["type"]
+        if isinstance(kind, (dict, list)):
+            return self.of(kind, within)
+        if kind == "array":
+            item = self.of(schema["items"], within)
+            return ListOf(item)
+        if kind == "map":
+            return MapOf(self.of(schema["values"], within))
+        if kind in ("record", "error"):
+            if schema["name"] in within or not schema["fields"]:
+                return TEXT
+            inner = (*within, schema["name"])
+            return RecordOf(
+                tuple((each["name"], self.of(each["type"], inner)) for each in schema["fields"])
+            )
+        if kind in self._named:
+            return self.of(self._named[kind], within)
+        return self._of_logical(schema, kind)
+
+    def _of_logical(self, schema: Any, kind: str) -> FieldType:
+        logical = schema.get("logicalType")
+        if logical == "decimal" and kind in ("bytes", "fixed"):
+            precision, scale = schema["precision"], schema.get("scale", 0)
+            return DecimalOf(precision, scale) if precision <= MOST_DIGITS else TEXT
+        return _LOGICAL.get(f"{kind}-{logical}", _PLAIN[kind])
+
+    def _of_union(self, branches: list[Any], within: tuple[str, ...]) -> FieldType:
+        found = [self.of(each, within) for each in branches if each != "null"]
+        if len(found) == 1:
+            return found[0]
+        for wide, narrow in (("long", {"int", "long"}), ("double", {"float", "double"})):
+            if found and all(isinstance(each, str) and each in narrow for each in found):
+                return wide
+        return TEXT
+
+
+def valued(value: Any, type_: FieldType) -> Any:
+    """Return a value as a column of its type takes it."""
+    if value is None:
+        return None
+    if isinstance(type_, RecordOf):
+        return {name: valued(value[name], inner) for name, inner in type_.fields}
+    if isinstance(type_, ListOf):
+        return [valued(each, type_.item) for each in value]
+    if isinstance(type_, MapOf):
+        return [(key, valued(each, type_.value)) for key, each in value.items()]
+    if type_ != TEXT or isinstance(value, str):
+        return value
+    if isinstance(value, (datetime, time)):
+        return value.isoformat()
+    if isinstance(value, (UUID, Decimal)):
+        return str(value)
+    return json.dumps(value, default=_as_json, ensure_ascii=False)
+
+
+def _as_json(value: Any) -> Any:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+def _rules_of(definition: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a logical type that does not fit is ignored, by the rules
+        return rules.parse(definition)
+
+
+def _check_names(given: Any) -> None:
+    for text in _names(given):
+        if not isinstance(text, str) or not all(map(_NAME.fullmatch, text.split("."))):
+            raise InvalidArgument(f"{text!r} is no name: letters, digits and '_', no digit first")
+
+
+def _names(given: Any) -> Iterator[Any]:
+    if isinstance(given, list):
+        for each in given:
+            yield from _names(each)
+    elif isinstance(given, dict):
+        if given.get("type") in ("record", "error", "enum", "fixed"):
+            yield given.get("name")
+            yield from given.get("symbols", ())
+        for field in given.get("fields", ()):
+            yield field.get("name")
+            yield from _names(field.get("type"))
+        for inner in ("type", "items", "values"):
+            yield from _names(given.get(inner))
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), "") or type(error).__name__

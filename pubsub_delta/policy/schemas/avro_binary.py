@@ -1,0 +1,163 @@
+"""Avro's binary encoding, walked over without reading: what a reader must not be given.
+
+``fastavro`` reads in C, takes what it is told for granted, and nests as deeply as the data does. So
+data is looked at first where its schema lets it claim what it likes: levels of a type within
+itself, or any number of items that take no byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pubsub_delta.policy.schemas.types import Unfit, check_digits
+
+MOST_LEVELS = 100
+"""Of records within records, as Protocol Buffers have it."""
+_MOST_EMPTY_ITEMS = 10_000
+_SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
+_MOST_DIGITS = 10
+"""Bytes of a number of 64 bits."""
+
+
+def must_be_walked(schema: Any, named: Mapping[str, Any]) -> bool:
+    """Tell whether data of a schema may claim more levels or items than it has bytes for.
+
+    Or decimals of more digits than there are, which a reader would round.
+    """
+    return _claims(schema, named, ())
+
+
+def _claims(schema: Any, named: Mapping[str, Any], within: tuple[str, ...]) -> bool:
+    schema = resolved(schema, named)
+    if isinstance(schema, list):
+        return any(_claims(each, named, within) for each in schema)
+    kind = schema["type"] if isinstance(schema, dict) else schema
+    if kind == "map":
+        return _claims(schema["values"], named, within)
+    if kind == "array":
+        items = schema["items"]
+        return _is_empty(items, named, ()) or _claims(items, named, within)
+    if kind not in ("record", "error"):
+        return isinstance(schema, dict) and bool(schema.get("logicalType") == "decimal")
+    inner = (*within, schema["name"])
+    if schema["name"] in within:
+        return True
+    return any(_claims(field["type"], named, inner) for field in schema["fields"])
+
+
+def _is_empty(schema: Any, named: Mapping[str, Any], within: tuple[str, ...]) -> bool:
+    """Tell whether values of a type take no byte."""
+    schema = resolved(schema, named)
+    kind = schema["type"] if isinstance(schema, dict) else schema
+    if kind == "fixed":
+        return bool(schema["size"] == 0)
+    if kind not in ("record", "error") or schema["name"] in within:
+        return kind == "null"
+    inner = (*within, schema["name"])
+    return all(_is_empty(field["type"], named, inner) for field in schema["fields"])
+
+
+def resolved(schema: Any, named: Mapping[str, Any]) -> Any:
+    """Return the definition of a type that is given by name, or wrapped."""
+    while True:
+        if isinstance(schema, str) and schema in named:
+            schema = named[schema]
+        elif isinstance(schema, dict) and isinstance(schema["type"], (dict, list)):
+            schema = schema["type"]
+        elif isinstance(schema, dict) and schema["type"] in named:
+            schema = named[schema["type"]]
+        else:
+            return schema
+
+
+class Walker:
+    """Walks over data of a schema.
+
+    Args:
+        schema: as ``fastavro`` parses it.
+        named: its named types, by full name.
+    """
+
+    def __init__(self, schema: Any, named: Mapping[str, Any]) -> None:
+        self._schema = schema
+        self._named = named
+
+    def check(self, data: bytes) -> None:
+        """Raise Unfit for data that is not one value of the schema, or is nested too deeply."""
+        end = self._pass(self._schema, data, 0, 0)
+        if end < len(data):
+            raise Unfit(f"it is no Avro of the schema: {len(data) - end} bytes are left over")
+
+    def _pass(self, schema: Any, data: bytes, at: int, level: int) -> int:
+        """Return where a value ends that begins at a place."""
+        schema = resolved(schema, self._named)
+        if isinstance(schema, list):
+            index, at = _number(data, at)
+            return self._pass(schema[_within(index, len(schema))], data, at, level)
+        kind = schema["type"] if isinstance(schema, dict) else schema
+        if kind in ("record", "error"):
+            if level == MOST_LEVELS:
+                raise Unfit(f"it is nested too deeply: {MOST_LEVELS} levels are accepted")
+            for field in schema["fields"]:
+                at = self._pass(field["type"], data, at, level + 1)
+            return at
+        if kind == "array":
+            return self._blocks((schema["items"],), data, at, level)
+        if kind == "map":
+            return self._blocks(("string", schema["values"]), data, at, level)
+        if kind in _SIZES:
+            return _to(at + _SIZES[kind], data)
+        if kind == "fixed":
+            return _bytes(schema, data, at, schema["size"])
+        number, at = _number(data, at)
+        if kind in ("bytes", "string"):
+            return _bytes(schema, data, at, _within(number, len(data) - at + 1))
+        if kind == "enum":
+            _within(number, len(schema["symbols"]))
+        return at
+
+    def _blocks(self, types: tuple[Any, ...], data: bytes, at: int, level: int) -> int:
+        while True:
+            count, at = _number(data, at)
+            if not count:
+                return at
+            if count < 0:  # the bytes of the block follow, for who passes over it
+                count = -count
+                _, at = _number(data, at)
+            for place in range(count):
+                before = at
+                for each in types:
+                    at = self._pass(each, data, at, level)
+                if at == before and place == _MOST_EMPTY_ITEMS:
+                    raise Unfit(f"it claims {count:,} items without bytes")
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """Return a number in Avro's zigzag, and where it ends."""
+    found = 0
+    for digit in range(_MOST_DIGITS):
+        byte = data[_to(at + 1, data) - 1]
+        at += 1
+        found |= (byte & 0x7F) << (7 * digit)
+        if byte < 0x80:
+            return (found >> 1) ^ -(found & 1), at
+    raise Unfit("it is no Avro of the schema: a number has too many bytes")
+
+
+def _bytes(schema: Any, data: bytes, at: int, size: int) -> int:
+    end = _to(at + size, data)
+    check_digits(schema, data[at:end])
+    return end
+
+
+def _within(index: int, count: int) -> int:
+    if not 0 <= index < count:
+        raise Unfit(f"it is no Avro of the schema: {index} is not one of 0 to {count - 1}")
+    return index
+
+
+def _to(end: int, data: bytes) -> int:
+    if end > len(data):
+        raise Unfit("it is no Avro of the schema: it ends too early")
+    return end

@@ -1,0 +1,158 @@
+"""Whether the data of messages fits the schema of their topic, and what their fields are.
+
+Both values travel to executors: they are small and hold text, and what was parsed of it is kept in
+each process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.policy.schemas.revisions import Revision
+from pubsub_delta.policy.schemas.types import RecordOf, Unfit
+from pubsub_delta.schemas import Encoding, SchemaType
+
+ENCODING_ATTRIBUTE = "googclient_schemaencoding"
+NAME_ATTRIBUTE = "googclient_schemaname"
+REVISION_ATTRIBUTE = "googclient_schemarevisionid"
+"""What Pub/Sub puts on the messages of a topic with a schema."""
+
+__all__ = ["Codec", "Fitting", "Typing", "Unfit", "check_compatible", "codec_of", "needs"]
+
+
+class Codec(Protocol):
+    """Reads messages of one revision."""
+
+    @property
+    def fields(self) -> RecordOf:
+        """The fields of a message, with their types."""
+
+    def check(self, data: bytes, encoding: Encoding) -> None:
+        """Raise Unfit for data that is no message of the revision."""
+
+    def values(self, data: bytes, encoding: Encoding, reader: Any) -> dict[str, Any]:
+        """Return the fields of a message as another revision has them; Unfit."""
+
+
+def needs(module: str) -> FailedPrecondition:
+    """Return why nothing can be done without a module of the extra ``schemas``."""
+    return FailedPrecondition(
+        f"the module {module} is not installed; pip install 'pubsub-delta[schemas]' installs it"
+    )
+
+
+@lru_cache(maxsize=256)
+def _codec(type_: SchemaType, definition: str, compiled: bytes | None) -> Codec:
+    try:
+        if type_ is SchemaType.AVRO:
+            from pubsub_delta.policy.schemas.avro import AvroCodec
+
+            return AvroCodec(definition)
+        from pubsub_delta.policy.schemas.protobuf import ProtobufCodec
+
+        assert compiled is not None
+        return ProtobufCodec(compiled)
+    except ModuleNotFoundError as missing:
+        raise needs(str(missing.name)) from missing
+
+
+def codec_of(type_: SchemaType, revision: Revision) -> Codec:
+    """Return what reads messages of a revision that is not deleted."""
+    assert revision.definition is not None
+    return _codec(type_, revision.definition, revision.compiled)
+
+
+def check_compatible(type_: SchemaType, new: Revision, old: Revision) -> None:
+    """Raise InvalidArgument where a new revision does not go together with an earlier one."""
+    try:
+        if type_ is SchemaType.AVRO:
+            from pubsub_delta.policy.schemas import avro
+
+            assert new.definition is not None
+            assert old.definition is not None
+            avro.check_compatible(new.definition, old.definition)
+        else:
+            from pubsub_delta.policy.schemas import protobuf
+
+            assert new.compiled is not None
+            assert old.compiled is not None
+            protobuf.check_compatible(new.compiled, old.compiled)
+    except Unfit as why:
+        raise InvalidArgument(
+            f"definition: the revision is incompatible with the previous revision "
+            f"{old.revision_id}: {why}; what both can read is accepted"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """The revisions of a schema that a topic accepts, the newest first."""
+
+    schema: str
+    type: SchemaType
+    encoding: Encoding
+    revisions: tuple[Revision, ...]
+
+    def revision_of(self, data: bytes) -> str:
+        """Return the id of the newest revision that data fits; Unfit, with the newest one's reason.
+
+        The newest is tried first (Pub/Sub: any revision of the range will do).
+        """
+        reason: Unfit | None = None
+        for revision in self.revisions:
+            try:
+                codec_of(self.type, revision).check(data, self.encoding)
+            except Unfit as why:
+                reason = reason or why
+            else:
+                return revision.revision_id
+        raise Unfit(f"{reason} (revision {self.revisions[0].revision_id})")
+
+    def attributes(self, revision_id: str) -> dict[str, str]:
+        """Return what Pub/Sub adds to a message that fits a revision."""
+        return {
+            ENCODING_ATTRIBUTE: self.encoding.value,
+            NAME_ATTRIBUTE: self.schema,
+            REVISION_ATTRIBUTE: revision_id,
+        }
+
+    def refused(self, why: object) -> str:
+        """Tell that data does not fit, for an error."""
+        return f"it does not fit schema {self.schema} in {self.encoding.value}: {why}"
+
+
+@dataclass(frozen=True)
+class Typing:
+    """The fields of the messages of a topic: those of one revision, of messages of all of them.
+
+    ``revisions``: all that are not deleted. ``newest``: that which gives the columns.
+    """
+
+    schema: str
+    type: SchemaType
+    newest: Revision
+    revisions: tuple[Revision, ...]
+
+    @property
+    def fields(self) -> RecordOf:
+        """The fields, with their types."""
+        return codec_of(self.type, self.newest).fields
+
+    def values(self, data: bytes, attributes: Mapping[str, str]) -> dict[str, Any]:
+        """Return the fields of a message, which is read by its own revision; Unfit."""
+        name = attributes.get(NAME_ATTRIBUTE)
+        if name is None:
+            raise Unfit("it was published when the topic had no schema")
+        if name != self.schema:
+            raise Unfit(f"it was published under {name}")
+        revision_id = attributes.get(REVISION_ATTRIBUTE)
+        own = next((each for each in self.revisions if each.revision_id == revision_id), None)
+        if own is None:
+            raise Unfit(f"revision {revision_id} of {name} is not there any more")
+        encoding = Encoding(attributes.get(ENCODING_ATTRIBUTE, ""))
+        codec, reader = codec_of(self.type, own), codec_of(self.type, self.newest)
+        return codec.values(data, encoding, reader)

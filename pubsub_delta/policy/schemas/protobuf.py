@@ -1,0 +1,242 @@
+"""Protocol Buffers: compiled definitions, which revisions go together, and messages of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError
+
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.schemas.types import (
+    TEXT,
+    DecimalOf,
+    FieldType,
+    ListOf,
+    MapOf,
+    RecordOf,
+    Unfit,
+)
+from pubsub_delta.schemas import Encoding
+
+_PLAIN: dict[int, FieldType] = {
+    FieldDescriptor.TYPE_DOUBLE: "double",
+    FieldDescriptor.TYPE_FLOAT: "float",
+    FieldDescriptor.TYPE_INT64: "long",
+    FieldDescriptor.TYPE_SINT64: "long",
+    FieldDescriptor.TYPE_SFIXED64: "long",
+    FieldDescriptor.TYPE_UINT64: DecimalOf(20, 0),
+    FieldDescriptor.TYPE_FIXED64: DecimalOf(20, 0),
+    FieldDescriptor.TYPE_INT32: "int",
+    FieldDescriptor.TYPE_SINT32: "int",
+    FieldDescriptor.TYPE_SFIXED32: "int",
+    FieldDescriptor.TYPE_UINT32: "long",
+    FieldDescriptor.TYPE_FIXED32: "long",
+    FieldDescriptor.TYPE_BOOL: "boolean",
+    FieldDescriptor.TYPE_STRING: TEXT,
+    FieldDescriptor.TYPE_BYTES: "binary",
+    FieldDescriptor.TYPE_ENUM: TEXT,
+}
+_TYPE_NAMES = {
+    number: name.removeprefix("TYPE_").lower()
+    for name, number in vars(FieldDescriptor).items()
+    if name.startswith("TYPE_")
+}
+_MESSAGES = (FieldDescriptor.TYPE_MESSAGE, FieldDescriptor.TYPE_GROUP)
+
+
+def check_compiled(compiled: bytes) -> None:
+    """Raise InvalidArgument for a definition that imports, or is not of one message at the top."""
+    file = _file_of(compiled)
+    if file.dependency:
+        raise InvalidArgument(
+            f"definition: it imports {', '.join(file.dependency)}; a definition without imports is "
+            "accepted"
+        )
+    others = [*file.enum_type, *file.service, *file.extension]
+    names = [each.name for each in (*file.message_type, *others)]
+    if len(file.message_type) != 1 or others:
+        raise InvalidArgument(
+            f"definition: at its top there is {', '.join(names) or 'nothing'}; one message is "
+            "accepted, with the messages and enums that it needs within"
+        )
+
+
+def check_compatible(new: bytes, old: bytes) -> None:
+    """Raise Unfit where two revisions do not go together.
+
+    Pub/Sub: optional fields may come and go; no others, and no field that stays may change.
+    """
+    _check_messages(_root_of(new), _root_of(old))
+
+
+def _check_messages(new: Any, old: Any) -> None:
+    ours, theirs = ({each.number: each for each in of.fields} for of in (new, old))
+    for number in sorted(ours.keys() | theirs.keys()):
+        one, other = ours.get(number), theirs.get(number)
+        if one is None or other is None:
+            lone = one or other
+            assert lone is not None
+            if lone.is_repeated or lone.is_required:
+                kind = "repeated" if lone.is_repeated else "required"
+                raise Unfit(
+                    f"field {lone.full_name} is {kind}, and only one of the two revisions has it"
+                )
+        elif _told(one) != _told(other):
+            raise Unfit(f"{_told(one)} is not compatible with {_told(other)}")
+    by_name = {each.name: each.number for each in old.fields}
+    for field in new.fields:
+        if by_name.get(field.name, field.number) != field.number:
+            raise Unfit(
+                f"field {field.full_name} has number {field.number}, and had {by_name[field.name]}"
+            )
+    for kind, check in (
+        ("nested_types_by_name", _check_messages),
+        ("enum_types_by_name", _check_enums),
+    ):
+        before = dict(getattr(old, kind))
+        for name, each in getattr(new, kind).items():
+            if name in before:
+                check(each, before[name])
+
+
+def _check_enums(new: Any, old: Any) -> None:
+    for number, value in new.values_by_number.items():
+        before = old.values_by_number.get(number)
+        if before is not None and before.name != value.name:
+            raise Unfit(f"{number} of {new.full_name} is {value.name}, and was {before.name}")
+
+
+def _told(field: Any) -> str:
+    kind = _TYPE_NAMES[field.type]
+    named = field.message_type or field.enum_type
+    if named is not None:
+        kind = named.name
+    label = "repeated " if field.is_repeated else "required " if field.is_required else ""
+    return f"{field.name} = {field.number} of type {label}{kind}"
+
+
+class ProtobufCodec:
+    """Reads messages of a compiled Protocol Buffers definition."""
+
+    def __init__(self, compiled: bytes) -> None:
+        self._descriptor = _root_of(compiled)
+        self._make = message_factory.GetMessageClass(self._descriptor)
+
+    @cached_property
+    def fields(self) -> RecordOf:
+        """The fields of a message, with their types."""
+        return RecordOf(tuple(_fields(self._descriptor, (self._descriptor.full_name,))))
+
+    def check(self, data: bytes, encoding: Encoding) -> None:
+        """Raise Unfit for data that is no message of the schema.
+
+        Pub/Sub: nor may it have a field that the schema does not have.
+        """
+        message = self._read(data, encoding)
+        if encoding is Encoding.BINARY:
+            size = message.ByteSize()
+            message.DiscardUnknownFields()
+            if message.ByteSize() != size:
+                raise Unfit("it has a field that is not in the schema")
+
+    def values(self, data: bytes, encoding: Encoding, reader: ProtobufCodec) -> dict[str, Any]:
+        """Return the fields of a message as another revision has them; Unfit."""
+        message = self._read(data, encoding)
+        if reader is not self:
+            message = reader._make.FromString(message.SerializeToString())
+        return _record(message, reader.fields)
+
+    def _read(self, data: bytes, encoding: Encoding) -> Any:
+        try:
+            if encoding is Encoding.BINARY:
+                message = self._make.FromString(data)
+            else:
+                text = data.decode()
+                if not text.lstrip().startswith("{"):  # the parser takes an empty list, too
+                    raise Unfit("it is no message of the schema: it is no JSON object")
+                message = json_format.Parse(text, self._make())
+        except UnicodeDecodeError as error:
+            raise Unfit(f"it is no UTF-8 ({error.reason} at byte {error.start})") from None
+        except (DecodeError, json_format.ParseError, RecursionError, ValueError) as error:
+            told = next(iter(str(error).splitlines()), "") or type(error).__name__
+            raise Unfit(f"it is no message of the schema: {told}") from None
+        if not message.IsInitialized():
+            absent = ", ".join(message.FindInitializationErrors())
+            raise Unfit(f"required field {absent} is missing")
+        return message
+
+
+def _fields(descriptor: Any, within: tuple[str, ...]) -> Iterator[tuple[str, FieldType]]:
+    for field in descriptor.fields:
+        yield field.name, _type(field, within)
+
+
+def _type(field: Any, within: tuple[str, ...]) -> FieldType:
+    if _is_map(field):
+        return MapOf(_one(field.message_type.fields_by_name["value"], within))
+    one = _one(field, within)
+    return ListOf(one) if field.is_repeated else one
+
+
+def _one(field: Any, within: tuple[str, ...]) -> FieldType:
+    if field.type not in _MESSAGES:
+        return _PLAIN[field.type]
+    inner = field.message_type
+    if inner.full_name in within or not inner.fields:  # no column is within itself, or of nothing
+        return TEXT
+    return RecordOf(tuple(_fields(inner, (*within, inner.full_name))))
+
+
+def _is_map(field: Any) -> bool:
+    inner = field.message_type
+    return inner is not None and inner.GetOptions().map_entry
+
+
+def _record(message: Any, type_: RecordOf) -> dict[str, Any]:
+    known = message.DESCRIPTOR.fields_by_name
+    return {name: _field(message, known[name], inner) for name, inner in type_.fields}
+
+
+def _field(message: Any, field: Any, type_: FieldType) -> Any:
+    if field.has_presence and not message.HasField(field.name):
+        return None
+    found = getattr(message, field.name)
+    if isinstance(type_, MapOf):
+        of = field.message_type.fields_by_name["value"]
+        return [(_key(key), _valued(found[key], of, type_.value)) for key in found]
+    if isinstance(type_, ListOf):
+        return [_valued(each, field, type_.item) for each in found]
+    return _valued(found, field, type_)
+
+
+def _key(key: Any) -> str:
+    """Return a key of a map as JSON writes it."""
+    return str(key).lower() if isinstance(key, bool) else str(key)
+
+
+def _valued(value: Any, field: Any, type_: FieldType) -> Any:
+    if field.enum_type is not None:
+        named = field.enum_type.values_by_number.get(value)
+        return str(value) if named is None else named.name
+    if isinstance(type_, RecordOf):
+        return _record(value, type_)
+    if field.type in _MESSAGES:
+        return json_format.MessageToJson(value, indent=None, preserving_proto_field_name=True)
+    return value
+
+
+def _file_of(compiled: bytes) -> Any:
+    return descriptor_pb2.FileDescriptorSet.FromString(compiled).file[-1]
+
+
+def _root_of(compiled: bytes) -> Any:
+    """Return the descriptor of the message at the top, in a pool of its own."""
+    file = _file_of(compiled)
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(file.SerializeToString())
+    (name,) = pool.FindFileByName(file.name).message_types_by_name
+    return pool.FindFileByName(file.name).message_types_by_name[name]

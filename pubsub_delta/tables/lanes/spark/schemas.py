@@ -1,0 +1,98 @@
+"""DataFrames of messages with a schema: held against it as they are written, and read by it.
+
+What is done for each row is done by Python on the executors, which need the extra ``schemas``, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf
+
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.schemas.fitting import Fitting, Typing, Unfit
+from pubsub_delta.tables.lanes.spark.types import spark_schema
+from pubsub_delta.tables.typed import typed_rows, typed_schema
+
+UNFIT = "pubsub_delta: this message does not fit the schema"
+_REVISION, _REASON = "_revision_id", "_reason"
+
+
+def fitted(frame: DataFrame, fitting: Fitting) -> DataFrame:
+    """Return messages with the attributes that their schema adds; one that does not fit fails."""
+    told = fitting.attributes("")
+    pairs = [F.lit(text) for pair in list(told.items())[:-1] for text in pair]
+    revision = F.when(F.col(_REVISION).isNull(), F.raise_error(F.lit(UNFIT)).cast("string"))
+    added = F.create_map(*pairs, F.lit(list(told)[-1]), revision.otherwise(F.col(_REVISION)))
+    own = F.coalesce(F.col("attributes"), F.create_map().cast("map<string,string>"))
+    found = frame.withColumn(_REVISION, _column(_revisions(fitting)))
+    return found.withColumn("attributes", F.map_concat(own, added)).drop(_REVISION)
+
+
+def refuse_unfit(frame: DataFrame, fitting: Fitting) -> None:
+    """Raise InvalidArgument with the number of rows that do not fit, and one of them."""
+    unfit = frame.withColumn(_REASON, _column(_reasons(fitting))).where(f"{_REASON} IS NOT NULL")
+    count = unfit.count()
+    example = unfit.limit(1).select(_REASON, *map(shortened, frame.columns)).collect()
+    if not count or not example:
+        return
+    row = example[0].asDict()
+    told = f"column 'data': {fitting.refused(row.pop(_REASON))}"
+    rows = f"{count:,} offending row{'s' * (count > 1)}"
+    raise InvalidArgument(f"{told}: {rows}; nothing was published; one of them: {row}")
+
+
+def shortened(name: str) -> Column:
+    """Return a column as text of at most 80 characters, for an error."""
+    text = F.make_valid_utf8(F.col(name).cast("string"))
+    return (
+        F.when(F.length(text) > 80, F.concat(F.left(text, F.lit(77)), F.lit("...")))
+        .otherwise(text)
+        .alias(name)
+    )
+
+
+def typed(messages: DataFrame, typing: Typing) -> DataFrame:
+    """Return messages with the fields of their data as columns."""
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield from typed_rows(pa.Table.from_batches([batch]), typing).to_batches()
+
+    return messages.mapInArrow(read, spark_schema(typed_schema(typing)))
+
+
+def _column(of_data: Callable[[pa.Array], pa.Array]) -> Column:
+    scalar = arrow_udf(of_data, "string")  # type: ignore[call-overload]
+    column: Column = scalar(F.coalesce(F.col("data"), F.lit(b"")))
+    return column
+
+
+def _revisions(fitting: Fitting) -> Callable[[pa.Array], pa.Array]:
+    def revision_of(data: bytes) -> str | None:
+        try:
+            return fitting.revision_of(data)
+        except Unfit:
+            return None
+
+    def revisions(data: pa.Array) -> pa.Array:
+        return pa.array([revision_of(each.as_py()) for each in data], pa.string())
+
+    return revisions
+
+
+def _reasons(fitting: Fitting) -> Callable[[pa.Array], pa.Array]:
+    def reason_of(data: bytes) -> str | None:
+        try:
+            fitting.revision_of(data)
+        except Unfit as why:
+            return str(why)
+        return None
+
+    def reasons(data: pa.Array) -> pa.Array:
+        return pa.array([reason_of(each.as_py()) for each in data], pa.string())
+
+    return reasons

@@ -1,0 +1,206 @@
+"""Protocol Buffers: which definitions, messages and revisions are accepted, and their fields."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("grpc_tools")
+
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.schemas.protobuf import check_compatible, check_compiled
+from pubsub_delta.policy.schemas.types import DecimalOf, ListOf, MapOf, RecordOf, Unfit
+from pubsub_delta.protoc import compile_proto
+from pubsub_delta.schemas import Encoding
+from tests.unit.schema_cases import PROTO, compiled
+
+JSON, BINARY = Encoding.JSON, Encoding.BINARY
+
+
+def proto3(body: str, rest: str = "") -> str:
+    return f'syntax = "proto3"; message M {{ {body} }} {rest}'
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [
+        (b"", BINARY),
+        (b"\x0a\x04Utah", BINARY),
+        (b'{"name": "Utah"}', JSON),
+        (b"{}", JSON),
+        (b'{"name": null}', JSON),
+    ],
+)
+def test_messages_of_the_schema_fit(data: bytes, encoding: Encoding) -> None:
+    compiled(PROTO).check(data, encoding)
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding", "told"),
+    [
+        (b"\xff", BINARY, "no message of the schema"),
+        (b"\x0a\x04Uta", BINARY, "no message of the schema"),
+        (b"\x0a\x01\xff", BINARY, "no message of the schema"),
+        (b"\x10\x01", BINARY, "a field that is not in the schema"),
+        (b"", JSON, "no message of the schema"),
+        (b"\xff", JSON, "no UTF-8"),
+        (b"[]", JSON, "no message of the schema"),
+        (b'{"name": 1}', JSON, "name"),
+        (b'{"nam": "Utah"}', JSON, "nam"),
+        (b'{"name": "a", "name": "b"}', JSON, "no message of the schema"),
+    ],
+)
+def test_others_do_not(data: bytes, encoding: Encoding, told: str) -> None:
+    """Pub/Sub: nor does a binary message with a field number that the schema does not have."""
+    with pytest.raises(Unfit, match=told):
+        compiled(PROTO).check(data, encoding)
+
+
+def test_an_unknown_field_within_a_message_does_not_fit() -> None:
+    codec = compiled(proto3("message I { int32 n = 1; } I i = 1;"))
+    codec.check(b"\x0a\x02\x08\x01", BINARY)
+    with pytest.raises(Unfit, match="not in the schema"):
+        codec.check(b"\x0a\x02\x10\x01", BINARY)
+
+
+@pytest.mark.parametrize(("data", "encoding"), [(b"", BINARY), (b"{}", JSON)])
+def test_a_required_field_must_be_there(data: bytes, encoding: Encoding) -> None:
+    codec = compiled('syntax = "proto2"; message M { required string x = 1; }')
+    with pytest.raises(Unfit, match="required field x is missing"):
+        codec.check(data, encoding)
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        PROTO,
+        'syntax = "proto2"; message M { required string x = 1; }',
+        'edition = "2023"; message M { string x = 1; }',
+        proto3("message Inner { int32 n = 1; } enum E { X = 0; } Inner i = 1; E e = 2;"),
+    ],
+)
+def test_one_message_with_what_it_needs_within_is_accepted(definition: str) -> None:
+    check_compiled(compile_proto(definition))
+
+
+@pytest.mark.parametrize(
+    ("definition", "told"),
+    [
+        ("{", "not a Protocol Buffers definition"),
+        ("syntax = 'proto3'; message M { foo x = 1; }", '"foo" is not defined'),
+        ('syntax = "proto3"; import "other.proto"; message M {}', "other.proto"),
+        (
+            'syntax = "proto3"; import "google/protobuf/timestamp.proto"; '
+            "message M { google.protobuf.Timestamp at = 1; }",
+            "it imports google/protobuf/timestamp.proto",
+        ),
+        ('syntax = "proto3";', "at its top there is nothing"),
+        (proto3("", "message N {}"), "at its top there is M, N"),
+        (proto3("", "enum E { X = 0; }"), "at its top there is M, E"),
+        (proto3("", "service S {}"), "at its top there is M, S"),
+    ],
+)
+def test_what_is_no_definition_is_refused(definition: str, told: str) -> None:
+    """Pub/Sub: "you must define only one top-level type. Import statements are not supported." """
+    with pytest.raises(InvalidArgument, match=told):
+        check_compiled(compile_proto(definition))
+
+
+OLD = (
+    "string name = 1; int32 n = 2; enum E { X = 0; Y = 1; } E e = 3; "
+    "message I { int32 a = 1; } I i = 4;"
+)
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        OLD,
+        OLD.replace("int32 n = 2;", ""),
+        OLD + "string more = 5;",
+        OLD.replace("Y = 1;", "Y = 1; Z = 2;"),
+        OLD.replace("int32 a = 1;", "int32 a = 1; int32 b = 2;"),
+    ],
+)
+def test_optional_fields_may_come_and_go(new: str) -> None:
+    """Pub/Sub: "you can add or remove optional fields"."""
+    check_compatible(compile_proto(proto3(new)), compile_proto(proto3(OLD)))
+    check_compatible(compile_proto(proto3(OLD)), compile_proto(proto3(new)))
+
+
+@pytest.mark.parametrize(
+    ("new", "told"),
+    [
+        (OLD.replace("int32 n", "int64 n"), "n = 2 of type int64 is not compatible with n = 2"),
+        (OLD.replace("int32 n", "repeated int32 n"), "repeated int32 is not compatible"),
+        (OLD.replace("string name = 1;", "string title = 1;"), "title = 1 .* name = 1"),
+        (OLD.replace("int32 n = 2;", "int32 n = 7;"), "has number 7, and had 2"),
+        (OLD + "repeated string more = 5;", "is repeated, and only one"),
+        (OLD + "map<string, string> more = 5;", "is repeated, and only one"),
+        (OLD.replace("Y = 1;", "Z = 1;"), "is Z, and was Y"),
+        (OLD.replace("int32 a", "string a"), "a = 1 of type string is not compatible"),
+    ],
+)
+def test_nothing_else_may_change(new: str, told: str) -> None:
+    """Pub/Sub: "you can't add or remove other fields. You also can't edit any existing field"."""
+    with pytest.raises(Unfit, match=told):
+        check_compatible(compile_proto(proto3(new)), compile_proto(proto3(OLD)))
+
+
+def test_a_required_field_cannot_come() -> None:
+    old = 'syntax = "proto2"; message M { optional string x = 1; }'
+    new = old.replace("}", "required string y = 2; }")
+    with pytest.raises(Unfit, match="is required, and only one"):
+        check_compatible(compile_proto(new), compile_proto(old))
+
+
+ALL = """
+  double d = 1; float f = 2; int32 i = 3; uint32 u = 4; int64 l = 5; uint64 ul = 6; bool b = 7;
+  string s = 8; bytes bs = 9; enum E { X = 0; Y = 1; } E e = 10; message I { int32 n = 1; M m = 2; }
+  I in = 11; repeated int32 many = 12; map<int32, I> by = 13; optional string maybe = 14;
+  message Empty {} Empty nothing = 15;
+"""
+
+
+def test_fields_become_columns_of_their_types() -> None:
+    codec = compiled(proto3(ALL))
+    inner = RecordOf((("n", "int"), ("m", "string")))
+    assert dict(codec.fields.fields) == {
+        "d": "double",
+        "f": "float",
+        "i": "int",
+        "u": "long",
+        "l": "long",
+        "ul": DecimalOf(20, 0),
+        "b": "boolean",
+        "s": "string",
+        "bs": "binary",
+        "e": "string",
+        "in": inner,
+        "many": ListOf("int"),
+        "by": MapOf(inner),
+        "maybe": "string",
+        "nothing": "string",
+    }
+
+
+def test_values_are_read_with_defaults_and_presence() -> None:
+    codec = compiled(proto3(ALL))
+    given: dict[str, Any] = {"ul": str(2**64 - 1), "e": "Y", "in": {"n": 1, "m": {"i": 2}}}
+    given |= {"many": [1, 2], "by": {"7": {"n": 8}}}
+    found = codec.values(json.dumps(given).encode(), JSON, codec)
+    assert found["ul"] == 2**64 - 1
+    assert (found["e"], found["many"], found["s"], found["i"]) == ("Y", [1, 2], "", 0)
+    assert found["in"]["n"] == 1
+    assert json.loads(found["in"]["m"]) == {"i": 2}
+    assert found["by"] == [("7", {"n": 8, "m": None})]
+    assert found["maybe"] is None
+    assert found["nothing"] is None
+
+
+def test_a_message_is_read_by_its_own_revision_as_another_one_has_it() -> None:
+    old, new = compiled(proto3("string a = 1; string b = 2;")), compiled(proto3("string a = 1;"))
+    assert old.values(b'{"a": "x", "b": "y"}', JSON, new) == {"a": "x"}
+    assert new.values(b"\x0a\x01x", BINARY, old) == {"a": "x", "b": ""}

@@ -1,0 +1,136 @@
+"""Fields of messages as columns, without Spark: by which revision each message is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("fastavro")
+
+from pubsub_delta.policy.schemas.fitting import Fitting, Typing, Unfit
+from pubsub_delta.policy.schemas.revisions import Revision
+from pubsub_delta.policy.schemas.types import DecimalOf, FieldType, ListOf, MapOf, RecordOf
+from pubsub_delta.schemas import Encoding, SchemaType
+from pubsub_delta.tables.schemas import TEXT_BY_TEXT
+from pubsub_delta.tables.typed import arrow_type, typed_rows, typed_schema
+from tests.unit.builders import at
+from tests.unit.schema_cases import (
+    AREA,
+    AVRO,
+    AVRO_WITH_AREA,
+    CODE,
+    NAME,
+    NO_STATE,
+    OHIO,
+    STATES,
+    UTAH,
+    avro_bytes,
+    record,
+)
+
+FIRST, SECOND, THIRD = (
+    Revision(f"{n:08x}", at(n), definition)
+    for n, definition in enumerate([AVRO, AVRO_WITH_AREA, record(NAME, AREA, CODE)])
+)
+TYPING = Typing(STATES, SchemaType.AVRO, THIRD, (FIRST, SECOND, THIRD))
+
+
+def told(revision: Revision, encoding: Encoding = Encoding.JSON, name: str = STATES) -> Any:
+    return Fitting(name, SchemaType.AVRO, encoding, (revision,)).attributes(revision.revision_id)
+
+
+def test_a_message_is_held_against_the_newest_revision_first() -> None:
+    fitting = Fitting(STATES, SchemaType.AVRO, Encoding.JSON, (SECOND, FIRST))
+    assert fitting.revision_of(OHIO) == SECOND.revision_id
+    assert fitting.revision_of(UTAH) == FIRST.revision_id
+    with pytest.raises(Unfit, match=r"'name' is missing \(revision 00000001\)"):
+        fitting.revision_of(NO_STATE)
+
+
+def test_each_message_is_read_by_its_own_revision() -> None:
+    assert TYPING.values(UTAH, told(FIRST)) == {"name": "Utah", "area": 0, "code": None}
+    assert TYPING.values(OHIO, told(SECOND)) == {"name": "Ohio", "area": 116096, "code": None}
+    earlier = Typing(STATES, SchemaType.AVRO, FIRST, (FIRST, SECOND))
+    assert earlier.values(OHIO, told(SECOND)) == {"name": "Ohio"}
+
+
+def test_each_message_is_read_in_its_own_encoding() -> None:
+    """The topic's encoding may be another one by now."""
+    binary = avro_bytes(AVRO, {"name": "Utah"})
+    found = TYPING.values(binary, told(FIRST, Encoding.BINARY))
+    assert found == {"name": "Utah", "area": 0, "code": None}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "why"),
+    [
+        ({}, "published when the topic had no schema"),
+        (
+            told(FIRST, name="projects/local/schemas/other"),
+            "published under projects/local/schemas/o",
+        ),
+        (told(Revision("0badcafe", at(0), AVRO)), "revision 0badcafe of .* is not there any more"),
+    ],
+)
+def test_what_has_no_such_revision_cannot_be_read(attributes: Mapping[str, str], why: str) -> None:
+    with pytest.raises(Unfit, match=why):
+        TYPING.values(UTAH, attributes)
+
+
+def test_rows_keep_their_columns_and_get_their_fields_and_what_is_wrong() -> None:
+    messages = pa.table(
+        {
+            "message_id": ["1", "2"],
+            "publish_time": pa.array([at(1), at(2)], pa.timestamp("us", tz="UTC")),
+            "data": pa.array([UTAH, b"else"], pa.large_binary()),  # as Spark gives it at times
+            "attributes": pa.array([list(told(FIRST).items()), None], TEXT_BY_TEXT),
+            "ordering_key": ["", "k"],
+        }
+    )
+    found = typed_rows(messages, TYPING)
+    assert found.schema == typed_schema(TYPING)
+    assert found.drop_columns(["attributes", "publish_time"]).to_pylist() == [
+        {
+            "message_id": "1",
+            "data": UTAH,
+            "ordering_key": "",
+            "name": "Utah",
+            "area": 0,
+            "code": None,
+            "schema_error": None,
+        },
+        {
+            "message_id": "2",
+            "data": b"else",
+            "ordering_key": "k",
+            "name": None,
+            "area": None,
+            "code": None,
+            "schema_error": "it was published when the topic had no schema",
+        },
+    ]
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        ("string", "é"),
+        ("int", -(2**31)),
+        ("long", 2**63 - 1),
+        ("float", 0.5),
+        ("double", 0.1),
+        ("boolean", True),
+        ("binary", b"\x00"),
+        ("timestamp", at(1)),
+        (DecimalOf(20, 0), Decimal(2**64 - 1)),
+        (ListOf("int"), [1, None]),
+        (MapOf("int"), [("k", 1)]),
+        (RecordOf((("n", "int"),)), {"n": 1}),
+    ],
+)
+def test_every_type_has_a_column_that_holds_its_values(type_: FieldType, value: Any) -> None:
+    assert pa.array([value, None], arrow_type(type_)).to_pylist() == [value, None]
