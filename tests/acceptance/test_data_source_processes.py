@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from pubsub_delta import PubSub
 from tests.acceptance import test_streaming_processes as processes
+from tests.acceptance.processes import python
 
 pytestmark = [pytest.mark.trial, pytest.mark.timeout(1800)]
 
@@ -77,3 +78,52 @@ def test_killed_queries_of_the_data_source_have_every_message_exactly_once(
     result = spark.read.format("delta").load(str(tmp_path / "out-one"))
     assert (result.count(), result.select("n").distinct().count()) == (total, total)
     assert store.metrics("sub")["num_undelivered_messages"] == 0
+
+
+ROWS_OF_A_WRITE = 25
+
+WRITING = """
+import itertools, sys
+from pubsub_delta import local_session
+
+base, first = sys.argv[1], int(sys.argv[2])
+settings = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+spark = local_session(driver_memory="1g", master="local[2]", settings=settings)
+print("ready", flush=True)
+for version in itertools.count(first):
+    rows = spark.range(25 * version, 25 * version + 25, 1, 2).selectExpr("string(id) AS data")
+    writer = rows.write.format("pubsub_delta").mode("append").option("topic", "topic")
+    writer.option("txnAppId", "load").option("txnVersion", version).save(base + "/store")
+    print("ended", version, flush=True)
+"""
+
+
+def test_killed_writes_that_are_run_again_publish_every_message_exactly_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    # "`df.write` …: exactly once", with an application and a version, as for a write to Delta
+    store = PubSub(spark, str(tmp_path / "store"))
+    store.create_topic("topic")
+    chance, version = random.Random(int(time.time())), 0
+    for _ in range(processes.KILLS):
+        process = python(WRITING, str(tmp_path), str(version), cwd=tmp_path)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        for _ in range(1 + chance.randrange(2)):
+            line = process.stdout.readline()
+            assert line.startswith("ended"), "it ended by itself"
+            version = int(line.split()[1])
+        time.sleep(chance.uniform(0, 2))  # in the middle of the next one, or of some later one
+        assert process.poll() is None, "it ended by itself"
+        process.kill()
+        process.communicate()
+        stored = store.read_topic("topic").selectExpr("CAST(string(data) AS INT) AS n")
+        count, distinct = stored.count(), stored.distinct().count()
+        last = stored.agg({"n": "max"}).collect()[0][0]
+        assert count == distinct == last + 1
+        version = max(version, last // ROWS_OF_A_WRITE)  # which is written once more
+    assert version >= processes.KILLS - 1

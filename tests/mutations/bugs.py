@@ -12,6 +12,7 @@ from tests.mutations.bugs_of_lines import BUGS_OF_LINES
 from tests.mutations.bugs_of_messages import BUGS_OF_MESSAGES
 from tests.mutations.bugs_of_operations import BUGS_OF_OPERATIONS
 from tests.mutations.bugs_of_order import BUGS_OF_ORDER
+from tests.mutations.bugs_of_platforms import BUGS_OF_PLATFORMS
 from tests.mutations.bugs_of_push import BUGS_OF_PUSH
 from tests.mutations.bugs_of_readings import BUGS_OF_READINGS
 from tests.mutations.bugs_of_replay import BUGS_OF_REPLAY
@@ -41,4 +42,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_THE_SOURCE,
     *BUGS_OF_LINES,
     *BUGS_OF_GRAMMAR,
+    *BUGS_OF_PLATFORMS,
 )

@@ -12,8 +12,8 @@ BUGS_OF_LINES = (
         "bad-line-left-out",
         "A line that is no message is left out without a word.",
         _LINES,
-        "            wrong.add(number, str(error))\n",
-        "",
+        "                wrong.add(record.place, str(error))\n",
+        "                pass\n",
     ),
     Bug(
         "line-without-its-blanks",
@@ -61,8 +61,8 @@ BUGS_OF_LINES = (
         "a-pipe-read-twice",
         "A pipe is read to its end before it is published, and then has nothing.",
         _PUBLISH,
-        "if Path(source).is_file():",
-        "if source != STANDARD_INPUT:",
+        "if aside is None and Path(source).is_file():",
+        "if aside is None and source != STANDARD_INPUT:",
     ),
     Bug(
         "too-many-in-a-request",

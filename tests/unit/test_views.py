@@ -1,0 +1,111 @@
+"""Which views are created, replaced and left alone, by what is there when they are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.operations import views as operation
+from pubsub_delta.operations.views import ViewsReport, create_views
+from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
+from pubsub_delta.tables.store import Tables
+
+OURS, THEIRS = {"digest": "of old"}, None
+
+
+class Place:
+    """Where views are: what they are called, and whose they are."""
+
+    def __init__(self, there: dict[str, Mapping[str, str] | None]) -> None:
+        self.there = there
+        self.did: list[tuple[str, bool]] = []
+        self.meanwhile: Callable[[], None] | None = None
+
+    def mark(self, name: str) -> Mapping[str, str] | None:
+        if name not in self.there:
+            raise TableMissing(name)
+        return self.there[name]
+
+    def digest(self, query: str) -> str:
+        return f"of {query}"
+
+    def show(self, name: str, shown: object, query: str, *, replace: bool) -> None:
+        if self.meanwhile is not None:
+            self.meanwhile()
+            self.meanwhile = None
+        if name in self.there and not replace:
+            raise Conflict("TABLE_OR_VIEW_ALREADY_EXISTS")
+        self.did.append((name, replace))
+        self.there[name] = {"digest": self.digest(query)}
+
+
+def make(place: Place, query: str | None = "new") -> str:
+    wanted: Any = operation._Wanted("orders", None, query)  # type: ignore[arg-type]
+    try:
+        return operation._make(place, "orders", wanted)  # type: ignore[arg-type]
+    except operation._Refused as error:
+        return f"refused: {error}"
+
+
+def test_a_view_that_is_not_there_is_created_and_replaces_nothing() -> None:
+    place = Place({})
+    assert make(place) == "created"
+    assert place.did == [("orders", False)]
+
+
+def test_a_view_of_ours_is_replaced_where_it_shows_something_else() -> None:
+    place = Place({"orders": OURS})
+    assert make(place, "old") == "unchanged"
+    assert place.did == []
+    assert make(place) == "replaced"
+    assert place.did == [("orders", True)]
+
+
+def test_what_is_not_ours_stays_as_it_is() -> None:
+    # "a user's view or table of the same name is never overwritten"
+    place = Place({"orders": THEIRS})
+    assert make(place).startswith("refused: a table or view of this name is there")
+    assert (place.there, place.did) == ({"orders": THEIRS}, [])
+
+
+@pytest.mark.parametrize(("came", "outcome"), [(OURS, "replaced"), (THEIRS, "refused")])
+def test_what_comes_between_the_look_and_the_creation_is_looked_at_again(
+    came: Mapping[str, str] | None, outcome: str
+) -> None:
+    # "a second process doing the opposite between two lines"
+    place = Place({})
+    place.meanwhile = lambda: place.there.update(orders=came)
+    assert make(place).startswith(outcome)
+    assert (place.there["orders"] is THEIRS) == (outcome == "refused")
+
+
+def test_a_backlog_that_no_text_can_say_leaves_the_view_as_it_was() -> None:
+    place = Place({"orders": OURS})
+    assert "too many pieces" in make(place, None)
+    assert place.did == []
+
+
+def test_a_report_lists_what_was_done_and_what_is_there() -> None:
+    report = ViewsReport(("b",), ("a",), ("c",), ("d",), {"e": "why"})
+    assert report.views == ("a", "b", "c")
+    told = ["created: b", "replaced: a", "dropped: d", "refused: e: why"]
+    assert list(report.lines()) == told
+
+
+def test_a_place_that_is_none_is_refused_before_anything_is_asked() -> None:
+    tables: Any = Tables(None, "./store")
+    now: Any = None
+    for schema, temporary, told in (
+        ("bi", True, "one of the two is accepted"),
+        ("/data/x", None, "is a path"),
+        (None, False, "with schema= the views"),
+    ):
+        with pytest.raises(InvalidArgument, match=told):
+            create_views(tables, "local", now, schema, temporary=temporary)
+    with pytest.raises(InvalidArgument, match="prefix"):
+        create_views(tables, "local", now, "bi", "a b")
+    with pytest.raises(FailedPrecondition, match="needs Spark"):
+        create_views(tables, "local", now, "bi")
