@@ -13,6 +13,7 @@ from tests.mutations.bugs_of_order import BUGS_OF_ORDER
 from tests.mutations.bugs_of_push import BUGS_OF_PUSH
 from tests.mutations.bugs_of_readings import BUGS_OF_READINGS
 from tests.mutations.bugs_of_replay import BUGS_OF_REPLAY
+from tests.mutations.bugs_of_rest import BUGS_OF_REST
 from tests.mutations.bugs_of_server import BUGS_OF_SERVER
 from tests.mutations.bugs_of_surfaces import BUGS_OF_SURFACES
 from tests.mutations.bugs_of_tables import BUGS_OF_TABLES
@@ -32,6 +33,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_PUSH,
     *BUGS_OF_SURFACES,
     *BUGS_OF_SERVER,
+    *BUGS_OF_REST,
     *BUGS_OF_COMMANDS,
     *BUGS_OF_THE_SOURCE,
     *BUGS_OF_LINES,
