@@ -110,11 +110,15 @@ class Server:
         protocol.add_health(self._health, self._server)
         protocol.enable_reflection(self._server)
         self._inside = Inside()
+        tls = settings.security.tls()
         gateway = Gateway(
-            self._inside, figures, check, only_this_machine=is_loopback(settings.host)
+            self._inside,
+            figures,
+            check,
+            local_names_only=tls is None and is_loopback(settings.host),
         )
         self._http = Connections(gateway, now)
-        self._front = Front(self._inside.connect, self._http.converse, settings.security.tls())
+        self._front = Front(self._inside.connect, self._http.converse, tls)
 
     async def start(self) -> int:
         """Begin to listen; return the port. FailedPrecondition if it cannot be had."""

@@ -38,12 +38,17 @@ class ServerProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._channels: list[Any] = []
 
+    @property
+    def command(self) -> list[str]:
+        """What starts it."""
+        serve = [sys.executable, "-m", "pubsub_delta.cli", "serve", f"--root={self.root}"]
+        return [*serve, f"--host-port={self.address}", *self._options]
+
     def start(self) -> None:
         """Start it, and wait until it listens."""
-        command = [sys.executable, "-m", "pubsub_delta.cli", "serve", f"--root={self.root}"]
         with self.log.open("ab") as output:
             self._process = subprocess.Popen(
-                [*command, f"--host-port={self.address}", *self._options],
+                self.command,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=self.root.parent,

@@ -16,6 +16,7 @@ from tests.mutations.bugs_of_platforms import BUGS_OF_PLATFORMS
 from tests.mutations.bugs_of_push import BUGS_OF_PUSH
 from tests.mutations.bugs_of_readings import BUGS_OF_READINGS
 from tests.mutations.bugs_of_replay import BUGS_OF_REPLAY
+from tests.mutations.bugs_of_rest import BUGS_OF_REST
 from tests.mutations.bugs_of_schemas import BUGS_OF_SCHEMAS
 from tests.mutations.bugs_of_server import BUGS_OF_SERVER
 from tests.mutations.bugs_of_surfaces import BUGS_OF_SURFACES
@@ -38,6 +39,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_SCHEMAS,
     *BUGS_OF_SERVER,
     *BUGS_OF_ANSWERS,
+    *BUGS_OF_REST,
     *BUGS_OF_COMMANDS,
     *BUGS_OF_THE_SOURCE,
     *BUGS_OF_LINES,

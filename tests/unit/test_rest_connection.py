@@ -20,7 +20,7 @@ from pubsub_delta.server.rest.replies import Head, Reply, error_reply
 
 SOON = 20
 """Seconds that a test waits for what comes soon, before it gives up."""
-QUICK = Limits(idle=0.3, head=0.3, pause=0.3, whole_body=5, body_size=1_000, small_size=100)
+QUICK = Limits(idle=0.3, head=0.3, pause=0.3, body_size=1_000, small_size=100)
 
 
 @dataclass
@@ -274,6 +274,19 @@ def test_a_head_that_comes_byte_by_byte_must_be_whole_in_time() -> None:
         assert (await reply).startswith(b"HTTP/1.1 408 ")
 
     over(test)
+
+
+def test_a_body_that_comes_byte_by_byte_must_be_whole_in_time() -> None:
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        client = await connect()
+        client.writer.write(b"POST / HTTP/1.1\r\nHost: l\r\nContent-Length: 900\r\n\r\n")
+        reply = asyncio.ensure_future(client.reply())
+        while not reply.done():
+            client.writer.write(b"x")
+            await asyncio.wait({reply}, timeout=0.05)
+        assert (await reply).startswith(b"HTTP/1.1 408 ")
+
+    over(test, Limits(whole_body=0.5, pause=5))
 
 
 def test_an_idle_connection_is_closed() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import time
 from base64 import b64decode, b64encode
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPSConnection
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +23,7 @@ from pubsub_delta.server.rest import bindings
 from pubsub_delta.server.security import Security
 from tests.unit.serving import LONG, SUBSCRIPTION, TOPIC, MemoryStore, eventually, serving
 from tests.unit.serving_world import WorldBackend, served
+from tests.unit.test_server_command import certificate
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
@@ -270,6 +273,21 @@ def test_web_pages_get_nothing_from_a_server_without_a_token(headers: dict[str, 
     with serving(store, security=Security(token="secret")) as address:
         sent = {**headers, "Authorization": "Bearer secret"}
         assert ask(address, "POST", f"/v1/{TOPIC}:publish", body, **sent)[0] == 200
+
+
+def test_with_tls_the_certificate_tells_whose_name_it_is(tmp_path: Path) -> None:
+    pem, key = certificate(tmp_path)
+    with serving(MemoryStore(), security=Security(pem, key)) as address:
+        trusted = ssl.create_default_context(cafile=str(pem))
+        port = int(address.rpartition(":")[2])
+        connection = HTTPSConnection("localhost", port, timeout=LONG, context=trusted)
+        for host, status in (("pubsub.example", 404), ("attacker.example", 403)):
+            origin = {"Origin": "https://attacker.example"} if status == 403 else {}
+            connection.request("GET", "/v1/nothing", headers={"Host": host, **origin})
+            reply = connection.getresponse()
+            reply.read()
+            assert reply.status == status
+        connection.close()
 
 
 def test_a_pull_whose_client_has_gone_away_takes_no_message() -> None:

@@ -41,23 +41,25 @@ class Gateway:
     Args:
         channel: to the server.
         token: checks the token before a body is read; None where there is none to show.
-        only_this_machine: whether nobody else can connect, and so nobody is asked for a token. Then
-            requests of web pages are refused: a browser sends them from this machine for anybody.
+        local_names_only: whether only names of this machine are names of the server. Somebody
+            else's name may be pointed to it where there is no certificate that tells.
+
+    Without a token requests of web pages are refused: a browser sends them for anybody.
     """
 
     def __init__(
-        self, channel: Any, figures: Figures, token: TokenCheck | None, *, only_this_machine: bool
+        self, channel: Any, figures: Figures, token: TokenCheck | None, *, local_names_only: bool
     ) -> None:
         self._channel = channel
         self._figures = figures
         self._token = token
-        self._refuses_pages = only_this_machine and token is None
+        self._local_names_only = local_names_only
 
     def refusal(self, head: Head) -> Reply | None:
         """Return why a request is refused before its body is read, None if it is not."""
         try:
-            if self._refuses_pages:
-                _check_sender(head)
+            if self._token is None:
+                _check_sender(head, local_names_only=self._local_names_only)
             if _is_greeting(head):
                 return None
             if self._token is not None:
@@ -184,20 +186,20 @@ def _check_content(head: Head, body: bytes) -> None:
         )
 
 
-def _check_sender(head: Head) -> None:
-    """Refuse what a web page sends by the browser of this machine.
+def _check_sender(head: Head, *, local_names_only: bool) -> None:
+    """Refuse what a web page sends by a browser.
 
-    It says so, or it calls this machine by a name that somebody else's DNS points here.
+    The browser says so, unless the page is of a name that somebody else's DNS has pointed here.
     """
     headers: Mapping[str, str] = head.headers
     site = headers.get("sec-fetch-site", "none")
     if "origin" in headers or site not in ("none", "same-origin"):
         raise PermissionDenied("requests of web pages are refused by a server without a token")
     host = headers.get("host", "")
-    if host and not _is_this_machine(host):
+    if local_names_only and host and not _is_this_machine(host):
         raise PermissionDenied(
-            f"Host: {shortened(host, 60)!r}; a server without a token is called by localhost, or "
-            "by a loopback address"
+            f"Host: {shortened(host, 60)!r}; a server without a token and TLS is called by "
+            "localhost, or by a loopback address"
         )
 
 
