@@ -58,13 +58,13 @@ class Held:
         Those that a consumer has are leased until its deadline at least: nobody else is given them
         before, though this server may be gone by then.
         """
-        later: dict[timedelta, list[int]] = {}
-        for position, delivery in self.read.items():
-            if delivery.deadline is not None and delivery.deadline > now + length:
-                steps = -((now - delivery.deadline) // _STEP)
-                later.setdefault(steps * _STEP, []).append(position)
-        found = {deadline: Positions.of(positions) for deadline, positions in later.items()}
-        rest = self.positions - Positions.union(found.values())
-        if rest:
-            found[length] = found.get(length, Positions()) | rest
-        return found
+        by_end: dict[datetime | None, list[int]] = {}
+        for position, delivery in self.read.items():  # there may be a hundred thousand of them
+            by_end.setdefault(delivery.deadline, []).append(position)
+        found: dict[timedelta, list[Positions]] = {length: [self.unread]}
+        for end, positions in by_end.items():
+            late = end is not None and end > now + length
+            deadline = -((now - end) // _STEP) * _STEP if late and end is not None else length
+            found.setdefault(deadline, []).append(Positions.of(positions))
+        joined = {deadline: Positions.union(parts) for deadline, parts in found.items()}
+        return {deadline: positions for deadline, positions in joined.items() if positions}

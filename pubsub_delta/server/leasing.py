@@ -12,6 +12,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from pubsub_delta.errors import Aborted, FailedPrecondition, NotFound, PubSubError
+from pubsub_delta.policy.messages import size_of
 from pubsub_delta.resources import Subscription
 from pubsub_delta.server.answers import INVALID_ACK_ID, Asked
 from pubsub_delta.server.channel import Channel
@@ -30,6 +31,8 @@ logger = logging.getLogger("pubsub_delta.server")
 MOST_PREFETCHED = 20_000
 READ_BYTES = 32_000_000
 """Read from a lease at a time: what waits in memory of a subscription is about twice that."""
+_PROBE = 8
+"""Messages that are read first, of which nobody knows yet how large they are."""
 _KEPT_FOR_NOBODY = 5.0
 _KEPT_FOR_THE_BUSY = 60.0
 """Seconds that prefetched messages are kept when nobody takes them."""
@@ -96,6 +99,7 @@ class Dispatcher:
         self._next_look: datetime | None = None
         self._sent = self._sent_before = 0
         self._unread: list[Holding] = []
+        self._largest = 0
         self._failures = 0
         self._waits_since = self._now()
         self._stopping = False
@@ -308,15 +312,18 @@ class Dispatcher:
             if held is None or not held.unread:
                 self._unread.pop(0)
                 continue
-            wanted = held.unread
+            room = self._readable()
+            wanted = held.unread.first(max(1, room // self._largest) if self._largest else _PROBE)
             try:
-                messages = await self._blocking(partial(holding.receive, wanted, self._readable()))
+                messages = await self._blocking(partial(holding.receive, wanted, room))
             except Exception as error:
                 await self._failed(error)
                 return
             reached = wanted
             if messages and len(messages) < len(wanted):
                 reached = wanted.within(0, int(messages[-1].message_id))
+            sizes = [size_of(each) for each in messages]
+            self._largest = max([*sizes, self._largest // 2])
             self.ledger.received(holding.lease_id, reached, messages)
             self._hand_out()
 

@@ -52,8 +52,8 @@ class Memory:
     def room(self) -> int:
         """How many bytes of messages may be read; at least one message if there is none."""
         whole = self._whole
-        free = whole._most_bytes - whole.bytes
-        return free if free > 0 or self.bytes else 1
+        free = max(0, whole._most_bytes - whole.bytes)
+        return free if free or self.bytes else 1
 
     @property
     def is_full(self) -> bool:

@@ -53,6 +53,18 @@ _OUTPUT_ONLY = {
     "topic_message_retention_duration",
     "analytics_hub_subscription_info",
 }
+_WHY_NOT = {
+    "kms_key_name": "messages are encrypted as the storage of the store does it, by no key here",
+    "message_storage_policy": "messages are where the root of the store is, in no other region",
+    "ingestion_data_source_settings": "a topic takes in nothing by itself; publish to it",
+    "message_transforms": "messages are delivered as they were published",
+    "tags": "there is no resource manager that would know tags; labels are kept",
+    "bigquery_config": "nothing is written to BigQuery; messages are in Delta tables already",
+    "cloud_storage_config": "nothing is written to Cloud Storage; messages are in Delta tables "
+    "already",
+    "bigtable_config": "nothing is written to Bigtable; messages are in Delta tables already",
+}
+"""Fields of topics and subscriptions that are refused by name, and why they would do nothing."""
 _ACTIVE = 1
 """The state ACTIVE of a topic and of a subscription."""
 
@@ -250,11 +262,18 @@ def full_name(name: str, kind: str, field: str = "") -> str:
 
 
 def _refuse_unknown(resource: Any, known: set[str]) -> None:
-    for field, _ in resource.ListFields():
-        if field.name not in known | _OUTPUT_ONLY:
-            raise Unimplemented(
-                f"{field.name} of {resource.DESCRIPTOR.name} is not supported; leave it out"
-            )
+    """Refuse fields that would do nothing here; an empty one says nothing."""
+    for field, value in resource.ListFields():
+        if field.name in known | _OUTPUT_ONLY or _is_empty(value):
+            continue
+        why = _WHY_NOT.get(field.name, "is not supported")
+        raise Unimplemented(f"{field.name}: {why}; leave it out")
+
+
+def _is_empty(value: Any) -> bool:
+    """Tell whether a value is a message none of whose fields is set."""
+    list_fields = getattr(value, "ListFields", None)
+    return list_fields is not None and not list_fields()
 
 
 def _copy(source: Any, target: Any, name: str) -> None:

@@ -25,9 +25,9 @@ BOUND = 1_000
 TOPIC = "projects/local/topics/bounds"
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    process = ServerProcess(tmp_path_factory.mktemp("served") / "store")
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ServerProcess]:
+    process = ServerProcess(tmp_path / "store")
     process.start()
     yield process
     assert process.stop() == 0

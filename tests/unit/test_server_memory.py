@@ -51,6 +51,8 @@ def test_no_more_is_read_where_memory_is_full_but_one_message_for_who_has_none()
     assert (one.room, other.room) == (1_000, 1_000)
     held.append(delivery(one, 9))
     assert (one.room, other.room) == (0, 1)
+    held.append(delivery(one, 10))
+    assert (one.room, other.room) == (0, 1), "also where there is more than that"
     held.clear()
     assert one.room == 10_000
 

@@ -94,7 +94,20 @@ def test_an_absent_expiration_policy_is_the_default_and_an_empty_one_means_never
     [
         ("Subscription", {"bigquery_config": {"table": "t"}}, "bigquery_config"),
         ("Subscription", {"message_transforms": [{"disabled": True}]}, "message_transforms"),
+        ("Subscription", {"cloud_storage_config": {"bucket": "b"}}, "cloud_storage_config"),
+        ("Subscription", {"tags": {"123/a": "b"}}, "tags"),
+        ("Topic", {"tags": {"123/a": "b"}}, "tags"),
         ("Topic", {"kms_key_name": "k"}, "kms_key_name"),
+        (
+            "Topic",
+            {"message_storage_policy": {"allowed_persistence_regions": ["europe-west3"]}},
+            "message_storage_policy",
+        ),
+        (
+            "Topic",
+            {"ingestion_data_source_settings": {"aws_kinesis": {"stream_arn": "s"}}},
+            "ingestion_data_source_settings",
+        ),
     ],
 )
 def test_what_the_store_has_no_field_for_is_refused(
@@ -103,6 +116,14 @@ def test_what_the_store_has_no_field_for_is_refused(
     read = wire.topic_fields if kind == "Topic" else wire.subscription_fields
     with pytest.raises(Unimplemented, match=name):
         read(asked(kind, **fields))
+
+
+def test_an_empty_field_says_nothing_and_is_not_refused() -> None:
+    # clients and tools write fields that were left out so
+    empty: dict[str, Any] = {"message_storage_policy": {}, "ingestion_data_source_settings": {}}
+    assert wire.topic_fields(asked("Topic", **empty)) == wire.topic_fields(asked("Topic"))
+    read = wire.subscription_fields(asked("Subscription", bigquery_config={}))
+    assert read == wire.subscription_fields(asked("Subscription"))
 
 
 def changed(paths: list[str], **fields: Any) -> wire.Fields:
