@@ -12,6 +12,7 @@ from benchmarks.console import console
 from benchmarks.drain import drain, random_acks, windows
 from benchmarks.drift import drift
 from benchmarks.measuring import Bench, Section
+from benchmarks.object_store import object_store
 from benchmarks.peers import kafka
 from benchmarks.profiling import profile
 from benchmarks.replay import replay
@@ -41,6 +42,7 @@ SECTIONS: dict[str, Callable[[Bench], Section]] = {
     "scaling": scaling,
     "console": console,
     "server": server,
+    "object-store": object_store,
 }
 
 if __name__ == "__main__":

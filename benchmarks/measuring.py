@@ -23,6 +23,7 @@ class Bench:
 
     ``sessions`` returns the session, and starts it when it is first asked. ``messages``: of the
     large topics. ``rounds``: counted runs, after a warm-up. ``full``: also what takes hours.
+    ``spark_on_s3``: also Spark's own appends and MERGEs in object storage.
     """
 
     sessions: Callable[[], SparkSession]
@@ -30,6 +31,7 @@ class Bench:
     messages: int
     rounds: int
     full: bool
+    spark_on_s3: bool = False
 
     @property
     def spark(self) -> SparkSession:

@@ -210,6 +210,11 @@ def is_remote(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect.")
 
 
+def runs_on_databricks() -> bool:
+    """Tell whether this is a driver of Databricks, whose own commits are safe on S3."""
+    return _DATABRICKS in os.environ
+
+
 def settings_of(spark: SparkSession) -> dict[str, str]:
     """Return the settings of a session, those of Hadoop under their own names (``fs.s3a.…``).
 

@@ -27,13 +27,17 @@ LONG = 240
 
 
 class ServerProcess:
-    """A server on a store, which can be killed and started again."""
+    """A server on a store, which can be killed and started again.
 
-    def __init__(self, root: Path, *options: str) -> None:
+    ``directory``: where it runs and writes its log, if not beside its root.
+    """
+
+    def __init__(self, root: Path | str, *options: str, directory: Path | None = None) -> None:
         self.root = root
+        self._directory = Path(root).parent if directory is None else directory
         self.port = free_port()
         self.address = f"127.0.0.1:{self.port}"
-        self.log = root.parent / "server.log"
+        self.log = self._directory / f"server-{self.port}.log"
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
         self._channels: list[Any] = []
@@ -51,7 +55,7 @@ class ServerProcess:
                 self.command,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                cwd=self.root.parent,
+                cwd=self._directory,
                 env=environment(),
             )
         end = time.monotonic() + START_SECONDS

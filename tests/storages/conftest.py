@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from pubsub_delta import PubSub, local_session
 from pubsub_delta.session import DELTA_PACKAGE
+from pubsub_delta.tables.lanes.choice import ONLY_WRITER
 from tests.conftest import QUIET, SHORT
 from tests.servers import spark_home
 from tests.storages.servers import KEY, SECRET, STORAGES, Storage
@@ -83,6 +84,7 @@ def spark(running: dict[str, Storage]) -> Iterator[SparkSession]:
     settings = {
         "spark.jars.packages": f"{DELTA_PACKAGE},org.apache.hadoop:hadoop-aws:{hadoop}",
         "spark.driver.extraJavaOptions": f"{QUIET} {SHORT}",
+        ONLY_WRITER: "true",
         **{f"spark.hadoop.{k}": v for k, v in s3a(running["S3"].proxy.endpoint).items()},
     }
     session = local_session(app_name="s3", master="local[2]", settings=settings)

@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from pubsub_delta import ManualClock, PubSub
+from pubsub_delta import FailedPrecondition, ManualClock, PubSub
+from pubsub_delta.tables.lanes.choice import ONLY_WRITER
 from tests.storages.servers import Storage
 
 pytestmark = [pytest.mark.storages, pytest.mark.timeout(1200)]
@@ -54,6 +55,24 @@ def test_a_store_in_s3_does_what_one_in_a_directory_does(spark: SparkSession, s3
     assert report.problems == {}
     assert sum(report.discarded.values()) == 1002
     assert store.read_topic("orders").count() == 0
+
+
+def test_a_second_driver_is_refused_before_it_writes(spark: SparkSession, s3_root: str) -> None:
+    """Delta's default log store for S3 is safe for one driver, so that must have been said."""
+    PubSub(spark, s3_root, lane="spark").create_topic("orders")
+    other = spark.newSession()
+    other.conf.set(ONLY_WRITER, "false")
+    store = PubSub(other, s3_root, lane="spark")
+    assert [topic.name for topic in store.list_topics()] == ["projects/local/topics/orders"]
+    for write in (
+        lambda: store.create_topic("letters"),
+        lambda: store.publish("orders", ["a"]),
+        lambda: store.publish(
+            "orders", other.range(3).select(F.col("id").cast("string").alias("data"))
+        ),
+    ):
+        with pytest.raises(FailedPrecondition, match="Spark's lane writes nothing"):
+            write()
 
 
 def test_threads_of_one_driver_ack_every_message_once(spark: SparkSession, s3_root: str) -> None:

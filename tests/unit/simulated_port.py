@@ -18,7 +18,7 @@ from tests.unit.simulation import LostAnswer, World
 
 NOTHING = Answer()
 MOST_TRIES = 26
-"""On what is remembered, and then 25 times on what is read (docs/architecture.md)."""
+"""On what is remembered, and then 100 times on what is read (docs/architecture.md)."""
 
 
 @dataclass

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, cast
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
-from pubsub_delta.session import check_session, is_remote, settings_of
+from pubsub_delta.session import check_session, is_remote, runs_on_databricks, settings_of
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import Lane
 from pubsub_delta.tables.lanes.scans import Scans
@@ -27,6 +27,10 @@ LaneName = Literal["direct", "spark"]
 
 MANY_MESSAGES = 2_000_000
 """From so many messages on, Spark reads them sooner than this process does."""
+
+
+ONLY_WRITER = "spark.pubsub_delta.s3.onlyWriter"
+"""The setting of a session by which somebody says that no other program writes to its store."""
 
 
 class Lanes:
@@ -143,8 +147,7 @@ class Lanes:
             raise FailedPrecondition(
                 f"{table}: on S3 a DataFrame cannot be published beside the direct lane, as "
                 "Delta's log store for Spark overwrites a commit that lands at the same moment; "
-                "publish lists or Arrow tables, write the DataFrame by format('pubsub_delta'), "
-                "or open the store with lane='spark' in the one program that writes to it"
+                "publish lists or Arrow tables, or write the DataFrame by format('pubsub_delta')"
             )
         return self.bulk
 
@@ -159,12 +162,16 @@ class Lanes:
     @cached_property
     def locks(self) -> TableLocks:
         """The locks that keep other writers on this machine away from tables on a local disk."""
-        if not self._layout.in_catalog:
-            return TableLocks(self._layout.local_directory())
-        from pubsub_delta.tables.lanes.spark import location_of_schema
+        location: str | None = self._layout.base
+        if self._layout.in_catalog:
+            from pubsub_delta.tables.lanes.spark import location_of_schema
 
-        location = location_of_schema(self.spark, self._layout.schema)
-        return TableLocks(None if location is None else on_disk(location))
+            location = location_of_schema(self.spark, self._layout.schema)
+        if location is None:
+            return TableLocks(None)
+        by_spark = self.choice[0] == "spark"
+        refusal = refusal_of_spark(location, settings_of(self.spark)) if by_spark else None
+        return TableLocks(on_disk(location), refusal)
 
     def scans(self, count: int) -> Scans:
         """Return who is to read so many messages of a topic: Spark, where they are many."""
@@ -196,6 +203,34 @@ class Lanes:
 
         hadoop = self._hadoop if self._started is None else settings_of(self._started)
         return storage_options(hadoop, self._layout.base)
+
+
+def refusal_of_spark(location: str, settings: Mapping[str, str]) -> str | None:
+    """Return why Spark's lane may not write somewhere; None where it may.
+
+    Delta: on S3 its default log store is safe for the writers of one driver only.
+
+    >>> refusal_of_spark("abfss://pubsub@till.dfs.core.windows.net", {}) is None
+    True
+    >>> refusal_of_spark("s3a://bucket/pubsub", {})[:42]
+    'on S3 a commit of Spark overwrites one of '
+    >>> dynamodb = {"spark.delta.logStore.s3a.impl": "io.delta.storage.S3DynamoDBLogStore"}
+    >>> refusal_of_spark("s3a://bucket/pubsub", dynamodb) is None
+    True
+    """
+    scheme = location.partition(":")[0]
+    if scheme not in ("s3", "s3a", "s3n") or runs_on_databricks():
+        return None
+    if "DynamoDB" in settings.get(f"spark.delta.logStore.{scheme}.impl", ""):
+        return None
+    if settings.get(ONLY_WRITER, "").lower() == "true":
+        return None
+    return (
+        "on S3 a commit of Spark overwrites one of another program that lands at the same moment, "
+        "so Spark's lane writes nothing: let the direct lane commit (without lane='spark', and "
+        f"DataFrames by format('pubsub_delta')), set spark.delta.logStore.{scheme}.impl to "
+        f"io.delta.storage.S3DynamoDBLogStore, or {ONLY_WRITER}=true where no other program writes"
+    )
 
 
 def _starts(spark: object) -> bool:

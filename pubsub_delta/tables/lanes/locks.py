@@ -16,7 +16,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from pubsub_delta.errors import Aborted
+from pubsub_delta.errors import Aborted, FailedPrecondition
 from pubsub_delta.tables.lanes.damage import telling_damage
 from pubsub_delta.tables.lanes.protocol import Conflict
 from pubsub_delta.tables.layout import on_disk, path_of
@@ -42,10 +42,12 @@ class TableLocks:
 
     Args:
         directory: the root on a local disk; None where it is elsewhere, and nothing is locked.
+        refusal: why nobody may write there, if that is so.
     """
 
-    def __init__(self, directory: str | None) -> None:
+    def __init__(self, directory: str | None, refusal: str | None = None) -> None:
         self._directory = directory
+        self._refusal = refusal
         self._held = _Held()
 
     @contextmanager
@@ -54,8 +56,10 @@ class TableLocks:
 
         Whoever holds the lock may also read, decide and write without losing a race. Without
         ``wait`` it is a Conflict if somebody else holds it; with it Aborted, if that lasts too
-        long.
+        long. FailedPrecondition where nobody may write.
         """
+        if self._refusal is not None:
+            raise FailedPrecondition(f"{table}: {self._refusal}")
         if self._directory is None:
             yield
             return
