@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate, groupby
@@ -201,8 +201,19 @@ def _tick(x: float, label: str) -> Tick:
     return Tick(round(x, 2), label, "start" if x < 8 else "end" if x > 92 else "middle")
 
 
-def drawn(survey: AckStateSurvey, view: View | None = None) -> Picture:
-    """Return the picture of an ack state."""
+def change(before: AckStateSurvey, after: AckStateSurvey) -> tuple[Picture, Picture]:
+    """Return the pictures of an ack state before and after a change: the same axis and lanes."""
+    axes = [_axis(each, View()) for each in (before, after)]
+    ends = min(axis.start for axis in axes), max(axis.end for axis in axes)
+    view = View("time", *ends)
+    states = {lane.state for each in (before, after) for lane in drawn(each, view).lanes}
+    return drawn(before, view, states), drawn(after, view, states)
+
+
+def drawn(
+    survey: AckStateSurvey, view: View | None = None, states: Collection[str] = _ALWAYS
+) -> Picture:
+    """Return the picture of an ack state; ``states``: those that have a lane in any case."""
     view = View() if view is None else view
     axis = _axis(survey, view)
     every = [*survey.spans, *survey.others]
@@ -212,7 +223,7 @@ def drawn(survey: AckStateSurvey, view: View | None = None) -> Picture:
             label = _FILTERED
         spans = [span for span in every if _LANE_OF.get(span.state, span.state) == state]
         lane = _lane(state, label, spans, survey, axis)
-        if lane.blocks or lane.message_count or state in _ALWAYS:
+        if lane.blocks or lane.message_count or state in states:
             lanes.append(lane)
     now_x = axis.x(survey.time) if isinstance(axis, _Times) else None
     return Picture(

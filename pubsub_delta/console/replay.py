@@ -24,6 +24,7 @@ from pubsub_delta.console.listing import listed
 from pubsub_delta.console.pages import Console, done, of, page, run
 from pubsub_delta.errors import PubSubError
 from pubsub_delta.names import DELETED_TOPIC
+from pubsub_delta.operations.seek import SeekPreview
 from pubsub_delta.resources import Subscription
 
 router = APIRouter()
@@ -93,11 +94,7 @@ def preview(request: Request, id_: str) -> Response:
             id=id_,
             form=Form({**form.values, "shown": state_of(subscription)}),
             counted=counted,
-            pictures=[
-                (name, picture.drawn(survey))
-                for name, survey in (("Now", counted.before), ("After it", counted.after))
-                if survey is not None
-            ],
+            pictures=_pictures(counted),
             **told,
         ),
         lambda asked, error: _form_page(asked, _told(form, error), id_),
@@ -123,6 +120,13 @@ def seek(request: Request, id_: str, form: Posted) -> Response:
         lambda asked, _: done(asked, "The messages were replayed.", "subscriptions", id_),
         lambda asked, error: _form_page(asked, _told(form, error), id_),
     )
+
+
+def _pictures(counted: SeekPreview) -> list[tuple[str, picture.Picture]]:
+    if counted.before is None or counted.after is None:
+        return []
+    before, after = picture.change(counted.before, counted.after)
+    return [("Now", before), ("After it", after)]
 
 
 def _target(form: Form) -> Mapping[str, Any]:

@@ -47,7 +47,8 @@
   // A form is sent once it is known that somebody takes it: what was typed is not lost.
   document.addEventListener("submit", async (event) => {
     const form = event.target;
-    if (form.method !== "post" || form.dataset.sure || form.hasAttribute("hx-post")) return;
+    const isAsked = form.method === "post" && !form.getAttribute("action")?.startsWith("/sign-");
+    if (!isAsked || form.dataset.sure || form.hasAttribute("hx-post")) return;
     event.preventDefault();
     if (form.dataset.asking) return;
     form.dataset.asking = "yes";
@@ -194,6 +195,7 @@
     }
     rows.addEventListener("input", write);
     area.before(rows, more);
+    document.getElementById(`${area.name}-help`)?.classList.add("hidden"); // it is about lines
     area.classList.add("hidden");
     area.tabIndex = -1;
     area.addEventListener("focus", () => (rows.querySelector("input") ?? more).focus());
