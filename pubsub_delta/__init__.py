@@ -44,16 +44,15 @@ if TYPE_CHECKING:
     from pubsub_delta.batches import PulledBatch
     from pubsub_delta.callbacks import PulledMessage
     from pubsub_delta.client import PubSub
+    from pubsub_delta.delivery.surveys import AckStateSurvey, SurveyedSpan
     from pubsub_delta.operations.history import TopicCommit
     from pubsub_delta.operations.maintain import MaintenanceReport
     from pubsub_delta.operations.publish import PublishResult
     from pubsub_delta.operations.seek import SeekPreview
     from pubsub_delta.operations.survey import (
-        AckStateSurvey,
         DayCount,
         PeekedMessage,
         SubscriptionMoment,
-        SurveyedSpan,
     )
     from pubsub_delta.operations.views import ViewsReport
     from pubsub_delta.publisher import Publisher
@@ -120,7 +119,7 @@ __all__ = [
 ]
 
 _LATER = {
-    "AckStateSurvey": "operations.survey",
+    "AckStateSurvey": "delivery.surveys",
     "DayCount": "operations.survey",
     "MaintenanceReport": "operations.maintain",
     "PeekedMessage": "operations.survey",
@@ -133,7 +132,7 @@ _LATER = {
     "SlowSettings": "session",
     "StreamingPull": "subscriber",
     "SubscriptionMoment": "operations.survey",
-    "SurveyedSpan": "operations.survey",
+    "SurveyedSpan": "delivery.surveys",
     "TopicCommit": "operations.history",
     "ViewsReport": "operations.views",
     "local_session": "session",

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Literal
 
 from pubsub_delta.batches import AckIds, PulledBatch
 from pubsub_delta.clock import Clock, SystemClock
+from pubsub_delta.delivery.surveys import AckStateSurvey
 from pubsub_delta.durations import Duration
 from pubsub_delta.long_running import LongRunning
 from pubsub_delta.metrics import MetricRow, Metrics
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import (
     acknowledge,
+    find,
     history,
     maintain,
     measure,
@@ -28,6 +30,7 @@ from pubsub_delta.operations.acknowledge import Named
 from pubsub_delta.operations.seek import SeekPreview
 from pubsub_delta.resources import AckResult, Message
 from pubsub_delta.session import Sessions, check_session
+from pubsub_delta.tables.ack_state.figures import Figures
 from pubsub_delta.tables.store import Tables
 
 if TYPE_CHECKING:  # pyspark, pyarrow and prometheus_client take long to import
@@ -235,7 +238,16 @@ class PubSub(LongRunning):
         name = self._subscription(subscription)
         return survey.peek(self._tables, name, max_messages, max_bytes, self._clock.now())
 
-    def survey_ack_state(self, subscription: str) -> survey.AckStateSurvey:
+    def find_messages(self, name: str, wanted: find.Wanted | None = None) -> find.Search:
+        """Return a search among the messages that a topic stores, or of a subscription's topic.
+
+        ``name``: full, ``projects/p/topics/t`` or ``projects/p/subscriptions/s``. Nothing is leased
+        or written, and nothing is read before the search is asked for messages.
+        """
+        wanted = find.Wanted() if wanted is None else wanted
+        return find.search(self._tables, name, wanted, self._project, self._clock.now())
+
+    def survey_ack_state(self, subscription: str) -> AckStateSurvey:
         """Return the spans that make up the ack state of a subscription, for a picture of it.
 
         There are at most some 1,500 however many messages there are.
@@ -248,9 +260,23 @@ class PubSub(LongRunning):
         """Return the figures of a subscription over time, the earliest first.
 
         Every commit of its ack state that its table still has is such a point; of many, about
-        ``points`` are read. For a busy subscription they reach back some minutes.
+        ``points`` are read. The last point is now. For a busy subscription they reach back some
+        minutes.
         """
-        return survey.over_time(self._tables, self._subscription(subscription), points)
+        name = self._subscription(subscription)
+        return survey.over_time(self._tables, name, points, self._clock.now())
+
+    def subscription_figures(self, subscription: str) -> Figures:
+        """Return the figures of a subscription as they are now, without a size in bytes.
+
+        They are those of ``metrics``, for who looks at many subscriptions.
+        """
+        name = self._subscription(subscription)
+        return survey.subscription_figures(self._tables, name, self._clock.now())
+
+    def topic_figures(self, topic: str) -> survey.TopicFigures:
+        """Return how much a topic stores and how fast it grows, as its log tells it."""
+        return survey.topic_figures(self._tables, self._topic(topic), self._clock.now())
 
     def messages_by_day(self, topic: str) -> list[survey.DayCount]:
         """Return how many of the stored messages of a topic were published on each day, in UTC."""

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.staticfiles import StaticFiles
 
 from pubsub_delta.client import PubSub
@@ -14,20 +15,40 @@ from pubsub_delta.clock import Clock
 from pubsub_delta.console import (
     dead_letters,
     entrance,
-    messages,
+    finding,
+    message_page,
+    overview,
+    publishing,
+    pulling,
     replay,
     snapshots,
+    subscription_edit,
     subscriptions,
+    topic_edit,
     topics,
 )
-from pubsub_delta.console.forms import posted
+from pubsub_delta.console.forms import StaleForm, posted
 from pubsub_delta.console.guard import Guard
 from pubsub_delta.console.pages import Console, problem_page
 from pubsub_delta.console.security import Access
 from pubsub_delta.errors import PubSubError
 
 STATIC = Path(__file__).parent / "static"
-_ROUTERS = (entrance, topics, subscriptions, dead_letters, messages, replay, snapshots)
+_ROUTERS = (
+    overview,
+    entrance,
+    topic_edit,  # /topics/new comes before /topics/{id_}
+    topics,
+    subscription_edit,
+    subscriptions,
+    dead_letters,
+    finding,
+    message_page,
+    publishing,
+    pulling,
+    replay,
+    snapshots,
+)
 
 
 def application(
@@ -48,7 +69,7 @@ def application(
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
         yield
-        console.jobs.close()
+        console.close()
 
     app = FastAPI(
         lifespan=living,
@@ -61,10 +82,12 @@ def application(
     app.mount("/static", StaticFiles(directory=STATIC), "static")
     for module in _ROUTERS:
         app.include_router(module.router)
+    app.add_exception_handler(StaleForm, _stale)
     app.add_exception_handler(PubSubError, _told)
     app.add_exception_handler(HTTPException, _told)
     app.add_exception_handler(404, _missing)
     app.add_exception_handler(405, _missing)
+    app.add_exception_handler(RequestValidationError, _missing)  # such as another kind
     app.add_exception_handler(Exception, _unexpected)
     return Guard(app, access, console.sessions)  # outermost: no answer goes without its headers
 
@@ -82,6 +105,18 @@ def _told(request: Request, error: Exception) -> Response:
         return problem_page(request, str(error.detail), error.status_code)
     code = getattr(error, "code", "UNKNOWN")
     return problem_page(request, str(error), _STATUS.get(code, 500), code)
+
+
+def _stale(request: Request, error: Exception) -> Response:
+    """Show the form again with what was typed, where its route can; 403 in any case."""
+    assert isinstance(error, StaleForm)
+    show = getattr(request.scope.get("endpoint"), "shown_again", None)
+    if show is None:
+        return problem_page(request, str(error), 403)
+    error.form.warning = str(error)
+    answer: Response = show(request, error.form, **request.path_params)
+    answer.status_code = 403
+    return answer
 
 
 def _unexpected(request: Request, error: Exception) -> Response:

@@ -21,17 +21,21 @@ class Chart:
 
     ``kind``: ``bars``, or ``steps`` where a value holds until the next one. ``x``: the labels of
     bars, or the places of steps. ``y``: the values; None has no bar. ``told``: a text for each.
+    ``unit``: ``seconds``, where they are.
     """
 
     kind: Literal["bars", "steps"]
     x: tuple[str, ...] | tuple[float, ...]
     y: tuple[float | None, ...]
     told: tuple[str, ...]
+    unit: str = ""
 
     @property
     def data(self) -> str:
         """What ``static/console.js`` reads, as JSON."""
-        return json.dumps({"kind": self.kind, "x": self.x, "y": self.y, "told": self.told})
+        return json.dumps(
+            {"kind": self.kind, "x": self.x, "y": self.y, "told": self.told, "unit": self.unit}
+        )
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,7 @@ def over_time(moments: Sequence[SubscriptionMoment]) -> list[Figure]:
         written = tuple(map(write, values))
         pairs = zip(written, moments, strict=True)
         told = tuple(f"{text} at {shown.instant(each.time)}" for text, each in pairs)
-        chart = Chart("steps", places, values, told)
+        unit = "seconds" if write is shown.span else ""
+        chart = Chart("steps", places, values, told, unit)
         found.append(Figure(label, chart, written, write(max(values))))
     return found

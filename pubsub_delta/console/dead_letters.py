@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 
 from pubsub_delta.console.forms import Form, Posted
 from pubsub_delta.console.listing import listed
-from pubsub_delta.console.pages import Console, go, of, page, run
+from pubsub_delta.console.pages import Console, done, go, of, page, run
 from pubsub_delta.console.subscription_form import NEW_TOPIC, OTHER_TOPIC
 from pubsub_delta.errors import InvalidArgument, NotFound, PubSubError
 from pubsub_delta.resources import Subscription
@@ -115,6 +115,8 @@ def keep(request: Request, id_: str, form: Posted) -> Response:
         request,
         f"Creating the subscription {name}",
         lambda: store.create_subscription(name, policy.dead_letter_topic),
-        lambda _, __: go("subscriptions", id_, note="letters-kept"),
+        lambda asked, _: done(
+            asked, "The dead-letter topic has a subscription now.", "subscriptions", id_
+        ),
         failed,
     )

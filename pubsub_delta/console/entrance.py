@@ -1,11 +1,10 @@
-"""The first page, signing in and out, and the pages of work that goes on."""
+"""Signing in and out, and the pages of work that goes on."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import RedirectResponse
 
 from pubsub_delta.console.forms import Posted
 from pubsub_delta.console.guard import cookie_line
@@ -18,17 +17,17 @@ router = APIRouter()
 _FORGOTTEN = "This work is not known any more; look at the resource itself for what became of it."
 
 
-@router.get("/")
-def first() -> Response:
-    """Lead to the topics."""
-    return RedirectResponse("/topics", 303)
+@router.get("/alive")
+def alive() -> Response:
+    """Answer, so that a page knows that what it sends will be taken."""
+    return Response(status_code=204)
 
 
 @router.get("/sign-in")
 def ask(request: Request) -> Response:
     """Ask for the token."""
     if request.state.session.signed_in:
-        return go("topics")
+        return go()
     return page(request, "sign_in.html", error="")
 
 
@@ -38,7 +37,7 @@ def sign_in(request: Request, form: Posted) -> Response:
     console = of(request)
     if console.access.token is None or not is_token(form.text("token"), console.access.token):
         return page(request, "sign_in.html", 403, error="This is not the console's token.")
-    return _with_session(request, go("topics"), signed_in=True)
+    return _with_session(request, go(), signed_in=True)
 
 
 @router.post("/sign-out")
@@ -60,6 +59,7 @@ def show(request: Request, id_: str) -> Response:
     job = of(request).jobs.find(id_)
     if job is None:
         return problem_page(request, _FORGOTTEN, 404)
+    request.state.section = job.section
     return (
         job.page(request) if job.is_done else page(request, "job.html", **_progress(request, job))
     )
@@ -69,7 +69,10 @@ def show(request: Request, id_: str) -> Response:
 def show_part(request: Request, id_: str) -> Response:
     """Show the part of a page that work has led to, or that it goes on."""
     job = of(request).jobs.find(id_)
-    return problem_page(request, _FORGOTTEN, 404) if job is None else part_of(request, job)
+    if job is None:
+        return problem_page(request, _FORGOTTEN, 404)
+    request.state.section = job.section
+    return part_of(request, job)
 
 
 @router.get("/jobs/{id_}/progress")

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import parse_qsl
 
-from fastapi import Depends, HTTPException, Request
+from fastapi import Depends, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from pubsub_delta.clock import UTC, read_time
+from pubsub_delta.console.phrases import plain
 from pubsub_delta.console.security import SAFE_METHODS
 from pubsub_delta.errors import InvalidArgument, PubSubError
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 LARGEST_FORM = 48 * 1024 * 1024
 """Bytes: a message of 10 MB, of which every byte may be written as three."""
@@ -38,6 +42,11 @@ class Form:
     problem: str = ""
     warning: str = ""
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether something of it is to be put right."""
+        return bool(self.errors or self.problem)
+
     def __getitem__(self, name: str) -> str:
         return self.values.get(name, "")
 
@@ -50,7 +59,7 @@ class Form:
         return self[name].strip()
 
     def told(self, error: PubSubError, fields: Mapping[str, str]) -> Form:
-        """Put an error of the library where it belongs.
+        """Put an error of the library where it belongs; the first one of a field stands.
 
         ``fields``: the form's field for each name that the library's errors begin with; the empty
         name is for an error that names none.
@@ -60,10 +69,49 @@ class Form:
         name = named[1] if named else ""
         target = fields.get(name) or fields.get(name.split(".")[0])
         if target:
-            self.errors[target] = text
+            beginning = named[0] if named else ""
+            self.errors.setdefault(target, plain(text.removeprefix(beginning).strip()))
         else:
-            self.problem = text
+            self.problem = plain(text)
         return self
+
+    def attempt(self, read: Callable[[], T], fields: Mapping[str, str]) -> T | None:
+        """Return what a part of the form says; None where it is wrong, which is told.
+
+        So every error of a form is told at once.
+        """
+        try:
+            return read()
+        except InvalidArgument as error:
+            self.told(error, fields)
+            return None
+
+
+STALE = (
+    "This form was written before the console was started anew, or in another session. Nothing "
+    "was done. What you typed is still in it: look at it, and send it again."
+)
+
+
+class StaleForm(Exception):
+    """A form that was not written for the session which sends it. Nothing may be done for it."""
+
+    def __init__(self, form: Form) -> None:
+        super().__init__(STALE)
+        self.form = form
+
+
+def shown_again(show: Callable[..., Response]) -> Callable[[F], F]:
+    """Give a route that takes a form what shows the form again, as it was typed.
+
+    ``show`` is given the request, the form, and the parameters of the path.
+    """
+
+    def add(route: F) -> F:
+        route.shown_again = show  # type: ignore[attr-defined]
+        return route
+
+    return add
 
 
 class Mistyped(InvalidArgument):
@@ -75,7 +123,7 @@ class Mistyped(InvalidArgument):
 
 
 async def posted(request: Request) -> Form:
-    """Read the form that a request carries; 403 unless it was written for this session.
+    """Read the form that a request carries; StaleForm unless it was written for this session.
 
     Every route depends on it, so that none that changes something can do without. How many bytes
     it has stands in ``request.state.form_bytes``.
@@ -95,9 +143,7 @@ async def posted(request: Request) -> Form:
         raise HTTPException(400, "The form cannot be read.") from error
     sessions = request.app.state.console.sessions
     if not sessions.is_form_token(request.state.session, form["form_token"]):
-        raise HTTPException(
-            403, "The form is not from this session; go back, load the page anew, and try again."
-        )
+        raise StaleForm(form)
     return form
 
 

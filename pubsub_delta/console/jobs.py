@@ -30,6 +30,7 @@ class Job(Generic[T]):
 
     ``then`` answers with what it returned, ``failed`` with the error of the library that it raised,
     and with the form that was posted, of so many bytes. Once it is done the other of the two goes.
+    ``section``: the part of the console that asked for it.
     """
 
     def __init__(
@@ -40,8 +41,10 @@ class Job(Generic[T]):
         then: Then[T],
         failed: Then[PubSubError],
         form_bytes: int,
+        section: str = "",
     ) -> None:
         self.id = secrets.token_urlsafe(16)
+        self.section = section
         self.title = title
         self.started = started
         self.form_bytes = form_bytes
@@ -98,9 +101,10 @@ class Jobs:
         then: Then[T],
         failed: Then[PubSubError],
         form_bytes: int = 0,
+        section: str = "",
     ) -> Job[T]:
         """Start a piece of work, which a form of so many bytes asked for."""
-        job = Job(title, self._now(), self._threads.submit(work), then, failed, form_bytes)
+        job = Job(title, self._now(), self._threads.submit(work), then, failed, form_bytes, section)
         with self._lock:
             self._jobs[job.id] = job  # type: ignore[assignment]
             for id_ in [id_ for id_, each in self._jobs.items() if each.is_done and id_ != job.id]:

@@ -9,15 +9,16 @@ from pubsub_delta.resources import Page
 
 T = TypeVar("T")
 
-MOST = 1_000
-"""So many resources are offered in a menu or listed on a page."""
+MOST = 10_000
+"""So many resources are listed, or offered in a menu."""
+_PAGE = 1_000
 
 
 def listed(ask: Callable[..., Page[T]], *names: str) -> list[T]:
     """Return the items of all pages of a listing, at most ``MOST``."""
-    found = ask(*names, page_size=MOST)
+    found = ask(*names, page_size=_PAGE)
     items = list(found)
     while found.next_page_token and len(items) < MOST:
-        found = ask(*names, page_size=MOST, page_token=found.next_page_token)
+        found = ask(*names, page_size=_PAGE, page_token=found.next_page_token)
         items += found
     return items[:MOST]

@@ -5,39 +5,70 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 from urllib.parse import quote, urlencode
 
-from fastapi import Request, Response
+from fastapi import Depends, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pubsub_delta.client import PubSub
+from pubsub_delta.clock import to_micros
 from pubsub_delta.console import shown
+from pubsub_delta.console.held import HeldBatches
 from pubsub_delta.console.jobs import PATIENCE_SECONDS, Job, Jobs
+from pubsub_delta.console.measurements import Measurements
+from pubsub_delta.console.notes import Notes
+from pubsub_delta.console.phrases import plain
+from pubsub_delta.console.searches import Searches
 from pubsub_delta.console.security import Access, Sessions
 from pubsub_delta.errors import PubSubError
 from pubsub_delta.metrics import Metrics
+from pubsub_delta.operations.survey import TopicFigures
+from pubsub_delta.tables.ack_state.figures import Figures
 
 T = TypeVar("T")
 
-NOTES = {
-    "topic-created": "The topic was created.",
-    "topic-updated": "The topic was updated.",
-    "topic-deleted": "The topic was deleted.",
-    "published": "The message was published.",
-    "subscription-created": "The subscription was created.",
-    "subscription-updated": "The subscription was updated.",
-    "subscription-unchanged": "Nothing was changed.",
-    "subscription-deleted": "The subscription was deleted.",
-    "letters-kept": "The dead-letter topic has a subscription now.",
-    "sought": "The messages were replayed.",
-    "snapshot-created": "The snapshot was created.",
-    "snapshot-updated": "The snapshot was updated.",
-    "snapshot-deleted": "The snapshot was deleted.",
+SECTIONS = {
+    "": "Overview",
+    "topics": "Topics",
+    "subscriptions": "Subscriptions",
+    "snapshots": "Snapshots",
 }
-"""What a page says of what was done just before, by the word in its address."""
+"""The parts of the console, by the beginning of their addresses."""
+
+
+LABELS = {
+    "id": "ID",
+    "name": "ID",
+    "topic": "Topic",
+    "subscription": "Subscription",
+    "snapshot": "Snapshot",
+    "ack_deadline": "Acknowledgement deadline",
+    "retention": "Message retention duration",
+    "expiration_days": "Expiration period",
+    "filter": "Subscription filter",
+    "dead_letter_topic": "Dead-letter topic",
+    "max_delivery_attempts": "Maximum delivery attempts",
+    "minimum_backoff": "Minimum backoff",
+    "maximum_backoff": "Maximum backoff",
+    "push_endpoint": "Endpoint URL",
+    "labels": "Labels",
+    "letters_id": "ID of the subscription",
+    "data": "Data",
+    "attributes": "Attributes",
+    "ordering_key": "Ordering key",
+    "expire": "Expires at",
+    "time": "Point in time",
+    "max_messages": "Messages",
+    "message_id": "Message ID",
+    "earliest": "Published from",
+    "latest": "Published until",
+    "state": "State",
+}
+"""How the fields of forms are called on the pages."""
 
 
 @dataclass
@@ -51,10 +82,33 @@ class Console:
     root: str
     sessions: Sessions = field(init=False)
     jobs: Jobs = field(init=False)
+    notes: Notes = field(init=False)
+    searches: Searches = field(init=False)
+    held: HeldBatches = field(init=False)
+    topics: Measurements[TopicFigures] = field(init=False)
+    subscriptions: Measurements[Figures] = field(init=False)
 
     def __post_init__(self) -> None:
         self.sessions = Sessions(self.at_present)
         self.jobs = Jobs(self.at_present)
+        self.notes = Notes()
+        self.searches = Searches(self.at_present)
+        self.held = HeldBatches()
+        self.topics = Measurements(
+            self.store.topic_figures, lambda figures: figures.message_count, self.at_present
+        )
+        self.subscriptions = Measurements(
+            self.store.subscription_figures,
+            lambda figures: figures.ack_message_count_success,
+            self.at_present,
+        )
+
+    def close(self) -> None:
+        """End what goes on in the background."""
+        self.searches.close()
+        self.topics.close()
+        self.subscriptions.close()
+        self.jobs.close()
 
     def short(self, name: str) -> str:
         """Write a name as its id, where it is of this project."""
@@ -80,16 +134,31 @@ def of(request: Request) -> Console:
 def address(*parts: str, **query: str) -> str:
     """Return a path of this console, whatever stands in its parts.
 
-    >>> address("topics", "50%~off", "edit", note="done")
-    '/topics/50%25~off/edit?note=done'
+    >>> address("topics", "50%~off", "edit", tab="all"), address()
+    ('/topics/50%25~off/edit?tab=all', '/')
     """
-    path = "".join(f"/{quote(part, safe='')}" for part in parts)
+    path = "".join(f"/{quote(part, safe='')}" for part in parts) or "/"
     return f"{path}?{urlencode(query)}" if query else path
 
 
 def go(*parts: str, **query: str) -> Response:
     """Send the browser to another page, after something was done."""
     return RedirectResponse(address(*parts, **query), 303)
+
+
+def done(request: Request, note: str, *parts: str, **query: str) -> Response:
+    """Send the browser to another page, which says once what was done."""
+    return go(*parts, **query, done=of(request).notes.add(note))
+
+
+def refuse_read_only(request: Request) -> None:
+    """Refuse a form that a console which is read-only would not take."""
+    if of(request).access.read_only:
+        raise HTTPException(403, "This console is read-only; nothing can be changed in it.")
+
+
+Changing = Annotated[None, Depends(refuse_read_only)]
+"""A parameter of the routes that show a form for a change."""
 
 
 _ENVIRONMENT = Environment(
@@ -106,21 +175,36 @@ _ENVIRONMENT.filters.update(
     time=shown.instant,
     machine_time=shown.machine_time,
     visible=shown.visible,
+    rate=shown.rate,
+    micros=to_micros,
+    label=lambda name: LABELS.get(name, name),
 )
-_ENVIRONMENT.globals.update(address=address)
+_ENVIRONMENT.globals.update(address=address, sections=SECTIONS)
+
+
+def section_of(path: str) -> str:
+    """Return which part of the console an address belongs to.
+
+    >>> section_of("/topics/flights/edit"), section_of("/")
+    ('topics', '')
+    """
+    return path.split("/")[1] if path.startswith("/") else ""
 
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> Response:
     """Answer with a page."""
     console = of(request)
+    key = request.query_params.get("done", "")
     return HTMLResponse(
         _ENVIRONMENT.get_template(template).render(
             console=console,
             path=request.url.path,
+            section=getattr(request.state, "section", section_of(request.url.path)),
             read_only=console.access.read_only,
             form_token=console.sessions.form_token(request.state.session),
+            is_in=request.state.session.signed_in,
             signed_in=console.access.token is not None and request.state.session.signed_in,
-            note=NOTES.get(request.query_params.get("note", ""), ""),
+            note=partial(console.notes.take, key),
             **values,
         ),
         status,
@@ -132,6 +216,7 @@ def problem_page(request: Request, text: str, status: int, code: str = "") -> Re
     template = "problem_part.html" if "hx-request" in request.headers else "problem.html"
     # htmx puts no answer of an error in its place
     told = 200 if "hx-request" in request.headers and request.method == "GET" else status
+    text = plain(text)
     return page(request, template, told, text=text, code=code, is_missing=status == 404)
 
 
@@ -148,8 +233,14 @@ def run(
     that tells it.
     """
     console = of(request)
-    form_bytes = request.state.form_bytes
-    job = console.jobs.start(title, work, then, failed or _failed, form_bytes)
+    job = console.jobs.start(
+        title,
+        work,
+        then,
+        failed or _failed,
+        request.state.form_bytes,
+        section_of(request.url.path),
+    )
     if not job.wait(PATIENCE_SECONDS):
         return go("jobs", job.id)
     console.jobs.forget(job)
@@ -163,7 +254,8 @@ def part(
 
     If it lasts, the answer is a part that asks again, and is replaced by what comes then.
     """
-    return part_of(request, of(request).jobs.start(title, work, then, _failed))
+    section = section_of(request.url.path)
+    return part_of(request, of(request).jobs.start(title, work, then, _failed, 0, section))
 
 
 def part_of(request: Request, job: Job[T]) -> Response:

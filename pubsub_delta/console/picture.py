@@ -1,137 +1,253 @@
-"""The picture of an ack state: publish time along one axis, states along the other.
+"""The picture of an ack state: messages along one axis, states along the other.
 
-It is measured out here, and drawn by ``templates/picture.html``. However many messages and spans
-there are, a lane has few rectangles: spans that would touch are drawn as one.
+The axis is publish time, or the order of receipt. It is measured out here in hundredths of its
+length, and drawn by ``templates/picture.html``. However many messages and spans there are, a lane
+has few rectangles: those that would touch are drawn as one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import groupby
+from itertools import accumulate, groupby
+from typing import Literal, Protocol
 
+from pubsub_delta.clock import from_micros, to_micros
 from pubsub_delta.console import shown
-from pubsub_delta.operations.survey import AckStateSurvey, SurveyedSpan
+from pubsub_delta.delivery.surveys import AckStateSurvey, SurveyedSpan
 
-LEFT, RIGHT, TOP = 150, 12, 8
-WIDTH = 960
-LANE, GAP = 26, 10
-LEAST = 4.0
+LEAST = 0.6
 """A rectangle is at least so wide: ten messages are seen beside a thousand million."""
 MOST_IN_A_LANE = 60
 TICKS = 5
 
 _LANES = (
-    ("elsewhere", "Acknowledged"),
-    ("retained", "Acked, kept to replay"),
     ("available", "Available"),
     ("leased", "Leased"),
     ("backing_off", "Backing off"),
     ("forwarding", "To dead letters"),
+    ("retained", "Acked, kept to replay"),
+    ("acknowledged", "Acknowledged"),
+    ("expired", "Older than it keeps"),
+    ("before", "Before the subscription"),
     ("purged", "Purged ahead"),
 )
+_ALWAYS = ("available", "leased", "acknowledged")
+_FILTERED = "Acked, or filtered out"
 _LANE_OF = {"acked": "retained"}
 _STEPS = tuple(
     timedelta(seconds=n)
     for n in (1, 5, 15, 60, 300, 900, 3_600, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800)
 )
 _DENSEST = 9.0
-"""10^9 messages in one rectangle are as dark as it gets."""
+"""10^9 messages in one rectangle are as tall as it gets."""
+_MINUTES = timedelta(minutes=15)
+
+
+@dataclass(frozen=True)
+class View:
+    """How a picture is looked at.
+
+    ``by``: publish time, or the order of receipt. ``start``, ``end``: what part of it, in
+    microseconds since 1970, or as numbers of messages from the first that is stored; None for all.
+    """
+
+    by: Literal["time", "position"] = "time"
+    start: int | None = None
+    end: int | None = None
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is not all that is seen."""
+        return self.start is not None
+
+
+def wanted(asked: Mapping[str, str]) -> View:
+    """Return the view that a request asks for; the whole where it cannot be read.
+
+    >>> wanted({"by": "position", "start": "10", "end": "20"})
+    View(by='position', start=10, end=20)
+    """
+    by: Literal["time", "position"] = "position" if asked.get("by") == "position" else "time"
+    bounds = [asked.get(name, "") for name in ("start", "end")]
+    if not all(text.isdecimal() and text.isascii() and len(text) < 18 for text in bounds):
+        return View(by)
+    start, end = map(int, bounds)
+    return View(by, start, end) if start < end else View(by)
 
 
 @dataclass(frozen=True)
 class Block:
-    """A rectangle: one or more spans whose publish times would touch in the picture.
+    """A rectangle: one or more spans that would touch in the picture.
 
-    ``darkness``: 1 to 5, by the number of messages: how strong its colour is.
+    ``height``: 1 to 5, by the number of messages.
     """
 
     x: float
     width: float
     message_count: int
-    darkness: int
+    height: int
     title: str
 
 
 @dataclass(frozen=True)
 class Lane:
-    """A state, how many messages are in it, and where they were published in time."""
+    """A state, how many messages are in it in all, and where they are."""
 
     state: str
     label: str
-    y: float
     message_count: int | None
     blocks: tuple[Block, ...]
 
 
 @dataclass(frozen=True)
 class Tick:
-    """A time on the axis."""
+    """A place on the axis; ``anchor``: which end of its label stands there."""
 
     x: float
     label: str
+    anchor: str
 
 
 @dataclass(frozen=True)
 class Picture:
-    """All that the drawing needs. ``now_x``: where the present is; ``words``: the same in words."""
+    """All that the drawing needs.
+
+    ``start``, ``end``: what the axis begins and ends with, as in ``View``. ``now_x``: where the
+    present is, None where it is not seen. ``words``: the same in words.
+    """
 
     lanes: tuple[Lane, ...]
     ticks: tuple[Tick, ...]
-    now_x: float
-    height: float
+    start: int
+    end: int
+    now_x: float | None
     words: str
 
 
-class _Axis:
-    """Publish time along the picture."""
+class _Axis(Protocol):
+    """Where spans are, between 0 and 100; what lies outside is below or above."""
 
-    def __init__(self, first: datetime, last: datetime) -> None:
-        self.first = first
-        self.last = max(last, first + timedelta(seconds=1))
+    start: int
+    end: int
 
-    def x(self, time: datetime) -> float:
-        part = (min(max(time, self.first), self.last) - self.first) / (self.last - self.first)
-        return round(LEFT + part * (WIDTH - LEFT - RIGHT), 1)
+    def pieces(self, span: SurveyedSpan) -> list[tuple[float, float]]:
+        """Return where the messages of a span are."""
 
     def ticks(self) -> tuple[Tick, ...]:
-        length = self.last - self.first
+        """Return a few round places."""
+
+
+class _Times:
+    """Publish time along the picture."""
+
+    def __init__(self, start: int, end: int) -> None:
+        self.start = start
+        self.end = max(end, start + 1_000_000)
+
+    def x(self, time: datetime) -> float:
+        return 100 * (to_micros(time) - self.start) / (self.end - self.start)
+
+    def pieces(self, span: SurveyedSpan) -> list[tuple[float, float]]:
+        return [(self.x(span.publish_time_min), self.x(span.publish_time_max))]
+
+    def ticks(self) -> tuple[Tick, ...]:
+        start, end = from_micros(self.start), from_micros(self.end)
+        length = end - start
         step = next((each for each in _STEPS if length / each <= TICKS), None)
         if step is None:
             step = timedelta(days=math.ceil(length / timedelta(days=TICKS)))
-        midnight = self.first.replace(hour=0, minute=0, second=0, microsecond=0)
-        first = midnight + math.ceil((self.first - midnight) / step) * step
+        midnight = start.replace(hour=0, minute=0, second=0, microsecond=0)
+        first = midnight + math.ceil((start - midnight) / step) * step
         form = "%m-%d" if step >= timedelta(days=1) else "%H:%M:%S" if length < _MINUTES else ""
-        times = [first + n * step for n in range(TICKS + 1) if first + n * step <= self.last]
-        return tuple(Tick(self.x(t), t.strftime(form or "%m-%d %H:%M")) for t in times)
+        times = [first + n * step for n in range(TICKS + 1) if first + n * step <= end]
+        return tuple(_tick(self.x(t), t.strftime(form or "%m-%d %H:%M")) for t in times)
 
 
-_MINUTES = timedelta(minutes=15)
+class _Positions:
+    """The stored messages along the picture, in the order of receipt, without gaps between them."""
+
+    def __init__(self, runs: Sequence[tuple[int, int]], start: int | None, end: int | None) -> None:
+        self._firsts = [first for first, _ in runs]
+        lengths = [last - first + 1 for first, last in runs]
+        self._before = [0, *accumulate(lengths)]
+        self.start = 0 if start is None else start
+        self.end = max(self._before[-1] if end is None else end, self.start + 1)
+
+    def x(self, position: int) -> float:
+        place = max(0, bisect_right(self._firsts, position) - 1)
+        if not self._firsts:
+            return 0.0
+        number = min(self._before[place] + position - self._firsts[place], self._before[place + 1])
+        return 100 * (number - self.start) / (self.end - self.start)
+
+    def pieces(self, span: SurveyedSpan) -> list[tuple[float, float]]:
+        return [(self.x(first), self.x(last + 1)) for first, last in span.runs]
+
+    def ticks(self) -> tuple[Tick, ...]:
+        raw = (self.end - self.start) / TICKS
+        unit = 10 ** max(0, math.floor(math.log10(max(raw, 1))))
+        step = next(n * unit for n in (1, 2, 5, 10) if n * unit >= raw)
+        first = -(-self.start // step) * step
+        numbers = range(first, self.end + 1, step)
+        scale = 100 / (self.end - self.start)
+        return tuple(_tick((n - self.start) * scale, shown.count(n)) for n in numbers)
 
 
-def drawn(survey: AckStateSurvey) -> Picture:
-    """Return the picture of an ack state."""
-    begins = [span.publish_time_min for span in survey.spans]
-    known = [*begins, *([survey.stored_from] if survey.stored_from is not None else [])]
-    ends = [survey.time, *(span.publish_time_max for span in survey.spans)]
-    if survey.purged_until is not None:
-        ends.append(_drawn_until(survey, min(known, default=survey.time)))
-    axis = _Axis(min(known, default=survey.time - timedelta(hours=1)), max(ends))
-    lanes: list[Lane] = []
+def _tick(x: float, label: str) -> Tick:
+    return Tick(round(x, 2), label, "start" if x < 8 else "end" if x > 92 else "middle")
+
+
+def change(before: AckStateSurvey, after: AckStateSurvey) -> tuple[Picture, Picture]:
+    """Return the pictures of an ack state before and after a change: the same axis and lanes."""
+    axes = [_axis(each, View()) for each in (before, after)]
+    ends = min(axis.start for axis in axes), max(axis.end for axis in axes)
+    view = View("time", *ends)
+    states = {lane.state for each in (before, after) for lane in drawn(each, view).lanes}
+    return drawn(before, view, states), drawn(after, view, states)
+
+
+def drawn(
+    survey: AckStateSurvey, view: View | None = None, states: Collection[str] = _ALWAYS
+) -> Picture:
+    """Return the picture of an ack state; ``states``: those that have a lane in any case."""
+    view = View() if view is None else view
+    axis = _axis(survey, view)
+    every = [*survey.spans, *survey.others]
+    lanes = []
     for state, label in _LANES:
-        spans = [span for span in survey.spans if _LANE_OF.get(span.state, span.state) == state]
-        lane = _lane(state, label, TOP + len(lanes) * (LANE + GAP), spans, survey, axis)
-        if lane.blocks or state in ("elsewhere", "available", "leased"):
+        if state == "acknowledged" and survey.is_filtered:
+            label = _FILTERED
+        spans = [span for span in every if _LANE_OF.get(span.state, span.state) == state]
+        lane = _lane(state, label, spans, survey, axis)
+        if lane.blocks or lane.message_count or state in states:
             lanes.append(lane)
+    now_x = axis.x(survey.time) if isinstance(axis, _Times) else None
     return Picture(
         lanes=tuple(lanes),
         ticks=axis.ticks(),
-        now_x=axis.x(survey.time),
-        height=TOP + len(lanes) * (LANE + GAP) + 24,
+        start=axis.start,
+        end=axis.end,
+        now_x=None if now_x is None or not 0 <= now_x <= 100 else round(now_x, 2),
         words=_in_words(lanes),
     )
+
+
+def _axis(survey: AckStateSurvey, view: View) -> _Axis:
+    if view.by == "position":
+        return _Positions(survey.stored_runs, view.start, view.end)
+    if view.start is not None and view.end is not None:
+        return _Times(view.start, view.end)
+    begins = [span.publish_time_min for span in survey.spans]
+    known = [*begins, *([survey.stored_from] if survey.stored_from is not None else [])]
+    first = min(known, default=survey.time - timedelta(hours=1))
+    ends = [survey.time, *(span.publish_time_max for span in survey.spans)]
+    if survey.purged_until is not None:
+        ends.append(_drawn_until(survey, first))
+    return _Times(to_micros(first), to_micros(max(ends)))
 
 
 def _drawn_until(survey: AckStateSurvey, first: datetime) -> datetime:
@@ -142,87 +258,85 @@ def _drawn_until(survey: AckStateSurvey, first: datetime) -> datetime:
 
 
 def _lane(
-    state: str,
-    label: str,
-    y: float,
-    spans: Sequence[SurveyedSpan],
-    survey: AckStateSurvey,
-    axis: _Axis,
+    state: str, label: str, spans: Sequence[SurveyedSpan], survey: AckStateSurvey, axis: _Axis
 ) -> Lane:
-    if state == "elsewhere":
-        number, first = survey.elsewhere_count, survey.stored_from
-        blocks = []
-        if number and first is not None:
-            title = (
-                f"{shown.count(number)} messages that the topic stores are acknowledged, were "
-                "left out by the filter, or are older than the subscription; the first stored one "
-                f"was published at {shown.instant(first)}"
-            )
-            blocks = [_block(axis, first, survey.time, number, title)]
-        return Lane(state, label, y, number, tuple(blocks))
     if state == "purged":
         until = survey.purged_until
         blocks = []
-        if until is not None:
+        if until is not None and isinstance(axis, _Times):
             title = f"What is published until {shown.instant(until)} is acknowledged as it comes"
-            blocks = [_block(axis, survey.time, until, 1, title)]
-        return Lane(state, label, y, None, tuple(blocks))
+            blocks = _clipped([_block(axis.x(survey.time), axis.x(until), 1, title)])
+        return Lane(state, label, None, tuple(blocks))
     number = sum(span.message_count for span in spans)
-    return Lane(state, label, y, number, tuple(_blocks(axis, spans, label)))
+    return Lane(state, label, number, tuple(_blocks(axis, spans, label)))
+
+
+@dataclass(frozen=True)
+class _Piece:
+    first: float
+    last: float
+    span: SurveyedSpan
 
 
 def _blocks(axis: _Axis, spans: Iterable[SurveyedSpan], label: str) -> list[Block]:
-    """Draw spans that would touch as one; where that leaves many, those that begin in a column."""
-    ordered = sorted(spans, key=lambda span: (span.publish_time_min, span.publish_time_max))
-    groups = _touching(axis, ordered)
-    if len(groups) > MOST_IN_A_LANE:
-        column = (WIDTH - LEFT - RIGHT) / (MOST_IN_A_LANE - 1)
-        begun = groupby(ordered, lambda each: (axis.x(each.publish_time_min) - LEFT) // column)
-        groups = [list(group) for _, group in begun]
-    return [
-        _block(
-            axis,
-            min(span.publish_time_min for span in group),
-            max(span.publish_time_max for span in group),
-            sum(span.message_count for span in group),
-            _title(group, label),
-        )
-        for group in groups
+    """Draw what would touch as one; where that leaves many, what begins in a column."""
+    pieces = [
+        _Piece(first, last, span)
+        for span in spans
+        for first, last in axis.pieces(span)
+        if first <= 100 and last >= 0
     ]
+    pieces.sort(key=lambda piece: (piece.first, piece.last))
+    groups = _touching(pieces)
+    if len(groups) > MOST_IN_A_LANE:
+        column = 100 / (MOST_IN_A_LANE - 2)
+        begun = groupby(pieces, lambda piece: max(0.0, piece.first) // column)
+        groups = [list(group) for _, group in begun]
+    blocks = []
+    for group in groups:
+        held = list({id(piece.span): piece.span for piece in group}.values())
+        number = sum(span.message_count for span in held)
+        last = max(piece.last for piece in group)
+        blocks.append(_block(group[0].first, last, number, _title(held, label)))
+    return _clipped(blocks)
 
 
-def _touching(axis: _Axis, spans: Iterable[SurveyedSpan]) -> list[list[SurveyedSpan]]:
-    """Return the groups of spans whose rectangles would touch; the spans come sorted by begin."""
-    groups: list[list[SurveyedSpan]] = []
+def _touching(pieces: Iterable[_Piece]) -> list[list[_Piece]]:
+    """Return the groups of pieces whose rectangles would touch; they come sorted by begin."""
+    groups: list[list[_Piece]] = []
     end = 0.0
-    for span in spans:
-        left = axis.x(span.publish_time_min)
-        right = max(axis.x(span.publish_time_max), left + LEAST)
-        if groups and left <= end + 1:
-            groups[-1].append(span)
-            end = max(end, right)
+    for piece in pieces:
+        last = max(piece.last, piece.first + LEAST)
+        if groups and piece.first <= end + LEAST / 4:
+            groups[-1].append(piece)
+            end = max(end, last)
         else:
-            groups.append([span])
-            end = right
+            groups.append([piece])
+            end = last
     return groups
 
 
-def _block(axis: _Axis, first: datetime, last: datetime, number: int, title: str) -> Block:
-    left = axis.x(first)
-    width = max(axis.x(last) - left, LEAST)
-    left = min(left, WIDTH - RIGHT - width)
-    darkness = 1 + min(4, int(4 * math.log10(max(number, 1)) / _DENSEST + 0.5))
-    return Block(round(left, 1), round(width, 1), number, darkness, title)
+def _block(first: float, last: float, number: int, title: str) -> Block:
+    height = 1 + min(4, int(4 * math.log10(max(number, 1)) / _DENSEST + 0.5))
+    return Block(first, max(last - first, LEAST), number, height, title)
+
+
+def _clipped(blocks: Iterable[Block]) -> list[Block]:
+    """Return blocks as far as they are seen; none is narrower than it must be."""
+    found = []
+    for each in blocks:
+        last = min(each.x + each.width, 100.0)
+        first = min(max(each.x, 0.0), 100 - LEAST)
+        width = round(max(last - first, LEAST), 2)
+        found.append(Block(round(first, 2), width, each.message_count, each.height, each.title))
+    return found
 
 
 def _title(spans: Sequence[SurveyedSpan], label: str) -> str:
     number = sum(span.message_count for span in spans)
     first = min(span.publish_time_min for span in spans)
     last = max(span.publish_time_max for span in spans)
-    parts = [
-        f"{label}: {shown.count(number)} {'message' if number == 1 else 'messages'} "
-        f"in {len(spans)} {'span' if len(spans) == 1 else 'spans'}"
-    ]
+    parts = [f"{label}: {shown.count(number)} {'message' if number == 1 else 'messages'}"]
     if first == last:
         parts.append(f"published at {shown.instant(first)}")
     else:

@@ -59,6 +59,20 @@ def span(seconds: float | timedelta) -> str:
     return " ".join(part for part in parts if part) or "0 s"
 
 
+def rate(per_second: float | None) -> str:
+    """Write how many there are in a second, or in a longer time where they are few.
+
+    >>> rate(1250), rate(2.5), rate(0.02), rate(0), rate(None)
+    ('1,250 /s', '2.5 /s', '1.2 /min', '0 /s', '–')
+    """
+    if per_second is None:
+        return "–"
+    if 0 < per_second < 0.5:
+        per_minute = per_second * 60
+        return f"{per_minute:.1f} /min" if per_minute >= 0.1 else f"{per_minute * 60:.1f} /h"
+    return f"{per_second:.1f} /s" if 0 < per_second < 10 else f"{per_second:,.0f} /s"
+
+
 def instant(moment: datetime) -> str:
     """Write a time in UTC, to the second.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from pubsub_delta.console import shown
@@ -114,19 +115,32 @@ def values_of(subscription: Subscription, project: str) -> dict[str, str]:
     return values
 
 
+_READ: dict[str, Callable[[Form], Any]] = {
+    "ack_deadline_seconds": lambda form: whole_number(form, "ack_deadline", "a number of seconds"),
+    "message_retention_duration": lambda form: duration(form, "retention"),
+    "retain_acked_messages": lambda form: form.is_on("retain_acked"),
+    "expiration_policy": lambda form: _expiration(form),
+    "enable_exactly_once_delivery": lambda form: form.is_on("exactly_once"),
+    "push_config": lambda form: _push(form),
+    "dead_letter_policy": lambda form: _dead_letters(form),
+    "retry_policy": lambda form: _retry(form),
+    "labels": lambda form: pairs(form, "labels"),
+}
+"""How each field of a subscription that can be changed is read."""
+
+
 def fields_of(form: Form) -> dict[str, Any]:
-    """Return the fields of a subscription that can be changed, as a form says them."""
-    return {
-        "ack_deadline_seconds": whole_number(form, "ack_deadline", "a number of seconds"),
-        "message_retention_duration": duration(form, "retention"),
-        "retain_acked_messages": form.is_on("retain_acked"),
-        "expiration_policy": _expiration(form),
-        "enable_exactly_once_delivery": form.is_on("exactly_once"),
-        "push_config": _push(form),
-        "dead_letter_policy": _dead_letters(form),
-        "retry_policy": _retry(form),
-        "labels": pairs(form, "labels"),
-    }
+    """Return the fields of a subscription that can be changed, as a form says them.
+
+    Those that cannot be read are missing, and the form tells what is wrong with each.
+    """
+    found = {}
+    for name, read in _READ.items():
+        before = len(form.errors)
+        value = form.attempt(partial(read, form), AT_FIELD)
+        if len(form.errors) == before:
+            found[name] = value
+    return found
 
 
 def fixed_fields_of(form: Form) -> dict[str, Any]:
@@ -134,19 +148,60 @@ def fixed_fields_of(form: Form) -> dict[str, Any]:
     return {"filter": form["filter"], "enable_message_ordering": form.is_on("ordering")}
 
 
-def check_new(name: str, topic: str, fields: Mapping[str, Any], project: str) -> None:
-    """Find what is wrong with the fields of a new subscription, whatever the store holds."""
-    subscription_name(name, project)
-    source = str(topic_name(topic, project))
-    rules.check_ack_deadline(fields["ack_deadline_seconds"])
-    kept = rules.check_subscription_retention(fields["message_retention_duration"])
-    rules.check_expiration_policy(fields["expiration_policy"], kept)
-    parse_filter(fields["filter"])
-    rules.check_dead_letter_policy(fields["dead_letter_policy"], source, project)
-    rules.check_retry_policy(fields["retry_policy"])
+def check_new(
+    form: Form, name: str, topic: str | None, fields: Mapping[str, Any], project: str
+) -> None:
+    """Find all that is wrong with the fields of a new subscription, whatever the store holds."""
+    none = "" if topic is None else topic
+    source = form.attempt(lambda: str(topic_name(none, project)), AT_FIELD) if topic else ""
+    kept = fields.get("message_retention_duration", timedelta(0))
     exactly_once = fields["enable_exactly_once_delivery"]
-    check_push_config(fields["push_config"], enable_exactly_once_delivery=exactly_once)
-    rules.check_labels(fields["labels"])
+    checks: dict[str, Callable[[Any], Any]] = {
+        "ack_deadline_seconds": rules.check_ack_deadline,
+        "message_retention_duration": rules.check_subscription_retention,
+        "expiration_policy": lambda policy: rules.check_expiration_policy(policy, kept),
+        "filter": parse_filter,
+        "dead_letter_policy": lambda p: rules.check_dead_letter_policy(p, source or "", project),
+        "retry_policy": rules.check_retry_policy,
+        "push_config": lambda push: check_push_config(
+            push, enable_exactly_once_delivery=exactly_once
+        ),
+        "labels": rules.check_labels,
+    }
+    form.attempt(lambda: subscription_name(name, project), AT_FIELD)
+    for field, check in checks.items():
+        if field in fields:
+            form.attempt(partial(check, fields[field]), AT_FIELD)
+
+
+def check_update(form: Form, fields: Mapping[str, Any], stored: Subscription, project: str) -> None:
+    """Find all that is wrong with fields that are to be changed."""
+    for name, value in fields.items():
+        if name not in ("expiration_policy", "message_retention_duration"):
+            given = {name: value}
+            if name == "push_config":  # what is checked together
+                given |= {n: fields[n] for n in ("enable_exactly_once_delivery",) if n in fields}
+            form.attempt(partial(rules.check_subscription_update, given, stored, project), AT_FIELD)
+    timed = ("expiration_policy", "message_retention_duration")
+    together = {name: fields[name] for name in timed if name in fields}
+    if together:
+        check = partial(rules.check_subscription_update, together, stored, project)
+        form.attempt(check, AT_FIELD)
+    if not form.is_wrong:
+        form.attempt(partial(rules.check_subscription_update, fields, stored, project), AT_FIELD)
+
+
+_FIRST = ("id", "topic", "delivery", "push_endpoint", "shown", "form_token", "unwrapped")
+"""The fields that stand first; the others are under "More options"."""
+
+
+def more_options(form: Form) -> bool:
+    """Tell whether the other options are to be seen: one is wrong, or not as it usually is."""
+    usual = {**_USUAL, "topic": form["topic"]}
+    others = {n: v for n, v in form.values.items() if n not in _FIRST and not n.startswith("new_")}
+    return any(name not in _FIRST for name in form.errors) or any(
+        value and usual.get(name, "") != value for name, value in others.items()
+    )
 
 
 def changes(form: Form, subscription: Subscription, project: str) -> dict[str, Any]:
@@ -154,7 +209,7 @@ def changes(form: Form, subscription: Subscription, project: str) -> dict[str, A
 
     What a form cannot show to the last second is not changed by looking at it.
     """
-    before = fields_of(Form(values_of(subscription, project)))
+    before = {n: read(Form(values_of(subscription, project))) for n, read in _READ.items()}
     return {name: value for name, value in fields_of(form).items() if value != before[name]}
 
 

@@ -1,84 +1,138 @@
-"""Subscriptions: the list, one subscription's page, and creating, editing and deleting."""
+"""Subscriptions: the list with what is behind, and the pages of one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
 from pubsub_delta.console import charts, picture, shown
-from pubsub_delta.console.dead_letters import action_items, prompt
-from pubsub_delta.console.editing import is_outdated, unless_crossed
-from pubsub_delta.console.forms import Form, Posted
+from pubsub_delta.console.dead_letters import action_items
 from pubsub_delta.console.listing import listed
-from pubsub_delta.console.pages import Console, address, go, of, page, part, run
-from pubsub_delta.console.subscription_form import (
-    AT_FIELD,
-    NEW_TOPIC,
-    OTHER_TOPIC,
-    changes,
-    check_new,
-    chosen_topic,
-    fields_of,
-    fixed_fields_of,
-    letters_id,
-    new_values,
-    values_of,
-)
-from pubsub_delta.errors import InvalidArgument, NotFound, PubSubError
-from pubsub_delta.policy.fields import check_subscription_update
-from pubsub_delta.policy.filters import parse_filter
-from pubsub_delta.resources import DeadLetterPolicy, Subscription
+from pubsub_delta.console.lists import Column, chosen, remember
+from pubsub_delta.console.measurements import Measurement
+from pubsub_delta.console.pages import Console, address, of, page, part
+from pubsub_delta.resources import Subscription
+from pubsub_delta.tables.ack_state.figures import Figures
 
 router = APIRouter()
 
+PATIENCE = 0.15
+"""So many seconds a list waits for figures that it does not know yet."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A subscription in the list, with its figures as far as they are known."""
+
+    id: str
+    subscription: Subscription
+    measurement: Measurement[Figures] | None
+    age: float | None
+    """Seconds since the oldest unacknowledged message was published, 0 without one."""
+
+    @property
+    def figures(self) -> Figures | None:
+        """The figures, None where they are not known."""
+        return None if self.measurement is None else self.measurement.value
+
+    def of(self, name: str) -> Any:
+        """Return one of the figures, None where it is not known."""
+        return getattr(self.figures, name, None)
+
+
+def _rate(row: Row) -> float | None:
+    return None if row.measurement is None else row.measurement.rate
+
+
+COLUMNS: tuple[Column[Row], ...] = (
+    Column("id", "Subscription ID", lambda row: row.id),
+    Column("topic", "Topic", lambda row: row.subscription.topic),
+    Column("backlog", "Backlog", lambda row: row.of("num_undelivered_messages"), is_number=True),
+    Column("age", "Oldest", lambda row: row.age, is_number=True),
+    Column("leased", "Leased", lambda row: row.of("num_outstanding_messages"), is_number=True),
+    Column(
+        "letters",
+        "Dead-lettered",
+        lambda row: row.of("dead_letter_message_count"),
+        is_number=True,
+    ),
+    Column("rate", "Acked", _rate, is_number=True),
+    Column(
+        "acked",
+        "Acked, ever",
+        lambda row: row.of("ack_message_count_success"),
+        is_number=True,
+        is_usual=False,
+    ),
+    Column(
+        "active",
+        "Last used",
+        lambda row: row.of("active_time"),
+        is_number=True,
+        is_usual=False,
+    ),
+    Column("delivery", "Delivery", lambda row: row.subscription.push_config is not None,
+           is_usual=False),
+    Column("deadline", "Ack deadline", lambda row: row.subscription.ack_deadline_seconds,
+           is_number=True, is_usual=False),
+    Column("retention", "Retention", lambda row: row.subscription.message_retention_duration,
+           is_number=True, is_usual=False),
+    Column("filter", "Filter", lambda row: row.subscription.filter, is_usual=False),
+    Column("features", "Features", lambda row: row.subscription.enable_message_ordering,
+           is_usual=False),
+    Column("labels", "Labels", lambda row: str(row.subscription.labels), is_usual=False),
+    Column("created", "Created", lambda row: row.subscription.create_time, is_usual=False),
+)  # fmt: skip
+
+
+def rows_of(console: Console, names: list[str], patience: float) -> list[Row]:
+    """Return all subscriptions of the project with their figures.
+
+    ``names``: those that are on the page; it waits a little for them.
+    """
+    every = listed(console.store.list_subscriptions)
+    uids = {each.name: each.uid for each in every}
+    known = console.subscriptions.look(uids, names, patience)
+    now = console.at_present()
+
+    def age(name: str) -> float | None:
+        figures = known[name].value if name in known else None
+        if figures is None:
+            return None
+        oldest = figures.oldest_unacked_publish_time
+        return 0.0 if oldest is None else max(0.0, (now - oldest).total_seconds())
+
+    return [
+        Row(console.short(each.name), each, known.get(each.name), age(each.name)) for each in every
+    ]
+
 
 @router.get("/subscriptions")
-def show_all(request: Request, page_token: str = "") -> Response:
-    """List the subscriptions of the project."""
-    found = of(request).store.list_subscriptions(page_size=50, page_token=page_token or None)
-    return page(request, "subscriptions.html", subscriptions=found)
-
-
-@router.get("/subscriptions/new")
-def ask_new(request: Request, topic: str = "") -> Response:
-    """Show the form for a new subscription."""
-    return _form_page(request, Form(new_values(topic)), None)
-
-
-@router.post("/subscriptions/new")
-def create(request: Request, form: Posted) -> Response:
-    """Create a subscription, and the topics that it names and that are yet to be created."""
-    console, name = of(request), form.text("id")
-    try:
-        fields = {**fields_of(form), **fixed_fields_of(form)}
-        topic = chosen_topic(form, "topic")
-        check_new(name, topic, fields, console.project)  # before a topic is created for nothing
-    except InvalidArgument as error:
-        return _form_page(request, form.told(error, AT_FIELD), None)
-
-    def work() -> Subscription:
-        _create_topics(console, form, fields)
-        found = console.store.create_subscription(name, topic, **fields)
-        _keep_letters(console, form, found)
-        return found
-
-    return run(
+def show_all(request: Request) -> Response:
+    """List the subscriptions of the project, the one that is most behind first."""
+    console = of(request)
+    known = chosen(request, "/subscriptions", rows_of(console, [], 0), COLUMNS, "backlog")
+    names = [row.subscription.name for row in known.rows]
+    rows = rows_of(console, names, PATIENCE)
+    found = chosen(request, "/subscriptions", rows, COLUMNS, "backlog")
+    unknown = sum(row.measurement is None for row in rows)
+    is_part = "hx-request" in request.headers
+    answer = page(
         request,
-        f"Creating the subscription {name}",
-        work,
-        lambda _, found: go(
-            "subscriptions", console.short(found.name), note="subscription-created"
-        ),
-        _failed(form, None),
+        "subscriptions_part.html" if is_part else "subscriptions.html",
+        found=found,
+        unknown=unknown,
+        refreshed=found.address(page=found.page),
     )
+    return remember(request, answer, "/subscriptions")
 
 
 @router.get("/subscriptions/{id_}")
 def show(request: Request, id_: str) -> Response:
-    """Show a subscription."""
+    """Show how a subscription stands."""
     console = of(request)
     subscription = console.store.get_subscription(id_)
     return page(
@@ -86,18 +140,29 @@ def show(request: Request, id_: str) -> Response:
         "subscription.html",
         id=id_,
         subscription=subscription,
-        facts=facts_of(console, subscription),
         actions=action_items(console, subscription),
+    )
+
+
+@router.get("/subscriptions/{id_}/details")
+def show_details(request: Request, id_: str) -> Response:
+    """Show the fields of a subscription."""
+    console = of(request)
+    subscription = console.store.get_subscription(id_)
+    facts = facts_of(console, subscription)
+    return page(
+        request, "subscription_details.html", id=id_, subscription=subscription, facts=facts
     )
 
 
 @router.get("/subscriptions/{id_}/figures")
 def show_figures(request: Request, id_: str) -> Response:
     """Show the metrics of a subscription: a part of its page."""
+    console = of(request)
     return part(
         request,
         "Measuring the backlog",
-        partial(of(request).metrics, "subscriptions", id_),
+        partial(console.metrics, "subscriptions", id_),
         lambda asked, found: page(asked, "subscription_figures.html", id=id_, figures=found),
     )
 
@@ -105,12 +170,19 @@ def show_figures(request: Request, id_: str) -> Response:
 @router.get("/subscriptions/{id_}/picture")
 def show_picture(request: Request, id_: str) -> Response:
     """Show the ack state of a subscription as a picture: a part of its page."""
+    asked_for = picture.wanted(request.query_params)
     return part(
         request,
         "Drawing the ack state",
         partial(of(request).store.survey_ack_state, id_),
         lambda asked, survey: page(
-            asked, "picture.html", id=id_, survey=survey, picture=picture.drawn(survey)
+            asked,
+            "picture.html",
+            id=id_,
+            survey=survey,
+            picture=picture.drawn(survey, asked_for),
+            view=asked_for,
+            at=address("subscriptions", id_, "picture"),
         ),
     )
 
@@ -126,90 +198,6 @@ def show_history(request: Request, id_: str) -> Response:
             asked, "subscription_history.html", id=id_, moments=told, figures=charts.over_time(told)
         ),
     )
-
-
-@router.get("/subscriptions/{id_}/edit")
-def ask_edit(request: Request, id_: str) -> Response:
-    """Show the form of a subscription."""
-    console = of(request)
-    subscription = console.store.get_subscription(id_)
-    return _form_page(request, Form(values_of(subscription, console.project)), id_)
-
-
-@router.post("/subscriptions/{id_}/edit")
-def edit(request: Request, id_: str, form: Posted) -> Response:
-    """Change the fields that were edited, unless somebody else has changed any meanwhile."""
-    console = of(request)
-    stored = console.store.get_subscription(id_)
-
-    def outdated(asked: Request, found: Subscription) -> Response:
-        return _form_page(asked, form, id_, 409, found)
-
-    if is_outdated(form, stored):
-        return outdated(request, stored)
-    try:
-        fields = changes(form, stored, console.project)
-        check_subscription_update(fields, stored, console.project)
-    except InvalidArgument as error:
-        return _form_page(request, form.told(error, AT_FIELD), id_)
-
-    def work() -> None:
-        if fields:
-            _create_topics(console, form, fields)
-            changed = console.store.update_subscription(id_, if_unchanged=stored, **fields)
-            _keep_letters(console, form, changed)
-
-    note = "subscription-updated" if fields else "subscription-unchanged"
-    return run(
-        request,
-        f"Updating the subscription {id_}",
-        work,
-        lambda _, __: go("subscriptions", id_, note=note),
-        unless_crossed(
-            form, partial(console.store.get_subscription, id_), outdated, _failed(form, id_)
-        ),
-    )
-
-
-@router.get("/subscriptions/{id_}/delete")
-def ask_delete(request: Request, id_: str) -> Response:
-    """Ask whether a subscription is to be deleted."""
-    of(request).store.get_subscription(id_)
-    return page(
-        request,
-        "confirm.html",
-        title=f"Delete the subscription {id_}?",
-        back=address("subscriptions", id_),
-        verb="Delete",
-        consequences=[
-            "Its backlog is lost: no other subscription has a part in it.",
-            "Its snapshots stay until they expire.",
-        ],
-    )
-
-
-@router.post("/subscriptions/{id_}/delete")
-def delete(request: Request, id_: str) -> Response:
-    """Delete a subscription."""
-    store = of(request).store
-    return run(
-        request,
-        f"Deleting the subscription {id_}",
-        lambda: store.delete_subscription(id_),
-        lambda _, __: go("subscriptions", note="subscription-deleted"),
-    )
-
-
-@router.get("/filters/check")
-def check_filter(request: Request, filter: str = "") -> Response:
-    """Tell what is wrong with a filter, while it is typed: a part of the form."""
-    try:
-        told, is_wrong = "Every message is in the backlog.", False
-        if parse_filter(filter) is not None:
-            told = "The filter can be read."
-    except InvalidArgument as error:
-        told, is_wrong = str(error), True
-    return page(request, "filter_part.html", told=told, is_wrong=is_wrong)
 
 
 def facts_of(console: Console, subscription: Subscription) -> list[tuple[str, str]]:
@@ -251,57 +239,3 @@ def _told(duration: Any) -> str:
 
 def _on(is_on: bool) -> str:
     return "On" if is_on else "Off"
-
-
-def _create_topics(console: Console, form: Form, fields: dict[str, Any]) -> None:
-    """Create the topics that the form says are new; from then on it names them as chosen."""
-    letters: DeadLetterPolicy | None = fields.get("dead_letter_policy")
-    for name in ("topic", "dead_letter_topic"):
-        if form[name] != NEW_TOPIC or (name == "dead_letter_topic" and letters is None):
-            continue
-        created = console.store.create_topic(chosen_topic(form, name))
-        form.values[name] = console.short(created.name)
-
-
-def _keep_letters(console: Console, form: Form, subscription: Subscription) -> None:
-    """Create the subscription that is to keep the dead letters, where the form asks for it."""
-    name, letters = letters_id(form), subscription.dead_letter_policy
-    if name is not None and letters is not None:
-        console.store.create_subscription(name, letters.dead_letter_topic)
-
-
-def _failed(form: Form, id_: str | None) -> Callable[[Request, PubSubError], Response]:
-    def answer(request: Request, error: PubSubError) -> Response:
-        named = str(error)
-        fields = dict(AT_FIELD)
-        if named.startswith(("topic projects/", "topic _")):
-            fields[""] = "topic"
-        elif named.startswith("subscription ") and not isinstance(error, NotFound):
-            fields[""] = "id" if id_ is None else ""
-        return _form_page(request, form.told(error, fields), id_)
-
-    return answer
-
-
-def _form_page(
-    request: Request,
-    form: Form,
-    id_: str | None,
-    status: int = 200,
-    stored: Subscription | None = None,
-) -> Response:
-    console = of(request)
-    topics = [console.short(each.name) for each in listed(console.store.list_topics)]
-    wrong = bool(form.errors or form.problem)
-    return page(
-        request,
-        "subscription_form.html",
-        400 if wrong else status,
-        id=id_,
-        form=form,
-        topics=topics,
-        new_topic=NEW_TOPIC,
-        other_topic=OTHER_TOPIC,
-        prompt=prompt(console, form),
-        stored=[] if stored is None else facts_of(console, stored),
-    )

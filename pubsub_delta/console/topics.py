@@ -1,78 +1,85 @@
-"""Topics: the list, one topic's page, and creating, editing, deleting and publishing."""
+"""Topics: the list, and the pages of one."""
 
 from __future__ import annotations
 
-import base64
-import binascii
-from collections.abc import Mapping
-from datetime import timedelta
-from functools import partial
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pubsub_delta.console import charts, shown
-from pubsub_delta.console.editing import is_outdated, state_of, unless_crossed
-from pubsub_delta.console.forms import (
-    Form,
-    Mistyped,
-    Posted,
-    duration,
-    duration_values,
-    pair_lines,
-    pairs,
-)
+from pubsub_delta.console import charts
 from pubsub_delta.console.listing import listed
-from pubsub_delta.console.pages import address, go, of, page, part, run
-from pubsub_delta.errors import PubSubError
+from pubsub_delta.console.lists import Column, chosen, remember
+from pubsub_delta.console.measurements import Measurement
+from pubsub_delta.console.pages import Console, of, page, part
 from pubsub_delta.metrics import Metrics
-from pubsub_delta.policy.messages import FIELD_OF_RULE, broken_rule
-from pubsub_delta.resources import Message, Topic
+from pubsub_delta.operations.survey import TopicFigures
+from pubsub_delta.resources import Subscription, Topic
 
 router = APIRouter()
 
-_FIELDS = {
-    "topic": "id",
-    "message_retention_duration": "retention",
-    "retention_days": "retention",
-    "retention_hours": "retention",
-    "retention_minutes": "retention",
-    "labels": "labels",
-}
-_MESSAGE_FIELDS = {"data": "data", "attributes": "attributes", "ordering_key": "ordering_key"}
-_USUAL_RETENTION = timedelta(days=7)
-_LONGEST_DAYS = 31
+PATIENCE = 0.15
+
+
+@dataclass(frozen=True)
+class Row:
+    """A topic in the list, with its figures as far as they are known."""
+
+    id: str
+    topic: Topic
+    readers: int
+    measurement: Measurement[TopicFigures] | None
+
+    def of(self, name: str) -> Any:
+        """Return one of the figures, None where it is not known."""
+        return getattr(self.measurement.value if self.measurement else None, name, None)
+
+
+COLUMNS: tuple[Column[Row], ...] = (
+    Column("id", "Topic ID", lambda row: row.id),
+    Column("messages", "Messages", lambda row: row.of("message_count"), is_number=True),
+    Column("size", "Size on disk", lambda row: row.of("stored_bytes"), is_number=True),
+    Column("rate", "Published", lambda row: row.of("publish_rate"), is_number=True),
+    Column("last", "Last publish", lambda row: row.of("publish_time"), is_number=True),
+    Column("readers", "Subscriptions", lambda row: row.readers, is_number=True),
+    Column("retention", "Message retention",
+           lambda row: row.topic.message_retention_duration, is_number=True),
+    Column("labels", "Labels", lambda row: str(row.topic.labels), is_usual=False),
+    Column("created", "Created", lambda row: row.topic.create_time, is_usual=False),
+)  # fmt: skip
+
+
+def rows_of(
+    console: Console, names: Sequence[str], patience: float, readers: Sequence[Subscription]
+) -> list[Row]:
+    """Return all topics of the project with their figures; ``readers``: its subscriptions."""
+    every = listed(console.store.list_topics)
+    known = console.topics.look({each.name: each.uid for each in every}, names, patience)
+    attached = Counter(each.topic for each in readers if not each.detached)
+    return [
+        Row(console.short(each.name), each, attached[each.name], known.get(each.name))
+        for each in every
+    ]
 
 
 @router.get("/topics")
-def show_all(request: Request, page_token: str = "") -> Response:
+def show_all(request: Request) -> Response:
     """List the topics of the project."""
     console = of(request)
-    found = console.store.list_topics(page_size=50, page_token=page_token or None)
-    return page(request, "topics.html", topics=found)
-
-
-@router.get("/topics/new")
-def ask_new(request: Request) -> Response:
-    """Show the form for a new topic."""
-    return _form_page(request, Form(duration_values("retention", _USUAL_RETENTION)), None)
-
-
-@router.post("/topics/new")
-def create(request: Request, form: Posted) -> Response:
-    """Create a topic."""
-    try:
-        fields = _fields(form)
-    except Mistyped as error:
-        return _form_page(request, form.told(error, _FIELDS), None)
-    name, store = form.text("id"), of(request).store
-    return run(
+    readers = listed(console.store.list_subscriptions)
+    known = chosen(request, "/topics", rows_of(console, [], 0, readers), COLUMNS, "id")
+    rows = rows_of(console, [row.topic.name for row in known.rows], PATIENCE, readers)
+    found = chosen(request, "/topics", rows, COLUMNS, "id")
+    answer = page(
         request,
-        f"Creating the topic {name}",
-        lambda: store.create_topic(name, **fields),
-        lambda _, topic: go("topics", of(request).short(topic.name), note="topic-created"),
-        lambda asked, error: _form_page(asked, _told(form, error), None),
+        "topics_part.html" if "hx-request" in request.headers else "topics.html",
+        found=found,
+        unknown=sum(row.measurement is None for row in rows),
+        refreshed=found.address(page=found.page),
     )
+    return remember(request, answer, "/topics")
 
 
 @router.get("/topics/{id_}")
@@ -88,6 +95,12 @@ def show(request: Request, id_: str) -> Response:
         subscriptions=listed(store.list_topic_subscriptions, id_),
         snapshots=listed(store.list_topic_snapshots, id_),
     )
+
+
+@router.get("/topics/{id_}/details")
+def show_details(request: Request, id_: str) -> Response:
+    """Show the fields of a topic."""
+    return page(request, "topic_details.html", id=id_, topic=of(request).store.get_topic(id_))
 
 
 @router.get("/topics/{id_}/figures")
@@ -107,171 +120,3 @@ def show_figures(request: Request, id_: str) -> Response:
             asked, "topic_figures.html", id=id_, figures=found[0], days=found[1]
         ),
     )
-
-
-@router.get("/topics/{id_}/edit")
-def ask_edit(request: Request, id_: str) -> Response:
-    """Show the form of a topic."""
-    topic = of(request).store.get_topic(id_)
-    return _form_page(request, Form(_values(topic)), id_)
-
-
-@router.post("/topics/{id_}/edit")
-def edit(request: Request, id_: str, form: Posted) -> Response:
-    """Change a topic, unless somebody else has meanwhile."""
-    store = of(request).store
-    topic = store.get_topic(id_)
-
-    def outdated(asked: Request, stored: Topic) -> Response:
-        return _form_page(asked, form, id_, 409, stored)
-
-    if is_outdated(form, topic):
-        return outdated(request, topic)
-    try:
-        fields = _changes(form, topic)
-    except Mistyped as error:
-        return _form_page(request, form.told(error, _FIELDS), id_)
-    return run(
-        request,
-        f"Updating the topic {id_}",
-        lambda: store.update_topic(id_, if_unchanged=topic, **fields),
-        lambda _, __: go("topics", id_, note="topic-updated"),
-        unless_crossed(
-            form,
-            partial(store.get_topic, id_),
-            outdated,
-            lambda asked, error: _form_page(asked, _told(form, error), id_),
-        ),
-    )
-
-
-@router.get("/topics/{id_}/delete")
-def ask_delete(request: Request, id_: str) -> Response:
-    """Ask whether a topic is to be deleted."""
-    store = of(request).store
-    store.get_topic(id_)
-    attached = len(listed(store.list_topic_subscriptions, id_))
-    return page(
-        request,
-        "confirm.html",
-        title=f"Delete the topic {id_}?",
-        back=address("topics", id_),
-        verb="Delete",
-        consequences=[
-            "Nobody can publish to it any more, and no snapshot of its subscriptions can be taken.",
-            f"Its subscriptions ({attached}) keep their backlog under _deleted-topic_.",
-        ],
-    )
-
-
-@router.post("/topics/{id_}/delete")
-def delete(request: Request, id_: str) -> Response:
-    """Delete a topic."""
-    store = of(request).store
-    return run(
-        request,
-        f"Deleting the topic {id_}",
-        lambda: store.delete_topic(id_),
-        lambda _, __: go("topics", note="topic-deleted"),
-    )
-
-
-@router.get("/topics/{id_}/publish")
-def ask_publish(request: Request, id_: str) -> Response:
-    """Show the form for a message."""
-    of(request).store.get_topic(id_)
-    return page(request, "publish.html", id=id_, form=Form())
-
-
-@router.post("/topics/{id_}/publish")
-def publish(request: Request, id_: str, form: Posted) -> Response:
-    """Publish one message."""
-    store = of(request).store
-    try:
-        message = _message(form)
-    except Mistyped as error:
-        form.told(error, _MESSAGE_FIELDS)
-        return page(request, "publish.html", 400, id=id_, form=form)
-
-    def failed(asked: Request, error: PubSubError) -> Response:
-        form.told(error, _MESSAGE_FIELDS)
-        return page(asked, "publish.html", 400, id=id_, form=form)
-
-    return run(
-        request,
-        f"Publishing a message to {id_}",
-        lambda: store.publish(id_, [message]),
-        lambda _, __: go("topics", id_, note="published"),
-        failed,
-    )
-
-
-def _message(form: Form) -> Message:
-    data = form["data"].encode(errors="surrogatepass")
-    if form.is_on("is_base64"):
-        try:
-            data = base64.b64decode("".join(form["data"].split()), validate=True)
-        except (binascii.Error, ValueError):
-            raise Mistyped(
-                "data", "it is not Base64; letters, digits, + and / are accepted"
-            ) from None
-    message = Message(data, pairs(form, "attributes"), form["ordering_key"])
-    rule = broken_rule(message)
-    if rule is not None:
-        raise Mistyped(FIELD_OF_RULE[rule], f"{rule}; nothing was published")
-    return message
-
-
-def _form_page(
-    request: Request,
-    form: Form,
-    id_: str | None,
-    status: int = 200,
-    stored: Topic | None = None,
-) -> Response:
-    wrong = bool(form.errors or form.problem)
-    return page(
-        request,
-        "topic_form.html",
-        400 if wrong else status,
-        id=id_,
-        form=form,
-        longest_days=_LONGEST_DAYS,
-        stored=[] if stored is None else _told_of(stored),
-    )
-
-
-def _told(form: Form, error: PubSubError) -> Form:
-    fields = dict(_FIELDS)
-    if error.code == "ALREADY_EXISTS":
-        fields[""] = "id"
-    return form.told(error, fields)
-
-
-def _fields(form: Form) -> dict[str, Any]:
-    retention = duration(form, "retention") if form.is_on("retain") else None
-    return {"message_retention_duration": retention, "labels": pairs(form, "labels")}
-
-
-def _values(topic: Topic) -> dict[str, str]:
-    kept = topic.message_retention_duration
-    return {
-        "shown": state_of(topic),
-        "retain": "" if kept is None else "on",
-        "labels": pair_lines(topic.labels),
-        **duration_values("retention", _USUAL_RETENTION if kept is None else kept),
-    }
-
-
-def _changes(form: Form, topic: Topic) -> dict[str, Any]:
-    """Return the fields that the reader has changed, and no other."""
-    before: Mapping[str, Any] = _fields(Form(_values(topic)))
-    return {name: value for name, value in _fields(form).items() if value != before[name]}
-
-
-def _told_of(topic: Topic) -> list[tuple[str, str]]:
-    kept = topic.message_retention_duration
-    return [
-        ("Message retention", "off" if kept is None else shown.span(kept)),
-        ("Labels", pair_lines(topic.labels) or "none"),
-    ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
 from pubsub_delta.clock import read_time
 from pubsub_delta.delivery import dead_letters, sources
 from pubsub_delta.delivery.sources import Source
+from pubsub_delta.delivery.surveys import AckStateSurvey, survey_of
 from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import replay
@@ -25,7 +26,8 @@ class SeekPreview:
     ``becomes_unacked``: acknowledged now, and available after it. ``becomes_acked``: the other way
     round. ``leases_ended``: unacknowledged now and after it, but their leases would be void.
     ``unacked_before`` and ``unacked_after``: the whole backlog. Messages on their way to a
-    dead-letter topic go there whatever is sought, and are counted nowhere.
+    dead-letter topic go there whatever is sought, and are counted nowhere. ``before`` and
+    ``after``: what the subscription says of the topic's messages.
     """
 
     becomes_unacked: int
@@ -33,6 +35,8 @@ class SeekPreview:
     leases_ended: int
     unacked_before: int
     unacked_after: int
+    before: AckStateSurvey | None = field(default=None, compare=False, repr=False)
+    after: AckStateSurvey | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,8 @@ def preview(
         leases_ended=len(before.positions(State.LEASED) & becoming),
         unacked_before=len(unacked),
         unacked_after=len(becoming),
+        before=survey_of(source, before, now),
+        after=survey_of(source, after, now),
     )
 
 

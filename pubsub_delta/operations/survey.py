@@ -5,19 +5,19 @@ Nothing is leased or written, and no topic is read whole.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import date, datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 
-from pubsub_delta.clock import from_micros
 from pubsub_delta.delivery.readings import plain
-from pubsub_delta.delivery.sources import source
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.delivery.sources import find_source, source
+from pubsub_delta.delivery.surveys import AckStateSurvey, survey_of
+from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.names import ResourceName
-from pubsub_delta.policy.ack_state import ACKNOWLEDGED, Span, State, union
+from pubsub_delta.policy.ack_state import union
 from pubsub_delta.policy.fields import check_max_messages
+from pubsub_delta.tables.ack_state.figures import Figures, figures_of
+from pubsub_delta.tables.messages.commits import Commit
 from pubsub_delta.tables.store import Tables
-
-_LONG_AGO = from_micros(0)
 
 
 @dataclass(frozen=True)
@@ -39,52 +39,6 @@ class PeekedMessage:
 
 
 @dataclass(frozen=True)
-class SurveyedSpan:
-    """Messages of a subscription that share a state, and between which times they were published.
-
-    ``state``: available, leased, backing_off or forwarding; or acked or retained, which are
-    acknowledged and kept because they may come back. ``until``: the end of lease or backoff.
-    """
-
-    state: str
-    message_count: int
-    publish_time_min: datetime
-    publish_time_max: datetime
-    delivery_attempt: int
-    until: datetime | None
-
-
-@dataclass(frozen=True)
-class AckStateSurvey:
-    """What a subscription has to say of its topic's messages at ``time``.
-
-    ``spans``: of all messages that are not simply acknowledged. ``stored_count`` messages are
-    stored in the topic, the first of them published at ``stored_from``. ``purged_until``: what is
-    published before it is acknowledged as it comes, after a seek into the future.
-    """
-
-    time: datetime
-    spans: tuple[SurveyedSpan, ...]
-    stored_count: int
-    stored_from: datetime | None
-    purged_until: datetime | None
-
-    @property
-    def unacked_count(self) -> int:
-        """How many messages are not acknowledged."""
-        acknowledged = {state.value for state in ACKNOWLEDGED}
-        return sum(s.message_count for s in self.spans if s.state not in acknowledged)
-
-    @property
-    def elsewhere_count(self) -> int:
-        """How many messages stored in the topic stand in no span.
-
-        They are acknowledged for good, do not pass the filter, or are older than the subscription.
-        """
-        return max(0, self.stored_count - sum(span.message_count for span in self.spans))
-
-
-@dataclass(frozen=True)
 class DayCount:
     """How many stored messages of a topic were published on a day, in UTC."""
 
@@ -94,9 +48,8 @@ class DayCount:
 
 @dataclass(frozen=True)
 class SubscriptionMoment:
-    """The figures of a subscription as a commit of its ack state left them.
+    """The figures of a subscription at a time: of a request, of a publish, or now.
 
-    ``time``: of that request. Messages that were published since the look before are not counted.
     ``delivery_attempt``: the highest one of an unacknowledged message, 0 without any. The last
     two count what ever was acknowledged and dead-lettered.
     """
@@ -108,6 +61,47 @@ class SubscriptionMoment:
     delivery_attempt: int
     acknowledged_count: int
     dead_letter_message_count: int
+
+
+@dataclass(frozen=True)
+class TopicFigures:
+    """What is told of a topic by its log alone: no message is read.
+
+    ``stored_bytes``: of its files, compressed as they are. ``publish_rate``: messages a second
+    lately. ``publish_time``: of the last publish that is known.
+    """
+
+    message_count: int
+    stored_bytes: int
+    publish_rate: float
+    publish_time: datetime | None
+
+
+_LATELY = timedelta(minutes=10)
+
+
+def subscription_figures(tables: Tables, name: ResourceName, now: datetime) -> Figures:
+    """Return the figures of a subscription once it has caught up with its topic."""
+    found = find_source(tables, name)
+    if found is None:
+        raise NotFound(f"subscription {name} does not exist")
+    state = tables.ack_states.read(found.uid)
+    if found.subscription.detached:
+        return figures_of(replace(state, spans=()))
+    return figures_of(found.catch_up(state, now))
+
+
+def topic_figures(tables: Tables, name: ResourceName, now: datetime) -> TopicFigures:
+    """Return the figures of a topic."""
+    messages = tables.messages(tables.topic(name).uid)
+    number, since = messages.history.published_since(now - _LATELY)
+    seconds = (now - since).total_seconds()
+    return TopicFigures(
+        message_count=sum(messages.count_by_day().values()),
+        stored_bytes=messages.file_bytes(),
+        publish_rate=number / seconds if seconds > 0 else 0.0,
+        publish_time=messages.history.last_publish_time(),
+    )
 
 
 def peek(
@@ -146,52 +140,65 @@ def peek(
 def ack_state(tables: Tables, name: ResourceName, now: datetime) -> AckStateSurvey:
     """Return the spans of a subscription, as they are once it has caught up with its topic."""
     found = source(tables, name)
-    state = found.catch_up(tables.ack_states.read(found.uid), now)
-    state = found.clip_retained(state, now)
-    stored, first = found.messages.count_since(_LONG_AGO)
-    ahead = state.floor is not None and state.floor > now
-    return AckStateSurvey(
-        time=now,
-        spans=tuple(map(_surveyed, state.spans)),
-        stored_count=stored,
-        stored_from=first,
-        purged_until=state.floor if ahead else None,
-    )
+    return survey_of(found, found.catch_up(tables.ack_states.read(found.uid), now), now)
 
 
-def _surveyed(span: Span) -> SurveyedSpan:
-    ends = span.state in (State.LEASED, State.BACKING_OFF)
-    return SurveyedSpan(
-        state=span.state.value,
-        message_count=len(span),
-        publish_time_min=span.publish_time_min,
-        publish_time_max=span.publish_time_max,
-        delivery_attempt=span.delivery_attempt,
-        until=span.until if ends else None,
-    )
+def over_time(
+    tables: Tables, name: ResourceName, most: int, now: datetime
+) -> list[SubscriptionMoment]:
+    """Return the figures of a subscription over time, from the versions of its ack state, to now.
 
-
-def over_time(tables: Tables, name: ResourceName, most: int) -> list[SubscriptionMoment]:
-    """Return the figures of a subscription over time, from the versions of its ack state."""
+    Without a filter also what was published between them is counted, when it was.
+    """
     check_max_messages(most)
     subscription = tables.subscription(name)
+    states = tables.ack_state_tables.figures_over_time(subscription.uid, most)
+    found = find_source(tables, name)
+    publishes: list[Commit] = []
+    if found is not None and not subscription.filter and not subscription.detached:
+        commits, known = found.messages.history.commits_after(states[0].after_version)
+        adding = [each for each in reversed(commits) if each.adds_messages]
+        publishes = adding[-_MOST_PUBLISHES:] if known else []
     moments = []
-    for figures in tables.ack_state_tables.figures_over_time(subscription.uid, most):
-        time = figures.active_time or subscription.create_time
-        oldest = figures.oldest_unacked_publish_time
-        age = 0.0 if oldest is None else (time - oldest).total_seconds()
-        moments.append(
-            SubscriptionMoment(
-                time=time,
-                num_undelivered_messages=figures.num_undelivered_messages,
-                num_outstanding_messages=figures.num_outstanding_messages,
-                oldest_unacked_message_age=max(0.0, age),
-                delivery_attempt=figures.delivery_attempt or 0,
-                acknowledged_count=figures.ack_message_count_success,
-                dead_letter_message_count=figures.dead_letter_message_count,
-            )
-        )
+    ends = [*(each.active_time or subscription.create_time for each in states[1:]), now]
+    for figures, end in zip(states, ends, strict=True):
+        start = figures.active_time or subscription.create_time
+        moments.append(_moment(figures, start))
+        for publish in publishes:
+            time = publish.publish_time
+            if publish.version > figures.after_version and time is not None and time < end:
+                figures = _with(figures, publish, time)
+                moments.append(_moment(figures, max(start, time)))
+    moments.append(_moment(subscription_figures(tables, name, now), now))
     return moments
+
+
+_MOST_PUBLISHES = 100
+"""So many of the last publishes are told one by one."""
+
+
+def _with(figures: Figures, publish: Commit, time: datetime) -> Figures:
+    oldest = figures.oldest_unacked_publish_time
+    return replace(
+        figures,
+        num_undelivered_messages=figures.num_undelivered_messages + publish.message_count,
+        oldest_unacked_publish_time=time if oldest is None else min(oldest, time),
+        delivery_attempt=figures.delivery_attempt or 1,
+    )
+
+
+def _moment(figures: Figures, time: datetime) -> SubscriptionMoment:
+    oldest = figures.oldest_unacked_publish_time
+    age = 0.0 if oldest is None else (time - oldest).total_seconds()
+    return SubscriptionMoment(
+        time=time,
+        num_undelivered_messages=figures.num_undelivered_messages,
+        num_outstanding_messages=figures.num_outstanding_messages,
+        oldest_unacked_message_age=max(0.0, age),
+        delivery_attempt=figures.delivery_attempt or 0,
+        acknowledged_count=figures.ack_message_count_success,
+        dead_letter_message_count=figures.dead_letter_message_count,
+    )
 
 
 def messages_by_day(tables: Tables, name: ResourceName) -> list[DayCount]:

@@ -1,7 +1,8 @@
-"""A console on a real store, and a browser that looks at it."""
+"""A console on a real store by the direct lane, without Spark, and a browser that looks at it."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 from collections.abc import Iterator
@@ -9,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import uvicorn
-from pyspark.sql import SparkSession
 
 from pubsub_delta import DeadLetterPolicy, ManualClock, Message, PubSub, RetryPolicy
 from pubsub_delta.clock import read_time
@@ -23,17 +23,20 @@ if TYPE_CHECKING:  # it comes with `make console-test`
 START = read_time("2026-03-02T06:00:00Z", "start")
 DAY, HOUR, MINUTE = 86_400, 3_600, 60
 LONG = 30_000
-"""Milliseconds: a first query of a session takes its time on a busy machine."""
+"""Milliseconds: on a busy machine a first look takes its time."""
+POISONED = b'{"flight": 4711, "delay": "poisoned"}'
 
 
 class Served:
-    """A console of a store, served in a thread on a free port."""
+    """A console of a store, served in a thread on a free port, or on the port it had before."""
 
-    def __init__(self, store: PubSub, clock: ManualClock, access: Access) -> None:
+    def __init__(self, store: PubSub, clock: ManualClock, access: Access, port: int = 0) -> None:
         self.store = store
         self.clock = clock
-        self._socket = serve.listening("127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self.access = access
+        self._socket = serve.listening("127.0.0.1", port)
+        self.port: int = self._socket.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
         made = application(store, access, clock, root="/data/pubsub")
         config = uvicorn.Config(made, log_level="warning", access_log=False, server_header=False)
         self._server = uvicorn.Server(config)
@@ -55,14 +58,15 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture(scope="session")
-def store(
-    spark: SparkSession, clock: ManualClock, tmp_path_factory: pytest.TempPathFactory
-) -> PubSub:
+def store(clock: ManualClock, tmp_path_factory: pytest.TempPathFactory) -> PubSub:
     """A store with a week of flights: some are read, some leased, and some fail."""
-    made = PubSub(spark, str(tmp_path_factory.mktemp("console")), clock=clock)
+    made = PubSub(None, str(tmp_path_factory.mktemp("console")), clock=clock)
     made.create_topic("flights", message_retention_duration="7d", labels={"team": "gates"})
     made.create_topic("flights-dead-letters")
     made.create_topic("weather")
+    clock.advance(HOUR)
+    made.publish("flights", _flights(0, 300))
+    clock.advance(HOUR)
     made.create_subscription(
         "departures-board",
         "flights",
@@ -76,7 +80,7 @@ def store(
     made.create_subscription("united", "flights", filter='attributes.carrier = "UA"')
     for day, count in enumerate((1_200, 3_400, 2_800, 4_100, 3_900, 900)):
         clock.advance(DAY if day else 0)
-        made.publish("flights", _flights(spark, day, count))
+        made.publish("flights", _flights(day, count))
         if day < 3:
             made.pull("departures-board").ack()
     made.pull("departures-board", 4_100).ack()
@@ -91,13 +95,16 @@ def store(
     return made
 
 
-def _flights(spark: SparkSession, day: int, count: int) -> Any:
-    return spark.range(count).selectExpr(
-        f"concat('{{\"flight\": ', 1000 * {day} + id, ', \"delay\": ', id % 97, '}}') AS data",
-        "map('carrier', element_at(array('UA', 'AA', 'DL', 'B6'), int(id % 4) + 1), "
-        "'origin', element_at(array('EWR', 'LGA', 'JFK'), int(id % 3) + 1)) AS attributes",
-        "concat('key-', id % 50) AS ordering_key",
-    )
+def _flights(day: int, count: int) -> list[Message]:
+    return [
+        Message(
+            json.dumps({"flight": 1000 * day + n, "delay": n % 97, "gate": {"terminal": "B"}})
+            .encode(),
+            {"carrier": ("UA", "AA", "DL", "B6")[n % 4], "origin": ("EWR", "LGA", "JFK")[n % 3]},
+            f"key-{n % 50}",
+        )
+        for n in range(count)
+    ]  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -142,7 +149,7 @@ class Watched:
 @pytest.fixture
 def page(chromium: Browser, served: Served) -> Iterator[Page]:
     """A page of a browser that nobody has used; it must not complain, nor ask another host."""
-    context = chromium.new_context(base_url=served.url, viewport={"width": 1200, "height": 900})
+    context = chromium.new_context(base_url=served.url, viewport={"width": 1280, "height": 900})
     context.set_default_timeout(LONG)
     context.set_default_navigation_timeout(LONG)
     opened = context.new_page()

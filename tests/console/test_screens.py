@@ -19,9 +19,12 @@ pytestmark = pytest.mark.console
 SCREENS = Path(os.environ.get("SCREENS", "console-screens"))
 """Where the screenshots are left."""
 PAGES = {
+    "overview": "/",
     "topics": "/topics",
     "topic-new": "/topics/new",
     "topic": "/topics/flights",
+    "topic-messages": "/topics/flights/messages",
+    "topic-details": "/topics/flights/details",
     "topic-edit": "/topics/flights/edit",
     "topic-delete": "/topics/flights/delete",
     "publish": "/topics/flights/publish",
@@ -29,7 +32,10 @@ PAGES = {
     "subscription-new": "/subscriptions/new",
     "subscription": "/subscriptions/departures-board",
     "subscription-edit": "/subscriptions/departures-board/edit",
+    "subscription-details": "/subscriptions/departures-board/details",
+    "subscription-delete": "/subscriptions/departures-board/delete",
     "messages": "/subscriptions/departures-board/messages",
+    "pull": "/subscriptions/departures-board/pull",
     "replay": "/subscriptions/departures-board/replay",
     "snapshots": "/snapshots",
     "snapshot-new": "/snapshots/new",
@@ -38,12 +44,23 @@ PAGES = {
     "topic-empty": "/topics/weather",
     "not-found": "/topics/absent",
 }
-TELLING = ("topic", "subscriptions", "subscription-new", "subscription", "messages", "replay")
+TELLING = (
+    "overview",
+    "topic",
+    "topics",
+    "subscriptions",
+    "subscription-new",
+    "subscription",
+    "messages",
+    "replay",
+)
 """Pages that have everything that the others have: these are looked at in every look."""
 LOOKS: dict[str, dict[str, Any]] = {
-    "light": {"viewport": {"width": 1200, "height": 800}, "color_scheme": "light"},
-    "dark": {"viewport": {"width": 1200, "height": 800}, "color_scheme": "dark"},
+    "light": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
+    "middle": {"viewport": {"width": 768, "height": 800}, "color_scheme": "light"},
     "narrow": {"viewport": {"width": 390, "height": 800}, "color_scheme": "light"},
+    "narrow-dark": {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"},
 }
 
 
@@ -53,33 +70,38 @@ def settled(page: Page) -> None:
 
 
 def test_the_steps_between_are_seen_too(chromium: Browser, served: Served) -> None:
-    """Figures over time, a preview, a form with errors, and what was pulled."""
+    """A preview, a form with errors, what was pulled, and a message that is opened."""
     context = chromium.new_context(base_url=served.url, **LOOKS["light"])
     context.set_default_timeout(LONG)
     page = context.new_page()
     page.goto("/subscriptions/departures-board")
     settled(page)
-    page.get_by_text("Show the figures over time").click()
-    expect(page.locator("#history canvas").first).to_be_visible(timeout=60_000)
-    page.screenshot(path=SCREENS / "history-light.png", full_page=True)
     page.goto("/subscriptions/departures-board/replay?snapshot=before-deploy")
     page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_role("button", name="Seek", exact=True)).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="Preview")).to_be_visible(timeout=60_000)
     page.screenshot(path=SCREENS / "replay-preview-light.png", full_page=True)
     page.goto("/subscriptions/new")
     page.get_by_label("Subscription ID").fill("x")
     page.get_by_label("Topic", exact=True).select_option("flights")
+    page.get_by_text("More options").click()
+    page.get_by_label("Acknowledgement deadline, in seconds").fill("3")
     page.get_by_label("Enable dead lettering").check()
     page.get_by_label("Dead-letter topic", exact=True).select_option("flights-dead-letters")
     expect(page.get_by_label("Create a subscription to it")).to_be_visible()
     page.get_by_role("button", name="Create", exact=True).click()
     expect(page.get_by_role("alert")).to_be_visible(timeout=60_000)
     page.screenshot(path=SCREENS / "subscription-errors-light.png", full_page=True)
-    page.goto("/subscriptions/archive/messages")
-    page.locator("#max_messages").fill("3")
-    page.get_by_role("button", name="Pull").click()
+    page.goto("/subscriptions/archive/pull")
+    page.get_by_label("Messages", exact=True).fill("3")
+    page.get_by_role("button", name="Pull", exact=True).click()
     expect(page.get_by_text("messages are leased to you")).to_be_visible(timeout=60_000)
+    page.locator("ul.found summary").first.click()
+    expect(page.locator("ul.found .tree").first).to_be_visible()
     page.screenshot(path=SCREENS / "pulled-light.png", full_page=True)
+    page.goto("/topics/flights/messages?text=4093")
+    page.locator("ul.found summary").first.click()
+    expect(page.locator("ul.found .tree").first).to_be_visible()
+    page.screenshot(path=SCREENS / "found-light.png", full_page=True)
     context.close()
 
 
@@ -99,4 +121,4 @@ def test_every_page_is_seen_and_has_no_barrier(chromium: Browser, served: Served
             if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
                 problems.append(f"{name}, {look}: wider than the screen")
         context.close()
-    assert problems == []
+    assert not problems, "\n".join(problems)

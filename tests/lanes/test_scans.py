@@ -236,6 +236,28 @@ def test_messages_are_counted_with_the_earliest_time(bench: Bench, table: str) -
     assert bench.scans.count(table, positions(50)) == (0, None)
 
 
+@pytest.mark.parametrize(
+    ("earliest", "latest", "expected"),
+    [
+        (None, None, (25, NOON)),
+        (NOON, None, (25, NOON)),
+        (at(microseconds=1), None, (15, at(days=1, microseconds=700))),
+        (at(days=1, microseconds=700), None, (15, at(days=1, microseconds=700))),
+        (at(days=1, microseconds=701), None, (5, at(days=2))),
+        (at(days=3), None, (0, None)),
+    ],
+)
+def test_messages_of_some_times_are_counted_to_the_microsecond(
+    bench: Bench,
+    table: str,
+    earliest: datetime | None,
+    latest: datetime | None,
+    expected: tuple[int, datetime | None],
+) -> None:
+    """The log's statistics end at milliseconds."""
+    assert bench.scans.count(table, Window(None, earliest, latest)) == expected
+
+
 def test_bytes_are_those_of_data_attributes_and_keys(bench: Bench) -> None:
     rows = messages(
         0, b"abc", None, b"", ordering_key=["k", None, "ü"], attributes=[{"a": "12"}, None, {}]

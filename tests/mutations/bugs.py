@@ -21,6 +21,7 @@ from tests.mutations.bugs_of_schemas import BUGS_OF_SCHEMAS
 from tests.mutations.bugs_of_server import BUGS_OF_SERVER
 from tests.mutations.bugs_of_surfaces import BUGS_OF_SURFACES
 from tests.mutations.bugs_of_tables import BUGS_OF_TABLES
+from tests.mutations.bugs_of_the_console import BUGS_OF_THE_CONSOLE
 from tests.mutations.bugs_of_the_source import BUGS_OF_THE_SOURCE
 from tests.mutations.bugs_of_values import BUGS_OF_VALUES
 
@@ -45,4 +46,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_LINES,
     *BUGS_OF_GRAMMAR,
     *BUGS_OF_PLATFORMS,
+    *BUGS_OF_THE_CONSOLE,
 )

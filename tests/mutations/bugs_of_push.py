@@ -29,7 +29,7 @@ BUGS_OF_PUSH = (
     Bug(
         "retained-counted-as-unacked",
         "Acknowledged messages that are kept are counted as not acknowledged.",
-        "operations/survey.py",
+        "delivery/surveys.py",
         "for s in self.spans if s.state not in acknowledged)",
         "for s in self.spans)",
     ),

@@ -8,7 +8,17 @@ from tests.mutations.bug import LIBRARY, REPOSITORY, Bug
 
 NEAREST: dict[str, tuple[str, ...]] = {
     "console/jobs.py": ("console_jobs",),
-    "console/pages.py": ("console_jobs", "console_pages"),
+    "console/deleting.py": ("console_flows",),
+    "console/forms.py": ("console_forms", "console_security"),
+    "console/held.py": ("console_messages",),
+    "console/measurements.py": ("console_lists",),
+    "console/message_page.py": ("console_messages",),
+    "console/notes.py": ("console_flows",),
+    "console/pages.py": ("console_jobs", "console_pages", "console_security"),
+    "console/picture.py": ("console_picture",),
+    "console/subscription_form.py": ("console_forms",),
+    "delivery/surveys.py": ("survey",),
+    "operations/find.py": ("find", "console_messages"),
     "batches.py": ("readings", "batches"),
     "clock.py": ("fine_times", "clock"),
     "durations.py": ("fine_times", "durations"),

@@ -45,6 +45,21 @@ class Browser:
         data = {name: value for name, value in sent.items() if value is not None}
         return self.client.post(form.action or at, data=data, headers=self.sent_with_forms)
 
+    def ask(self, at: str, fields: Mapping[str, Any] | None = None, to: str = "") -> Response:
+        """Load a page, fill in a form of it that only asks for another page, and send it."""
+        form = form_of(self.get(at).text, to, "get")
+        sent = {**form.fields, **(fields or {})}
+        data = {name: value for name, value in sent.items() if value is not None}
+        return self.client.get(form.action or at, params=data)
+
+    def delete(self, at: str, **fields: Any) -> Response:
+        """Delete what is at an address: type its ID into the page that asks for it."""
+        return self.post(f"{at}/delete", {"name": at.rsplit("/", 1)[1], **fields})
+
+    def pull(self, count: int = 5) -> Response:
+        """Pull by hand; return the page that holds what came."""
+        return self.post("/subscriptions/first/pull", {"max_messages": str(count)})
+
     @property
     def sent_with_forms(self) -> dict[str, str]:
         """What a browser sends with a form of a page of this console, by the page's own policy."""
@@ -58,6 +73,7 @@ class PageForm:
 
     action: str
     fields: dict[str, Any]
+    method: str = "post"
 
 
 class _Forms(HTMLParser):
@@ -74,9 +90,9 @@ class _Forms(HTMLParser):
         given = dict(attrs)
         name = given.get("name") or ""
         if tag == "form":
-            self._form = PageForm(given.get("action") or "", {})
-            if given.get("method") == "post":
-                self.forms.append(self._form)
+            method = given.get("method") or "get"
+            self._form = PageForm(given.get("action") or "", {}, method)
+            self.forms.append(self._form)
         elif self._form is None:
             return
         elif tag == "input" and name:
@@ -129,11 +145,12 @@ def elements(html: str) -> list[tuple[str, dict[str, str | None]]]:
     return parser.found
 
 
-def form_of(html: str, to: str = "") -> PageForm:
-    """Return the form of a page that changes something, with what a browser would send."""
+def form_of(html: str, to: str = "", method: str = "post") -> PageForm:
+    """Return a form of a page, usually one that changes something, with what would be sent."""
     parser = _Forms()
     parser.feed(html)
-    forms = [each for each in parser.forms if not to or each.action.endswith(to)]
+    named = [each for each in parser.forms if each.method == method]
+    forms = [each for each in named if not to or each.action.endswith(to)]
     assert forms, f"no form {to!r} on the page"
     return next((each for each in forms if each.action != "/sign-out"), forms[0])
 

@@ -55,7 +55,7 @@ def test_a_topic_is_deleted_after_a_question() -> None:
     browser = Browser()
     assert "cannot be undone" in browser.get("/topics/flights/delete").text
     assert browser.store.get_topic("flights")
-    browser.post("/topics/flights/delete")
+    browser.delete("/topics/flights")
     with pytest.raises(NotFound):
         browser.store.get_topic("flights")
     assert browser.store.get_subscription("first").topic == "_deleted-topic_"
@@ -137,7 +137,8 @@ def test_the_delivery_type_of_a_subscription_is_selected() -> None:
     made = browser.store.get_subscription("second").push_config
     assert made is not None
     assert (made.push_endpoint, made.no_wrapper) == ("http://a/b", None)
-    assert "Push to http://a/b" in words(answer.text)
+    assert answer.status_code == 200
+    assert "Push to http://a/b" in words(browser.get("/subscriptions/second/details").text)
     browser.post("/subscriptions/second/edit", {"unwrapped": "on", "write_metadata": "on"})
     changed = browser.store.get_subscription("second").push_config
     assert changed is not None
@@ -195,7 +196,8 @@ def test_a_dead_letter_topic_may_be_of_another_project() -> None:
     answer = browser.post("/subscriptions/first/edit", sent)
     policy = browser.store.get_subscription("first").dead_letter_policy
     assert policy == DeadLetterPolicy(other, 5)
-    assert other in words(answer.text)
+    assert answer.status_code == 200
+    assert other in words(browser.get("/subscriptions/first/details").text)
     again = browser.post("/subscriptions/first/edit", {"ack_deadline": "20"})
     assert "The subscription was updated." in words(again.text)
     assert browser.store.get_subscription("first").dead_letter_policy == policy
@@ -236,14 +238,14 @@ def test_the_retention_of_a_subscription_is_updated() -> None:
 
 def test_a_subscription_is_deleted_after_a_question() -> None:
     browser = Browser()
-    browser.post("/subscriptions/first/delete")
+    browser.delete("/subscriptions/first")
     with pytest.raises(NotFound):
         browser.store.get_subscription("first")
 
 
 def preview(browser: Browser, sent: dict[str, Any]) -> str:
     """Ask for the preview of a replay, and go on to the seek; return the preview's words."""
-    shown = browser.post("/subscriptions/first/replay", sent)
+    shown = browser.ask("/subscriptions/first/replay", sent, "/preview")
     assert shown.status_code == 200, words(shown.text)
     form = form_of(shown.text)
     done = browser.client.post(form.action, data=form.fields)
@@ -275,6 +277,7 @@ def test_a_seek_into_the_future_purges() -> None:
     told = preview(browser, {"target": "time", "time_date": "2026-01-01", "time_time": "00:30"})
     assert "Become acknowledged 2 " in told
     assert "acknowledged as it comes" in told
+    assert "Purge 2 messages, and everything for the next 29 min" in told
     assert world.backlog() == {}
 
 
@@ -283,7 +286,7 @@ def test_a_preview_changes_nothing() -> None:
     browser.world.publish("a")
     before = browser.world.revision()
     sent = {"target": "time", "time_date": "2030-01-01", "time_time": "00:00"}
-    answer = browser.post("/subscriptions/first/replay", sent)
+    answer = browser.ask("/subscriptions/first/replay", sent, "/preview")
     assert "Become acknowledged 1 " in words(answer.text)
     assert browser.world.revision() == before
     assert browser.world.backlog() == {"a": "available"}
@@ -327,51 +330,35 @@ def test_the_expiry_and_the_labels_of_a_snapshot_are_changed() -> None:
 def test_a_snapshot_is_deleted_after_a_question() -> None:
     browser = Browser()
     browser.store.create_snapshot("before", "first")
-    browser.post("/snapshots/before/delete")
+    browser.delete("/snapshots/before")
     assert not browser.store.list_snapshots()
 
 
-def test_peeking_leases_nothing() -> None:
-    """The messages tab peeks without leasing."""
+def test_a_topic_to_which_dead_letters_go_is_not_offered_for_deletion() -> None:
+    """Deleting a dead-letter topic says who forwards to it."""
+    browser = Browser(dead_letter_policy=DeadLetterPolicy("letters"))
+    page = browser.get("/topics/letters/delete")
+    assert "These subscriptions forward their dead letters to it" in words(page.text)
+    assert 'href="/subscriptions/first/edit"' in page.text
+    assert 'method="post"' not in page.text
+
+
+def test_a_deletion_says_how_many_messages_go_and_asks_for_the_name() -> None:
     browser = Browser()
     browser.world.publish("a", "b")
-    before = browser.world.revision()
-    shown = words(browser.get("/subscriptions/first/messages/peek?max_messages=1").text)
-    assert "The first 1 unacknowledged message" in shown
-    assert browser.world.revision() == before
-    assert browser.world.backlog() == {"a": "available", "b": "available"}
-
-
-def test_messages_are_pulled_and_chosen_ones_acknowledged() -> None:
-    """… or pulls and acks on request."""
-    browser = Browser()
-    world = browser.world
-    world.publish("a", "b")
-    answer = browser.post("/subscriptions/first/messages", {"max_messages": "5"})
-    assert world.backlog() == {"a": "leased", "b": "leased"}
-    form = form_of(answer.text)
-    done = browser.client.post(form.action, data={**form.fields, "verb": "ack"})
-    assert "Success 1 Expired 0" in words(done.text)
-    assert world.backlog() == {"a": "leased"}
-
-
-def test_messages_that_were_pulled_are_given_back() -> None:
-    browser = Browser()
-    world = browser.world
-    world.publish("a")
-    answer = browser.post("/subscriptions/first/messages", {"max_messages": "5"})
-    form = form_of(answer.text)
-    done = browser.client.post(form.action, data={**form.fields, "verb": "nack"})
-    assert "Given back to" in words(done.text)
-    assert world.backlog() == {"a": "available"}
-
-
-def test_an_answer_without_a_message_says_so() -> None:
-    browser = Browser()
-    browser.world.publish("a")
-    form = form_of(browser.post("/subscriptions/first/messages").text)
-    del form.fields["ack_id"]
-    answer = browser.client.post(form.action, data={**form.fields, "verb": "ack"})
+    assert "2 unacknowledged messages are in it" in words(
+        browser.get("/subscriptions/first/delete").text
+    )
+    answer = browser.delete("/subscriptions/first", name="firs")
     assert answer.status_code == 400
-    assert "No message was chosen" in words(answer.text)
-    assert browser.world.backlog() == {"a": "leased"}
+    assert "'firs' is not its ID; type first" in words(answer.text)
+    assert browser.store.get_subscription("first")
+    assert "The 2 messages that it stores go" in words(browser.get("/topics/flights/delete").text)
+
+
+def test_what_was_done_is_said_once() -> None:
+    """Success notes do not come back when a page is loaded again."""
+    browser = Browser()
+    answer = browser.post("/topics/new", {"id": "news"})
+    assert "The topic was created." in words(answer.text)
+    assert "The topic was created." not in words(browser.get(str(answer.url)).text)

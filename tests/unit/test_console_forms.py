@@ -15,7 +15,7 @@ from pubsub_delta.console.editing import CHANGED_MEANWHILE, state_of, unless_cro
 from pubsub_delta.console.forms import Form
 from pubsub_delta.errors import Aborted, InvalidArgument
 from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy
-from tests.unit.browsing import Browser, words
+from tests.unit.browsing import Browser, form_of, words
 
 WRONG = [
     ({"id": "x"}, "id", "'x' is not a subscription id"),
@@ -24,10 +24,10 @@ WRONG = [
     ({"topic": "absent"}, "topic", "absent does not exist"),
     ({"ack_deadline": "9"}, "ack_deadline", "9 is out of range"),
     ({"ack_deadline": "ten"}, "ack_deadline", "'ten' is not a whole number"),
-    ({"retention_days": "0"}, "retention", "from 10m to 7d is accepted"),
-    ({"retention_days": "7", "retention_hours": "1"}, "retention", "from 10m to 7d is accepted"),
+    ({"retention_days": "0"}, "retention", "from 10 min to 7 d is accepted"),
+    ({"retention_days": "7", "retention_hours": "1"}, "retention", "from 10 min to 7 d"),
     ({"retention_hours": "many"}, "retention", "'many' is not a whole number"),
-    ({"expiration_days": "7"}, "expiration_days", "not longer than the message_retention"),
+    ({"expiration_days": "7"}, "expiration_days", "not longer than the message retention"),
     ({"expiration_days": "1e99"}, "expiration_days", "'1e99' is not a number"),
     ({"filter": "attributes.lang = en"}, "filter", "column 19"),
     ({"dead_letter": "on"}, "dead_letter_topic", "no topic is chosen"),
@@ -36,7 +36,7 @@ WRONG = [
     ({"dead_letter": "on", "dead_letter_topic": "letters", "max_delivery_attempts": "4"},
      "max_delivery_attempts", "4 is out of range"),
     ({"retry": "backoff", "minimum_backoff": "20", "maximum_backoff": "10"},
-     "minimum_backoff", "minimum_backoff: 20s is more than"),
+     "minimum_backoff", "is more than"),
     ({"retry": "backoff", "maximum_backoff": "601"}, "maximum_backoff", "out of range"),
     ({"retry": "backoff", "minimum_backoff": "nan"}, "minimum_backoff", "'nan' is not a number"),
     ({"delivery": "push", "push_endpoint": "ftp://a"}, "push_endpoint", "neither http"),
@@ -225,7 +225,7 @@ def test_a_subscription_that_was_created_anew_is_another_one() -> None:
 def test_a_replay_of_what_has_changed_since_the_preview_is_not_done() -> None:
     browser = Browser()
     browser.world.publish("a")
-    shown = browser.post("/subscriptions/first/replay", {"time_date": "2030-01-01"})
+    shown = browser.ask("/subscriptions/first/replay", {"time_date": "2030-01-01"}, "/preview")
     stale = re.findall(r'name="(\w+)" value="([^"]*)"', shown.text)
     browser.world.be_at(1)
     browser.store.update_subscription("first", retain_acked_messages=True)
@@ -251,3 +251,86 @@ def test_an_edit_changes_only_what_was_edited() -> None:
     assert after.retry_policy == before.retry_policy
     assert after.dead_letter_policy == before.dead_letter_policy
     assert after.ack_deadline_seconds == 11
+
+
+def test_every_error_of_a_form_is_told_at_once() -> None:
+    browser = Browser()
+    sent = {
+        "id": "x",
+        "topic": "",
+        "ack_deadline": "9",
+        "retention_days": "0",
+        "filter": "attributes:",
+        "labels": "team",
+        "retry": "backoff",
+        "maximum_backoff": "601",
+        "dead_letter": "on",
+    }
+    answer = browser.post("/subscriptions/new", sent)
+    wrong = set(re.findall(r'class="error" id="(\w+)-error"', answer.text))
+    assert wrong == {
+        "id", "topic", "ack_deadline", "retention", "filter", "labels", "maximum_backoff",
+        "dead_letter_topic",
+    }  # fmt: skip
+    assert '<details class="more" open>' in answer.text, "an error is not hidden"
+
+
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        ("/subscriptions/new", {"id": "second", "topic": "flights", "retention_days": "0"}),
+        ("/subscriptions/new", {"id": "second", "topic": "absent"}),
+        ("/topics/new", {"id": "news", "retain": "on", "retention_days": "0"}),
+        ("/subscriptions/first/edit", {"expiration_days": "1"}),
+        ("/subscriptions/first/edit", {"dead_letter": "on", "dead_letter_topic": "absent"}),
+    ],
+)
+def test_errors_are_in_the_words_of_the_page(path: str, sent: dict[str, str]) -> None:
+    """No Python in errors: `datetime.timedelta(0)`, `create_topic creates it`, field names."""
+    browser = Browser()
+    answer = browser.post(path, sent)
+    assert answer.status_code == 400
+    alert = answer.text[answer.text.index('role="alert"') :]
+    text = words(alert[: alert.index("<form")])
+    assert not re.search(r"timedelta|creates it|[a-z]_[a-z]|\(\)", text), text
+
+
+def test_an_error_of_a_filter_stands_once_and_goes_when_it_is_right() -> None:
+    """What is told while it is typed takes the place of the error of the form."""
+    browser = Browser()
+    answer = browser.post("/subscriptions/new", {"id": "second", "filter": "attributes:"})
+    place = answer.text[answer.text.index('id="filter-told"') :]
+    assert 'id="filter-error"' in place[: place.index("</div>")]
+    assert answer.text.count('filter-error"') == 2, "the error, and what refers to it"
+    part = browser.client.get("/filters/check", params={"filter": "attributes:a"}).text
+    assert "error" not in part
+
+
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        ("/topics/new", {"id": "news", "labels": "kept=this"}),
+        ("/topics/flights/edit", {"labels": "kept=this"}),
+        ("/topics/flights/publish", {"data": "kept=this"}),
+        ("/subscriptions/new", {"id": "second", "topic": "flights", "labels": "kept=this"}),
+        ("/subscriptions/first/edit", {"labels": "kept=this"}),
+        ("/snapshots/new", {"id": "kept=this", "subscription": "first"}),
+        ("/snapshots/before/edit", {"labels": "kept=this"}),
+    ],
+)
+def test_a_form_from_before_a_restart_comes_back_with_what_was_typed(
+    path: str, sent: dict[str, str]
+) -> None:
+    """The console was started anew: nothing is done, and nothing that was typed is lost."""
+    browser = Browser()
+    browser.store.create_snapshot("before", "first")
+    before = browser.store.get_topic("flights"), len(browser.store.list_topics())
+    answer = browser.post(path, {**sent, "form_token": "of another console"})
+    assert answer.status_code == 403
+    assert "What you typed is still in it" in words(answer.text)
+    assert "kept=this" in answer.text
+    assert (browser.store.get_topic("flights"), len(browser.store.list_topics())) == before
+    assert browser.world.backlog() == {}
+    form = form_of(answer.text, path)
+    again = browser.client.post(path, data=form.fields)
+    assert again.status_code == (400 if "kept=this" in sent.get("id", "") else 200)

@@ -40,9 +40,13 @@ def test_hostile_messages_are_shown_harmlessly(text: str) -> None:
     browser = Browser()
     key = text.replace("\x00", "")[:60]
     browser.store.publish("flights", [Message(text.encode(), {key: text[:1000]}, text[:1000])])
-    peeked = browser.get("/subscriptions/first/messages/peek").text
-    pulled = browser.post("/subscriptions/first/messages").text
-    for html in (peeked, pulled):
+    (number,) = (each.message_id for each in browser.store.peek("first"))
+    found = browser.get("/subscriptions/first/messages/found").text
+    opened = browser.get(f"/subscriptions/first/messages/{number}").text
+    again = browser.get(f"/subscriptions/first/publish-again?message_id={number}").text
+    pulled = browser.pull().text
+    assert_harmless(again)
+    for html in (found, opened, pulled):
         assert_harmless(html)
         if text.isprintable() and "&" not in text:
             assert text[:60] in words(html)
@@ -71,18 +75,25 @@ def test_hostile_fields_come_back_harmlessly(text: str) -> None:
 def test_ten_megabytes_are_cut_to_what_a_page_can_show() -> None:
     browser = Browser()
     browser.store.publish("flights", [Message("é".encode() * 4_999_000)])
-    html = browser.get("/subscriptions/first/messages/peek").text
-    assert len(html) < 20_000
-    assert "The first 4,096 of 9,998,000 bytes" in words(html)
-    pulled = browser.post("/subscriptions/first/messages").text
+    (message,) = browser.store.peek("first")
+    found = browser.get("/subscriptions/first/messages/found").text
+    assert len(found) < 20_000
+    opened = browser.get(f"/subscriptions/first/messages/{message.message_id}").text
+    assert len(opened) < 100_000
+    assert "The beginning of 9,998,000 bytes" in words(opened)
+    pulled = browser.pull().text
     assert len(pulled) < 20_000
+    whole = browser.get(f"/subscriptions/first/messages/{message.message_id}/data")
+    assert len(whole.content) == 9_998_000
+    assert whole.headers["content-disposition"].startswith("attachment")
 
 
 def test_bytes_that_are_no_text_are_shown_in_hexadecimal() -> None:
     browser = Browser()
     browser.store.publish("flights", [Message(b"\xff\x00\xfe"), Message(b"", {"a": "b"})])
-    text = words(browser.get("/subscriptions/first/messages/peek").text)
-    assert "Not UTF-8; in hexadecimal ff 00 fe" in text
+    first = browser.store.peek("first")[0].message_id
+    text = words(browser.get(f"/subscriptions/first/messages/{first}").text)
+    assert "Hexadecimal 00000000 ff 00 fe ..." in text
 
 
 def test_a_message_of_ten_megabytes_is_published() -> None:
@@ -91,7 +102,7 @@ def test_a_message_of_ten_megabytes_is_published() -> None:
     assert "The message was published." in words(answer.text)
     answer = browser.post("/topics/flights/publish", {"data": "x" * 10_000_001})
     assert answer.status_code == 400
-    assert "data: at most 10,000,000 bytes" in words(answer.text)
+    assert "Data: at most 10,000,000 bytes" in words(answer.text)
 
 
 def test_names_with_every_permitted_character_lead_to_their_pages() -> None:

@@ -14,16 +14,13 @@ pytest.importorskip("fastapi")
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pubsub_delta.clock import to_micros
 from pubsub_delta.console import charts, picture, shown
-from pubsub_delta.console.picture import LEFT, MOST_IN_A_LANE, RIGHT, WIDTH, Lane, drawn
+from pubsub_delta.console.picture import MOST_IN_A_LANE, Lane, View, drawn
+from pubsub_delta.delivery.surveys import AckStateSurvey, SurveyedSpan
 from pubsub_delta.metrics import Measured, Metrics
 from pubsub_delta.names import ResourceName
-from pubsub_delta.operations.survey import (
-    AckStateSurvey,
-    DayCount,
-    SubscriptionMoment,
-    SurveyedSpan,
-)
+from pubsub_delta.operations.survey import DayCount, SubscriptionMoment
 from tests.unit.browsing import Browser, words
 from tests.unit.builders import DAY, HOUR, MINUTE, at
 
@@ -31,42 +28,54 @@ STATES = ["available", "leased", "backing_off", "forwarding", "acked", "retained
 
 
 def span(
-    state: str, count: int, first: float, last: float | None = None, until: float | None = None
+    state: str,
+    count: int,
+    first: float,
+    last: float | None = None,
+    until: float | None = None,
+    runs: tuple[tuple[int, int], ...] = (),
 ) -> SurveyedSpan:
     end = at(first if last is None else last)
-    return SurveyedSpan(state, count, at(first), end, 1, None if until is None else at(until))
+    ends = None if until is None else at(until)
+    return SurveyedSpan(state, count, at(first), end, 1, ends, runs)
 
 
 def survey(
     *spans: SurveyedSpan,
+    others: tuple[SurveyedSpan, ...] = (),
     now: float = 7 * DAY,
     stored: int = 0,
-    first: float = 0,
     purged: float | None = None,
+    runs: tuple[tuple[int, int], ...] = (),
+    is_filtered: bool = False,
 ) -> AckStateSurvey:
     ahead = None if purged is None else at(purged)
-    return AckStateSurvey(at(now), spans, stored, at(first) if stored else None, ahead)
+    first = at(0) if stored else None
+    return AckStateSurvey(at(now), spans, stored, first, ahead, others, runs, is_filtered)
 
 
-def lane(state: str, of: AckStateSurvey) -> Lane:
-    return next(each for each in drawn(of).lanes if each.state == state)
+def lane(state: str, of: AckStateSurvey, view: View | None = None) -> Lane:
+    return next(each for each in drawn(of, view).lanes if each.state == state)
 
 
 def test_a_picture_of_nothing_has_its_lanes() -> None:
     told = drawn(survey())
-    assert [each.state for each in told.lanes] == ["elsewhere", "available", "leased"]
-    assert told.words == "Messages by state. Acknowledged: 0, Available: 0, Leased: 0."
+    assert [each.state for each in told.lanes] == ["available", "leased", "acknowledged"]
+    assert told.words == "Messages by state. Available: 0, Leased: 0, Acknowledged: 0."
 
 
 @pytest.mark.parametrize("count", [10, 10**4, 10**9])
-def test_it_is_readable_from_ten_messages_to_a_thousand_million(count: int) -> None:
-    (block,) = lane("available", survey(span("available", count, 0, 0.000001))).blocks
+@pytest.mark.parametrize("by", ["time", "position"])
+def test_it_is_readable_from_ten_messages_to_a_thousand_million(count: int, by: Any) -> None:
+    runs = ((0, 10**9),)
+    one = span("available", count, 0, 0.000001, runs=((5, 5),))
+    (block,) = lane("available", survey(one, runs=runs), View(by)).blocks
     assert block.width >= picture.LEAST
-    assert f"{count:,} messages in 1 span" in block.title
+    assert f"{count:,} messages" in block.title
     (few,) = lane("available", survey(span("available", 10, 0, 7 * DAY))).blocks
     (many,) = lane("available", survey(span("available", 10**9, 0, 7 * DAY))).blocks
-    assert few.width == many.width == WIDTH - LEFT - RIGHT
-    assert 1 <= few.darkness < many.darkness <= 5
+    assert few.width == many.width == 100
+    assert 1 <= few.height < many.height <= 5
 
 
 @given(
@@ -79,27 +88,27 @@ def test_it_is_readable_from_ten_messages_to_a_thousand_million(count: int) -> N
         ),
         max_size=400,
     ),
-    st.integers(0, 10**10),
     st.none() | st.floats(7 * DAY, 10_000 * DAY),
 )
 def test_every_message_is_in_few_rectangles_inside_the_picture(
-    given_: list[tuple[str, int, float, float]], stored: int, purged: float | None
+    given_: list[tuple[str, int, float, float]], purged: float | None
 ) -> None:
     spans = [span(state, count, first, first + long) for state, count, first, long in given_]
-    told = drawn(survey(*spans, stored=stored, purged=purged))
+    told = drawn(survey(*spans, stored=10, purged=purged))
     for each in told.lanes:
         assert len(each.blocks) <= MOST_IN_A_LANE
         for block in each.blocks:
-            assert block.x >= LEFT - 0.1
-            assert block.x + block.width <= WIDTH - RIGHT + 0.2
+            assert block.x >= 0
+            assert block.x + block.width <= 100.02
             assert block.width >= picture.LEAST
-        if each.state not in ("elsewhere", "purged"):
+        if each.state != "purged":
             assert sum(block.message_count for block in each.blocks) == each.message_count
     counts = {each.state: each.message_count for each in told.lanes}
     kept = sum(s.message_count for s in spans if s.state in ("acked", "retained"))
     assert counts.get("retained", 0) == kept
     assert len(told.ticks) <= picture.TICKS + 1
-    assert LEFT <= told.now_x <= WIDTH - RIGHT
+    assert told.now_x is not None
+    assert 0 <= told.now_x <= 100
 
 
 def test_spans_that_would_touch_are_one_rectangle_that_tells_them() -> None:
@@ -107,10 +116,10 @@ def test_spans_that_would_touch_are_one_rectangle_that_tells_them() -> None:
     far = span("leased", 1, 3 * DAY, until=8 * DAY)
     one, other = lane("leased", survey(*near, far, stored=100)).blocks
     assert one.title == (
-        "Leased: 15 messages in 5 spans; published between 2026-01-01 00:00:00 UTC and "
+        "Leased: 15 messages; published between 2026-01-01 00:00:00 UTC and "
         "2026-01-01 00:00:05 UTC; until 2026-01-09 00:00:04 UTC"
     )
-    assert "Leased: 1 message in 1 span; published at 2026-01-04 00:00:00 UTC" in other.title
+    assert "Leased: 1 message; published at 2026-01-04 00:00:00 UTC" in other.title
 
 
 def test_many_spans_far_apart_are_joined_with_their_neighbours() -> None:
@@ -121,20 +130,62 @@ def test_many_spans_far_apart_are_joined_with_their_neighbours() -> None:
     assert told.message_count == sum(block.message_count for block in told.blocks) == 100
 
 
-def test_what_stands_in_no_span_is_acknowledged_or_not_for_the_subscription() -> None:
-    told = lane("elsewhere", survey(span("available", 3, DAY), stored=10))
-    assert told.message_count == 7
-    assert (
-        "7 messages that the topic stores are acknowledged, were left out" in told.blocks[0].title
+def test_what_stands_in_no_span_has_a_lane_for_each_reason() -> None:
+    """The lane "Acknowledged" is drawn for nothing that was never delivered."""
+    others = (
+        span("before", 3, 0),
+        span("expired", 4, DAY),
+        span("acknowledged", 5, 2 * DAY, 3 * DAY),
     )
+    told = survey(span("available", 3, DAY), others=others, stored=15)
+    counts = {each.label: each.message_count for each in drawn(told).lanes}
+    assert counts["Before the subscription"] == 3
+    assert counts["Older than it keeps"] == 4
+    assert counts["Acknowledged"] == 5
+    (block,) = lane("acknowledged", told).blocks
+    assert round(block.x) == round(100 * 2 / 7)
+    filtered = drawn(survey(others=others, stored=15, is_filtered=True)).lanes
+    assert "Acked, or filtered out" in {each.label for each in filtered}
+
+
+def test_the_order_of_receipt_has_no_gaps() -> None:
+    """Positions that nobody was given are left out: messages stand side by side."""
+    runs = ((0, 99), (10**15, 10**15 + 99))
+    spans = (
+        span("available", 100, 0, runs=((0, 99),)),
+        span("leased", 50, DAY, until=8 * DAY, runs=((10**15 + 50, 10**15 + 99),)),
+    )
+    told = drawn(survey(*spans, stored=200, runs=runs), View("position"))
+    assert (told.start, told.end, told.now_x) == (0, 200, None)
+    blocks = {each.state: each.blocks for each in told.lanes}
+    assert [(b.x, b.width) for b in blocks["available"]] == [(0, 50)]
+    assert [(b.x, b.width) for b in blocks["leased"]] == [(75, 25)]
+
+
+def test_a_part_of_the_picture_is_looked_at_closer() -> None:
+    view = View("time", to_micros(at(DAY)), to_micros(at(2 * DAY)))
+    told = survey(span("available", 3, 0, 0.5 * DAY), span("available", 4, 1.5 * DAY), stored=7)
+    (block,) = lane("available", told, view).blocks
+    assert block.x == 50
+    assert "4 messages" in block.title
+    assert lane("available", told, view).message_count == 7, "the lane counts all"
+    assert drawn(told, view).now_x is None
+
+
+def test_a_view_that_cannot_be_read_is_the_whole() -> None:
+    for asked in ({"start": "x", "end": "5"}, {"start": "9", "end": "5"}, {"start": "-1"}, {}):
+        assert picture.wanted({"by": "time", **asked}) == View("time")
+    assert picture.wanted({"by": "nonsense"}) == View("time")
 
 
 def test_a_purge_ahead_is_drawn_without_squeezing_the_past() -> None:
     told = survey(span("available", 3, 0), now=DAY, purged=1_000 * DAY)
     (block,) = lane("purged", told).blocks
     assert "until 2028-09-27 00:00:00 UTC is acknowledged as it comes" in block.title
-    assert block.width < (WIDTH - LEFT - RIGHT) / 5
-    assert drawn(told).now_x < WIDTH - RIGHT
+    assert block.width < 20
+    now_x = drawn(told).now_x
+    assert now_x is not None
+    assert now_x < 100
 
 
 @pytest.mark.parametrize("length", [1, 30, 10 * MINUTE, 5 * HOUR, 3 * DAY, 31 * DAY, 900 * DAY])
@@ -156,13 +207,13 @@ def test_the_page_draws_what_the_subscription_holds() -> None:
     world.pull(1)  # b and c have failed, and come after it
     html = browser.get("/subscriptions/first/picture").text
     titles = re.findall(r"<rect class=\"block[^>]*><title>(.*?)</title>", html)
-    assert [title.split(" in ")[0] for title in titles] == [
-        "Acked, kept to replay: 1 message",
+    assert [title.split(";")[0] for title in titles] == [
         "Available: 2 messages",
         "Available: 1 message",
         "Leased: 1 message",
+        "Acked, kept to replay: 1 message",
     ]
-    assert "Acked, kept to replay: 1, Available: 3, Leased: 1" in words(html)
+    assert "Available: 3, Leased: 1, Acked, kept to replay: 1" in html
 
 
 def test_days_without_messages_have_no_bar() -> None:
@@ -231,6 +282,7 @@ def test_figures_over_time_are_steps_that_hold_until_the_next_commit() -> None:
             "50 at 2026-01-01 00:01:00 UTC",
             "0 at 2026-01-01 00:04:00 UTC",
         ],
+        "unit": "",
     }
     assert (backlog.largest, backlog.last) == ("100", "0")
     assert {each.label: each.last for each in told} == {
@@ -257,7 +309,7 @@ def test_what_is_drawn_stands_in_a_table_as_well(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(store, "metrics", lambda _: told)
     days = [DayCount(at(0).date(), 1_234)]
     monkeypatch.setattr(store, "messages_by_day", lambda _: days)
-    moments = [moment(0, 100), moment(MINUTE, 50)]
+    moments = [moment(0, 100), moment(MINUTE, 50), moment(2 * MINUTE, 50)]
     monkeypatch.setattr(store, "subscription_history", lambda _: moments)
     html = browser.get("/topics/flights/figures").text
     assert [each["y"] for each in drawn_in(html)] == [[1234]]

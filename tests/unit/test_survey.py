@@ -174,3 +174,82 @@ def test_a_peek_at_no_number_of_messages_is_refused(number: Any) -> None:
 
 def test_a_peek_at_an_empty_backlog_reads_nothing() -> None:
     assert InMemory().store.peek(NAME) == []
+
+
+def test_what_stands_in_no_span_is_told_by_its_reason() -> None:
+    """Older than the subscription, older than it keeps, or acknowledged: never one for another."""
+    store = InMemory()
+    store.store.update_topic("flights", message_retention_duration="31d")
+    store.publish("a", "b")
+    store.be_at(HOUR)
+    store.store.delete_subscription(NAME)
+    store.store.create_subscription(NAME, "flights", message_retention_duration="1d")
+    store.publish("c")
+    store.ack("c")
+    store.be_at(2 * DAY)
+    store.publish("d", "e")
+    store.ack("d")
+
+    def others() -> dict[str, int]:
+        counted: dict[str, int] = {}
+        told = store.store.survey_ack_state(NAME)
+        for each in told.others:
+            counted[each.state] = counted.get(each.state, 0) + each.message_count
+        assert sum(counted.values()) == told.elsewhere_count
+        return counted
+
+    assert others() == {"before": 2, "acknowledged": 2}, "the topic itself keeps them for longer"
+    store.store.update_topic("flights", message_retention_duration=None)
+    store.be_at(2 * DAY + MINUTE)
+    assert others() == {"before": 2, "expired": 1, "acknowledged": 1}
+
+
+def test_the_survey_of_a_filter_says_so() -> None:
+    assert InMemory(filter="attributes:a").store.survey_ack_state(NAME).is_filtered
+    assert not InMemory().store.survey_ack_state(NAME).is_filtered
+
+
+def test_a_preview_has_the_survey_of_before_and_after() -> None:
+    told = busy().store.preview_seek(NAME, time=at(10 * MINUTE))
+    assert told.before is not None
+    assert told.after is not None
+    assert (told.before.unacked_count, told.after.unacked_count) == (7, 0)
+
+
+def test_figures_over_time_end_with_what_the_metrics_say_now() -> None:
+    """What was published since the last commit of the ack state is counted, when it was."""
+    store = InMemory()
+    store.publish("a")
+    store.be_at(MINUTE)
+    store.ack("a")
+    store.be_at(2 * MINUTE)
+    store.publish("b", "c")
+    store.be_at(5 * MINUTE)
+    told = store.store.subscription_history(NAME)
+    assert [(each.time, each.num_undelivered_messages) for each in told[-2:]] == [
+        (at(2 * MINUTE), 2),
+        (at(5 * MINUTE), 2),
+    ]
+    assert told[-1].oldest_unacked_message_age == 3 * MINUTE
+    metrics = store.store.metrics(NAME)
+    assert told[-1].num_undelivered_messages == metrics["num_undelivered_messages"]
+
+
+def test_the_figures_of_a_subscription_are_those_of_its_metrics() -> None:
+    store = busy()
+    figures, metrics = store.store.subscription_figures(NAME), store.store.metrics(NAME)
+    assert figures.num_undelivered_messages == metrics["num_undelivered_messages"] == 7
+    assert figures.num_outstanding_messages == metrics["num_outstanding_messages"] == 2
+    assert figures.ack_message_count_success == metrics["ack_message_count"]["success"]
+    store.store.detach_subscription(NAME)
+    assert store.store.subscription_figures(NAME).num_undelivered_messages == 0
+    with pytest.raises(NotFound):
+        store.store.subscription_figures("absent")
+
+
+def test_the_figures_of_a_topic_are_told_by_its_log() -> None:
+    store = busy()
+    told = store.store.topic_figures("flights")
+    assert told.message_count == 12
+    assert told.publish_time == at(5 * MINUTE)
+    assert told.publish_rate == pytest.approx(12 / 600)

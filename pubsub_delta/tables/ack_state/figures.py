@@ -14,7 +14,8 @@ class Figures:
     """What an ack state tells of its subscription, under Google's names for metrics.
 
     ``active_time``: when the subscription was in use last, None if never. ``delivery_attempt``: the
-    highest of an unacknowledged message, None where there is none.
+    highest of an unacknowledged message, None where there is none. ``after_version``: commits of
+    the topic after it are not counted.
     """
 
     active_time: datetime | None
@@ -26,6 +27,7 @@ class Figures:
     ack_message_count_expired: int
     ack_message_count_invalid: int
     dead_letter_message_count: int
+    after_version: int = 0
 
 
 def figures_of(state: AckState) -> Figures:
@@ -45,6 +47,7 @@ def figures_of(state: AckState) -> Figures:
         ack_message_count_expired=state.counters.expired,
         ack_message_count_invalid=state.counters.invalid,
         dead_letter_message_count=state.counters.dead_letters,
+        after_version=state.after_version,
     )
 
 

@@ -167,6 +167,22 @@ class History:
         stamped = [(each, each.publish_time) for each in commits if each.publish_time is not None]
         return [each for each, time in stamped if earliest <= time <= latest]
 
+    def published_since(self, time: datetime) -> tuple[int, datetime]:
+        """Return how many messages were published since a time, and from when on that is known.
+
+        Of a topic with many commits only the last ones are looked at.
+        """
+        commits = self._last(_FEW)
+        stamped = [(each, each.publish_time) for each in commits if each.publish_time is not None]
+        number = sum(each.message_count for each, stamp in stamped if stamp >= time)
+        first = min((stamp for _, stamp in stamped), default=time)
+        return number, time if commits[-1].version == 0 else max(time, first)
+
+    def last_publish_time(self) -> datetime | None:
+        """Return the stamp of the last publish, None where the last commits have none."""
+        stamps = (each.publish_time for each in self._last(_FEW))
+        return next((stamp for stamp in stamps if stamp is not None), None)
+
     def reaches_back_to(self, time: datetime) -> bool:
         """Tell whether a commit of that time must be known: the first one is, or an older one."""
         history = self._last(None)

@@ -302,6 +302,10 @@ class Messages:
         """Yield the messages of spans, ordered by position, a part at a time."""
         return self._lanes.reading.batches(self._table, Window.of(spans), columns)
 
+    def batches_within(self, window: Window) -> Iterator[pa.RecordBatch]:
+        """Yield the messages of a window, ordered by position, a part at a time."""
+        return self._lanes.reading.batches(self._table, window, READ)
+
     def count(self) -> int:
         """Return how many messages are stored."""
         return self._counted(Window())[0]
@@ -314,6 +318,18 @@ class Messages:
         """Return how many messages ``discard_before`` would delete."""
         bound = time if exact else _midnight(time)
         return self._counted(Window(None, None, bound - _MICROSECOND))[0]
+
+    def files(self) -> list[DataFile]:
+        """Return the files of the table, as the log tells them."""
+        return self._lane.files(self._table)
+
+    def positions_within(self, positions: Positions) -> Positions:
+        """Return those of some positions that messages have which are stored."""
+        return self._fold(Window(positions)) if positions else Positions()
+
+    def earlier_than(self, positions: Positions, time: datetime) -> Positions:
+        """Return those of some messages that were published before a time."""
+        return self._fold(Window(positions, None, time - _MICROSECOND)) if positions else positions
 
     def count_by_day(self) -> dict[date, int]:
         """Return how many messages are stored of each day of publishing."""

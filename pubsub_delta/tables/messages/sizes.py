@@ -12,7 +12,8 @@ from pubsub_delta.tables.messages.commits import Commit
 from pubsub_delta.tables.messages.messages import Messages
 
 QUICK_FILE_BYTES = 32 * 1024 * 1024
-"""A topic whose files are no larger is read rather than estimated."""
+QUICK_MESSAGES = 100_000
+"""A topic whose files are no larger, with no more messages, is read rather than estimated."""
 SAMPLED_COMMITS = 500
 """The last commits of a topic among which publishes are chosen."""
 SAMPLED_PUBLISHES = 5
@@ -60,7 +61,7 @@ class Sizes:
 
     @cached_property
     def _is_quick(self) -> bool:
-        return self._messages.file_bytes() <= QUICK_FILE_BYTES
+        return self.count <= QUICK_MESSAGES and self._messages.file_bytes() <= QUICK_FILE_BYTES
 
     def _sampled_mean(self) -> float | None:
         """Return the mean size of messages of some of the last publishes; None without any."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +28,8 @@ _SLICE = 32 * 1024 * 1024
 """Bytes of files of which the rows are in memory at once, where they are read in parts."""
 _BATCH = 65_536
 _END = 2**63 - 1
+_CUT_OFF = timedelta(milliseconds=1)
+"""Statistics leave out what is less than a millisecond: a time may be later than their maximum."""
 _TIMES = to_micros(FIRST_TIME), to_micros(LAST_TIME)
 """What a publish time can be; another writer's may be stored beyond it."""
 
@@ -108,10 +110,7 @@ class DirectScans:
 
     def count(self, table: str, window: Window) -> tuple[int, datetime | None]:
         """Return how many messages a window holds, and the earliest publish time among them."""
-        found = self._read(table, window, ("position", "publish_time"))
-        earliest = pc.min(found["publish_time"].cast(pa.int64())).as_py()
-        time = None if earliest is None else from_micros(max(_TIMES[0], min(earliest, _TIMES[1])))
-        return found.num_rows, time
+        return self._lane.reading(table, lambda snapshot: _count(snapshot, window))
 
     def byte_count(self, table: str, window: Window) -> int:
         """Return the bytes of data, attributes (keys and values) and ordering keys of a window."""
@@ -135,6 +134,38 @@ def _fold(snapshot: Snapshot, window: Window, filter_: Filter | None) -> Positio
     every = Positions.union(told)
     stored = every if window.positions is None else every & window.positions
     return stored | _positions(_rows_of(snapshot, files, window, ("position",), filter_))
+
+
+def _count(snapshot: Snapshot, window: Window) -> tuple[int, datetime | None]:
+    """Count the rows of a window; those of a file that lies within it are told by the log."""
+    files = _files(snapshot, window)
+    told = [file for file in files if window.positions is None and _lies_within(file, window)]
+    columns = ("position", "publish_time")
+    found = _rows_of(snapshot, [file for file in files if file not in told], window, columns)
+    earliest = _earliest(found)
+    for file in sorted(told, key=lambda each: each.least["publish_time"]):
+        if earliest is not None and file.least["publish_time"] >= earliest:
+            break
+        first = _earliest(_rows_of(snapshot, [file], window, columns))
+        earliest = min((each for each in (earliest, first) if each is not None), default=None)
+    return found.num_rows + sum(file.rows or 0 for file in told), earliest
+
+
+def _earliest(rows: pa.Table) -> datetime | None:
+    earliest = pc.min(rows["publish_time"].cast(pa.int64())).as_py()
+    return None if earliest is None else from_micros(max(_TIMES[0], min(earliest, _TIMES[1])))
+
+
+def _lies_within(file: StoredFile, window: Window) -> bool:
+    """Tell whether the log knows that every row of a file is a message of a window's times."""
+    first, last = file.least.get("publish_time"), file.most.get("publish_time")
+    whole = file.rows is not None and not any(
+        file.nulls.get(name) != 0 for name in ("position", "publish_time")
+    )
+    if not whole or first is None or last is None:
+        return False
+    starts = window.earliest is None or window.earliest <= first
+    return starts and (window.latest is None or last + _CUT_OFF <= window.latest)
 
 
 def _sharing(snapshot: Snapshot, of: Window, among: Window) -> Positions:

@@ -1,0 +1,164 @@
+"""The first page: what is behind, what is to be done, and how fast messages come and go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from fastapi import APIRouter, Request, Response
+
+from pubsub_delta.console import subscriptions, topics
+from pubsub_delta.console.listing import listed
+from pubsub_delta.console.pages import Console, address, of, page, part
+from pubsub_delta.operations.history import PUBLISH, TopicCommit
+
+router = APIRouter()
+
+MOST_BEHIND = 8
+QUICK = 60
+"""Of so many resources at most all are measured each time, and the first answer waits for it."""
+_MOST_ITEMS = 20
+_COMMITS = 100
+_UPKEEP = {
+    "delete": "Messages were deleted by retention",
+    "optimize": "Small files were joined",
+    "vacuum end": "Files that nobody needs were removed",
+}
+"""What maintenance did, by the operation of the commit that tells it."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something that somebody should look at, and where."""
+
+    text: str
+    at: str
+    link: str
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Messages a second of a whole project; None where nothing is known."""
+
+    published: float | None
+    acked: float | None
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """What maintenance did last of a kind."""
+
+    what: str
+    time: datetime
+    topic: str
+    message_count: int | None
+
+
+@router.get("/")
+def show(request: Request) -> Response:
+    """Show how the store stands."""
+    console = of(request)
+    is_part = "hx-request" in request.headers
+    rows = subscriptions.rows_of(console, [], 0)
+    patience = 0 if is_part or len(rows) > QUICK else subscriptions.PATIENCE
+    wanted = rows if len(rows) <= QUICK else _behind(rows)[:MOST_BEHIND]
+    rows = subscriptions.rows_of(console, [row.subscription.name for row in wanted], patience)
+    readers = [row.subscription for row in rows]
+    every = topics.rows_of(console, [], 0, readers)
+    if len(every) <= QUICK:
+        names = [row.topic.name for row in every]
+        every = topics.rows_of(console, names, patience, readers)
+    behind = _behind(rows)
+    published = [row.of("publish_rate") for row in every]
+    acked = [row.measurement.rate for row in rows if row.measurement is not None]
+    known = [rate for rate in published if rate is not None]
+    known_acked = [rate for rate in acked if rate is not None]
+    return page(
+        request,
+        "overview_part.html" if is_part else "overview.html",
+        behind=behind[:MOST_BEHIND],
+        behind_count=len(behind),
+        backlog=sum(row.of("num_undelivered_messages") for row in behind),
+        leased=sum(row.of("num_outstanding_messages") or 0 for row in rows),
+        oldest=max((row.age or 0 for row in rows), default=0),
+        subscriptions=len(rows),
+        topics=len(every),
+        messages=sum(row.of("message_count") or 0 for row in every),
+        items=_items(console, rows, every),
+        rates=Rates(sum(known) if known else None, sum(known_acked) if known_acked else None),
+        unknown=sum(row.measurement is None for row in rows)
+        + sum(row.measurement is None for row in every),
+    )
+
+
+def _behind(rows: list[subscriptions.Row]) -> list[subscriptions.Row]:
+    found = [row for row in rows if row.of("num_undelivered_messages")]
+    return sorted(found, key=lambda row: row.of("num_undelivered_messages"), reverse=True)
+
+
+def _items(console: Console, rows: list[subscriptions.Row], every: list[topics.Row]) -> list[Item]:
+    """Return what is not in order: dead letters without a reader, or waiting; what is detached."""
+    readers: dict[str, list[subscriptions.Row]] = {}
+    for row in rows:
+        readers.setdefault(row.subscription.topic, []).append(row)
+    names = {row.topic.name for row in every}
+    senders: dict[str, list[str]] = {}
+    items = []
+    for row in rows:
+        at = address("subscriptions", row.id)
+        if row.subscription.detached:
+            items.append(Item(f"{row.id} is detached, and has no messages any more.", at, row.id))
+        if row.measurement is not None and row.measurement.problem:
+            items.append(Item(f"{row.id} cannot be measured: {row.measurement.problem}", at,
+                              row.id))  # fmt: skip
+        if row.subscription.dead_letter_policy is not None:
+            letters = row.subscription.dead_letter_policy.dead_letter_topic
+            senders.setdefault(letters, []).append(row.id)
+    for letters, ids in senders.items():
+        name, sent_by = console.short(letters), ", ".join(ids[:3])
+        at = address("subscriptions", ids[0])
+        if letters not in names and letters.split("/")[1:2] == [console.project]:
+            items.append(Item(f"The dead-letter topic {name} of {sent_by} does not exist.", at,
+                              ids[0]))  # fmt: skip
+        elif letters in names and not readers.get(letters):
+            items.append(Item(f"The dead-letter topic {name} of {sent_by} has no subscription: "
+                              "what is forwarded is kept for nobody.", at, ids[0]))  # fmt: skip
+        for reader in readers.get(letters, []):
+            waiting = reader.of("num_undelivered_messages")
+            if waiting:
+                items.append(
+                    Item(
+                        f"{waiting:,} dead letters of {sent_by} wait on {reader.id}.",
+                        address("subscriptions", reader.id, "messages"),
+                        "Look at them",
+                    )
+                )
+    return items[:_MOST_ITEMS]
+
+
+@router.get("/upkeep")
+def upkeep(request: Request) -> Response:
+    """Show what maintenance did last: a part of the first page."""
+    console = of(request)
+
+    def find() -> list[Upkeep]:
+        last: dict[str, Upkeep] = {}
+        for topic in listed(console.store.list_topics):
+            for commit in console.store.topic_history(topic.name, _COMMITS):
+                _note(last, commit, console.short(topic.name))
+        return sorted(last.values(), key=lambda each: each.time, reverse=True)
+
+    return part(
+        request,
+        "Reading what maintenance did",
+        find,
+        lambda asked, found: page(asked, "upkeep.html", upkeep=found),
+    )
+
+
+def _note(last: dict[str, Upkeep], commit: TopicCommit, topic: str) -> None:
+    what = _UPKEEP.get(commit.operation)
+    if commit.operation == PUBLISH or what is None:
+        return
+    if what not in last or last[what].time < commit.time:
+        last[what] = Upkeep(what, commit.time, topic, commit.message_count)

@@ -1,0 +1,78 @@
+// Draws the charts of a page: what a canvas has in data-chart, by Chart.js.
+"use strict";
+(() => {
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const two = (number) => String(number).padStart(2, "0");
+
+  const timeOf = (long) => (value) => {
+    const time = new Date(value);
+    const day = `${two(time.getUTCMonth() + 1)}-${two(time.getUTCDate())}`;
+    const clock = `${two(time.getUTCHours())}:${two(time.getUTCMinutes())}`;
+    if (long > 2 * 86_400_000) return day;
+    if (long > 86_400_000) return `${day} ${clock}`;
+    return long < 900_000 ? `${clock}:${two(time.getUTCSeconds())}` : clock;
+  };
+
+  const written = (unit) => (value) => {
+    if (unit !== "seconds") return Intl.NumberFormat("en", { notation: "compact" }).format(value);
+    for (const [size, name] of [[86_400, "d"], [3_600, "h"], [60, "min"]]) {
+      if (value >= size) return `${+(value / size).toPrecision(2)} ${name}`;
+    }
+    return `${+value.toPrecision(2)} s`;
+  };
+
+  const scales = (told) => {
+    const ticks = { color: colour("quiet"), maxTicksLimit: 4, callback: written(told.unit) };
+    const y = { beginAtZero: true, grid: { color: colour("line") }, ticks: told.unit ? ticks : { ...ticks, precision: 0 } };
+    if (told.kind === "steps") {
+      const long = told.x.at(-1) - told.x[0];
+      const times = { color: colour("quiet"), maxRotation: 0, maxTicksLimit: 4, callback: timeOf(long) };
+      return { x: { type: "linear", grid: { display: false }, min: told.x[0], max: told.x.at(-1), ticks: times }, y };
+    }
+    return { x: { grid: { display: false }, ticks: { color: colour("quiet"), maxRotation: 0 } }, y };
+  };
+
+  const series = (told) => {
+    if (told.kind === "bars") {
+      return { data: told.y, backgroundColor: colour("available"), minBarLength: 2, maxBarThickness: 72 };
+    }
+    return {
+      data: told.y.map((y, place) => ({ x: told.x[place], y })),
+      borderColor: colour("available"),
+      backgroundColor: colour("available"),
+      borderWidth: 2,
+      pointRadius: 0,
+      pointHitRadius: 8,
+      clip: 6,
+      stepped: "before", // a value holds until the next one
+    };
+  };
+
+  const draw = (canvas) => {
+    const told = JSON.parse(canvas.dataset.chart);
+    const label = (item) => told.told[item.dataIndex];
+    Chart.getChart(canvas)?.destroy();
+    new Chart(canvas, {
+      type: told.kind === "bars" ? "bar" : "line",
+      data: { labels: told.x, datasets: [series(told)] },
+      options: {
+        animation: false,
+        maintainAspectRatio: false,
+        interaction: { mode: "nearest", axis: "x", intersect: false },
+        plugins: {
+          legend: { display: false },
+          tooltip: { displayColors: false, callbacks: { title: () => "", label } },
+        },
+        scales: scales(told),
+      },
+    });
+  };
+
+  const drawAll = (part) => part.querySelectorAll("canvas[data-chart]").forEach(draw);
+
+  document.addEventListener("htmx:load", (event) => drawAll(event.detail.elt));
+  document.addEventListener("htmx:beforeCleanupElement", (event) => {
+    if (event.detail.elt instanceof HTMLCanvasElement) Chart.getChart(event.detail.elt)?.destroy();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(document));
+})();

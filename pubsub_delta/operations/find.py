@@ -1,0 +1,228 @@
+"""Find messages: by time, id, key, attribute, text or state, the newest first.
+
+Whatever a topic stores can be found, with a subscription or without one. Nothing is leased or
+written. A topic is read a part at a time, so a search tells how far it is and can be stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pubsub_delta.delivery.readings import plain
+from pubsub_delta.delivery.sources import source
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.names import subscription_name, topic_name
+from pubsub_delta.policy.ack_state import Span, State, union
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables.lanes.scans import Window
+from pubsub_delta.tables.messages.messages import Messages
+from pubsub_delta.tables.store import Tables
+
+PART = 1 << 17
+"""Positions that are looked through at a time."""
+UNACKED = frozenset(state.value for state in State) - {State.ACKED.value, State.RETAINED.value}
+"""The states of unacknowledged messages."""
+KEPT = frozenset({State.ACKED.value, State.RETAINED.value})
+"""Those of acknowledged messages that may come back."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which messages are looked for: those for which all holds that is given.
+
+    ``earliest``, ``latest``: publish times, both included. ``attribute``: a key, and the value that
+    it has, or None for any. ``text``: bytes that the data contains. ``states``: of a subscription's
+    messages; None also finds those that are in no state, being acknowledged for good, left out by
+    the filter, or older than the subscription. ``before``: only messages with lower ids.
+    """
+
+    message_id: int | None = None
+    earliest: datetime | None = None
+    latest: datetime | None = None
+    ordering_key: str | None = None
+    attribute: tuple[str, str | None] | None = None
+    text: bytes = b""
+    states: frozenset[str] | None = None
+    before: int | None = None
+
+
+@dataclass(frozen=True)
+class FoundMessage:
+    """A message that was found.
+
+    ``data``: its first bytes, and ``data_size`` how many it has. ``state`` is None where it is in
+    none; ``delivery_attempt`` is None without a dead-letter policy.
+    """
+
+    message_id: str
+    publish_time: datetime | None
+    data: bytes
+    data_size: int
+    attributes: dict[str, str]
+    ordering_key: str
+    state: str | None
+    delivery_attempt: int | None
+
+
+@dataclass
+class Search:
+    """A search. ``progress``: how much of the topic it has looked through, from 0 to 1."""
+
+    _messages: Messages
+    _wanted: Wanted
+    _spans: Sequence[Span] = ()
+    _is_counted: bool = False
+    progress: float = field(default=0.0, init=False)
+
+    def rows(self, is_stopped: Callable[[], bool] = lambda: False) -> Iterator[pa.Table]:
+        """Yield what is found as rows with the columns of a message, the newest first.
+
+        It ends early when ``is_stopped`` says so.
+        """
+        held = self._held()
+        parts = _parts(self._messages, self._wanted)
+        for number, part in enumerate(parts):
+            if is_stopped():
+                return
+            self.progress = number / len(parts)
+            positions = held
+            if part is not None:
+                positions = Positions.between(*part)
+                if held is not None:
+                    positions &= held
+            if positions is not None and not positions:
+                continue
+            window = Window(positions, self._wanted.earliest, self._wanted.latest)
+            found = [_matching(rows, self._wanted) for rows in self._batches(window)]
+            for rows in reversed(found):
+                if rows.num_rows:
+                    yield rows.take(pa.array(range(rows.num_rows - 1, -1, -1)))
+        self.progress = 1.0
+
+    def messages(
+        self, *, max_bytes: int = 4096, is_stopped: Callable[[], bool] = lambda: False
+    ) -> Iterator[FoundMessage]:
+        """Yield what is found, the newest first; ``max_bytes``: of the data of each."""
+        for rows in self.rows(is_stopped):
+            for start in range(0, rows.num_rows, _AT_ONCE):
+                for row in plain(rows.slice(start, _AT_ONCE)):
+                    yield self._found(row, max_bytes)
+
+    def state_of(self, position: int) -> tuple[str | None, int | None]:
+        """Return the state of a message, and its delivery attempt where that is counted."""
+        span = next((each for each in self._spans if position in each.positions), None)
+        if span is None:
+            return None, None
+        return span.state.value, span.delivery_attempt if self._is_counted else None
+
+    def _held(self) -> Positions | None:
+        """Return the messages in the states that are asked for, None where that is any."""
+        states = self._wanted.states
+        if states is None:
+            return None
+        return union(span for span in self._spans if span.state.value in states)
+
+    def _batches(self, window: Window) -> Iterator[pa.Table]:
+        for batch in self._messages.batches_within(window):
+            yield pa.Table.from_batches([batch])
+
+    def _found(self, row: dict[str, Any], max_bytes: int) -> FoundMessage:
+        data = row["data"] or b""
+        state, attempt = self.state_of(row["position"])
+        return FoundMessage(
+            message_id=str(row["position"]),
+            publish_time=row["publish_time"],
+            data=data[:max_bytes],
+            data_size=len(data),
+            attributes=dict(row["attributes"] or ()),
+            ordering_key=row["ordering_key"] or "",
+            state=state,
+            delivery_attempt=attempt,
+        )
+
+
+_AT_ONCE = 50
+
+
+def search(tables: Tables, name: str, wanted: Wanted, project: str, now: datetime) -> Search:
+    """Return a search among the messages of a topic, or of a subscription's topic."""
+    kind = name.split("/")[2] if name.count("/") == 3 else ""
+    if kind == "topics":
+        if wanted.states is not None:
+            raise InvalidArgument("states: messages of a topic have none; those of its "
+                                  "subscriptions have")  # fmt: skip
+        return Search(tables.messages(tables.topic(topic_name(name, project)).uid), wanted)
+    if kind != "subscriptions":
+        raise InvalidArgument(
+            f"name: {name!r} is not a full name of a topic or a subscription, such as "
+            "projects/local/topics/flights"
+        )
+    found = source(tables, subscription_name(name, project))
+    state = found.catch_up(tables.ack_states.read(found.uid), now)
+    is_counted = found.subscription.dead_letter_policy is not None
+    return Search(found.messages, wanted, state.spans, is_counted)
+
+
+def _parts(messages: Messages, wanted: Wanted) -> Sequence[tuple[int, int] | None]:
+    """Return the positions to look through, in parts, the highest first.
+
+    Where the log does not tell the positions of a file, everything is one part: None.
+    """
+    if wanted.message_id is not None:
+        lowest, highest = wanted.message_id, wanted.message_id
+    else:
+        lowest, highest = 0, _HIGHEST
+    if wanted.before is not None:
+        highest = min(highest, wanted.before - 1)
+    ranges: list[tuple[int, int]] = []
+    files = messages.files()
+    if any(each.position_min is None or each.position_max is None for each in files):
+        return [None]
+    for file in sorted(files, key=lambda each: each.position_min or 0):
+        if wanted.earliest is not None and _is_before(file.publish_time_max, wanted.earliest):
+            continue
+        if wanted.latest is not None and _is_before(wanted.latest, file.publish_time_min):
+            continue
+        low = max(lowest, file.position_min or 0)
+        high = min(highest, file.position_max or 0)
+        if low > high:
+            continue
+        if ranges and low <= ranges[-1][1]:
+            ranges[-1] = (ranges[-1][0], max(ranges[-1][1], high))
+        else:
+            ranges.append((low, high))
+    return [
+        (max(low, end - PART + 1), end)
+        for low, high in reversed(ranges)
+        for end in range(high, low - 1, -PART)
+    ]
+
+
+_HIGHEST = 10**18
+
+
+def _is_before(time: datetime | None, other: datetime | None) -> bool:
+    return time is not None and other is not None and time < other
+
+
+def _matching(rows: pa.Table, wanted: Wanted) -> pa.Table:
+    """Return the rows that have what is wanted in their fields."""
+    if wanted.message_id is not None:
+        rows = rows.filter(pc.equal(rows["position"], wanted.message_id))
+    if wanted.before is not None:
+        rows = rows.filter(pc.less(rows["position"], wanted.before))
+    if wanted.ordering_key is not None and rows.num_rows:
+        rows = rows.filter(pc.equal(rows["ordering_key"], wanted.ordering_key))
+    if wanted.attribute is not None and rows.num_rows:
+        key, value = wanted.attribute
+        found = pc.map_lookup(rows["attributes"].combine_chunks(), pa.scalar(key), "first")
+        rows = rows.filter(pc.is_valid(found) if value is None else pc.equal(found, value))
+    if wanted.text and rows.num_rows:
+        rows = rows.filter(pc.match_substring(rows["data"], wanted.text))
+    return rows

@@ -1,0 +1,121 @@
+"""Bugs of the console, and of what it looks at."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+BUGS_OF_THE_CONSOLE = (
+    Bug(
+        "note-comes-back",
+        "A page says again that something was done when it is loaded again.",
+        "console/notes.py",
+        'return self._texts.pop(key, "")',
+        'return self._texts.get(key, "")',
+    ),
+    Bug(
+        "stale-form-is-obeyed",
+        "A form that was not written for a session is obeyed.",
+        "console/forms.py",
+        "        raise StaleForm(form)\n",
+        "        pass\n",
+    ),
+    Bug(
+        "forms-in-read-only",
+        "A console that is read-only shows forms for changes.",
+        "console/pages.py",
+        "    if of(request).access.read_only:\n",
+        "    if False:\n",
+    ),
+    Bug(
+        "first-error-alone",
+        "A form tells one of its errors and not the others.",
+        "console/subscription_form.py",
+        "        if field in fields:\n",
+        "        if field in fields and not form.errors:\n",
+    ),
+    Bug(
+        "deleted-without-the-name",
+        "What is deleted goes whatever name was typed.",
+        "console/deleting.py",
+        '    if form.text("name") == id_:\n',
+        "    if True:\n",
+    ),
+    Bug(
+        "rate-of-another",
+        "The rate of a subscription counts what one of its name has acknowledged before.",
+        "console/measurements.py",
+        "if every.get(n) == m.uid}",
+        "if n in every}",
+    ),
+    Bug(
+        "rest-before-the-page",
+        "A list measures what it does not show before what it shows.",
+        "console/measurements.py",
+        "((self._shown, FRESH), (self._every, FRESH_ELSEWHERE))",
+        "((self._every, FRESH_ELSEWHERE), (self._shown, FRESH))",
+    ),
+    Bug(
+        "letter-to-its-own-topic",
+        "A dead letter is published again to the dead-letter topic.",
+        "console/message_page.py",
+        "topic = own if letter is None else letter.topic",
+        "topic = own",
+    ),
+    Bug(
+        "letter-keeps-its-history",
+        "A dead letter is published again with the attributes that forwarding added.",
+        "console/message_page.py",
+        "if not k.startswith(LETTER)}",
+        "}",
+    ),
+    Bug(
+        "acked-stay-on-the-page",
+        "Messages that were acknowledged by hand stay on their page.",
+        "console/held.py",
+        "if each.ack_id not in ack_ids)",
+        ")",
+    ),
+    Bug(
+        "acknowledged-lane-lies",
+        "Messages from before a subscription are drawn as acknowledged.",
+        "delivery/surveys.py",
+        "bounds = [(subscription.create_time, BEFORE), (kept_from, EXPIRED)]",
+        "bounds = [(kept_from, EXPIRED)]",
+    ),
+    Bug(
+        "kept-by-the-topic-is-expired",
+        "What the topic's retention covers is drawn as too old.",
+        "delivery/surveys.py",
+        "kept_from = cutoff if covered is None else min(cutoff, covered)",
+        "kept_from = cutoff",
+    ),
+    Bug(
+        "search-goes-on",
+        "A search that was stopped goes on.",
+        "operations/find.py",
+        "            if is_stopped():\n                return\n",
+        "",
+    ),
+    Bug(
+        "search-of-overlaps",
+        "A search misses the last position of each part.",
+        "operations/find.py",
+        "(max(low, end - PART + 1), end)",
+        "(max(low, end - PART + 2), end)",
+    ),
+    Bug(
+        "history-without-now",
+        "Figures over time end before what the card beside them says.",
+        "operations/survey.py",
+        "    moments.append(_moment(subscription_figures(tables, name, now), now))\n",
+        "",
+    ),
+    Bug(
+        "position-axis-with-gaps",
+        "Positions that nobody was given take room in the picture.",
+        "console/picture.py",
+        "number = min(self._before[place] + position - self._firsts[place], "
+        "self._before[place + 1])",
+        "number = position",
+    ),
+)

@@ -1,0 +1,212 @@
+"""Lists that say what is behind, the first page, and the figures that they are filled in with."""
+
+from __future__ import annotations
+
+import re
+import threading
+from datetime import timedelta
+from html import unescape
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from pubsub_delta.clock import ManualClock
+from pubsub_delta.console.measurements import FRESH, FRESH_ELSEWHERE, Measurements
+from pubsub_delta.errors import NotFound
+from pubsub_delta.resources import DeadLetterPolicy
+from tests.unit.browsing import Browser, words
+from tests.unit.builders import HOUR, MINUTE, at
+
+
+def ids(html: str) -> list[str]:
+    """Return what a list shows, in its order."""
+    return re.findall(r'<a id="row-([^"]*)"', html)
+
+
+def eventually(browser: Browser, path: str, text: str) -> str:
+    """Load a page until its figures are there."""
+    pause = threading.Event()
+    for _ in range(500):
+        html = browser.get(path).text
+        if text in words(html):
+            return html
+        pause.wait(0.02)
+    raise AssertionError(f"{text!r} never came: {words(html)}")
+
+
+def behind() -> Browser:
+    """Return a console of three subscriptions that are more or less behind."""
+    browser = Browser()
+    for number in (3, 1, 2):
+        browser.store.create_topic(f"topic-{number}")
+        browser.store.create_subscription(f"reader-{number}", f"topic-{number}")
+        browser.store.publish(f"topic-{number}", [b"x"] * number * 1_000)
+    browser.world.be_at(HOUR)
+    return browser
+
+
+def test_the_subscription_that_is_most_behind_comes_first() -> None:
+    html = eventually(behind(), "/subscriptions", "3,000")
+    assert ids(html) == ["reader-3", "reader-2", "reader-1", "first"]
+    assert "reader-3 topic-3 3,000 1 h 0 0" in words(html)
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("sort=id", ["first", "reader-1", "reader-2", "reader-3"]),
+        ("sort=id&reverse=on", ["reader-3", "reader-2", "reader-1", "first"]),
+        ("sort=backlog&reverse=on", ["first", "reader-1", "reader-2", "reader-3"]),
+        ("q=READER-2", ["reader-2"]),
+        ("q=nothing", []),
+        ("sort=nonsense", ["reader-3", "reader-2", "reader-1", "first"]),
+    ],
+)
+def test_a_list_is_searched_and_sorted(asked: str, found: list[str]) -> None:
+    browser = behind()
+    eventually(browser, "/subscriptions", "3,000")
+    html = browser.get(f"/subscriptions?{asked}").text
+    assert ids(html) == found
+    if not found:
+        assert "No subscription has" in words(html)
+
+
+def test_columns_are_chosen_and_remembered() -> None:
+    browser = behind()
+    html = browser.get("/subscriptions?columns=filter&columns=labels").text
+    heads = [words(each) for each in re.findall(r"<th scope=\"col\".*?</th>", html)]
+    assert heads == ["Subscription ID", "Filter", "Labels"]
+    again = browser.get("/subscriptions").text
+    assert [words(each) for each in re.findall(r"<th scope=\"col\".*?</th>", again)] == heads
+    (sorted_,) = re.findall(r'id="sort-filter" href="([^"]*)"', again)
+    assert "columns=filter&columns=labels" in unescape(sorted_)
+
+
+def test_a_list_tells_how_it_is_sorted_to_a_screen_reader() -> None:
+    html = behind().get("/subscriptions").text
+    assert re.findall(r'aria-sort="(\w+)"', html) == ["none", "none", "descending", *["none"] * 4]
+
+
+def test_topics_are_listed_with_what_they_store_and_how_fast_they_grow() -> None:
+    browser = behind()
+    browser.store.publish("topic-2", [b"y"] * 600)
+    html = eventually(browser, "/topics", "2,600")
+    assert "topic-2 2,600" in words(html)
+    assert "1.0 /s" in words(html)
+
+
+def test_a_part_of_a_list_comes_without_the_page() -> None:
+    browser = behind()
+    part = browser.client.get("/subscriptions", headers={"HX-Request": "true"}).text
+    assert "<html" not in part
+    assert "data-live" in part
+    assert 'hx-get="/subscriptions?' in part
+
+
+def test_the_first_page_says_what_is_behind_and_what_is_to_be_done() -> None:
+    browser = behind()
+    browser.store.update_subscription("first", dead_letter_policy=DeadLetterPolicy("letters"))
+    html = eventually(browser, "/", "6,000")
+    told = words(html)
+    assert "3 of 4 subscriptions are behind" in told
+    assert "The dead-letter topic letters of first has no subscription" in told
+    assert ids(html) == ["reader-3", "reader-2", "reader-1"]
+    browser.store.create_subscription("kept", "letters")
+    browser.store.publish("letters", [b"poisoned"])
+    eventually(browser, "/", "1 dead letters of first wait on kept.")
+
+
+def test_an_empty_store_gets_three_steps() -> None:
+    browser = Browser()
+    browser.store.delete_subscription("first")
+    for topic in ("flights", "letters"):
+        browser.store.delete_topic(topic)
+    told = words(browser.get("/").text)
+    for step in ("topics create greetings", "store.publish(", "batch.ack()"):
+        assert step in told
+
+
+def test_the_first_page_tells_what_maintenance_did_last() -> None:
+    browser = Browser()
+    assert "No topic's log tells of maintenance" in words(browser.get("/upkeep").text)
+    browser.world.publish("a")
+    browser.world.be_at(9 * 24 * HOUR)
+    browser.store.maintain()
+    assert "Messages were deleted by retention" in words(browser.get("/upkeep").text)
+
+
+class Counting:
+    """Something to measure: how often each was measured, and a value that grows."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock(at(0))
+        self.asked: list[str] = []
+        self.values: dict[str, float] = {}
+        self.known = Measurements(self.measure, lambda value: value, self.clock.now)
+
+    def measure(self, name: str) -> float:
+        self.asked.append(name)
+        if name not in self.values:
+            raise NotFound(f"{name} does not exist")
+        return self.values[name]
+
+    def look(self, every: dict[str, str], shown: list[str]) -> dict[str, Any]:
+        found = self.known.look(every, shown, 20)
+        self.known.look(every, list(every), 20)
+        thread = self.known._thread
+        if thread is not None:
+            thread.join(20)
+        return found
+
+
+def test_what_a_page_shows_is_measured_before_the_rest() -> None:
+    counting = Counting()
+    counting.values = dict.fromkeys("abc", 1.0)
+    counting.look(dict.fromkeys("abc", "uid"), ["c"])
+    assert counting.asked[0] == "c"
+    assert sorted(counting.asked) == ["a", "b", "c"]
+
+
+def test_nothing_is_measured_again_while_it_is_fresh() -> None:
+    counting = Counting()
+    counting.values = {"a": 1.0, "b": 1.0}
+    every = {"a": "1", "b": "2"}
+    counting.known.look(every, ["a", "b"], 20)
+    counting.clock.advance(FRESH.total_seconds() + 1)
+    counting.known.look(every, ["a"], 20)
+    assert counting.asked.count("a") == 2
+    assert counting.asked.count("b") == 1
+    counting.clock.advance((FRESH_ELSEWHERE + timedelta(seconds=1)).total_seconds())
+    counting.look(every, ["a"])
+    assert counting.asked.count("b") == 2
+
+
+def test_a_rate_is_of_two_measurements_of_one_resource() -> None:
+    """A name that was deleted and created again is another resource."""
+    counting = Counting()
+    counting.values = {"a": 100.0}
+    assert counting.look({"a": "first"}, ["a"])["a"].rate is None
+    counting.clock.advance(MINUTE)
+    counting.values = {"a": 220.0}
+    assert counting.look({"a": "first"}, ["a"])["a"].rate == 2.0
+    counting.clock.advance(MINUTE)
+    counting.values = {"a": 5.0}
+    again = counting.look({"a": "second"}, ["a"])["a"]
+    assert (again.value, again.rate) == (5.0, None)
+
+
+def test_what_cannot_be_measured_says_why_and_stops_no_other() -> None:
+    counting = Counting()
+    counting.values = {"b": 1.0}
+    found = counting.look({"a": "1", "b": "2"}, ["a", "b"])
+    assert "does not exist" in found["a"].problem
+    assert found["b"].value == 1.0
+
+
+def test_what_is_closed_measures_nothing() -> None:
+    counting = Counting()
+    counting.known.close()
+    assert counting.known.look({"a": "1"}, ["a"], 0.01) == {}
+    assert counting.asked == []
