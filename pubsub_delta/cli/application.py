@@ -222,10 +222,10 @@ class App:
             page_size=self.selecting.get("page_size"),
             warn=self.warn,
         )
-        self._print(text)
+        self.print(text)
         return count
 
-    def _print(self, text: str) -> None:
+    def print(self, text: str) -> None:
         """Print a result as it is; on a terminal, so that no data can steer it."""
         if self.silent:
             return
