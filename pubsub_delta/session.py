@@ -212,7 +212,7 @@ def is_remote(spark: SparkSession) -> bool:
 
 def runs_on_databricks() -> bool:
     """Tell whether this is a driver of Databricks, whose own commits are safe on S3."""
-    return _DATABRICKS in os.environ
+    return DATABRICKS in os.environ
 
 
 def settings_of(spark: SparkSession) -> dict[str, str]:

@@ -11,7 +11,7 @@ import click
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import SCHEMA
 from pubsub_delta.cli.commands import Group
-from pubsub_delta.cli.listing import limit_option, listed
+from pubsub_delta.cli.listing import listed, listing_options
 from pubsub_delta.cli.rest import schema_record
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import revision_name
@@ -111,7 +111,7 @@ def describe(app: App, schema: str) -> None:
 
 
 @schemas.command("list", examples=["schemas list --format='value(name)'"])
-@limit_option
+@listing_options
 @pass_app
 def list_(app: App, limit: int | None) -> None:
     """List the schemas of the project."""
@@ -121,7 +121,7 @@ def list_(app: App, limit: int | None) -> None:
 
 @schemas.command("list-revisions", examples=["schemas list-revisions states"])
 @click.argument("schema", type=SCHEMA)
-@limit_option
+@listing_options
 @pass_app
 def list_revisions(app: App, schema: str, limit: int | None) -> None:
     """List the revisions of a schema, the newest first."""

@@ -137,7 +137,7 @@ def test_curl_works_as_googles_pages_show_it(server: ServerProcess) -> None:
     assert curl("-X", "PUT", f"{url}/v1/{TOPIC}")["name"] == TOPIC
     made = json.dumps({"topic": TOPIC, "pushConfig": {}})
     assert curl("-X", "PUT", f"{url}/v1/{SUBSCRIPTION}", "-d", made)["topic"] == TOPIC
-    large = server.root.parent / "large.json"  # curl asks first whether it may send so much
+    large = Path(server.root).parent / "large.json"  # curl asks first whether it may send so much
     large.write_text(json.dumps({"messages": [{"data": "YWFh" * 1_000_000}]}))
     (message_id,) = curl(f"{url}/v1/{TOPIC}:publish", "-d", f"@{large}")["messageIds"]
     found = curl(f"{url}/v1/{SUBSCRIPTION}:pull", "-d", '{"maxMessages": 1}')
@@ -151,8 +151,8 @@ def test_curl_works_as_googles_pages_show_it(server: ServerProcess) -> None:
 
 
 def test_a_second_server_at_a_port_says_that_it_is_taken(server: ServerProcess) -> None:
-    other = ServerProcess(server.root.parent / "other" / "pubsub")
-    other.root.parent.mkdir()
+    other = ServerProcess(Path(server.root).parent / "other" / "pubsub")
+    Path(other.root).parent.mkdir()
     other.port, other.address = server.port, server.address
     done = subprocess.run(other.command, capture_output=True, text=True, check=False, timeout=LONG)
     assert done.returncode == 1

@@ -133,7 +133,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "server/publisher_service.py": ("server_answers",),
     "server/serve.py": ("server_answers",),
     "server/ledger.py": ("server_ledger", "server_seeks"),
-    "server/outbox.py": ("server_outbox",),
     "server/rest/connection.py": ("rest_connection", "server_rest"),
     "server/rest/gateway.py": ("server_rest",),
     "server/rest/payload.py": ("rest_transcoding",),

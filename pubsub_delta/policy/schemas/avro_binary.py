@@ -53,7 +53,7 @@ def _is_empty(schema: Any, named: Mapping[str, Any], within: tuple[str, ...]) ->
     if kind == "fixed":
         return bool(schema["size"] == 0)
     if kind not in ("record", "error") or schema["name"] in within:
-        return kind == "null"
+        return bool(kind == "null")
     inner = (*within, schema["name"])
     return all(_is_empty(field["type"], named, inner) for field in schema["fields"])
 
