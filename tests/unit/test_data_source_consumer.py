@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta import DeadLetterPolicy, FailedPrecondition, NotFound
+from pubsub_delta import DeadLetterPolicy, FailedPrecondition, Message, NotFound
 from pubsub_delta.datasource import parts
 from pubsub_delta.datasource.consumer import Consumer
 from pubsub_delta.datasource.offsets import Offset
@@ -260,9 +260,8 @@ def test_available_now_leaves_what_comes_later() -> None:
     assert store.backlog() == {"d": "available", "e": "available"}
 
 
-def test_available_now_leaves_what_is_given_back_again_and_again() -> None:
-    """Each message was offered once: that is all there was to do."""
-    store = a_store()
+def drained_of_what_fails(store: InMemory) -> list[list[str]]:
+    """Give back every message of a query that drains, one a micro-batch; return what it saw."""
     uid = store.store.get_subscription(NAME).uid
     query = Query(store, most=1)
     query.consumer.drain()
@@ -277,7 +276,22 @@ def test_available_now_leaves_what_is_given_back_again_and_again() -> None:
         store.store.modify_ack_deadline(NAME, [ack_id], 0)
         query.commit()
         assert len(query.seen) < 20, "it does not end"
+    return query.seen
+
+
+def test_available_now_leaves_what_is_given_back_again_and_again() -> None:
+    """Each message was offered once: that is all there was to do."""
+    store = a_store()
+    assert drained_of_what_fails(store) == [["a"], ["b"], ["c"]]
     assert "a" in store.backlog()
+
+
+def test_available_now_ends_where_a_message_that_fails_holds_up_those_of_its_key() -> None:
+    """Only ``a`` can be offered: ``b`` and ``c`` wait behind it."""
+    store = InMemory(enable_message_ordering=True)
+    store.store.publish(TOPIC, [Message(each, ordering_key="k") for each in (b"a", b"b", b"c")])
+    assert drained_of_what_fails(store) == [["a"], ["a"]]
+    assert store.backlog().keys() == {"a", "b", "c"}
 
 
 def test_available_now_runs_the_last_micro_batch_again_first() -> None:
@@ -322,7 +336,7 @@ def test_a_checkpoint_of_another_subscription_is_refused() -> None:
 
 def test_a_subscription_that_is_not_there_is_told_at_the_start() -> None:
     store = InMemory()
-    with pytest.raises(NotFound, match="absent does not exist; create_subscription"):
+    with pytest.raises(NotFound, match="absent does not exist; create it first"):
         Query(store, name="absent").plan()
 
 
