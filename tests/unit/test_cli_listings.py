@@ -59,6 +59,11 @@ def test_a_uri_is_that_of_google() -> None:
     assert result.stdout == "https://pubsub.googleapis.com/v1/projects/p/topics/b2\n"
 
 
+def test_pages_may_be_as_long_as_all() -> None:
+    told = run(Paged(), "topics", "list", "--page-size=unlimited", "--format=table(name.len())")
+    assert told.stdout == "NAME\n20\n20\n20\n"
+
+
 def test_a_page_is_a_table_of_its_own() -> None:
     told = run(Paged(), "topics", "list", "--page-size=2", "--format=table(name.basename())").stdout
     assert told == "NAME\na1\nb2\n\nNAME\nc3\n"
@@ -83,6 +88,8 @@ def test_keys_that_nothing_has_are_told() -> None:
         ("--filter=a OR b AND c", "AND and OR at one level; parentheses say which goes first"),
         ("--filter=name.nothing():a", "there is no such transform; always, basename"),
         ("--filter=name.enum(x):a", "gcloud has this transform, and it is not implemented here"),
+        (f"--filter={'(' * 5000}a{')' * 5000}", "its parentheses are nested too deeply"),
+        (f"--format=value(len{'(' * 5000}{')' * 5000})", "its parentheses are nested too deeply"),
         ("--sort-by=a..b", "column 2 is not expected: '..b'"),
         ("--flatten=[", "column 1 is not expected: '['"),
         ("--format=object", "gcloud has 'object', and it is not implemented here"),
