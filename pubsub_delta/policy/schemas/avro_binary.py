@@ -39,7 +39,7 @@ def _claims(schema: Any, named: Mapping[str, Any], within: tuple[str, ...]) -> b
         items = schema["items"]
         return _is_empty(items, named, ()) or _claims(items, named, within)
     if kind not in ("record", "error"):
-        return isinstance(schema, dict) and bool(schema.get("logicalType") == "decimal")
+        return isinstance(schema, dict) and schema.get("logicalType") == "decimal"
     inner = (*within, schema["name"])
     if schema["name"] in within:
         return True
@@ -53,7 +53,7 @@ def _is_empty(schema: Any, named: Mapping[str, Any], within: tuple[str, ...]) ->
     if kind == "fixed":
         return bool(schema["size"] == 0)
     if kind not in ("record", "error") or schema["name"] in within:
-        return kind == "null"
+        return bool(kind == "null")
     inner = (*within, schema["name"])
     return all(_is_empty(field["type"], named, inner) for field in schema["fields"])
 
