@@ -28,6 +28,7 @@ from pubsub_delta.errors import PubSubError
 from pubsub_delta.metrics import Metrics
 from pubsub_delta.policy.messages import FIELD_OF_RULE, broken_rule
 from pubsub_delta.resources import Message, Topic
+from pubsub_delta.schemas import Encoding, SchemaSettings
 
 router = APIRouter()
 
@@ -85,6 +86,7 @@ def show(request: Request, id_: str) -> Response:
         "topic.html",
         id=id_,
         topic=topic,
+        schema=_told_of_schema(topic.schema_settings),
         subscriptions=listed(store.list_topic_subscriptions, id_),
         snapshots=listed(store.list_topic_snapshots, id_),
     )
@@ -274,4 +276,14 @@ def _told_of(topic: Topic) -> list[tuple[str, str]]:
     return [
         ("Message retention", "off" if kept is None else shown.span(kept)),
         ("Labels", pair_lines(topic.labels) or "none"),
+        ("Schema", _told_of_schema(topic.schema_settings)),
     ]
+
+
+def _told_of_schema(settings: SchemaSettings | None) -> str:
+    if settings is None:
+        return "none"
+    first, last = settings.first_revision_id, settings.last_revision_id
+    bounds = f", revisions {first or 'the first'} to {last or 'the newest'}"
+    told = f"{settings.schema}, in {Encoding(settings.encoding).value}"
+    return told + (bounds if first or last else "")
