@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pubsub_delta.clock import UTC
+from pubsub_delta.schemas import Encoding, SchemaSettings
 
 SHOWN_BYTES = 4096
 """So much of the data of a message stands on a page."""
@@ -144,3 +145,13 @@ def data(beginning: bytes, whole: int | None = None) -> ShownData:
         return ShownData(visible(text), False, len(part) - cut, total)
     part = part[:_HEX_BYTES]
     return ShownData(part.hex(" "), True, len(part), total)
+
+
+def schema(settings: SchemaSettings | None) -> str:
+    """Write which schema a topic has, in which encoding, and which revisions."""
+    if settings is None:
+        return "none"
+    first, last = settings.first_revision_id, settings.last_revision_id
+    bounds = f", revisions {first or 'the first'} to {last or 'the newest'}"
+    told = f"{settings.schema}, in {Encoding(settings.encoding).value}"
+    return told + (bounds if first or last else "")

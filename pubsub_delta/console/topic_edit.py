@@ -214,4 +214,5 @@ def _told_of(topic: Topic) -> list[tuple[str, str]]:
     return [
         ("Message retention", "off" if kept is None else shown.span(kept)),
         ("Labels", pair_lines(topic.labels) or "none"),
+        ("Schema", shown.schema(topic.schema_settings)),
     ]

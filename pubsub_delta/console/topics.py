@@ -9,7 +9,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pubsub_delta.console import charts
+from pubsub_delta.console import charts, shown
 from pubsub_delta.console.listing import listed
 from pubsub_delta.console.lists import Column, chosen, remember
 from pubsub_delta.console.measurements import Measurement
@@ -100,7 +100,9 @@ def show(request: Request, id_: str) -> Response:
 @router.get("/topics/{id_}/details")
 def show_details(request: Request, id_: str) -> Response:
     """Show the fields of a topic."""
-    return page(request, "topic_details.html", id=id_, topic=of(request).store.get_topic(id_))
+    topic = of(request).store.get_topic(id_)
+    schema = shown.schema(topic.schema_settings)
+    return page(request, "topic_details.html", id=id_, topic=topic, schema=schema)
 
 
 @router.get("/topics/{id_}/figures")

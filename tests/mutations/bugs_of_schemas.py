@@ -56,9 +56,9 @@ BUGS_OF_SCHEMAS = (
     Bug(
         "bytes-left-over",
         "Bytes after the end of an Avro message are accepted.",
-        _AVRO,
-        "        if source.tell() < len(data):",
-        "        if source.tell() > len(data):",
+        "policy/schemas/avro_binary.py",
+        "        if end < len(data):",
+        "        if end > len(data):",
     ),
     Bug(
         "fields-left-over",

@@ -47,7 +47,10 @@ def test_a_message_is_held_against_the_newest_revision_first() -> None:
     fitting = Fitting(STATES, SchemaType.AVRO, Encoding.JSON, (SECOND, FIRST))
     assert fitting.revision_of(OHIO) == SECOND.revision_id
     assert fitting.revision_of(UTAH) == FIRST.revision_id
-    with pytest.raises(Unfit, match=r"'name' is missing \(revision 00000001\)"):
+    again = Revision("0badcafe", at(9), AVRO)
+    fitting = Fitting(STATES, SchemaType.AVRO, Encoding.JSON, (again, SECOND, FIRST))
+    assert fitting.revision_of(UTAH) == "0badcafe"
+    with pytest.raises(Unfit, match=r"'name' is missing \(revision 0badcafe\)"):
         fitting.revision_of(NO_STATE)
 
 

@@ -117,7 +117,7 @@ class AvroCodec:
         else:
             read = self._read(data, self.schema)
             if not self._is_walked and self._written(read) != data:
-                self._walker.check(data)  # in another way than usual, or with a wrong number
+                self._walker.check(data)  # it has more bytes, wrong numbers, or blocks of sizes
 
     def _written(self, datum: Any) -> bytes:
         out = BytesIO()
@@ -132,20 +132,14 @@ class AvroCodec:
         return {name: valued(found[name], type_) for name, type_ in reader.fields.fields}
 
     def _read(self, data: bytes, reader: Any) -> Any:
-        source = BytesIO(data)
         if self._is_walked:
             self._walker.check(data)
         try:
-            read = fastavro.schemaless_reader(
-                source, self.schema, None if reader is self.schema else reader
+            return fastavro.schemaless_reader(
+                BytesIO(data), self.schema, None if reader is self.schema else reader
             )
         except Exception as error:
             raise Unfit(f"it is no Avro of the schema: {_first_line(error)}") from None
-        if source.tell() < len(data):
-            raise Unfit(
-                f"it is no Avro of the schema: {len(data) - source.tell()} bytes are left over"
-            )
-        return read
 
 
 class _Types:

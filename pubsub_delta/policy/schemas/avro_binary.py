@@ -39,7 +39,7 @@ def _claims(schema: Any, named: Mapping[str, Any], within: tuple[str, ...]) -> b
         items = schema["items"]
         return _is_empty(items, named, ()) or _claims(items, named, within)
     if kind not in ("record", "error"):
-        return isinstance(schema, dict) and bool(schema.get("logicalType") == "decimal")
+        return isinstance(schema, dict) and schema.get("logicalType") == "decimal"
     inner = (*within, schema["name"])
     if schema["name"] in within:
         return True
