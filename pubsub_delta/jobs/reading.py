@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from pubsub_delta import FailedPrecondition, InvalidArgument
 from pubsub_delta.jobs import inputs, sources
-from pubsub_delta.jobs.records import BAD, ELEMENT, FILE, Records
+from pubsub_delta.jobs.records import BAD, ELEMENT, FILE, Records, has_replaced
 
 _CSV = {"header": "true", "escape": '"', "columnPruning": "false"}
 """A quote in a text is written twice, as RFC 4180 has it; and each line is parsed to its end."""
@@ -107,24 +108,31 @@ def _as_it_stands(spark: SparkSession, source: sources.Source, how: Reading) -> 
     platform lets nobody set that.
     """
     wanted = {"spark.sql.timestampType": "TIMESTAMP_NTZ"} if how.infer else {}
-    if source.format == "json" and any("=" in name for name in source.files):  # month=01/a.json
+    is_typed = source.format in ("json", "parquet")
+    if is_typed and any("=" in name for name in source.files):  # month=01/a.json
         wanted["spark.sql.sources.partitionColumnTypeInference.enabled"] = "false"
     before = {}
     try:
         for name, value in wanted.items():
-            before[name] = spark.conf.get(name)
-            spark.conf.set(name, value)
-    except Exception as error:
-        raise FailedPrecondition(
-            f"--input: {source.path!r}: this session lets nobody set {', '.join(wanted)} "
-            f"({sources.first_line(error)}), without which values would change as they are read; "
-            "--schema names the columns and their types"
-        ) from None
-    try:
+            before[name] = _set(spark, source, name, value)
         yield
     finally:
         for name, kept in before.items():
             spark.conf.set(name, str(kept))
+
+
+def _set(spark: SparkSession, source: sources.Source, name: str, value: str) -> str | None:
+    """Set a setting of the session, and return what it was."""
+    try:
+        before = spark.conf.get(name)
+        spark.conf.set(name, value)
+    except Exception as error:
+        raise FailedPrecondition(
+            f"--input: {source.path!r}: this session lets nobody set {name} "
+            f"({sources.first_line(error)}), without which values would change as they are read; "
+            "--schema names the columns of CSV and their types"
+        ) from None
+    return before
 
 
 def _columns(schema: str | None) -> StructType | None:
@@ -159,7 +167,29 @@ def _with_file(rows: DataFrame) -> DataFrame:
 def _columns_of_csv(spark: SparkSession, source: sources.Source, how: Reading) -> StructType:
     options: Options = {**_CSV, "multiLine": how.multiline, "inferSchema": how.infer}
     found = _load(spark.read.format("csv").options(**options), source.path).schema
+    _check_names(spark, source)
     return found if how.infer else _as_texts(found)
+
+
+def _check_names(spark: SparkSession, source: sources.Source) -> None:
+    """Refuse a first line that names a column twice: Spark would call them otherwise."""
+    for file in source.files:
+        options: Options = {**_CSV, "header": "false"}
+        lines = _load(spark.read.format("csv").options(**options), sources.pattern_of(file))
+        try:
+            rows = lines.take(1)
+        except Exception as error:
+            raise sources.failure(source.path, error) from None
+        names = [str(name) for name in (rows[0] if rows else ()) if name is not None]
+        count = Counter(name.casefold() for name in names)
+        twice = next((name for name in names if count[name.casefold()] > 1), None)
+        if twice is not None:
+            raise InvalidArgument(
+                f"--input: {sources.shown(file)}: its first line names the column {twice!r} twice, "
+                "in any case of its letters; once is accepted"
+            )
+        if rows:
+            return  # the other files have the same first line, which is looked at as they are read
 
 
 def _as_texts(columns: StructType) -> StructType:
@@ -184,7 +214,11 @@ def _csv(
     wanted = StructType([*columns, StructField(BAD, StringType())])
     rows = _load(reader.format("csv").options(**options).schema(wanted), path)
     told = f"a record of {len(columns)} columns: {_listed(columns)}"
-    return Records(_with_file(rows).withColumn(ELEMENT, F.lit(None).cast("int")), path, told)
+    whole = _with_file(rows).withColumn(ELEMENT, F.lit(None).cast("int"))
+    if rows.isStreaming:  # whose files nobody looks at twice
+        text = F.concat_ws(",", *map(inputs.column, columns.names))
+        whole = whole.withColumn(BAD, F.coalesce(BAD, F.when(has_replaced(rows), text)))
+    return Records(whole, path, told, decoded=not rows.isStreaming)
 
 
 def _are_texts(columns: StructType) -> bool:
@@ -207,11 +241,24 @@ def _json_now(
     lines = _texts(spark.read, source.path, whole)
     if columns is None:
         found = _objects(lines, whole).where(F.col(inputs.LINE).isNotNull()).select(inputs.LINE)
-        try:
-            columns = spark.read.options(**_JSON, prefersDecimal=True).json(found).schema
-        except Exception as error:
-            raise sources.unreadable(source.path, error) from None
+        columns = _columns_of_json(spark, found, source.path)
     return _json(lines, source.path, columns, whole=whole, keep_line=how.schema is None)
+
+
+def _columns_of_json(spark: SparkSession, objects: DataFrame, path: str) -> StructType:
+    """Find out the fields of objects; those whose names differ by case alone are none.
+
+    Fractions are decimals, so that they keep their digits. One that is written as ``1e3`` has no
+    decimal's type: then they are doubles.
+    """
+    try:
+        found = spark.read.options(**_JSON, prefersDecimal=True).json(objects).schema
+    except Exception as error:
+        if "NEGATIVE_SCALE" not in str(error):
+            raise sources.unreadable(path, error) from None
+        found = spark.read.options(**_JSON).json(objects).schema
+    count = Counter(name.casefold() for name in found.names)
+    return StructType([each for each in found if count[each.name.casefold()] == 1])
 
 
 def _begins_with_a_bracket(spark: SparkSession, source: sources.Source) -> bool:

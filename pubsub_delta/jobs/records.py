@@ -11,8 +11,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StringType
 
 from pubsub_delta import InvalidArgument
 from pubsub_delta.jobs import inputs, sources
@@ -24,6 +25,7 @@ _PLACE = "_pubsub_delta_place"
 _MARK = "pubsub_delta: no record: "
 """What an error of a streaming query says before a record and its file, in JSON."""
 _MOST_SHOWN = 100
+_IS_NO_UTF8 = "NOT is_valid_utf8(value)"
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,13 @@ class Records:
             has none.
         path: of the input.
         form: what a record has to be.
+        decoded: whether bytes that are no UTF-8 were replaced as they were read, as in CSV.
     """
 
     rows: DataFrame
     path: str
     form: str = "a record"
+    decoded: bool = False
 
     @property
     def may_be_bad(self) -> bool:
@@ -90,13 +94,30 @@ class Records:
             told = F.when(F.col(BAD).isNotNull(), F.struct(FILE, _PLACE, BAD, ELEMENT))
             wanted += [F.count(BAD), F.min(told)]
             wanted += [F.count(inputs.column(name)) for name in self.rows.columns[:1]]
+            wanted += [F.count_if(has_replaced(self.rows))] if self.decoded else []
         try:
             found = rows.agg(*wanted).collect()[0]
         except Exception as error:
             raise sources.failure(self.path, error) from None
         if not self.may_be_bad:
             return Counted(found[0], 0, {})
+        if self.decoded and found[-1]:
+            self._check_bytes()
         return Counted(found[0] - found[1], found[1], found[2].asDict() if found[2] else {})
+
+    def _check_bytes(self) -> None:
+        """Refuse a file with bytes that are no UTF-8; what stands for them may also be a text."""
+        spark = self.rows.sparkSession
+        lines = spark.read.text(self.path).select("value", F.col("_metadata.file_path").alias(FILE))
+        first = lines.where(_IS_NO_UTF8).select(FILE).first()
+        if first is None:
+            return
+        file = first[FILE]
+        line = _first_line_where(spark, file, _IS_NO_UTF8)
+        raise InvalidArgument(
+            f"--input: {sources.shown(file)}, line {line}: it is no UTF-8, and would be changed as "
+            "it is read; convert the file, as iconv -f latin1 -t utf-8 does"
+        )
 
     def refusal(
         self, spark: SparkSession, first: dict[str, Any], count: int = 1
@@ -124,11 +145,22 @@ class Records:
         return self.refusal(spark, first)
 
 
+def has_replaced(rows: DataFrame) -> Column:
+    """Tell whether a text of a row has what stands for bytes that are no UTF-8."""
+    texts = [field.name for field in rows.schema if isinstance(field.dataType, StringType)]
+    return F.concat_ws("", *map(inputs.column, texts)).contains("\ufffd")
+
+
 def line_of(spark: SparkSession, file: str, record: str) -> int | None:
     """Return the number of the first line of a file that is such a record, if one is found."""
     begin = re.split(r"\r?\n", record, maxsplit=1)[0]
+    return _first_line_where(spark, file, F.lit(begin) == F.col("value"))
+
+
+def _first_line_where(spark: SparkSession, file: str, test: Column | str) -> int | None:
+    """Return the number of the first line of a file of which something holds, if one is found."""
     lines = spark.read.text(sources.pattern_of(file))
     lines = lines.withColumn(_PLACE, F.monotonically_increasing_id())
     place = F.col(_PLACE)
-    found = lines.where(F.col("value") == begin).agg(F.min(place)).collect()[0][0]
+    found = lines.where(test).agg(F.min(place)).collect()[0][0]
     return None if found is None else lines.where(place <= found).count()

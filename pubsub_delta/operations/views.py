@@ -98,7 +98,8 @@ def create_views(
         there = views.names()
     except TableMissing:
         raise NotFound(f"schema: {schema!r} does not exist; create it, and try again") from None
-    wanted = [*_topics(tables, project), *_backlogs(tables, project, now, temporary=place is None)]
+    found = [*_topics(tables, project), *_backlogs(tables, project, now, temporary=place is None)]
+    wanted = sorted(found, key=lambda each: each.plain)
     names = distinct({each.shown.resource: each.plain for each in wanted}, prefix, _REGISTRY)
     kept = {name.casefold() for name in names.values()}
     done: dict[str, list[str]] = {each: [] for each in ("created", "replaced", "unchanged")}
@@ -157,8 +158,10 @@ def _backlogs(tables: Tables, project: str, now: datetime, *, temporary: bool) -
     from pubsub_delta.tables.lanes.spark.views import Shown, backlog_query
 
     is_live = temporary and _has_data_source(tables)
-    for subscription, topic_uid in tables.registry.sources():
-        if subscription.detached or not subscription.name.startswith(f"projects/{project}/"):
+    topics = {each.uid: topic_uid for each, topic_uid in tables.registry.sources()}
+    for subscription in tables.registry.subscriptions(f"projects/{project}/"):
+        topic_uid = topics.get(subscription.uid)
+        if topic_uid is None or subscription.detached:
             continue
         topic = None if subscription.topic == DELETED_TOPIC else _id(subscription.topic)
         plain = backlog_view(topic, _id(subscription.name))

@@ -113,7 +113,7 @@ def test_killed_writes_that_are_run_again_publish_every_message_exactly_once(
         process = python(WRITING, str(tmp_path), str(version), cwd=tmp_path)
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        for _ in range(1 + chance.randrange(2)):
+        for _ in range(2 + chance.randrange(2)):  # the first may have been written before
             line = process.stdout.readline()
             assert line.startswith("ended"), "it ended by itself"
             version = int(line.split()[1])

@@ -139,10 +139,20 @@ def test_json_lines_and_arrays_are_published_as_they_stand(
     ]
     (tmp_path / "c.json").write_text('{\n"n": 1\n}\n')
     assert publish.published(tmp_path / "c.json", "--multiline", "--data", "n") == ["1"]
+    # "`1e3` … arrive as they stand", also where it is no decimal's; keys that differ by case, or
+    # stand twice, are not told apart as columns
+    (tmp_path / "e.json").write_text('{"n": 1e3, "a": 1, "A": 2}\n{"n": 2, "b": 1, "b": 2}\n')
+    assert publish.published(tmp_path / "e.json", "--attribute", "n") == [
+        '{"n": 1e3, "a": 1, "A": 2}',
+        '{"n": 2, "b": 1, "b": 2}',
+    ]
     folder = tmp_path / "d" / "code=00501"
     folder.mkdir(parents=True)
     (folder / "a.json").write_text('{"n": 1}\n{}')
     assert publish.published(tmp_path / "d") == ['{"code":"00501"}', '{"n": 1,"code":"00501"}']
+    codes = publish.store.spark.createDataFrame([("1", "00501")], "n STRING, code STRING")
+    codes.write.partitionBy("code").parquet(str(tmp_path / "f"))
+    assert publish.published(tmp_path / "f") == ['{"n":"1","code":"00501"}']
 
 
 @pytest.mark.parametrize(
@@ -224,6 +234,12 @@ def test_what_cannot_be_read_is_refused_in_one_line(publish: Publishing, tmp_pat
     (mixed / "b.parquet").write_bytes(b"no")
     assert "holds 1 csv file and 1 parquet file" in publish.refused(mixed)
     assert "CSV header" in publish.refused(mixed / "a.csv", "--schema", "a STRING, c STRING")
+    (tmp_path / "latin.csv").write_bytes(b"a,b\n1,2\n3,caf\xe9\n")
+    assert "latin.csv, line 3: it is no UTF-8" in publish.refused(tmp_path / "latin.csv")
+    (tmp_path / "replaced.csv").write_text("a\n\ufffd\n")
+    assert publish.published(tmp_path / "replaced.csv", "--data", "a") == ["\ufffd"]
+    (tmp_path / "twice.csv").write_text("Id,ID\n1,2\n")
+    assert "names the column 'Id' twice" in publish.refused(tmp_path / "twice.csv")
     assert "cannot be read" in publish.refused(mixed / "b.parquet")
     assert "cannot be read" in publish.refused(mixed / "absent.csv")
     (mixed / "b.parquet").rename(mixed / "b.csv")

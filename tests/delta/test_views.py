@@ -32,7 +32,7 @@ def schema(spark: SparkSession) -> Iterator[str]:
 
 @pytest.fixture
 def ask(spark: SparkSession) -> Callable[[str], list[tuple[object, ...]]]:
-    return lambda query: sorted(map(tuple, spark.sql(query).collect()))
+    return lambda query: sorted(map(tuple, spark.sql(query).collect()), key=repr)
 
 
 Ask = Callable[[str], list[tuple[object, ...]]]
@@ -61,9 +61,9 @@ def test_a_topic_and_a_backlog_are_found_by_name_in_a_schema(
     assert report.views == ("orders", "orders_billing_backlog", "orders_ship_ping_backlog")
     assert (report.created, report.refused) == (report.views, {})
     assert ask(f"SELECT text, attributes['table'], ordering_key FROM {schema}.orders") == [
-        (None, None, ""),
         ("cake", None, ""),
         ("tea", "7", "seven"),
+        (None, None, ""),
     ]
     assert bench.spark.table(f"{schema}.orders").columns == [
         *("message_id", "publish_time", "text", "data", "attributes", "ordering_key"),
@@ -76,18 +76,24 @@ def test_a_topic_and_a_backlog_are_found_by_name_in_a_schema(
     batch.ack()
     assert len(ask(backlog)) == 3  # as it was
     store.create_views(schema)
-    assert [state for _, state, _ in ask(backlog)] == ["leased", "available"]
+    assert sorted(str(state) for _, state, _ in ask(backlog)) == ["available", "leased"]
     assert len(ask(f"SELECT * FROM {schema}.orders_ship_ping_backlog")) == 3
     (as_of,) = ask(f"SELECT DISTINCT unix_micros(as_of) FROM {schema}.orders_billing_backlog")
     now = bench.clock.now().timestamp()
     assert as_of == (int(now * 1_000_000),)
 
 
-def test_a_temporary_backlog_is_looked_at_by_each_query(store: PubSub, ask: Ask) -> None:
+def test_a_temporary_backlog_is_looked_at_by_each_query(
+    store: PubSub, ask: Ask, bench: Bench
+) -> None:
     # "temp views for path stores"
     if not store.lane.startswith("direct"):
         pytest.skip("the data source takes the direct lane")
-    assert len(store.create_views().created) == 3
+    store = PubSub(bench.spark, f"{bench.root}/now")  # whose clock is that of the source
+    store.create_topic("orders")
+    store.create_subscription("billing", "orders")
+    store.publish("orders", ["a", "b", "c"])
+    assert len(store.create_views().created) == 2
     count = "SELECT count(*) FROM orders_billing_backlog"
     assert ask(count) == [(3,)]
     store.pull("billing").ack()
@@ -96,7 +102,7 @@ def test_a_temporary_backlog_is_looked_at_by_each_query(store: PubSub, ask: Ask)
     assert ask("SELECT text, state FROM orders_billing_backlog") == [("more", "available")]
     assert ask("SELECT count(*) FROM orders") == [(4,)]
     again = store.create_views()
-    assert (again.created, again.replaced, len(again.unchanged)) == ((), (), 3)
+    assert (again.created, again.replaced, len(again.unchanged)) == ((), (), 2)
 
 
 @pytest.mark.parametrize("where", ["catalog", "session"])
