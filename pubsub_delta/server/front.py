@@ -214,7 +214,7 @@ class _Arrival(asyncio.Protocol):
         if self._counted is None:
             self._counted = transport
             self._is_taken = self._front.takes(transport)
-            _keep_alive(transport)
+            _tune(transport)
             if self._is_taken and self._front.tls is not None:
                 inside = _Arrival(self._front, transport)
                 self._front.run(self._front.encrypt(transport, inside))
@@ -296,10 +296,15 @@ class _Half(asyncio.Protocol):
         self.peer.transport.close()
 
 
-def _keep_alive(transport: asyncio.BaseTransport) -> None:
-    """Let the system notice that the machine of a client is gone."""
-    with suppress(OSError):
-        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+def _tune(transport: asyncio.BaseTransport) -> None:
+    """Send what is written at once, and let the system notice that a client's machine is gone.
+
+    asyncio does the first for sockets that name their protocol; those of ``create_server`` do not.
+    """
+    carrier = transport.get_extra_info("socket")
+    with suppress(OSError):  # the client has gone already
+        carrier.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        carrier.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
 
 def _listening(host: str, port: int) -> Iterator[socket.socket]:

@@ -40,6 +40,13 @@ BUGS_OF_REST = (
         "outer.ends_with = lambda: None",
     ),
     Bug(
+        "reply-waits-for-a-confirmation",
+        "The system holds a reply back until the client has confirmed what was sent before.",
+        _FRONT,
+        "        carrier.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)\n",
+        "",
+    ),
+    Bug(
         "silent-client-waited-for",
         "A client that connects and says nothing is waited for without end.",
         _FRONT,

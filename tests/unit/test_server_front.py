@@ -157,6 +157,20 @@ def test_nothing_is_heard_from_a_client_faster_than_grpc_takes_it() -> None:
     over(test)
 
 
+def test_what_is_written_is_sent_at_once() -> None:
+    """Nagle's algorithm holds a second packet back until the client confirms the first: 40 ms."""
+
+    async def test(port: int, inner: Inner, front: Front) -> None:
+        reader, _writer = await connected(port, PREFACE)
+        await reader.readexactly(len(PREFACE))
+        (transport,) = front._open
+        carrier = transport.get_extra_info("socket")
+        assert carrier.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        assert carrier.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+
+    over(test)
+
+
 def test_a_client_that_says_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(front_module, "FIRST_BYTES", 0.2)
 

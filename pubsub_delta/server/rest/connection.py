@@ -196,7 +196,8 @@ class Connection:
         if int(head.headers.get("content-length", 0)) > self._limits.body_size:
             raise _TooLarge
         if self._http.they_are_waiting_for_100_continue:
-            self._send(h11.InformationalResponse(status_code=100, headers=[]))
+            ahead = h11.InformationalResponse(status_code=100, headers=[])
+            self._writer.write(self._http.send(ahead) or b"")
         body = bytearray()
         while True:
             event = await _in_time(self._next_event(), self._limits.pause)
@@ -227,16 +228,13 @@ class Connection:
             **({"Connection": "close"} if closes else {}),
         }
         phrase = responses.get(reply.status, "Client Closed Request")  # 499 is Google's own
-        self._send(
-            h11.Response(status_code=reply.status, reason=phrase, headers=list(headers.items()))
-        )
-        if self._verb != b"HEAD":
-            self._send(h11.Data(data=reply.body))
-        self._send(h11.EndOfMessage())
+        events = [
+            h11.Response(status_code=reply.status, reason=phrase, headers=list(headers.items())),
+            *([] if self._verb == b"HEAD" else [h11.Data(data=reply.body)]),
+            h11.EndOfMessage(),
+        ]
+        self._writer.write(b"".join(self._http.send(event) or b"" for event in events))
         await asyncio.wait_for(self._writer.drain(), self._limits.sent)
-
-    def _send(self, event: Any) -> None:
-        self._writer.write(self._http.send(event))
 
     def _is_whole(self) -> bool:
         """Tell whether all of the request is here; what is here of its body is dropped."""
