@@ -146,6 +146,12 @@ def test_pages_are_asked_for_in_the_query() -> None:
             if not token:
                 break
         assert names == ["one", "three", "two"]
+        _, part = ask(address, "GET", "/v1/projects/local/topics?pageSize=1&fields=topics/name")
+        assert part == {"topics": [{"name": "projects/local/topics/one"}]}
+        # What is refused for its selection has done nothing.
+        refused = ask(address, "PUT", "/v1/projects/local/topics/four?fields=nope")
+        assert refused[0] == 400
+        assert ask(address, "GET", "/v1/projects/local/topics/four")[0] == 404
 
 
 def test_every_method_is_called_by_its_own_path() -> None:
