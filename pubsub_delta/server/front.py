@@ -25,6 +25,8 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 MOST_CONNECTIONS = 4_000
 FIRST_BYTES = 10.0
 """Seconds that a client has for its first bytes, and before them for the handshake of TLS."""
+LAST_WORDS = 2.0
+"""Seconds in which connections end by themselves when the server has ended."""
 _FILES_OF_A_CONNECTION = 3
 _OTHER_FILES = 256
 _BACKLOG = 1024
@@ -75,6 +77,7 @@ class Front:
         self._open: set[asyncio.BaseTransport] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_full = False
+        self._emptied: asyncio.Future[None] | None = None
 
     def listen(self, host: str, port: int) -> int:
         """Take an address; return the port. FailedPrecondition if it cannot be had.
@@ -107,8 +110,11 @@ class Front:
         self._close_sockets()
 
     async def close(self) -> None:
-        """End all connections."""
+        """End all connections, those of gRPC when its last words are passed on."""
         self.stop_listening()
+        if self._open:
+            self._emptied = asyncio.get_running_loop().create_future()
+            await asyncio.wait([self._emptied], timeout=LAST_WORDS)
         for transport in tuple(self._open):
             transport.close()
         for task in tuple(self._tasks):
@@ -137,6 +143,8 @@ class Front:
         """Count a connection no more."""
         self._open.discard(transport)
         self._is_full &= len(self._open) > self._most // 2
+        if not self._open and self._emptied is not None and not self._emptied.done():
+            self._emptied.set_result(None)
 
     async def encrypt(self, transport: Any, then: asyncio.Protocol) -> None:
         """Let a connection speak TLS, and a protocol go on with what that carries."""

@@ -137,6 +137,19 @@ def test_a_connection_ends_on_both_sides_when_either_ends_it() -> None:
     over(test)
 
 
+def test_the_last_words_of_grpc_are_passed_on_when_the_server_ends() -> None:
+    async def test(port: int, inner: Inner, front: Front) -> None:
+        reader, _writer = await connected(port, PREFACE)
+        await reader.readexactly(len(PREFACE))
+        inner.writers[0].write(b"last words" * 100_000)
+        inner.writers[0].close()
+        ending = asyncio.ensure_future(front.close())
+        assert await reader.read() == b"last words" * 100_000
+        await ending
+
+    over(test)
+
+
 def test_nothing_is_heard_from_a_client_faster_than_grpc_takes_it() -> None:
     """Memory: what one side does not read waits with the other, not in the server."""
 

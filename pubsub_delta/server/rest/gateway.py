@@ -83,16 +83,14 @@ class Gateway:
             return status_reply(status_of(error), code_of(error))
 
     async def _called(self, head: Head, body: bytes) -> Reply:
+        bound = bindings.found(head.verb, head.path)
+        if bound is None:
+            return error_reply(_no_method(head))
+        binding, variables = bound
         pretty = True
-        name = head.path
         try:
             told = parameters.parsed(head.query)
             pretty = told.pretty
-            bound = bindings.found(head.verb, head.path)
-            if bound is None:
-                raise _no_method(head)
-            binding, variables = bound
-            name = binding.name
             _check_content(head, body)
             request = await _aside(
                 len(body),
@@ -106,8 +104,8 @@ class Gateway:
             metadata, patience = _metadata(head, told), _patience(head)
             wanted = _wanted(binding, told)
         except PubSubError as error:
-            self._figures.requests[name, code_of(error)] += 1
-            logger.info("%s: %s: %s", name, code_of(error), error)
+            self._figures.requests[binding.name, code_of(error)] += 1
+            logger.info("%s: %s: %s", binding.name, code_of(error), error)
             return error_reply(error, pretty=pretty)
         try:
             message = await call(request, metadata=metadata, timeout=patience)
