@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 OF_THE_SERVER := $(addprefix tests/acceptance/test_,server_killed.py server_push.py \
-	server_console.py cli_endpoint.py)
+	server_console.py server_rest.py cli_endpoint.py)
 NEED_NO_JAVA := tests/unit tests/model pubsub_delta
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
@@ -26,7 +26,7 @@ trial: .venv/ready java ## run the long trials: killed processes, jobs, notebook
 lane-test: .venv/ready java ## run the Delta tests by the Spark lane, too (half an hour or more)
 	$(BIN)/pytest -m spark_lane --timeout 600 tests/delta tests/lanes
 
-server-trial: .venv/ready ## run a server: its pushes, its console, commands by --endpoint, and kills; needs no Java
+server-trial: .venv/ready ## run a server: its pushes, its console, REST, commands by --endpoint, and kills; needs no Java
 	$(BIN)/pytest -m trial $(OF_THE_SERVER)
 
 storage-trial: .venv/ready java ## kill processes at named points, crowd a store, damage its files, fill its disk

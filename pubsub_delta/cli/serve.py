@@ -1,4 +1,4 @@
-"""``pubsub-delta serve``: a gRPC server that speaks google.pubsub.v1."""
+"""``pubsub-delta serve``: a server that speaks google.pubsub.v1, over gRPC and REST."""
 
 from __future__ import annotations
 
@@ -76,8 +76,9 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     """Let programs written for Google Cloud Pub/Sub use the store, in any language.
 
-    They find it by PUBSUB_EMULATOR_HOST=host:port. It runs until it is interrupted (Ctrl+C,
-    SIGTERM): then it commits what was said, and gives back what nobody was given.
+    They find it by PUBSUB_EMULATOR_HOST=host:port, tools that speak REST by http://host:port/. It
+    runs until it is interrupted (Ctrl+C, SIGTERM): then it commits what was said, and gives back
+    what nobody was given.
     """
     # Imported here: the extra is needed for this command only.
     from pubsub_delta.server.backend import StoreBackend

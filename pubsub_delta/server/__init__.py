@@ -1,1 +1,1 @@
-"""A gRPC server that speaks google.pubsub.v1 on a store. It needs the extra ``server``."""
+"""A server that speaks google.pubsub.v1 on a store. It needs the extra ``server``."""

@@ -25,6 +25,8 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 MOST_CONNECTIONS = 4_000
 FIRST_BYTES = 10.0
 """Seconds that a client has for its first bytes, and before them for the handshake of TLS."""
+LAST_WORDS = 2.0
+"""Seconds in which connections end by themselves when the server has ended."""
 _FILES_OF_A_CONNECTION = 3
 _OTHER_FILES = 256
 _BACKLOG = 1024
@@ -75,6 +77,7 @@ class Front:
         self._open: set[asyncio.BaseTransport] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_full = False
+        self._emptied: asyncio.Future[None] | None = None
 
     def listen(self, host: str, port: int) -> int:
         """Take an address; return the port. FailedPrecondition if it cannot be had.
@@ -107,8 +110,11 @@ class Front:
         self._close_sockets()
 
     async def close(self) -> None:
-        """End all connections."""
+        """End all connections, those of gRPC when its last words are passed on."""
         self.stop_listening()
+        if self._open:
+            self._emptied = asyncio.get_running_loop().create_future()
+            await asyncio.wait([self._emptied], timeout=LAST_WORDS)
         for transport in tuple(self._open):
             transport.close()
         for task in tuple(self._tasks):
@@ -137,6 +143,8 @@ class Front:
         """Count a connection no more."""
         self._open.discard(transport)
         self._is_full &= len(self._open) > self._most // 2
+        if not self._open and self._emptied is not None and not self._emptied.done():
+            self._emptied.set_result(None)
 
     async def encrypt(self, transport: Any, then: asyncio.Protocol) -> None:
         """Let a connection speak TLS, and a protocol go on with what that carries."""
@@ -214,7 +222,7 @@ class _Arrival(asyncio.Protocol):
         if self._counted is None:
             self._counted = transport
             self._is_taken = self._front.takes(transport)
-            _keep_alive(transport)
+            _tune(transport)
             if self._is_taken and self._front.tls is not None:
                 inside = _Arrival(self._front, transport)
                 self._front.run(self._front.encrypt(transport, inside))
@@ -296,10 +304,15 @@ class _Half(asyncio.Protocol):
         self.peer.transport.close()
 
 
-def _keep_alive(transport: asyncio.BaseTransport) -> None:
-    """Let the system notice that the machine of a client is gone."""
-    with suppress(OSError):
-        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+def _tune(transport: asyncio.BaseTransport) -> None:
+    """Send what is written at once, and let the system notice that a client's machine is gone.
+
+    asyncio does the first for sockets that name their protocol; those of ``create_server`` do not.
+    """
+    carrier = transport.get_extra_info("socket")
+    with suppress(OSError):  # the client has gone already
+        carrier.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        carrier.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
 
 def _listening(host: str, port: int) -> Iterator[socket.socket]:

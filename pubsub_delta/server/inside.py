@@ -30,12 +30,15 @@ class Inside:
     """
 
     def __init__(self, *, paths: bool = HAS_PATHS) -> None:
-        self._directory = TemporaryDirectory(prefix="pubsub-delta-") if paths else None
+        self._paths = paths
+        self._directory: TemporaryDirectory[str] | None = None
         self._port = 0
         self._channel: Any = None
 
     def listen(self, server: Any) -> None:
         """Let a gRPC server listen here."""
+        if self._paths:
+            self._directory = TemporaryDirectory(prefix="pubsub-delta-")
         self._port = server.add_insecure_port(self._address)
 
     def open(self) -> None:

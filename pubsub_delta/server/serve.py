@@ -137,14 +137,16 @@ class Server:
         """Finish what was asked for, give back what is held, and end."""
         self._front.stop_listening()
         await self._health.enter_graceful_shutdown()
-        self._http.end()
-        ending = asyncio.create_task(self._server.stop(GRACE))
+        ending = [
+            asyncio.create_task(self._http.end(GRACE)),
+            asyncio.create_task(self._server.stop(GRACE)),
+        ]
         self._looking.cancel()
         with suppress(asyncio.CancelledError):
             await self._looking
         await self._pushers.stop()
         await self._desk.stop()
-        await ending
+        await asyncio.gather(*ending)
         await self._inside.close()
         await self._front.close()
         self._presence.end()

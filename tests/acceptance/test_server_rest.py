@@ -19,7 +19,10 @@ from google.pubsub_v1 import PublisherClient, SubscriberClient
 from pubsub_delta.errors import FailedPrecondition
 from tests.acceptance.serving import LONG, ServerProcess, pulled
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+pytestmark = [
+    pytest.mark.trial,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
+]
 
 TOPIC = "projects/local/topics/flights"
 SUBSCRIPTION = "projects/local/subscriptions/delays"

@@ -40,6 +40,20 @@ BUGS_OF_REST = (
         "outer.ends_with = lambda: None",
     ),
     Bug(
+        "last-words-of-grpc-lost",
+        "What gRPC says at the end, such as why a stream ends, does not reach its client.",
+        _FRONT,
+        "await asyncio.wait([self._emptied], timeout=LAST_WORDS)",
+        "[transport.abort() for transport in tuple(self._open)]  # type: ignore[attr-defined]",
+    ),
+    Bug(
+        "reply-waits-for-a-confirmation",
+        "The system holds a reply back until the client has confirmed what was sent before.",
+        _FRONT,
+        "        carrier.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)\n",
+        "",
+    ),
+    Bug(
         "silent-client-waited-for",
         "A client that connects and says nothing is waited for without end.",
         _FRONT,
@@ -108,6 +122,20 @@ BUGS_OF_REST = (
         _CONNECTION,
         "await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)",
         "await asyncio.wait({work})",
+    ),
+    Bug(
+        "reply-lost-at-the-end",
+        "A request that is under way when the server ends gets no reply.",
+        _CONNECTION,
+        "            await asyncio.wait(tasks, timeout=grace)",
+        "            [each.cancel() for each in tasks]",
+    ),
+    Bug(
+        "last-request-waits-for-its-client",
+        "Who asks once, by HTTP/1.0, keeps a connection that is of no use any more.",
+        _CONNECTION,
+        "return self._http.their_state in (h11.DONE, h11.MUST_CLOSE)",
+        "return self._http.their_state is h11.DONE",
     ),
     Bug(
         "body-read-without-token",

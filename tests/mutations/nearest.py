@@ -136,7 +136,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "server/rest/connection.py": ("rest_connection", "server_rest"),
     "server/rest/gateway.py": ("server_rest",),
     "server/rest/payload.py": ("rest_transcoding",),
-    "server/rest/transcoding.py": ("rest_transcoding",),
+    "server/rest/transcoding.py": ("rest_transcoding", "rest_answers"),
     "server/security.py": ("server_front", "server_rest", "server_command"),
     "server/outbox.py": ("server_outbox", "server_memory"),
     "server/status.py": ("server_replies",),

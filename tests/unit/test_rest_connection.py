@@ -319,12 +319,37 @@ def test_a_request_under_way_is_answered_when_the_server_ends() -> None:
         await idle.ask("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n")
         busy.writer.write(b"GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n")
         await echo.waiting.wait()
-        all_of_them.end()
+        ending = asyncio.ensure_future(all_of_them.end(SOON))
         assert await idle.is_closed()
         echo.go_on.set()
         reply = await busy.reply()
         assert reply.endswith(b"GET /wait? ")
         assert b"Connection: close" in reply
         assert await busy.is_closed()
+        await ending
 
     over(test, Limits())
+
+
+async def insist(client: Client) -> None:
+    """Write until the server tells that it reads no more: that it has not only ended to write."""
+    while True:
+        client.writer.write(b"x" * 10)
+        await client.writer.drain()
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    "head", ["GET /a HTTP/1.0\r\n", "GET /a HTTP/1.1\r\nHost: l\r\nConnection: close\r\n"]
+)
+def test_a_client_that_asks_once_is_answered_once(head: str) -> None:
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        client = await connect()
+        reply = await client.ask(f"{head}\r\n")
+        assert reply.endswith(b"GET /a? ")
+        assert b"connection: close" in reply.lower()
+        assert await client.is_closed()
+        with pytest.raises(ConnectionError):
+            await insist(client)
+
+    over(test, Limits(pause=600))

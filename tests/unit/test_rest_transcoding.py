@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("grpc")
-from google.api_core import exceptions
 from google.pubsub_v1.types import pubsub, schema
-from google.rpc import code_pb2, error_details_pb2, status_pb2
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.server.protocol import SERVICES, STREAMING_PULL
@@ -258,7 +256,6 @@ REFUSED = [
     ("GET", "/v1/projects/local/topics/%FF%FE", "", "no UTF-8"),
     ("GET", f"/v1/{TOPIC}?key=%FF", "", "no UTF-8"),
     ("GET", f"/v1/{TOPIC}?callback=f", "", "callback is not accepted"),
-    ("GET", f"/v1/{TOPIC}?fields=name", "", "fields is not accepted"),
     ("GET", f"/v1/{TOPIC}?alt=media", "", "json is accepted"),
     ("GET", f"/v1/{TOPIC}?prettyPrint=no", "", "true and false are accepted"),
     ("GET", f"/v1/{TOPIC}?" + "key=x&" * 600, "", "more than 500 parameters"),
@@ -303,66 +300,3 @@ def test_every_method_that_answers_once_has_a_binding() -> None:
     assert methods - bound == {("google.pubsub.v1.Subscriber", STREAMING_PULL)}
     # The API's configuration gives IAM a path for topics, subscriptions, snapshots and schemas.
     assert sum(each.name == "GetIamPolicy" for each in bindings.BINDINGS) == 4
-
-
-def test_answers_name_fields_in_camel_case_and_leave_empty_ones_out() -> None:
-    response = pubsub.PullResponse(
-        received_messages=[
-            {
-                "ack_id": "a",
-                "message": {
-                    "data": b"\xff\xef",
-                    "message_id": "7",
-                    "publish_time": {"seconds": 1_767_225_600, "nanos": 1_000_000},
-                },
-            }
-        ]
-    )
-    written = transcoding.answer_of(type(response).pb(response), enums_as_numbers=False)
-    message = {"data": "/+8=", "messageId": "7", "publishTime": "2026-01-01T00:00:00.001Z"}
-    assert written == {"receivedMessages": [{"ackId": "a", "message": message}]}
-
-
-def test_enums_are_names_or_numbers_as_the_client_wants() -> None:
-    """Google's Python library sends ``$alt=json;enum-encoding=int``."""
-    message = pubsub.Topic.pb(pubsub.Topic(name=TOPIC, state="ACTIVE"))
-    for query, state in (("", "ACTIVE"), ("$alt=json%3Benum-encoding%3Dint", 1)):
-        told = parameters.parsed(query)
-        written = transcoding.answer_of(message, enums_as_numbers=told.enums_as_numbers)
-        assert written["state"] == state
-
-
-def test_errors_are_a_google_rpc_status() -> None:
-    status = status_pb2.Status(code=5, message="subscription x does not exist")
-    status.details.add().Pack(error_details_pb2.ErrorInfo(reason="NOT_FOUND", domain="d"))
-    assert transcoding.error_of(status, "NOT_FOUND") == {
-        "error": {
-            "code": 404,
-            "message": "subscription x does not exist",
-            "status": "NOT_FOUND",
-            "details": [
-                {
-                    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-                    "reason": "NOT_FOUND",
-                    "domain": "d",
-                }
-            ],
-        }
-    }
-
-
-@pytest.mark.parametrize("code", code_pb2.Code.keys())
-def test_the_codes_of_http_are_those_that_googles_clients_know(code: str) -> None:
-    """google/rpc/code.proto gives each canonical code one of HTTP."""
-    http = transcoding.HTTP_CODES[code]
-    if code in ("OK", "UNKNOWN", "DATA_LOSS"):
-        assert http == (200 if code == "OK" else 500)
-        return
-    known = exceptions.from_grpc_status(code_pb2.Code.Value(code), "")
-    assert known.code == http
-
-
-def test_json_is_written_for_people_unless_the_client_says_otherwise() -> None:
-    assert transcoding.text_of({"name": "ü"}, pretty=True) == '{\n  "name": "ü"\n}\n'.encode()
-    assert transcoding.text_of({"name": [1]}, pretty=False) == b'{"name":[1]}'
-    assert not parameters.parsed("prettyPrint=false").pretty

@@ -137,6 +137,19 @@ def test_a_connection_ends_on_both_sides_when_either_ends_it() -> None:
     over(test)
 
 
+def test_the_last_words_of_grpc_are_passed_on_when_the_server_ends() -> None:
+    async def test(port: int, inner: Inner, front: Front) -> None:
+        reader, _writer = await connected(port, PREFACE)
+        await reader.readexactly(len(PREFACE))
+        inner.writers[0].write(b"last words" * 100_000)
+        inner.writers[0].close()
+        ending = asyncio.ensure_future(front.close())
+        assert await reader.read() == b"last words" * 100_000
+        await ending
+
+    over(test)
+
+
 def test_nothing_is_heard_from_a_client_faster_than_grpc_takes_it() -> None:
     """Memory: what one side does not read waits with the other, not in the server."""
 
@@ -153,6 +166,20 @@ def test_nothing_is_heard_from_a_client_faster_than_grpc_takes_it() -> None:
                 sent += 1_000_000
         assert sent < 50_000_000, "only what the buffers of the system hold"
         writer.transport.abort()
+
+    over(test)
+
+
+def test_what_is_written_is_sent_at_once() -> None:
+    """Nagle's algorithm holds a second packet back until the client confirms the first: 40 ms."""
+
+    async def test(port: int, inner: Inner, front: Front) -> None:
+        reader, _writer = await connected(port, PREFACE)
+        await reader.readexactly(len(PREFACE))
+        (transport,) = front._open
+        carrier = transport.get_extra_info("socket")
+        assert carrier.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        assert carrier.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
 
     over(test)
 

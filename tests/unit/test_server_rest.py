@@ -7,6 +7,7 @@ import socket
 import ssl
 import time
 from base64 import b64decode, b64encode
+from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,12 @@ def test_pages_are_asked_for_in_the_query() -> None:
             if not token:
                 break
         assert names == ["one", "three", "two"]
+        _, part = ask(address, "GET", "/v1/projects/local/topics?pageSize=1&fields=topics/name")
+        assert part == {"topics": [{"name": "projects/local/topics/one"}]}
+        # What is refused for its selection has done nothing.
+        refused = ask(address, "PUT", "/v1/projects/local/topics/four?fields=nope")
+        assert refused[0] == 400
+        assert ask(address, "GET", "/v1/projects/local/topics/four")[0] == 404
 
 
 def test_every_method_is_called_by_its_own_path() -> None:
@@ -315,6 +322,27 @@ def test_a_pull_waits_as_long_as_its_client_says() -> None:
         )
         assert pull == (200, {})
         assert time.monotonic() - begun < 15, "it waits 20 seconds where nobody says"
+
+
+def test_a_pull_that_waits_when_the_server_ends_is_told_to_come_again() -> None:
+    store = MemoryStore()
+    with ThreadPoolExecutor(1) as thread:
+        with serving(store) as address:
+            body = {"maxMessages": 10}
+            pull = thread.submit(error, address, "POST", f"/v1/{SUBSCRIPTION}:pull", body)
+            eventually(lambda: store.turns)  # it waits for a message
+        status, code, told = pull.result(LONG)
+    assert (status, code) == (503, "UNAVAILABLE")
+    assert "shutting down" in told
+
+
+def test_what_names_no_method_is_counted_nowhere() -> None:
+    """Memory: there is any number of paths."""
+    store = MemoryStore()
+    with serving(store) as address:
+        for target in ("/v1/nothing?alt=media", f"/v1/{TOPIC}:nothing", "/v1/%FF"):
+            assert ask(address, "GET", target)[0] in (400, 404)
+        assert store.figures.requests == {}
 
 
 def test_ten_megabytes_are_published_and_pulled() -> None:

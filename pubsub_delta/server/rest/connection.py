@@ -50,7 +50,7 @@ class Limits:
     head_size: int = 32 * 1024
     body_size: int = 20 * 1024 * 1024
     small_size: int = 256 * 1024
-    large: int = 16
+    large: int = 4
 
 
 class Answers(Protocol):
@@ -142,7 +142,8 @@ class Connection:
         await self._reply(reply, closes=self._is_ending or not is_whole)
         if not is_whole:
             await self._drop_the_rest()
-        return is_whole and not self._is_ending
+        is_open = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
+        return is_open and not self._is_ending
 
     async def _head(self) -> Head | None:
         """Wait for the beginning of a request; None where there is none any more."""
@@ -196,7 +197,8 @@ class Connection:
         if int(head.headers.get("content-length", 0)) > self._limits.body_size:
             raise _TooLarge
         if self._http.they_are_waiting_for_100_continue:
-            self._send(h11.InformationalResponse(status_code=100, headers=[]))
+            ahead = h11.InformationalResponse(status_code=100, headers=[])
+            self._writer.write(self._http.send(ahead) or b"")
         body = bytearray()
         while True:
             event = await _in_time(self._next_event(), self._limits.pause)
@@ -227,16 +229,13 @@ class Connection:
             **({"Connection": "close"} if closes else {}),
         }
         phrase = responses.get(reply.status, "Client Closed Request")  # 499 is Google's own
-        self._send(
-            h11.Response(status_code=reply.status, reason=phrase, headers=list(headers.items()))
-        )
-        if self._verb != b"HEAD":
-            self._send(h11.Data(data=reply.body))
-        self._send(h11.EndOfMessage())
+        events = [
+            h11.Response(status_code=reply.status, reason=phrase, headers=list(headers.items())),
+            *([] if self._verb == b"HEAD" else [h11.Data(data=reply.body)]),
+            h11.EndOfMessage(),
+        ]
+        self._writer.write(b"".join(self._http.send(event) or b"" for event in events))
         await asyncio.wait_for(self._writer.drain(), self._limits.sent)
-
-    def _send(self, event: Any) -> None:
-        self._writer.write(self._http.send(event))
 
     def _is_whole(self) -> bool:
         """Tell whether all of the request is here; what is here of its body is dropped."""
@@ -244,7 +243,7 @@ class Connection:
             while self._http.their_state is h11.SEND_BODY:
                 if not isinstance(self._http.next_event(), (h11.Data, h11.EndOfMessage)):
                     return False
-        return self._http.their_state is h11.DONE
+        return self._http.their_state in (h11.DONE, h11.MUST_CLOSE)
 
     async def _drop_the_rest(self) -> None:
         """Read what the client still sends, for a while, and end.
@@ -306,18 +305,21 @@ class Connections:
         self._now = now
         self._limits = limits or Limits()
         self._large = asyncio.Semaphore(self._limits.large)
-        self._open: set[Connection] = set()
+        self._open: dict[Connection, asyncio.Task[None]] = {}
 
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection."""
         connection = Connection(reader, writer, self._answers, self._now, self._limits, self._large)
-        self._open.add(connection)
+        self._open[connection] = asyncio.ensure_future(connection.run())
         try:
-            await connection.run()
+            await self._open[connection]
         finally:
-            self._open.discard(connection)
+            del self._open[connection]
 
-    def end(self) -> None:
-        """Let each end when its present request is answered."""
+    async def end(self, grace: float) -> None:
+        """Let each end when its present request is answered, and wait for them so many seconds."""
+        tasks = tuple(self._open.values())
         for each in tuple(self._open):
             each.end()
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace)

@@ -18,8 +18,10 @@ from pubsub_delta.errors import InvalidArgument, NotFound, PubSubError, shortene
 from pubsub_delta.server.figures import Figures
 from pubsub_delta.server.protocol import grpc
 from pubsub_delta.server.rest import bindings, parameters, transcoding
+from pubsub_delta.server.rest.bindings import Binding
 from pubsub_delta.server.rest.parameters import Parameters
 from pubsub_delta.server.rest.replies import OK, Head, Reply, error_reply, json_reply, status_reply
+from pubsub_delta.server.rest.selection import Selection, selected, selection
 from pubsub_delta.server.security import TokenCheck
 from pubsub_delta.server.status import DETAILS, PermissionDenied, Unavailable, code_of, status_of
 
@@ -81,16 +83,14 @@ class Gateway:
             return status_reply(status_of(error), code_of(error))
 
     async def _called(self, head: Head, body: bytes) -> Reply:
+        bound = bindings.found(head.verb, head.path)
+        if bound is None:
+            return error_reply(_no_method(head))
+        binding, variables = bound
         pretty = True
-        name = head.path
         try:
             told = parameters.parsed(head.query)
             pretty = told.pretty
-            bound = bindings.found(head.verb, head.path)
-            if bound is None:
-                raise _no_method(head)
-            binding, variables = bound
-            name = binding.name
             _check_content(head, body)
             request = await _aside(
                 len(body),
@@ -102,20 +102,25 @@ class Gateway:
                 response_deserializer=binding.method.response.FromString,
             )
             metadata, patience = _metadata(head, told), _patience(head)
+            wanted = _wanted(binding, told)
         except PubSubError as error:
-            self._figures.requests[name, code_of(error)] += 1
-            logger.info("%s: %s: %s", name, code_of(error), error)
+            self._figures.requests[binding.name, code_of(error)] += 1
+            logger.info("%s: %s: %s", binding.name, code_of(error), error)
             return error_reply(error, pretty=pretty)
         try:
             message = await call(request, metadata=metadata, timeout=patience)
         except grpc.aio.AioRpcError as error:
             return _failed(error, pretty=pretty)
-        return await _aside(message.ByteSize(), lambda: _succeeded(message, told))
+        return await _aside(message.ByteSize(), lambda: _succeeded(message, told, wanted))
 
 
-def _succeeded(message: Any, told: Parameters) -> Reply:
+def _wanted(binding: Binding, told: Parameters) -> Selection:
+    return selection(told.wanted, binding.method.response.DESCRIPTOR) if told.wanted else {}
+
+
+def _succeeded(message: Any, told: Parameters, wanted: Selection) -> Reply:
     written = transcoding.answer_of(message, enums_as_numbers=told.enums_as_numbers)
-    return json_reply(written, pretty=told.pretty)
+    return json_reply(selected(written, wanted), pretty=told.pretty)
 
 
 async def _aside(size: int, work: Callable[[], T]) -> T:

@@ -17,10 +17,6 @@ _OF_NO_EFFECT = frozenset(
     {"key", "quotaUser", "userIp", "userProject", ".xgafv", "uploadType", "upload_protocol"}
 )
 """Who asks, and how the answer might be charged: there is nothing to do for these."""
-_REFUSED = {
-    "callback": "JSON is not wrapped in a script",
-    "fields": "answers are whole",
-}
 _JSON = re.compile(r"json(?:;enum-encoding=(?P<enums>int|string))?", re.IGNORECASE)
 _MOST = 500
 """Parameters in one query."""
@@ -32,20 +28,22 @@ class Parameters:
 
     ``fields``: those of the request, by the names that the client uses. ``pretty``: whether the
     answer is written for people. ``enums_as_numbers``: not by their names. ``token``: in place of
-    the header.
+    the header. ``wanted``: the part of the answer that the client wants.
     """
 
     fields: Mapping[str, Sequence[str]]
     pretty: bool = True
     enums_as_numbers: bool = False
     token: str | None = None
+    wanted: str | None = None
 
 
 def parsed(query: str) -> Parameters:
     """Read a query.
 
-    >>> parsed("pageSize=5&%24alt=json%3Benum-encoding=int&key=x")
-    Parameters(fields={'pageSize': ['5']}, pretty=True, enums_as_numbers=True, token=None)
+    >>> told = parsed("pageSize=5&%24alt=json%3Benum-encoding=int&key=x")
+    >>> told.fields, told.enums_as_numbers
+    ({'pageSize': ['5']}, True)
     """
     try:
         pairs = parse_qsl(
@@ -59,10 +57,12 @@ def parsed(query: str) -> Parameters:
     told = Parameters(fields)
     for name, value in pairs:
         plain = name.removeprefix("$")
-        if plain in _REFUSED:
-            raise InvalidArgument(f"query: {name} is not accepted; {_REFUSED[plain]}")
+        if plain == "callback":
+            raise InvalidArgument(f"query: {name} is not accepted; JSON is not wrapped in a script")
         if plain in ("access_token", "oauth_token"):
             told = replace(told, token=value)
+        elif plain == "fields":
+            told = replace(told, wanted=value)
         elif plain == "prettyPrint":
             told = replace(told, pretty=_truth(name, value))
         elif plain == "alt":
