@@ -18,7 +18,7 @@ from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.turns import Answer, Turn
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server.answers import Asked, Unsaid
-from pubsub_delta.server.held import LEASE, Held, length_of_leases
+from pubsub_delta.server.held import Held, length_of_leases
 from pubsub_delta.server.memory import Memory
 from pubsub_delta.server.sharing import Delivery, Sharing
 
@@ -64,8 +64,7 @@ class Ledger:
         self._acknowledged: dict[str, None] = {}
         self._nacked: dict[str, None] = {}
         self._first_lease_id = 0
-        self._extending: set[int] = set()
-        self._extended_by = LEASE
+        self._extending: dict[int, timedelta] = {}
         self._slowest_turn = timedelta(0)
 
     # How long leases are
@@ -282,11 +281,12 @@ class Ledger:
     def turn(self, now: datetime) -> Turn:
         """Return what is to be said now, with the extensions of leases that need one."""
         due = {each: held for each, held in self.leases.items() if held.is_due(now, self.length)}
-        self._extending = set(due)
-        self._extended_by = self.length
+        self._extending.clear()
         found: dict[timedelta, dict[int, Positions]] = {}
         for lease_id, held in due.items():
-            for deadline, positions in held.deadlines(now, self._extended_by).items():
+            deadlines = held.deadlines(now, self.length)
+            self._extending[lease_id] = min(deadlines, default=self.length)
+            for deadline, positions in deadlines.items():
                 found.setdefault(deadline, {})[lease_id] = positions
         return self.unsaid.turn(found)
 
@@ -303,8 +303,8 @@ class Ledger:
             kept = answer.deadlines[deadline].success
             for lease_id, positions in named.items():
                 self._lose(lease_id, positions - kept.get(lease_id, _NONE))
-        for lease_id in self._extending & self.leases.keys():
-            self.leases[lease_id].until = now + self._extended_by
+        for lease_id in self._extending.keys() & self.leases.keys():
+            self.leases[lease_id].until = now + self._extending[lease_id]
 
     # Inside
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
 
@@ -96,7 +96,16 @@ class Delivery:
         """Forget the data and the attributes: nobody needs them here any more."""
         if self._is_whole and self.memory is not None:
             self._is_whole = False
-            self.received = replace(self.received, data=b"", attributes=_NO_ATTRIBUTES)
+            was = self.received
+            self.received = ReceivedMessage(
+                was.ack_id,
+                was.message_id,
+                was.publish_time,
+                b"",
+                _NO_ATTRIBUTES,
+                was.ordering_key,
+                was.delivery_attempt,
+            )
             self.memory.add(0, -self.size)
 
 

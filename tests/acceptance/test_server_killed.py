@@ -179,3 +179,37 @@ def test_messages_flow_again_within_seconds_of_a_kill(tmp_path: Path) -> None:
     assert gap <= 15 + 2 * (started - killed), told
     assert not late, "what was acknowledged before is not delivered again"
     assert server.stop() == 0
+
+
+def test_a_server_that_runs_beside_it_takes_over_what_a_killed_one_held(tmp_path: Path) -> None:
+    # "taken over at once where the server that held them is known to be gone": "two servers on one
+    # store"
+    first, second = ServerProcess(tmp_path / "store"), ServerProcess(tmp_path / "store")
+    second.log = tmp_path / "second.log"
+    first.start()
+    second.start()
+    publisher, subscriber = pair(first, NAME, ack_deadline_seconds=600)
+    held: list[str] = []
+    single = FlowControl(max_messages=1)
+    holding = subscriber.subscribe(
+        subscription(NAME), lambda message: held.append(message.message_id), flow_control=single
+    )
+    eventually(lambda: publisher.publish(topic(NAME), b"held").result(LONG) and held)
+    ids = {publisher.publish(topic(NAME), b"%d" % n).result(LONG) for n in range(3)}
+    time.sleep(1)  # it leases them for its client
+    first.kill()
+    seen: set[str] = set()
+
+    def receive(message: Any) -> None:
+        seen.add(message.message_id)
+        message.ack()
+
+    other = second.subscriber().subscribe(subscription(NAME), receive)
+    eventually(lambda: ids <= seen)
+    assert not seen & set(held), "its client has it until its deadline"
+    assert "messages of a server that is gone are available" in second.log.read_text()
+    publisher.stop()
+    for future in (holding, other):
+        future.cancel()
+        future.result(LONG)
+    assert second.stop() == 0

@@ -22,13 +22,16 @@ from pubsub_delta.cli.application import App
 from pubsub_delta.cli.endpoint import connection
 from pubsub_delta.cli.endpoint.client import EndpointClient
 from pubsub_delta.cli.endpoint.connection import Connection, connection_of
-from pubsub_delta.cli.endpoint.failures import Refused
+from pubsub_delta.cli.endpoint.failures import AckIdsRefused, Refused
 from pubsub_delta.cli.main import cli
 from pubsub_delta.cli.settings import Settings, read_settings
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.resources import Message
 from pubsub_delta.server.publishing import Append
+from pubsub_delta.server.reasons import INVALID_ACK_ID
 from pubsub_delta.server.security import Security
+from pubsub_delta.server.status import AckIdFailure
 from tests.unit.hostile import is_refusal, outcome, texts
 from tests.unit.serving_world import Terminal, WorldBackend, served
 from tests.unit.test_server_command import certificate
@@ -258,3 +261,19 @@ def test_a_token_is_not_sent_where_others_could_read_it(tmp_path: Path) -> None:
         connection_of(settings)
     connection_of(replace(settings, endpoint_tls="public"))
     connection_of(replace(settings, endpoint="127.0.0.1:8085"))
+
+
+@pytest.mark.parametrize(("failing", "fine"), [(1, 1), (3, 400), (400, 3), (400, 400), (400, 0)])
+def test_of_many_ack_ids_those_that_failed_are_told_from_the_others(
+    failing: int, fine: int
+) -> None:
+    # what a reply does not name goes by its code
+    lost = [str(AckId("a" * 32, 1, n)) for n in range(failing)]
+    kept = [str(AckId("a" * 32, 2, n)) for n in range(fine)]
+    found: set[str] = set()
+    while left := [each for each in lost if each not in found]:
+        sent = AckIdFailure(dict.fromkeys(left, INVALID_ACK_ID), of=[*left, *kept])
+        told = AckIdsRefused(sent.code, str(sent), sent.named).invalid([*left, *kept])
+        assert told is not None
+        assert told <= set(left)
+        found |= told

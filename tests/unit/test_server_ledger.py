@@ -181,6 +181,19 @@ def test_what_consumers_have_is_leased_until_their_deadlines_and_what_waits_is_n
     assert until[3] == at(10) + LEASE
 
 
+def test_a_lease_of_which_clients_have_everything_is_not_extended_before_their_deadlines() -> None:
+    bench = Bench()
+    lease = bench.lease(2)
+    bench.modify([bench.ack_id(lease, n) for n in range(2)], 300)
+    bench.seconds = 5
+    bench.turn()
+    assert bench.ledger.leases[lease].until == at(305)
+    for seconds in range(6, 297, 10):
+        assert not bench.ledger.extension_due(at(seconds))
+    bench.modify([bench.ack_id(lease, 0)], 600)
+    assert bench.ledger.extension_due(at(298))
+
+
 def test_deadlines_of_many_consumers_are_few_spans() -> None:
     bench = Bench(count=3_000, consumer=Consumer(max_messages=3_000))
     lease = bench.lease(3_000)

@@ -91,10 +91,11 @@ def test_what_waits_for_a_stream_is_bounded_though_it_asks_for_everything() -> N
     asyncio.run(test())
 
 
-def test_a_message_larger_than_may_wait_comes_alone() -> None:
+@pytest.mark.parametrize("size", [2_000, 9_000])
+def test_a_message_larger_than_may_wait_comes_alone(size: int) -> None:
     of, consumer = Memory(), Consumer(max_unsent=3_000)
     sharing = Sharing()
-    sharing.waiting.extend(delivery(of, n, 9_000) for n in range(2))
+    sharing.waiting.extend(delivery(of, n, size) for n in range(2))
     assert len(sharing.hand_out([consumer])[consumer]) == 1
 
 

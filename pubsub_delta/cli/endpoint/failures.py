@@ -15,6 +15,7 @@ from pubsub_delta.errors import (
     InvalidArgument,
     NotFound,
     PubSubError,
+    ResourceExhausted,
     Unimplemented,
     Unknown,
 )
@@ -28,6 +29,7 @@ _CLASSES = (
     AlreadyExists,
     FailedPrecondition,
     Aborted,
+    ResourceExhausted,
     Unimplemented,
     DataLoss,
     Unknown,
@@ -62,7 +64,7 @@ class AckIdsRefused(Refused):
         """
         if not set(self.reasons.values()) <= {INVALID_ACK_ID, SUCCEEDED}:
             return None
-        unnamed = INVALID_ACK_ID if self.code == FailedPrecondition.code else SUCCEEDED
+        unnamed = INVALID_ACK_ID if self.code == InvalidArgument.code else SUCCEEDED
         why = {each: self.reasons.get(each, unnamed) for each in ack_ids}
         return {each for each, reason in why.items() if reason == INVALID_ACK_ID} or None
 
