@@ -9,10 +9,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from pubsub_delta.tables.lanes.protocol import Lane
+from pubsub_delta.tables.lanes.protocol import Lane, Merge
 from pubsub_delta.tables.schemas import ACK_STATE, MESSAGES, POSITIONS, TableSchema
 
 NOON = datetime(2025, 1, 1, 12, tzinfo=timezone.utc)
+
+
+CAS = Merge(
+    on="old.next_position = new.was", update=("next_position", "reservation_id")
+)  # compare and swap
+"""A compare-and-swap of a table of positions."""
 
 
 def at(**since_noon: float) -> datetime:

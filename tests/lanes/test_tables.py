@@ -24,6 +24,7 @@ from pubsub_delta.tables.schemas import (
     TableSchema,
 )
 from tests.lanes.builders import (
+    CAS,
     NOON,
     ack_state,
     at,
@@ -35,9 +36,6 @@ from tests.lanes.builders import (
 )
 from tests.lanes.conftest import Bench
 
-CAS = Merge(
-    on="old.next_position = new.was", update=("next_position", "reservation_id")
-)  # compare and swap
 UNLESS_THERE = Merge(on="old.name = new.name", insert=True)
 
 

@@ -14,6 +14,7 @@ from deltalake import (
     PostCommitHookProperties,
     Transaction,
     WriterProperties,
+    write_deltalake,
 )
 
 from pubsub_delta.clock import from_micros
@@ -31,7 +32,7 @@ MESSAGES_WRITTEN = WriterProperties(
     },
 )
 
-ONLY_NEXT = CommitProperties(max_commit_retries=0)
+_ONLY_NEXT = CommitProperties(max_commit_retries=0)
 """A commit lands as the version after the one that its table is open at, or not at all."""
 NO_CLEANUP = PostCommitHookProperties(cleanup_expired_logs=False)
 """No look for expired commits, which lists the whole log: ``tidy_control`` is for that."""
@@ -47,6 +48,17 @@ def carrying(told: dict[str, Any], transaction: tuple[str, int] | None) -> Commi
     """Return the properties of a commit that carries metadata and a transaction."""
     transactions = None if transaction is None else [Transaction(*transaction)]
     return CommitProperties(custom_metadata=told, app_transactions=transactions)
+
+
+def write_over(opened: DeltaTable, rows: pa.Table, hooks: PostCommitHookProperties | None) -> None:
+    """Replace all rows of a table, if nobody has committed since the version it is open at."""
+    write_deltalake(
+        opened,
+        rows.select(pa.schema(opened.schema().to_arrow()).names),
+        mode="overwrite",
+        commit_properties=_ONLY_NEXT,
+        post_commithook_properties=hooks,
+    )
 
 
 def completed(rows: pa.Table, columns: pa.Schema) -> pa.Table:

@@ -45,7 +45,7 @@ def telling(table: str) -> Iterator[None]:
         raise told from error
 
 
-_REFUSED = re.compile(r"non-2xx status code\s+(?:\S+\s+)?((?:400|401|403|404) [A-Z][A-Za-z ]+)")
+_REFUSED = re.compile(r"non-2xx status code\W+((?:400|401|403|404) [A-Z][A-Za-z ]+)")
 """A request that never got anywhere: the storage said no."""
 _ABSENT = re.compile(r"Object at location \S+ not found|FileNotFoundError")
 _NO_KEYS = re.compile(r"no credentials found|error occurred while loading credentials")
@@ -80,9 +80,10 @@ def unreachable(table: str, error: BaseException) -> FailedPrecondition | None:
     text = _COLOUR.sub("", str(error))
     if "://" not in table or not _UNREACHABLE.search(text):
         return None
-    why = " ".join(text.split("HTTP error")[-1].replace("↳", ":").split())
+    lines = text.split("HTTP error")[-1].splitlines()
+    why = ": ".join(told for line in lines if (told := line.strip(" ↳")))
     return FailedPrecondition(
-        f"{table}: the storage cannot be reached ({why[-300:]}); {CREDENTIALS}"
+        f"{table}: its storage cannot be reached ({why[-300:]}); {CREDENTIALS}"
     )
 
 

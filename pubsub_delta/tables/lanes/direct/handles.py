@@ -96,6 +96,13 @@ class Handles:
                     return handle.latest
             return int(self._updated(table, handle).version())
 
+    def is_behind(self, table: str) -> None:
+        """Know that others have committed since a table was looked at: a race was lost."""
+        handle = self._handle(table)
+        with handle.lock:
+            if handle.table is not None:
+                handle.latest = max(handle.latest, handle.table.version() + 1)
+
     @contextmanager
     def last_seen(self, table: str) -> Iterator[DeltaTable]:
         """Give a table as this process has seen it last, to one thread at a time."""

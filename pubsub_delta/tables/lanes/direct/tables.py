@@ -14,11 +14,11 @@ from pubsub_delta.tables.lanes.damage import lost_commit
 from pubsub_delta.tables.lanes.direct.commits import (
     MESSAGES_WRITTEN,
     NO_CLEANUP,
-    ONLY_NEXT,
     carrying,
     completed,
     has_landed,
     logged,
+    write_over,
 )
 from pubsub_delta.tables.lanes.direct.conditions import in_sql
 from pubsub_delta.tables.lanes.direct.failures import FAILURES, telling
@@ -229,17 +229,15 @@ class DirectLane:
         """
         if version is None:
             return self.merge(table, rows, merge) == 1
-        with self.locked(table), telling(table):
-            with self._handles.newest(table, version) as opened:
-                if opened.version() != version:
-                    return False
-                write_deltalake(
-                    opened,
-                    rows.select(pa.schema(opened.schema().to_arrow()).names),
-                    mode="overwrite",
-                    commit_properties=ONLY_NEXT,
-                    post_commithook_properties=self._hooks(table),
-                )
+        with self.locked(table):
+            try:
+                with telling(table), self._handles.newest(table, version) as opened:
+                    if opened.version() != version:
+                        return False
+                    write_over(opened, rows, self._hooks(table))
+            except Conflict:
+                self._handles.is_behind(table)
+                raise
             if (version + 1) % CHECKPOINT_INTERVAL == 0:
                 self._tidy(table, tidy_control)
         return True

@@ -1,0 +1,83 @@
+"""What ``deltalake`` says of an object store, as it says it, in the words of this library."""
+
+from __future__ import annotations
+
+import pytest
+
+from pubsub_delta.errors import DataLoss, FailedPrecondition
+from pubsub_delta.tables.lanes.direct.failures import refused, telling, unreachable
+from pubsub_delta.tables.lanes.protocol import Conflict
+
+TABLE = "delta.`s3a://bucket/store/topics`"
+LOCAL = "delta.`/data/store/topics`"
+LIST = "Kernel error -> Generic S3 error\n \x1b[31m↳\x1b[0m Error performing list request\n"
+KEY = (
+    "Kernel error -> The operation lacked the necessary privileges to complete for path t/_log\n"
+    " \x1b[31m↳\x1b[0m Error performing GET http://h/b in 35ms - Server returned non-2xx status "
+    "code\n  \x1b[31m↳\x1b[0m 403 Forbidden\n   <Error><Code>SignatureDoesNotMatch</Code></Error>"
+)
+BUCKET = (
+    f"{LIST}  \x1b[31m↳\x1b[0m Error performing GET http://h/b - Server returned non-2xx status "
+    "code\n  \x1b[31m↳\x1b[0m 404 Not Found\n  <Error><Code>NoSuchBucket</Code></Error>"
+)
+TOKEN = "Error performing PUT - Server returned non-2xx status code: 400 Bad Request: <Code>ExpiredToken</Code>"  # noqa: E501
+FILE = (
+    "Object at location t/a.parquet not found: Error performing GET http://h/b/t/a.parquet - "
+    "Server returned non-2xx status code: 404 Not Found: <Code>NoSuchKey</Code>"
+)
+BUSY = "Error performing PUT - Server returned non-2xx status code: 503 Service Unavailable: "
+NO_KEYS = "the credential provider was not enabled\n ↳ no credentials found in chain. Attempted:"
+GONE = (
+    f"{LIST} ↳ 180s  - HTTP error\n \x1b[31m↳\x1b[0m error sending request\n"
+    " \x1b[31m↳\x1b[0m client error (Connect)\n \x1b[31m↳\x1b[0m tcp connect error\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (KEY, "refuses it (403 Forbidden, SignatureDoesNotMatch); keys and endpoints come from"),
+        (BUCKET, "refuses it (404 Not Found, NoSuchBucket)"),
+        (TOKEN, "refuses it (400 Bad Request, ExpiredToken)"),
+        (NO_KEYS, "there are no keys for its storage"),
+    ],
+)
+def test_a_storage_that_says_no_is_told_with_its_own_code(text: str, why: str) -> None:
+    told = refused(TABLE, OSError(text))
+    assert isinstance(told, FailedPrecondition)
+    assert why in str(told)
+    with pytest.raises(FailedPrecondition), telling(TABLE):
+        raise OSError(text)
+
+
+def test_a_file_that_is_gone_is_no_matter_of_keys() -> None:
+    assert refused(TABLE, OSError(FILE)) is None
+    with pytest.raises(DataLoss), telling(TABLE):
+        raise OSError(FILE)
+
+
+@pytest.mark.parametrize("text", [BUSY, GONE])
+def test_what_may_have_landed_stays_what_it_is(text: str) -> None:
+    """Who was writing must look for its commit: no error of ours says that nothing landed."""
+    assert refused(TABLE, OSError(text)) is None
+    with pytest.raises(OSError), telling(TABLE):
+        raise OSError(text)
+
+
+def test_a_storage_that_is_not_there_is_told_to_who_opens_a_table() -> None:
+    told = unreachable(TABLE, OSError(GONE))
+    assert isinstance(told, FailedPrecondition)
+    assert "cannot be reached (error sending request: client error (Connect)" in str(told)
+    assert unreachable(TABLE, OSError(BUSY)) is None
+
+
+def test_nothing_of_it_is_said_of_a_local_disk() -> None:
+    assert refused(LOCAL, OSError(KEY)) is None
+    assert unreachable(LOCAL, OSError(GONE)) is None
+
+
+def test_a_lost_race_is_a_conflict() -> None:
+    from deltalake.exceptions import CommitFailedError
+
+    with pytest.raises(Conflict), telling(TABLE):
+        raise CommitFailedError("Failed to commit transaction: 0")
