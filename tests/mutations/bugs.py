@@ -14,6 +14,7 @@ from tests.mutations.bugs_of_push import BUGS_OF_PUSH
 from tests.mutations.bugs_of_readings import BUGS_OF_READINGS
 from tests.mutations.bugs_of_replay import BUGS_OF_REPLAY
 from tests.mutations.bugs_of_server import BUGS_OF_SERVER
+from tests.mutations.bugs_of_storages import BUGS_OF_STORAGES
 from tests.mutations.bugs_of_surfaces import BUGS_OF_SURFACES
 from tests.mutations.bugs_of_tables import BUGS_OF_TABLES
 from tests.mutations.bugs_of_the_source import BUGS_OF_THE_SOURCE
@@ -35,4 +36,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_COMMANDS,
     *BUGS_OF_THE_SOURCE,
     *BUGS_OF_LINES,
+    *BUGS_OF_STORAGES,
 )
