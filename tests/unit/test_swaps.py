@@ -54,6 +54,14 @@ def test_of_two_who_read_a_state_one_replaces_it(both: list[AckStateTables]) -> 
     assert both[1].read(UID).commit_id == "a"
 
 
+def test_what_another_thread_has_written_is_not_written_over(both: list[AckStateTables]) -> None:
+    """They share the open table, which is of a later version then than what was read."""
+    stored = both[0].read(UID)
+    assert swapped(both[0], following(stored, "a"), stored)
+    assert not swapped(both[0], following(stored, "b"), stored)
+    assert both[0].read(UID).commit_id == "a"
+
+
 def test_a_swap_is_one_commit_and_the_next_one_needs_no_look(both: list[AckStateTables]) -> None:
     stored = both[0].read(UID)
     for number in range(3):
@@ -68,13 +76,17 @@ def test_a_swap_is_one_commit_and_the_next_one_needs_no_look(both: list[AckState
 def test_a_commit_that_leaves_the_row_as_it_was_is_a_lost_race(
     both: list[AckStateTables], tmp_path: Path
 ) -> None:
-    """An operator or a VACUUM writes commits, too: who comes after them reads again."""
+    """A VACUUM writes commits, too: who comes after it reads again."""
+    assert swapped(both[0], following(FIRST, "a"), both[0].read(UID))
     stored = both[0].read(UID)
-    DeltaTable(f"{tmp_path}/ack_state/{UID}").alter.set_table_description("of an operator")
-    assert not swapped(both[0], following(stored, "a"), stored)
+    DeltaTable(f"{tmp_path}/ack_state/{UID}").vacuum(
+        retention_hours=0, enforce_retention_duration=False, dry_run=False
+    )
+    assert not swapped(both[0], following(stored, "b"), stored)
     again = both[0].read(UID)
     assert again == stored
-    assert swapped(both[0], following(again, "b"), again)
+    assert again.version != stored.version
+    assert swapped(both[0], following(again, "c"), again)
 
 
 def test_a_restored_state_is_not_written_over(both: list[AckStateTables], tmp_path: Path) -> None:
