@@ -36,7 +36,7 @@ def pull(
 ) -> Lease | None:
     """Lease up to ``max_messages`` messages, what failed last; None where none is available.
 
-    One MERGE; usually nothing is written where nothing is available. Messages that have had their
+    One commit; usually nothing is written where nothing is available. Messages that have had their
     last delivery attempt are forwarded to the dead-letter topic on the way.
     """
     check_max_messages(max_messages)
@@ -170,7 +170,7 @@ def _nothing(state: AckState, _: Terms) -> tuple[AckState, None]:
 def _commit(
     tables: Tables, name: ResourceName, now: datetime, take: _Take, say: _Say[T] = _nothing
 ) -> tuple[Given, T | None]:
-    """Say what became of messages, see to the dead letters, and take others: one MERGE."""
+    """Say what became of messages, see to the dead letters, and take others: one commit."""
     asking = source(tables, name)
 
     def decide(state: AckState) -> tuple[AckState, _Taken[T]]:

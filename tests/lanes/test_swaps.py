@@ -1,105 +1,16 @@
-"""The row of a table is replaced by who has read it last, and by nobody else."""
+"""A row is replaced or deleted by whoever knows it, in either lane."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
-
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
 
-from pubsub_delta.policy.ack_state import AckState
-from pubsub_delta.tables.ack_state import AckStateTables, Stored
-from pubsub_delta.tables.lanes.direct import DirectLane
-from pubsub_delta.tables.lanes.locks import TableLocks
-from pubsub_delta.tables.lanes.protocol import Conflict, Lane, TableMissing
+from pubsub_delta.tables.lanes.protocol import Lane, TableMissing
 from pubsub_delta.tables.layout import layout_of
 from pubsub_delta.tables.schemas import POSITIONS, TOPICS
 from tests.lanes.builders import CAS, next_position
 
 UID = "1" * 32
-FIRST = Stored(AckState(0), 1, ("first",))
-
-
-def following(stored: Stored, commit_id: str) -> Stored:
-    state = replace(stored.state, next_lease_id=stored.state.next_lease_id + 1)
-    return Stored(state, stored.revision + 1, (commit_id, *stored.recent_commits))
-
-
-def swapped(tables: AckStateTables, new: Stored, expected: Stored) -> bool:
-    try:
-        return tables.replace(UID, new, expected)
-    except Conflict:
-        return False
-
-
-@pytest.fixture
-def lanes(tmp_path: Path) -> tuple[DirectLane, DirectLane]:
-    """Two processes' lanes."""
-    first, second = (DirectLane(None, TableLocks(str(tmp_path))) for _ in range(2))
-    return first, second
-
-
-@pytest.fixture
-def both(lanes: tuple[DirectLane, DirectLane], tmp_path: Path) -> list[AckStateTables]:
-    tables = [AckStateTables(lane, layout_of(str(tmp_path)).ack_state) for lane in lanes]
-    tables[0].create(UID, FIRST)
-    return tables
-
-
-def test_of_two_who_read_a_state_one_replaces_it(both: list[AckStateTables]) -> None:
-    read = [tables.read(UID) for tables in both]
-    assert swapped(both[0], following(FIRST, "a"), read[0])
-    assert not swapped(both[1], following(FIRST, "b"), read[1])
-    assert both[1].read(UID).commit_id == "a"
-
-
-def test_a_swap_is_one_commit_and_the_next_one_needs_no_look(both: list[AckStateTables]) -> None:
-    stored = both[0].read(UID)
-    for number in range(3):
-        new = following(stored, f"{number}")
-        assert both[0].replace(UID, new, stored)
-        assert stored.version == number
-        stored = replace(new, version=number + 1)
-    assert both[1].read(UID) == stored
-    assert both[1].read(UID).version == 3
-
-
-def test_a_commit_that_leaves_the_row_as_it_was_is_a_lost_race(
-    both: list[AckStateTables], tmp_path: Path
-) -> None:
-    """An operator or a VACUUM writes commits, too: who comes after them reads again."""
-    stored = both[0].read(UID)
-    DeltaTable(f"{tmp_path}/ack_state/{UID}").alter.set_table_description("of an operator")
-    assert not swapped(both[0], following(stored, "a"), stored)
-    again = both[0].read(UID)
-    assert again == stored
-    assert swapped(both[0], following(again, "b"), again)
-
-
-def test_a_restored_state_is_not_written_over(both: list[AckStateTables], tmp_path: Path) -> None:
-    stored = both[0].read(UID)
-    second = following(stored, "a")
-    assert both[0].replace(UID, second, stored)
-    DeltaTable(f"{tmp_path}/ack_state/{UID}").restore(0)
-    remembered = replace(second, version=1)
-    assert not swapped(both[0], following(second, "b"), remembered)
-    assert both[0].read(UID) == FIRST
-
-
-def test_a_table_that_is_written_for_long_is_opened_again(
-    both: list[AckStateTables], lanes: tuple[DirectLane, DirectLane]
-) -> None:
-    """A handle slows down with every commit that it has seen."""
-    stored = both[0].read(UID)
-    for number in range(25):
-        new = following(stored, f"{number}")
-        assert both[0].replace(UID, new, stored)
-        stored = replace(new, version=number + 1)
-    (handle,) = lanes[0]._handles._handles.values()
-    assert handle.opened_at > 0
-    assert both[1].read(UID) == stored
 
 
 def test_without_a_version_the_row_tells_whether_it_is_the_expected_one(

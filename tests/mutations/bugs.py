@@ -19,6 +19,7 @@ from tests.mutations.bugs_of_replay import BUGS_OF_REPLAY
 from tests.mutations.bugs_of_rest import BUGS_OF_REST
 from tests.mutations.bugs_of_schemas import BUGS_OF_SCHEMAS
 from tests.mutations.bugs_of_server import BUGS_OF_SERVER
+from tests.mutations.bugs_of_storages import BUGS_OF_STORAGES
 from tests.mutations.bugs_of_surfaces import BUGS_OF_SURFACES
 from tests.mutations.bugs_of_tables import BUGS_OF_TABLES
 from tests.mutations.bugs_of_the_console import BUGS_OF_THE_CONSOLE
@@ -47,4 +48,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_GRAMMAR,
     *BUGS_OF_PLATFORMS,
     *BUGS_OF_THE_CONSOLE,
+    *BUGS_OF_STORAGES,
 )

@@ -15,8 +15,8 @@ BUGS_OF_TABLES = (
         "revision-not-raised",
         "A state is stored under the revision of the one before.",
         _STATES,
-        "following = Stored(state, stored.revision + 1, recent)",
-        "following = Stored(state, stored.revision, recent)",
+        "following = Stored(state, stored.revision + 1, recent, version)",
+        "following = Stored(state, stored.revision, recent, version)",
     ),
     Bug(
         "own-commit-not-recognised",
@@ -70,9 +70,9 @@ BUGS_OF_TABLES = (
     Bug(
         "swap-of-nothing-believed",
         "A swap that changed no row is taken for one that landed.",
-        _TABLES,
-        "rows, _SWAP) == 1",
-        "rows, _SWAP) >= 0",
+        "tables/lanes/direct/tables.py",
+        "return self.merge(table, rows, merge) == 1",
+        "return self.merge(table, rows, merge) >= 0",
     ),
     Bug(
         "captured-though-unfit",

@@ -12,13 +12,14 @@ from typing import Any
 
 from pubsub_delta.tables.ack_state.states import Stored
 from pubsub_delta.tables.lanes.protocol import Conflict
+from pubsub_delta.tables.lanes.retries import ATTEMPTS
 from tests.unit.bookkeeper import Answer, Change, Violated
 from tests.unit.builders import FakeLog
 from tests.unit.simulation import LostAnswer, World
 
 NOTHING = Answer()
-MOST_TRIES = 26
-"""On what is remembered, and then 100 times on what is read (docs/architecture.md)."""
+MOST_TRIES = ATTEMPTS + 1
+"""On what is remembered, and then as often on what is read (docs/architecture.md)."""
 
 
 @dataclass

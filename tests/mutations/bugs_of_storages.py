@@ -1,0 +1,85 @@
+"""Bugs of commits in object storage, of its keys, and of who may write to it."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+_TABLES = "tables/lanes/direct/tables.py"
+_HANDLES = "tables/lanes/direct/handles.py"
+_COMMITS = "tables/lanes/direct/commits.py"
+_CREDENTIALS = "tables/lanes/direct/credentials.py"
+_FAILURES = "tables/lanes/direct/failures.py"
+_CHOICE = "tables/lanes/choice.py"
+
+BUGS_OF_STORAGES = (
+    Bug(
+        "a-later-version-is-written-over",
+        "A state is written over whatever is stored, if the table was opened anew meanwhile.",
+        _TABLES,
+        "if opened.version() != version:",
+        "if opened.version() < version:",
+    ),
+    Bug(
+        "a-swap-is-tried-past-others",
+        "A state that was read before somebody else's commit is committed after it.",
+        _COMMITS,
+        "_ONLY_NEXT = CommitProperties(max_commit_retries=0)",
+        "_ONLY_NEXT = CommitProperties()",
+    ),
+    Bug(
+        "a-state-is-of-the-version-before",
+        "What is read is taken for the version before it, and no swap ever lands.",
+        "tables/ack_state/states.py",
+        "version = None if stored.version is None else stored.version + 1",
+        "version = stored.version",
+    ),
+    Bug(
+        "a-handle-is-never-opened-again",
+        "A table that one process writes for hours becomes slower with each commit.",
+        _HANDLES,
+        "if self.table is None or self.table.version() - self.opened_at > most:",
+        "if self.table is None:",
+    ),
+    Bug(
+        "a-deletion-is-not-counted",
+        "A row that was not there is told to be deleted.",
+        _TABLES,
+        'return bool(counts["num_deleted_rows"])',
+        'return counts["num_deleted_rows"] is not None',
+    ),
+    Bug(
+        "keys-of-all-before-those-of-a-bucket",
+        "The keys of a bucket are those of all buckets.",
+        _CREDENTIALS,
+        "    found |= {k.removeprefix(own): v for k, v in given.items() if k.startswith(own)}\n",
+        "",
+    ),
+    Bug(
+        "a-key-of-another-account",
+        "Of several Azure accounts the key of the last one is taken.",
+        _CREDENTIALS,
+        'if account and whose not in ("", account):',
+        'if account and whose not in ("", account) and not value:',
+    ),
+    Bug(
+        "a-missing-file-is-a-matter-of-keys",
+        "A file that is gone is told as a storage that refuses its keys.",
+        _FAILURES,
+        " or _ABSENT.search(text):",
+        ":",
+    ),
+    Bug(
+        "an-outage-is-a-refusal",
+        "A put that may have landed is told as one that was refused.",
+        _FAILURES,
+        "(?:400|401|403|404) [A-Z]",
+        "(?:400|401|403|404|503) [A-Z]",
+    ),
+    Bug(
+        "several-drivers-on-s3",
+        "Spark's lane writes to S3 with a log store that is safe for one driver only.",
+        _CHOICE,
+        'if scheme not in ("s3", "s3a", "s3n") or runs_on_databricks():',
+        'if scheme not in ("s3", "s3n") or runs_on_databricks():',
+    ),
+)
