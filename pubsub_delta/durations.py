@@ -57,9 +57,9 @@ def parse_duration_within(
     """Return a duration within the bounds, both included, or raise InvalidArgument."""
     duration = parse_duration(value, field)
     if not shortest <= duration <= longest:
-        given = f"{value.total_seconds():g}s" if isinstance(value, timedelta) else repr(value)
+        seconds = f" ({value.total_seconds():g}s)" if isinstance(value, timedelta) else ""
         raise InvalidArgument(
-            f"{field}: {given} is out of range; "
+            f"{field}: {value!r}{seconds} is out of range; "
             f"from {format_duration(shortest)} to {format_duration(longest)} is accepted"
         )
     return duration
