@@ -57,7 +57,7 @@ client-test: .venv/ready ## run Google's Node client against a server (needs npm
 	cd tests/clients/node && npm ci --ignore-scripts --no-audit --no-fund
 	$(BIN)/pytest -m clients tests/clients
 
-console-test: .venv/ready java ## drive the console in Chromium (installs it), and take screenshots
+console-test: .venv/ready ## drive the console in Chromium (installs it), and take screenshots; needs no Java
 	@sh conf/chromium.sh
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,test-console]'
 	$(BIN)/pytest -m console tests/console

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from pubsub_delta.callbacks import PulledMessage
     from pubsub_delta.client import PubSub
     from pubsub_delta.delivery.surveys import AckStateSurvey, SurveyedSpan
+    from pubsub_delta.operations.find import FoundMessage, MessageQuery, MessageSearch
     from pubsub_delta.operations.history import TopicCommit
     from pubsub_delta.operations.maintain import MaintenanceReport
     from pubsub_delta.operations.publish import PublishResult
@@ -53,11 +54,13 @@ if TYPE_CHECKING:
         DayCount,
         PeekedMessage,
         SubscriptionMoment,
+        TopicFigures,
     )
     from pubsub_delta.operations.views import ViewsReport
     from pubsub_delta.publisher import Publisher
     from pubsub_delta.session import SlowSettings, local_session
     from pubsub_delta.subscriber import StreamingPull
+    from pubsub_delta.tables.ack_state.figures import SubscriptionFigures
 
 __version__ = "0.1.0"
 
@@ -76,12 +79,15 @@ __all__ = [
     "ExpirationPolicy",
     "FailedPrecondition",
     "FlowControl",
+    "FoundMessage",
     "Ids",
     "InvalidArgument",
     "LimitExceededBehavior",
     "MaintenanceReport",
     "ManualClock",
     "Message",
+    "MessageQuery",
+    "MessageSearch",
     "Metrics",
     "NoWrapper",
     "NotFound",
@@ -106,11 +112,13 @@ __all__ = [
     "Snapshot",
     "StreamingPull",
     "Subscription",
+    "SubscriptionFigures",
     "SubscriptionMoment",
     "SurveyedSpan",
     "SystemClock",
     "Topic",
     "TopicCommit",
+    "TopicFigures",
     "Unimplemented",
     "Unknown",
     "UnreadableMessageWarning",
@@ -121,7 +129,10 @@ __all__ = [
 _LATER = {
     "AckStateSurvey": "delivery.surveys",
     "DayCount": "operations.survey",
+    "FoundMessage": "operations.find",
     "MaintenanceReport": "operations.maintain",
+    "MessageQuery": "operations.find",
+    "MessageSearch": "operations.find",
     "PeekedMessage": "operations.survey",
     "PubSub": "client",
     "PublishResult": "operations.publish",
@@ -131,10 +142,12 @@ _LATER = {
     "SeekPreview": "operations.seek",
     "SlowSettings": "session",
     "StreamingPull": "subscriber",
+    "SubscriptionFigures": "tables.ack_state.figures",
     "SubscriptionMoment": "operations.survey",
     "SurveyedSpan": "delivery.surveys",
     "TopicCommit": "operations.history",
     "ViewsReport": "operations.views",
+    "TopicFigures": "operations.survey",
     "local_session": "session",
 }
 """Where names are that are loaded when they are asked for: what needs no store does not wait."""

@@ -30,7 +30,7 @@ from pubsub_delta.operations.acknowledge import Named
 from pubsub_delta.operations.seek import SeekPreview
 from pubsub_delta.resources import AckResult, Message
 from pubsub_delta.session import Sessions, check_session
-from pubsub_delta.tables.ack_state.figures import Figures
+from pubsub_delta.tables.ack_state.figures import SubscriptionFigures
 from pubsub_delta.tables.store import Tables
 
 if TYPE_CHECKING:  # pyspark, pyarrow and prometheus_client take long to import
@@ -238,13 +238,15 @@ class PubSub(LongRunning):
         name = self._subscription(subscription)
         return survey.peek(self._tables, name, max_messages, max_bytes, self._clock.now())
 
-    def find_messages(self, name: str, wanted: find.Wanted | None = None) -> find.Search:
+    def find_messages(
+        self, name: str, wanted: find.MessageQuery | None = None
+    ) -> find.MessageSearch:
         """Return a search among the messages that a topic stores, or of a subscription's topic.
 
         ``name``: full, ``projects/p/topics/t`` or ``projects/p/subscriptions/s``. Nothing is leased
         or written, and nothing is read before the search is asked for messages.
         """
-        wanted = find.Wanted() if wanted is None else wanted
+        wanted = find.MessageQuery() if wanted is None else wanted
         return find.search(self._tables, name, wanted, self._project, self._clock.now())
 
     def survey_ack_state(self, subscription: str) -> AckStateSurvey:
@@ -266,7 +268,7 @@ class PubSub(LongRunning):
         name = self._subscription(subscription)
         return survey.over_time(self._tables, name, points, self._clock.now())
 
-    def subscription_figures(self, subscription: str) -> Figures:
+    def subscription_figures(self, subscription: str) -> SubscriptionFigures:
         """Return the figures of a subscription as they are now, without a size in bytes.
 
         They are those of ``metrics``, for who looks at many subscriptions.

@@ -68,6 +68,7 @@ def application(
 
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
+        console.open()
         yield
         console.close()
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from pubsub_delta.clock import read_time
 from pubsub_delta.console.forms import Form, Mistyped
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.operations.find import KEPT, UNACKED, Wanted
+from pubsub_delta.operations.find import KEPT, UNACKED, MessageQuery
 
 STATES = {
     "unacked": ("Unacknowledged", UNACKED),
@@ -32,7 +32,7 @@ class Criteria:
     """The fields of a search as they were typed, and what they mean; None where one is wrong."""
 
     form: Form
-    wanted: Wanted | None
+    wanted: MessageQuery | None
 
     @property
     def query(self) -> str:
@@ -52,7 +52,7 @@ def criteria(asked: Mapping[str, str], *, of_topic: bool) -> Criteria:
     if not of_topic:
         form.values["state"] = form["state"] or "unacked"
     states = None if of_topic else form.attempt(lambda: _states(form), AT_FIELD)
-    found = Wanted(
+    found = MessageQuery(
         message_id=form.attempt(lambda: _id(form, "message_id"), AT_FIELD),
         earliest=form.attempt(lambda: _time(form, "earliest"), AT_FIELD),
         latest=form.attempt(lambda: _time(form, "latest"), AT_FIELD),

@@ -21,7 +21,7 @@ from pubsub_delta.console.jobs import PATIENCE_SECONDS
 from pubsub_delta.console.pages import Console, address, go, of, page, problem_page
 from pubsub_delta.console.searches import Running
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.operations.find import FoundMessage, Search, Wanted
+from pubsub_delta.operations.find import FoundMessage, MessageQuery, MessageSearch
 
 router = APIRouter()
 
@@ -34,7 +34,7 @@ def full_name(console: Console, kind: str, id_: str) -> str:
     return f"projects/{console.project}/{kind}/{id_}"
 
 
-def search_of(console: Console, kind: str, id_: str, wanted: Wanted) -> Search:
+def search_of(console: Console, kind: str, id_: str, wanted: MessageQuery) -> MessageSearch:
     """Return a search among the messages of a topic or a subscription."""
     return console.store.find_messages(full_name(console, kind, id_), wanted)
 
@@ -159,7 +159,7 @@ def _file_name(name: str) -> str:
                    for each in name)  # fmt: skip
 
 
-def _lines(search: Search) -> Iterator[bytes]:
+def _lines(search: MessageSearch) -> Iterator[bytes]:
     for each in search.messages(max_bytes=2**31):
         told: dict[str, Any] = {
             "message_id": each.message_id,
@@ -179,7 +179,7 @@ def _lines(search: Search) -> Iterator[bytes]:
 _PARQUET = ("message_id", "publish_time", "ordering_key", "attributes", "data")
 
 
-def _write_parquet(search: Search, path: str) -> None:
+def _write_parquet(search: MessageSearch, path: str) -> None:
     writer: pq.ParquetWriter | None = None
     for rows in search.rows():
         named = rows.rename_columns(

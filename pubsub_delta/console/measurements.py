@@ -6,6 +6,7 @@ A page shows at once what is known and asks again. Nothing is measured while nob
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -58,6 +59,7 @@ class Measurements(Generic[T]):
         self._known: dict[str, Measurement[T]] = {}
         self._every: dict[str, str] = {}
         self._shown: list[str] = []
+        self._rest: deque[str] = deque()
         self._thread: threading.Thread | None = None
         self._is_closed = False
 
@@ -73,7 +75,7 @@ class Measurements(Generic[T]):
         with self._lock:
             self._every, self._shown = dict(every), names
             self._known = {n: m for n, m in self._known.items() if every.get(n) == m.uid}
-            if self._thread is None and not self._is_closed and self._next() is not None:
+            if self._thread is None and not self._is_closed:
                 self._thread = threading.Thread(target=self._run, name="figures", daemon=True)
                 self._thread.start()
             self._lock.wait_for(lambda: self._is_told(names), patience)
@@ -107,13 +109,23 @@ class Measurements(Generic[T]):
 
     def _next(self) -> str | None:
         """Return what is to be measured next: what a page shows first, then the rest."""
-        now = self._at_present()
-        for names, fresh in ((self._shown, FRESH), (self._every, FRESH_ELSEWHERE)):
-            for name in names:
-                known = self._known.get(name)
-                if name in self._every and (known is None or known.at + fresh < now):
+        for name in self._shown:
+            if self._is_due(name, FRESH):
+                return name
+        while True:
+            while self._rest:
+                name = self._rest.popleft()
+                if self._is_due(name, FRESH_ELSEWHERE):
                     return name
-        return None
+            self._rest.extend(n for n in self._every if self._is_due(n, FRESH_ELSEWHERE))
+            if not self._rest:
+                return None
+
+    def _is_due(self, name: str, fresh: timedelta) -> bool:
+        known = self._known.get(name)
+        if name not in self._every:
+            return False
+        return known is None or known.at + fresh < self._at_present()
 
     def _measured(self, name: str, uid: str, before: Measurement[T] | None) -> Measurement[T]:
         at = self._at_present()

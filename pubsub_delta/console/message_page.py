@@ -16,7 +16,7 @@ from pubsub_delta.console.listing import listed
 from pubsub_delta.console.pages import Changing, Console, done, of, page, run
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.names import DELETED_TOPIC
-from pubsub_delta.operations.find import FoundMessage, Wanted
+from pubsub_delta.operations.find import FoundMessage, MessageQuery
 from pubsub_delta.resources import Message
 
 router = APIRouter()
@@ -59,7 +59,7 @@ def letter_of(console: Console, message: FoundMessage) -> Letter | None:
 def _message(console: Console, kind: str, id_: str, number: str, most: int) -> FoundMessage:
     if not (number.isdecimal() and number.isascii() and len(number) <= 18):
         raise NotFound(f"{number!r} is not a message ID")
-    search = search_of(console, kind, id_, Wanted(message_id=int(number)))
+    search = search_of(console, kind, id_, MessageQuery(message_id=int(number)))
     found = next(search.messages(max_bytes=most), None)
     if found is None:
         raise NotFound(f"message {number} is not stored; it may have been deleted by retention")

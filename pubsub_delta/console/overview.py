@@ -128,7 +128,8 @@ def _items(console: Console, rows: list[subscriptions.Row], every: list[topics.R
             if waiting:
                 items.append(
                     Item(
-                        f"{waiting:,} dead letters of {sent_by} wait on {reader.id}.",
+                        f"{waiting:,} dead letter{'s wait' if waiting > 1 else ' waits'} "
+                        f"on {reader.id}, of {sent_by}.",
                         address("subscriptions", reader.id, "messages"),
                         "Look at them",
                     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -27,7 +29,7 @@ from pubsub_delta.console.security import Access, Sessions
 from pubsub_delta.errors import PubSubError
 from pubsub_delta.metrics import Metrics
 from pubsub_delta.operations.survey import TopicFigures
-from pubsub_delta.tables.ack_state.figures import Figures
+from pubsub_delta.tables.ack_state.figures import SubscriptionFigures
 
 T = TypeVar("T")
 
@@ -86,7 +88,7 @@ class Console:
     searches: Searches = field(init=False)
     held: HeldBatches = field(init=False)
     topics: Measurements[TopicFigures] = field(init=False)
-    subscriptions: Measurements[Figures] = field(init=False)
+    subscriptions: Measurements[SubscriptionFigures] = field(init=False)
 
     def __post_init__(self) -> None:
         self.sessions = Sessions(self.at_present)
@@ -102,6 +104,15 @@ class Console:
             lambda figures: figures.ack_message_count_success,
             self.at_present,
         )
+
+    def open(self) -> None:
+        """Open the store in the background, so that the first page need not wait for all of it."""
+        threading.Thread(target=self._open, name="opening", daemon=True).start()
+
+    def _open(self) -> None:
+        with suppress(Exception):  # a page tells what is wrong
+            every = self.store.list_subscriptions(page_size=1_000)
+            self.subscriptions.look({each.name: each.uid for each in every}, [], 0)
 
     def close(self) -> None:
         """End what goes on in the background."""

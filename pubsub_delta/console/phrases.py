@@ -35,18 +35,24 @@ _NAMED = re.compile(
     rf"(?<![\w./])({'|'.join(map(re.escape, sorted(_FIELDS, key=len, reverse=True)))})(?![\w.]\w)"
 )
 _CALL = re.compile(r"; create_(?:topic|subscription|snapshot) creates it")
-_DURATION = re.compile(r"(?<![\w'\"])(\d+d)?(\d+h)?(\d+m)?(\d+s)?(?![\w'\"])")
+_TIMEDELTA = re.compile(r"datetime\.timedelta\([^()]*\) \(([^()]+s)\)")
+_DURATION = re.compile(
+    r"(?<![\w'\"/.~+%-])(\d+d)?(\d+h)?(\d+m)?(\d+s)?(?![\w'\"/~+%-])"  # of a name it is no part
+)
 _UNITS = {"d": "d", "h": "h", "m": "min", "s": "s"}
 
 
 def plain(text: str) -> str:
     """Write an error without the names that only a program knows.
 
-    >>> plain("message_retention_duration: 0s is out of range; from 10m to 7d is accepted")
-    'message retention: 0 s is out of range; from 10 min to 7 d is accepted'
-    >>> plain("topic projects/local/topics/news does not exist; create_topic creates it")
-    'topic projects/local/topics/news does not exist; create it first'
+    >>> plain("datetime.timedelta(0) (0s) is out of range; from 10m to 7d is accepted")
+    '0 s is out of range; from 10 min to 7 d is accepted'
+    >>> plain("topic projects/local/topics/kept-3d does not exist; create_topic creates it")
+    'topic projects/local/topics/kept-3d does not exist; create it first'
+    >>> plain("retry_policy.minimum_backoff: it is more than the maximum_backoff")
+    'minimum backoff: it is more than the maximum backoff'
     """
+    text = _TIMEDELTA.sub(r"\1", text)
     text = _CALL.sub("; create it first", text)
     text = _NAMED.sub(lambda found: _FIELDS[found[1]], text)
     return _DURATION.sub(lambda found: _written(found[0]), text)

@@ -11,7 +11,7 @@ from concurrent.futures import wait as wait_for
 from datetime import datetime, timedelta
 
 from pubsub_delta.errors import PubSubError
-from pubsub_delta.operations.find import FoundMessage, Search
+from pubsub_delta.operations.find import FoundMessage, MessageSearch
 
 PAGE = 50
 """Messages of a page."""
@@ -30,7 +30,7 @@ class Running:
     """
 
     def __init__(
-        self, search: Search, at: str, query: str, at_present: Callable[[], datetime]
+        self, search: MessageSearch, at: str, query: str, at_present: Callable[[], datetime]
     ) -> None:
         self.id = secrets.token_urlsafe(16)
         self.at = at
@@ -99,7 +99,7 @@ class Searches:
         self._lock = threading.Lock()
         self._known: OrderedDict[str, Running] = OrderedDict()
 
-    def start(self, search: Search, at: str, query: str) -> Running:
+    def start(self, search: MessageSearch, at: str, query: str) -> Running:
         """Start a search."""
         running = Running(search, at, query, self._at_present)
         running.start(self._threads)

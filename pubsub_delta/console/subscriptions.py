@@ -15,7 +15,7 @@ from pubsub_delta.console.lists import Column, chosen, remember
 from pubsub_delta.console.measurements import Measurement
 from pubsub_delta.console.pages import Console, address, of, page, part
 from pubsub_delta.resources import Subscription
-from pubsub_delta.tables.ack_state.figures import Figures
+from pubsub_delta.tables.ack_state.figures import SubscriptionFigures
 
 router = APIRouter()
 
@@ -29,12 +29,12 @@ class Row:
 
     id: str
     subscription: Subscription
-    measurement: Measurement[Figures] | None
+    measurement: Measurement[SubscriptionFigures] | None
     age: float | None
     """Seconds since the oldest unacknowledged message was published, 0 without one."""
 
     @property
-    def figures(self) -> Figures | None:
+    def figures(self) -> SubscriptionFigures | None:
         """The figures, None where they are not known."""
         return None if self.measurement is None else self.measurement.value
 

@@ -63,7 +63,7 @@ class TopicReader(DataSourceReader):
     def __init__(self, options: Options, columns: pa.Schema) -> None:
         self._options = options
         self._columns = columns
-        self._wanted = Wanted()
+        self._wanted = MessageQuery()
 
     def partitions(self) -> list[InputPartition]:
         """Return the files that may have such messages, in parts."""
@@ -119,7 +119,7 @@ class PushingTopicReader(TopicReader):
                 yield each
 
 
-class Wanted:
+class MessageQuery:
     """The messages that filters leave: some ids, times or ordering keys."""
 
     def __init__(self) -> None:

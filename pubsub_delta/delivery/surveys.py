@@ -125,6 +125,7 @@ def _others(
         here = Positions.between(file.position_min, file.position_max)
         missing = file.position_max - file.position_min + 1 - file.rows
         rest = (source.messages.positions_within(here) if missing else here) - held
+        held |= rest  # where files overlap, each message counts once
         for bound, state in sorted(bounds):
             if not rest or first >= bound:
                 continue

@@ -33,7 +33,7 @@ KEPT = frozenset({State.ACKED.value, State.RETAINED.value})
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MessageQuery:
     """Which messages are looked for: those for which all holds that is given.
 
     ``earliest``, ``latest``: publish times, both included. ``attribute``: a key, and the value that
@@ -71,11 +71,11 @@ class FoundMessage:
 
 
 @dataclass
-class Search:
+class MessageSearch:
     """A search. ``progress``: how much of the topic it has looked through, from 0 to 1."""
 
     _messages: Messages
-    _wanted: Wanted
+    _wanted: MessageQuery
     _spans: Sequence[Span] = ()
     _is_counted: bool = False
     progress: float = field(default=0.0, init=False)
@@ -150,14 +150,16 @@ class Search:
 _AT_ONCE = 50
 
 
-def search(tables: Tables, name: str, wanted: Wanted, project: str, now: datetime) -> Search:
+def search(
+    tables: Tables, name: str, wanted: MessageQuery, project: str, now: datetime
+) -> MessageSearch:
     """Return a search among the messages of a topic, or of a subscription's topic."""
     kind = name.split("/")[2] if name.count("/") == 3 else ""
     if kind == "topics":
         if wanted.states is not None:
             raise InvalidArgument("states: messages of a topic have none; those of its "
                                   "subscriptions have")  # fmt: skip
-        return Search(tables.messages(tables.topic(topic_name(name, project)).uid), wanted)
+        return MessageSearch(tables.messages(tables.topic(topic_name(name, project)).uid), wanted)
     if kind != "subscriptions":
         raise InvalidArgument(
             f"name: {name!r} is not a full name of a topic or a subscription, such as "
@@ -166,10 +168,10 @@ def search(tables: Tables, name: str, wanted: Wanted, project: str, now: datetim
     found = source(tables, subscription_name(name, project))
     state = found.catch_up(tables.ack_states.read(found.uid), now)
     is_counted = found.subscription.dead_letter_policy is not None
-    return Search(found.messages, wanted, state.spans, is_counted)
+    return MessageSearch(found.messages, wanted, state.spans, is_counted)
 
 
-def _parts(messages: Messages, wanted: Wanted) -> Sequence[tuple[int, int] | None]:
+def _parts(messages: Messages, wanted: MessageQuery) -> Sequence[tuple[int, int] | None]:
     """Return the positions to look through, in parts, the highest first.
 
     Where the log does not tell the positions of a file, everything is one part: None.
@@ -211,7 +213,7 @@ def _is_before(time: datetime | None, other: datetime | None) -> bool:
     return time is not None and other is not None and time < other
 
 
-def _matching(rows: pa.Table, wanted: Wanted) -> pa.Table:
+def _matching(rows: pa.Table, wanted: MessageQuery) -> pa.Table:
     """Return the rows that have what is wanted in their fields."""
     if wanted.message_id is not None:
         rows = rows.filter(pc.equal(rows["position"], wanted.message_id))

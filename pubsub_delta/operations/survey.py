@@ -15,7 +15,7 @@ from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy.ack_state import union
 from pubsub_delta.policy.fields import check_max_messages
-from pubsub_delta.tables.ack_state.figures import Figures, figures_of
+from pubsub_delta.tables.ack_state.figures import SubscriptionFigures, figures_of
 from pubsub_delta.tables.messages.commits import Commit
 from pubsub_delta.tables.store import Tables
 
@@ -80,7 +80,7 @@ class TopicFigures:
 _LATELY = timedelta(minutes=10)
 
 
-def subscription_figures(tables: Tables, name: ResourceName, now: datetime) -> Figures:
+def subscription_figures(tables: Tables, name: ResourceName, now: datetime) -> SubscriptionFigures:
     """Return the figures of a subscription once it has caught up with its topic."""
     found = find_source(tables, name)
     if found is None:
@@ -148,7 +148,8 @@ def over_time(
 ) -> list[SubscriptionMoment]:
     """Return the figures of a subscription over time, from the versions of its ack state, to now.
 
-    Without a filter also what was published between them is counted, when it was.
+    Without a filter also what was published between them is counted, when it was: as many of the
+    last publishes as versions are read.
     """
     check_max_messages(most)
     subscription = tables.subscription(name)
@@ -158,7 +159,7 @@ def over_time(
     if found is not None and not subscription.filter and not subscription.detached:
         commits, known = found.messages.history.commits_after(states[0].after_version)
         adding = [each for each in reversed(commits) if each.adds_messages]
-        publishes = adding[-_MOST_PUBLISHES:] if known else []
+        publishes = adding[-most:] if known else []
     moments = []
     ends = [*(each.active_time or subscription.create_time for each in states[1:]), now]
     for figures, end in zip(states, ends, strict=True):
@@ -169,15 +170,13 @@ def over_time(
             if publish.version > figures.after_version and time is not None and time < end:
                 figures = _with(figures, publish, time)
                 moments.append(_moment(figures, max(start, time)))
+    if moments[-1].time >= now:  # it was used just now
+        moments.pop()
     moments.append(_moment(subscription_figures(tables, name, now), now))
     return moments
 
 
-_MOST_PUBLISHES = 100
-"""So many of the last publishes are told one by one."""
-
-
-def _with(figures: Figures, publish: Commit, time: datetime) -> Figures:
+def _with(figures: SubscriptionFigures, publish: Commit, time: datetime) -> SubscriptionFigures:
     oldest = figures.oldest_unacked_publish_time
     return replace(
         figures,
@@ -187,7 +186,7 @@ def _with(figures: Figures, publish: Commit, time: datetime) -> Figures:
     )
 
 
-def _moment(figures: Figures, time: datetime) -> SubscriptionMoment:
+def _moment(figures: SubscriptionFigures, time: datetime) -> SubscriptionMoment:
     oldest = figures.oldest_unacked_publish_time
     age = 0.0 if oldest is None else (time - oldest).total_seconds()
     return SubscriptionMoment(

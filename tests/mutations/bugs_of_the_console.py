@@ -51,8 +51,8 @@ BUGS_OF_THE_CONSOLE = (
         "rest-before-the-page",
         "A list measures what it does not show before what it shows.",
         "console/measurements.py",
-        "((self._shown, FRESH), (self._every, FRESH_ELSEWHERE))",
-        "((self._every, FRESH_ELSEWHERE), (self._shown, FRESH))",
+        "        for name in self._shown:\n",
+        "        for name in ():\n",
     ),
     Bug(
         "letter-to-its-own-topic",

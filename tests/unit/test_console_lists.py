@@ -115,7 +115,7 @@ def test_the_first_page_says_what_is_behind_and_what_is_to_be_done() -> None:
     assert ids(html) == ["reader-3", "reader-2", "reader-1"]
     browser.store.create_subscription("kept", "letters")
     browser.store.publish("letters", [b"poisoned"])
-    eventually(browser, "/", "1 dead letters of first wait on kept.")
+    eventually(browser, "/", "1 dead letter waits on kept, of first.")
 
 
 def test_an_empty_store_gets_three_steps() -> None:

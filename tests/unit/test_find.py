@@ -6,14 +6,14 @@ import pytest
 
 from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.operations import find
-from pubsub_delta.operations.find import Wanted
+from pubsub_delta.operations.find import MessageQuery
 from tests.unit.in_memory import InMemory
 
 READER = "projects/local/subscriptions/first"
 TOPIC = "projects/local/topics/flights"
 
 
-def found(store: InMemory, name: str, wanted: Wanted) -> list[str]:
+def found(store: InMemory, name: str, wanted: MessageQuery) -> list[str]:
     return [each.data.decode() for each in store.store.find_messages(name, wanted).messages()]
 
 
@@ -30,7 +30,7 @@ def test_whatever_the_parts_each_message_is_found_once_the_newest_first(
     monkeypatch.setattr(find, "PART", part)
     store = three()
     store.publish(*"de")
-    assert found(store, TOPIC, Wanted()) == ["e", "d", "c", "b", "a"]
+    assert found(store, TOPIC, MessageQuery()) == ["e", "d", "c", "b", "a"]
 
 
 def test_a_search_tells_how_far_it_is_and_ends_when_it_is_stopped(
@@ -56,7 +56,7 @@ def test_messages_have_the_states_that_they_have_for_the_subscription() -> None:
     assert states["a"] is None
     assert {name for name, state in states.items() if state == "leased"} == leased
     assert sorted(filter(None, states.values())) == ["available", "available", "leased"]
-    assert len(found(store, READER, Wanted(states=find.UNACKED))) == 3
+    assert len(found(store, READER, MessageQuery(states=find.UNACKED))) == 3
 
 
 def test_what_cannot_be_searched_is_refused() -> None:
@@ -70,4 +70,4 @@ def test_what_cannot_be_searched_is_refused() -> None:
         with pytest.raises(error):
             store.store.find_messages(name)
     with pytest.raises(InvalidArgument, match="messages of a topic have none"):
-        store.store.find_messages(TOPIC, Wanted(states=find.UNACKED))
+        store.store.find_messages(TOPIC, MessageQuery(states=find.UNACKED))

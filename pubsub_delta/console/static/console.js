@@ -48,7 +48,12 @@
   document.addEventListener("submit", async (event) => {
     const form = event.target;
     const isAsked = form.method === "post" && !form.getAttribute("action")?.startsWith("/sign-");
-    if (!isAsked || form.dataset.sure || form.hasAttribute("hx-post")) return;
+    if (!isAsked || form.hasAttribute("hx-post")) return;
+    if (form.dataset.sure) { // a second click sends it no second time
+      if (form.dataset.sent) event.preventDefault();
+      form.dataset.sent = "yes";
+      return;
+    }
     event.preventDefault();
     if (form.dataset.asking) return;
     form.dataset.asking = "yes";
@@ -60,7 +65,7 @@
     form.dataset.sure = "yes";
     form.requestSubmit(submitter);
   });
-  window.addEventListener("pageshow", () => document.querySelectorAll("form").forEach((form) => delete form.dataset.sure));
+  window.addEventListener("pageshow", () => document.querySelectorAll("form").forEach((form) => { delete form.dataset.sure; delete form.dataset.sent; }));
 
   // -- Live ---------------------------------------------------------------------------------------
   const isLive = () => localStorage.getItem("live") !== "off";

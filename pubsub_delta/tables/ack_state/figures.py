@@ -10,7 +10,7 @@ from pubsub_delta.policy.ack_state import AckState, State
 
 
 @dataclass(frozen=True)
-class Figures:
+class SubscriptionFigures:
     """What an ack state tells of its subscription, under Google's names for metrics.
 
     ``active_time``: when the subscription was in use last, None if never. ``delivery_attempt``: the
@@ -30,14 +30,14 @@ class Figures:
     after_version: int = 0
 
 
-def figures_of(state: AckState) -> Figures:
+def figures_of(state: AckState) -> SubscriptionFigures:
     """Return what an ack state tells as it is: what came since it was written is not counted.
 
     >>> figures_of(AckState(after_version=3)).num_undelivered_messages
     0
     """
     unacked = state.unacked()
-    return Figures(
+    return SubscriptionFigures(
         active_time=state.active_time,
         num_undelivered_messages=state.count(),
         num_outstanding_messages=state.count(State.LEASED),

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pubsub_delta.errors import DataLoss, NotFound
 from pubsub_delta.policy.ack_state import AckState
-from pubsub_delta.tables.ack_state.figures import Figures, figures_of, spread
+from pubsub_delta.tables.ack_state.figures import SubscriptionFigures, figures_of, spread
 from pubsub_delta.tables.ack_state.rows import row_of_state, state_of_row
 from pubsub_delta.tables.ack_state.states import Stored
 from pubsub_delta.tables.lanes.protocol import Lane, Merge, TableMissing
@@ -75,11 +75,11 @@ class AckStateTables:
         """Keep other writers on this machine away from a table on a local disk."""
         return self._lane.locked(self._table_of(uid), wait=wait)
 
-    def figures(self, uid: str) -> Figures:
+    def figures(self, uid: str) -> SubscriptionFigures:
         """Return the metrics that a subscription's ack state tells by itself."""
         return figures_of(self.read(uid).state)
 
-    def figures_over_time(self, uid: str, most: int) -> list[Figures]:
+    def figures_over_time(self, uid: str, most: int) -> list[SubscriptionFigures]:
         """Return the figures after some commits of an ack state, the earliest first.
 
         They are read from the versions of its table, so they reach back as far as its log does: for

@@ -19,5 +19,5 @@ and computing them from the spans took a third of a second there."""
 
 
 def figures(spark: SparkSession, table: str) -> DataFrame:
-    """Return one row with the figures of an ack state, under the names of ``Figures``."""
+    """Return the figures of an ack state in one row, named as those of ``SubscriptionFigures``."""
     return spark.table(table).select(*(F.col(c).alias(name) for name, c in _FIGURES.items()))
