@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +16,7 @@ import click
 
 from pubsub_delta import names
 from pubsub_delta.cli.formats import Format, parse_format, with_fields_of
+from pubsub_delta.cli.kept_names import KeptNames
 from pubsub_delta.cli.printing import for_terminal, printable, render
 from pubsub_delta.cli.progress import waiting
 from pubsub_delta.cli.service import Service
@@ -137,9 +138,15 @@ class App:
     def stored(self, collection: str, project: str | None = None) -> Sequence[str]:
         """Return the full names of a collection, where they can be had without starting Spark."""
         try:
+            settings = self.settings
+            project = project or settings.project
             if self._stored is None:
-                self._stored = StoredNames(self._unstarted, lambda: self.read_time("now"))
-            return self._stored(collection, project or self.settings.project)
+                self._stored = StoredNames(self._unstarted, self._clock.now)
+            listed = partial(self._stored, collection, project)
+            if self.in_shell or settings.root is None:
+                return listed()
+            kept = KeptNames(settings.root, self.environment, self._clock.now)
+            return kept.names(collection, project, listed)
         except click.UsageError:  # of a wrong file: the command itself tells
             return ()
 
@@ -147,10 +154,12 @@ class App:
         """Return what answers without Spark."""
         if self.settings.endpoint is not None:
             return self.service
-        from pubsub_delta.client import PubSub  # as it is imported only where a store is opened
+        from pubsub_delta.cli.session import without_pandas  # only where a store is opened
+        from pubsub_delta.client import PubSub
 
         assert self.settings.root is not None
         assert self.settings.remote is None
+        without_pandas()
         return PubSub(None, self.settings.root, project=self.settings.project)
 
     def for_line(self, stored: Stored, *, unattended: bool) -> App:

@@ -215,9 +215,6 @@ def _oldest(store: PubSub, name: str, limit: int) -> list[Record]:
     return records
 
 
-message_commands = (pull, ack, modify_message_ack_deadline, seek, backlog)
-
-
 def _fail_if(app: App, what: str, ack_ids: Sequence[str]) -> None:
     """End with exit code 1 if some ack ids had no effect, and name them."""
     if ack_ids:

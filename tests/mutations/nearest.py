@@ -31,6 +31,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "policy/drains.py": ("data_source_consumer",),
     "policy/fields.py": ("fields", "updates", "snapshots"),
     "policy/filters.py": ("filters",),
+    "policy/filter_grammar.py": ("filters",),
     "policy/messages.py": ("messages",),
     "policy/ordering.py": ("ordering", "delivery_order"),
     "policy/paging.py": ("paging",),
