@@ -131,9 +131,13 @@ class App:
         with waiting(f"Running {' '.join(words)}"):
             return ask(whom)
 
+    def now(self) -> datetime:
+        """Return the time of the clock."""
+        return self._clock.now()
+
     def read_time(self, text: str) -> datetime:
         """Return the time that a text means now."""
-        return parse_time(text, self._clock.now(), "time")
+        return parse_time(text, self.now(), "time")
 
     def stored(self, collection: str, project: str | None = None) -> Sequence[str]:
         """Return the full names of a collection, where they can be had without starting Spark."""
@@ -189,15 +193,15 @@ class App:
 
     def show(self, record: Any, default: str = "yaml") -> None:
         """Print one record."""
-        self._print(render([record], self.format(default), single=True))
+        self.print(render([record], self.format(default), single=True))
 
     def show_all(self, records: Sequence[Any], default: str = "yaml") -> None:
         """Print a listing."""
-        self._print(render(records, self.format(default)))
+        self.print(render(records, self.format(default)))
         if not records:
             self.tell("Listed 0 items.")
 
-    def _print(self, text: str) -> None:
+    def print(self, text: str) -> None:
         """Print a result as it is; on a terminal, so that no data can steer it."""
         shown = for_terminal(text) if sys.stdout.isatty() else text
         click.echo(shown, nl=False, color=True)  # or else click takes escape sequences out

@@ -33,6 +33,10 @@ class Published(Protocol):
 class Batch(Protocol):
     """What a pull returns."""
 
+    @property
+    def message_count(self) -> int:
+        """How many messages it leases."""
+
     def __iter__(self) -> Iterator[ReceivedMessage]: ...
 
     def ack(self) -> AckResult:

@@ -48,7 +48,7 @@ subscriptions = Group(
     ],
     commands=Commands(
         {
-            "pull": "delivery:pull",
+            "pull": "pull:pull",
             "ack": "delivery:ack",
             "modify-message-ack-deadline": "delivery:modify_message_ack_deadline",
             "seek": "delivery:seek",

@@ -55,6 +55,11 @@ class PulledMessages:
     def __iter__(self) -> Iterator[ReceivedMessage]:
         return iter(self.received)
 
+    @property
+    def message_count(self) -> int:
+        """How many messages it leases."""
+        return len(self.received)
+
     def ack(self) -> AckResult:
         """Acknowledge all of it."""
         return self.acknowledge(self._ack_ids)
