@@ -10,11 +10,14 @@ from contextlib import nullcontext
 from datetime import datetime
 from functools import cached_property, partial
 from importlib import import_module
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from pubsub_delta import names
+from pubsub_delta.cli import colours
+from pubsub_delta.cli.advice import of_missing
 from pubsub_delta.cli.formats import Format, parse_format, with_fields_of
 from pubsub_delta.cli.kept_names import KeptNames
 from pubsub_delta.cli.printing import for_terminal, printable, render
@@ -24,7 +27,7 @@ from pubsub_delta.cli.settings import CONFIG, Settings, read_settings
 from pubsub_delta.cli.stored import StoredNames
 from pubsub_delta.cli.times import parse_time
 from pubsub_delta.clock import Clock, SystemClock
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound, PubSubError
 
 if TYPE_CHECKING:  # a command that asks a server does without it
     from pubsub_delta.client import PubSub
@@ -154,6 +157,12 @@ class App:
         except click.UsageError:  # of a wrong file: the command itself tells
             return ()
 
+    def known(self, collection: str, project: str) -> Sequence[str]:
+        """Return the full names of a collection, by who answers already."""
+        if self._stored is not None:
+            return self._stored(collection, project)
+        return StoredNames(lambda: self.service, self._clock.now)(collection, project)
+
     def _unstarted(self) -> Service:
         """Return what answers without Spark."""
         if self.settings.endpoint is not None:
@@ -193,17 +202,26 @@ class App:
 
     def show(self, record: Any, default: str = "yaml") -> None:
         """Print one record."""
-        self.print(render([record], self.format(default), single=True))
+        form = self.format(default)
+        self.print(render([record], form, single=True, width=self.width), form.kind)
 
     def show_all(self, records: Sequence[Any], default: str = "yaml") -> None:
         """Print a listing."""
-        self.print(render(records, self.format(default)))
+        form = self.format(default)
+        self.print(render(records, form, width=self.width), form.kind)
         if not records:
             self.tell("Listed 0 items.")
 
-    def print(self, text: str) -> None:
-        """Print a result as it is; on a terminal, so that no data can steer it."""
+    @property
+    def width(self) -> int | None:
+        """How wide the terminal is that results are shown on; None where it is none."""
+        return get_terminal_size().columns if sys.stdout.isatty() else None
+
+    def print(self, text: str, kind: str = "value") -> None:
+        """Print a result as it is; on a terminal in colour, and so that no data can steer it."""
         shown = for_terminal(text) if sys.stdout.isatty() else text
+        if colours.are_wanted(sys.stdout, self.environment):
+            shown = colours.of_result(shown, kind)
         click.echo(shown, nl=False, color=True)  # or else click takes escape sequences out
 
     def show_changed(self, records: Sequence[Any]) -> None:
@@ -213,16 +231,18 @@ class App:
 
     def tell(self, text: str) -> None:
         """Print a line on standard error."""
-        click.echo(text, err=True)
+        tell(text, self.environment)
 
     def warn(self, message: Warning | str, *_: Any) -> None:
         """Print a warning as one line; in place of ``warnings.showwarning``."""
         self.tell(f"WARNING: {one_line(message)}")
 
     def fail(self, error: object) -> None:
-        """Print an error as one line, with the command and the canonical code."""
-        code = getattr(error, "code", "INTERNAL")
-        self.tell(f"ERROR: ({command_of(click.get_current_context())}) {code}: {one_line(error)}")
+        """Print an error as one line, with the command, the canonical code and what to do."""
+        code, told = getattr(error, "code", "INTERNAL"), one_line(error)
+        if isinstance(error, NotFound):
+            told = of_missing(told, self.settings.project, self.known)
+        self.tell(f"ERROR: ({command_of(click.get_current_context())}) {code}: {told}")
 
     def each(self, names: Iterable[str], act: Callable[[str], Any]) -> None:
         """Do something for each of several names; one that fails does not stop the others.
@@ -301,6 +321,13 @@ def _connect(settings: Settings) -> Service:
     from pubsub_delta.cli.endpoint.client import connect  # the extra is needed here only
 
     return connect(settings)
+
+
+def tell(text: str, environment: Mapping[str, str] = os.environ) -> None:
+    """Print a line on standard error, on a terminal with its level in colour."""
+    if colours.are_wanted(sys.stderr, environment):
+        text = colours.of_line(text)
+    click.echo(text, err=True, color=True)
 
 
 def one_line(message: object) -> str:

@@ -1,4 +1,4 @@
-"""Records as text: YAML, JSON, CSV, bare values, and tables that never cut a cell off."""
+"""Records as text: YAML, JSON, CSV, bare values, and tables that cut no cell off."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 from rich.cells import cell_len
 
 from pubsub_delta.cli.formats import Format, fields_of, projected, text_of
+from pubsub_delta.cli.widths import fitted, folded
 
 _PLAIN = re.compile(r"[A-Za-z_/][\w/.+%~\-]*(?:[ =:][\w/.+%~\-]+)*", re.ASCII)
 _DURATION = re.compile(r"\d+(?:\.\d+)?s")
@@ -20,10 +21,13 @@ _WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 """What YAML would not take for a text."""
 
 
-def render(records: Sequence[Any], form: Format, *, single: bool = False) -> str:
+def render(
+    records: Sequence[Any], form: Format, *, single: bool = False, width: int | None = None
+) -> str:
     """Write records in a format, each line ended.
 
     ``single``: there is one record that is looked at, not a listing of perhaps one.
+    ``width``: of the terminal, into which a table is folded.
     """
     if form.kind == "json":
         shown = [projected(each, form.fields) for each in records]
@@ -46,9 +50,8 @@ def render(records: Sequence[Any], form: Format, *, single: bool = False) -> str
     if form.kind == "csv":
         names = [each.label or each.heading.lower() for each in fields]
         return _csv([] if "no-heading" in form.attributes else [names], rows, form)
-    return table_text(
-        [] if "no-heading" in form.attributes else headings, rows, box="box" in form.attributes
-    )
+    headings = [] if "no-heading" in form.attributes else headings
+    return table_text(headings, rows, box="box" in form.attributes, width=width)
 
 
 def yaml_text(value: Any) -> str:
@@ -97,8 +100,14 @@ def yaml_scalar(value: Any) -> str:
     return '"' + printable(escaped) + '"'
 
 
-def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]], *, box: bool = False) -> str:
-    """Write a table as wide as its cells, so that an ack id can be copied from it.
+def table_text(
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    box: bool = False,
+    width: int | None = None,
+) -> str:
+    """Write a table as wide as its cells, or folded into a width: nothing is cut off.
 
     >>> print(table_text(["NAME", "N"], [["flights", "7"]]), end="")
     NAME     N
@@ -107,6 +116,15 @@ def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]], *, box: b
     lines = [[_lines(cell) for cell in row] for row in ([headings] if headings else []) + [*rows]]
     count = max(map(len, lines), default=0)
     widths = [max(cell_len(line) for row in lines for line in row[n]) for n in range(count)]
+    if width is not None:
+        widths = fitted(widths, width - (3 * count + 1 if box else 2 * (count - 1)))
+        lines = [
+            [
+                [part for line in cell for part in folded(line, widths[n])]
+                for n, cell in enumerate(row)
+            ]
+            for row in lines
+        ]
     if not box:
         written = (_line(part, widths, "", "  ", "") for row in lines for part in _parts(row))
         return "".join(line.rstrip() + "\n" for line in written)

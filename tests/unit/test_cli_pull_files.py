@@ -58,11 +58,11 @@ class World:
 
     @property
     def undelivered(self) -> int:
-        return self.store.metrics("delays")["num_undelivered_messages"]
+        return int(self.store.metrics("delays")["num_undelivered_messages"])
 
     @property
     def outstanding(self) -> int:
-        return self.store.metrics("delays")["num_outstanding_messages"]
+        return int(self.store.metrics("delays")["num_outstanding_messages"])
 
 
 def interrupt() -> None:

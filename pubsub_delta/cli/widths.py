@@ -1,0 +1,45 @@
+"""How wide the columns of a table are on a terminal: whole where they fit, folded where not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
+
+NARROWEST = 4
+"""No column is made narrower."""
+
+
+def fitted(widths: Sequence[int], room: int) -> list[int]:
+    """Return widths that take so much room together: the widest give, the others stay.
+
+    >>> fitted([4, 80, 30], 60), fitted([4, 8], 60), fitted([40, 40], 6)
+    ([4, 28, 28], [4, 8], [4, 4])
+    """
+    found = list(widths)
+    while (over := sum(found) - room) > 0:
+        widest = max(found, default=0)
+        if widest <= NARROWEST:
+            break
+        those = [n for n, width in enumerate(found) if width == widest]
+        below = max([NARROWEST, *(width for width in found if width < widest)])
+        shrunk = max(below, widest - -(-over // len(those)))
+        for n in those:
+            found[n] = shrunk
+    return found
+
+
+def folded(line: str, width: int) -> Iterator[str]:
+    """Yield the parts of a line, none of them wider; a wide character counts as two.
+
+    >>> list(folded("abcdef", 4)), list(folded("日本語", 4)), list(folded("", 4))
+    (['abcd', 'ef'], ['日本', '語'], [''])
+    """
+    part, taken = "", 0
+    for character in line:
+        size = cell_len(character)
+        if part and taken + size > width:
+            yield part
+            part, taken = "", 0
+        part, taken = part + character, taken + size
+    yield part
