@@ -101,6 +101,10 @@ class App:
                 self._stores[root, project, remote] = self._opener(self.settings)
         return self._stores[root, project, remote]
 
+    def opened(self, settings: Settings) -> PubSub:
+        """Return the store that other settings name than those of the command line."""
+        return self._opener(settings)
+
     @cached_property
     def service(self) -> Service:
         """What answers for Pub/Sub: the server that is named, or else the store."""
@@ -134,13 +138,9 @@ class App:
         with waiting(f"Running {' '.join(words)}"):
             return ask(whom)
 
-    def now(self) -> datetime:
-        """Return the time of the clock."""
-        return self._clock.now()
-
     def read_time(self, text: str) -> datetime:
         """Return the time that a text means now."""
-        return parse_time(text, self.now(), "time")
+        return parse_time(text, self._clock.now(), "time")
 
     def stored(self, collection: str, project: str | None = None) -> Sequence[str]:
         """Return the full names of a collection, where they can be had without starting Spark."""
@@ -223,6 +223,11 @@ class App:
         if colours.are_wanted(sys.stdout, self.environment):
             shown = colours.of_result(shown, kind)
         click.echo(shown, nl=False, color=True)  # or else click takes escape sequences out
+
+    def print_styled(self, text: str) -> None:
+        """Print a text of our own that has styles, without them where they are not wanted."""
+        wanted = colours.are_wanted(sys.stdout, self.environment)
+        click.echo(text if wanted else click.unstyle(text), nl=False, color=True)
 
     def show_changed(self, records: Sequence[Any]) -> None:
         """Print what was created or updated, if the command line says how."""

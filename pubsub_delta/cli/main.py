@@ -43,6 +43,8 @@ COMMANDS = {
     "subscriptions": "subscriptions:subscriptions",
     "snapshots": "snapshots:snapshots",
     "maintain": "upkeep:maintain",
+    "doctor": "doctor:doctor",
+    "demo": "demo:demo",
     "serve": "serve:serve",
     "console": "console:console",
     "shell": "shell:shell",

@@ -153,7 +153,7 @@ class _Taking:
 
     def batch(self, store: Service, most: int) -> Batch:
         """Lease messages, and wait for the first one."""
-        begun, pause = self.app.now(), SHORTEST
+        begun, pause = self.app.read_time("now"), SHORTEST
         while True:
             batch = store.pull(self.name, most)
             if batch.message_count or self._is_over(begun):
@@ -169,7 +169,7 @@ class _Taking:
         return batch
 
     def _is_over(self, begun: datetime) -> bool:
-        return self.wait is not None and self.app.now() - begun >= self.wait
+        return self.wait is not None and self.app.read_time("now") - begun >= self.wait
 
 
 def _records(batch: Batch) -> list[Record]:
@@ -302,7 +302,7 @@ def _batches(
 ) -> Iterator[list[ReceivedMessage]]:
     """Lease all messages that there are, a batch at a time, and keep the leases of all of them."""
     most = OF_A_FILE if taking.app.settings.endpoint is None else A_BATCH
-    count, extended = 0, taking.app.now()
+    count, extended = 0, taking.app.read_time("now")
     while limit is None or count < limit:
         wanted = most if limit is None else min(most, limit - count)
         batch = taking.long(store, wanted)
@@ -313,10 +313,10 @@ def _batches(
         yield messages
         count += len(messages)
         taking = replace(taking, wait=timedelta(0))
-        if taking.app.now() - extended >= LEASED_AGAIN:
+        if taking.app.read_time("now") - extended >= LEASED_AGAIN:
             for each in held:
                 each.modify_ack_deadline(MAX_ACK_DEADLINE_SECONDS)
-            extended = taking.app.now()
+            extended = taking.app.read_time("now")
 
 
 @contextmanager

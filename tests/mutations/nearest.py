@@ -91,7 +91,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "server/status.py": ("server_replies",),
     "server/subscriber_service.py": ("server_pull", "server_replies"),
     "cli/application.py": ("cli_formats",),
-    "cli/pull.py": ("cli_pull", "cli_pull_files"),
+    "cli/pull.py": ("cli_pull", "cli_pull_follow", "cli_pull_files"),
     "cli/endpoint/failures.py": ("cli_endpoint",),
     "console/security.py": ("console_security",),
     "tables/ack_state/rows.py": ("state_rows",),
