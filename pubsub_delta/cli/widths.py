@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
+_MARKS = " _,;/"
 NARROWEST = 4
 """No column is made narrower."""
 
@@ -32,14 +33,21 @@ def fitted(widths: Sequence[int], room: int) -> list[int]:
 def folded(line: str, width: int) -> Iterator[str]:
     """Yield the parts of a line, none of them wider; a wide character counts as two.
 
+    It ends after a blank or a mark in the last half of a part, if there is one.
+
     >>> list(folded("abcdef", 4)), list(folded("日本語", 4)), list(folded("", 4))
     (['abcd', 'ef'], ['日本', '語'], [''])
+    >>> list(folded("DELIVERY_ATTEMPT", 12))
+    ['DELIVERY_', 'ATTEMPT']
     """
     part, taken = "", 0
     for character in line:
         size = cell_len(character)
         if part and taken + size > width:
-            yield part
-            part, taken = "", 0
+            end = max(map(part.rfind, _MARKS)) + 1
+            end = end if 2 * end > len(part) else len(part)
+            yield part[:end]
+            part = part[end:]
+            taken = cell_len(part)
         part, taken = part + character, taken + size
     yield part
