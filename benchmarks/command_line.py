@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -161,24 +162,22 @@ def _processor() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def measured(runs: int) -> list[Timed]:
+def measured(runs: int) -> Iterator[Timed]:
     """Time every command, help and completion on a new store."""
     folder = Path(tempfile.mkdtemp())
     try:
         commands = Commands(folder)
         for line in BEFORE:
             commands.run(line)
-        found = [commands.timed(name, line, runs, AT_ONCE) for name, line in ANSWERS.items()]
+        for name, line in ANSWERS.items():
+            yield commands.timed(name, line, runs, AT_ONCE)
         time.sleep(2.5)  # names are kept of a store that nobody has changed just now
         for name, (words, most) in COMPLETIONS.items():
             asked = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
             asked["_PUBSUB_DELTA_COMPLETE"] = "bash_complete"
-            found.append(commands.timed(name, "", runs, most, **asked))
-        found += [
-            commands.timed(name, line, runs, 5.0 if name == "demo" else SOON)
-            for name, line in COMMANDS.items()
-        ]
-        return found
+            yield commands.timed(name, "", runs, most, **asked)
+        for name, line in COMMANDS.items():
+            yield commands.timed(name, line, runs, 5.0 if name == "demo" else SOON)
     finally:
         shutil.rmtree(folder)
 
