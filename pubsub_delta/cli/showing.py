@@ -26,10 +26,12 @@ def text_of_records(
     *,
     single: bool = False,
     page_size: int | None = None,
+    width: int | None = None,
     warn: Callable[[str], object] = lambda _: None,
 ) -> tuple[str, int]:
     """Return records as a text, and how many of them are shown.
 
+    ``width``: of the terminal, into which a table is folded.
     ``warn``: is told of keys of the filter that no record has.
     """
     found, absent = selected(records, selection, context, form.aliases)
@@ -38,4 +40,5 @@ def text_of_records(
     keys = sort_keys(selection.sort_by, form.aliases)
     if keys and form.kind == "table":
         form = sorted_by(form, keys)
-    return render(found, form, single=single, page_size=page_size), len(found)
+    text = render(found, form, single=single, page_size=page_size, width=width)
+    return text, len(found)

@@ -22,6 +22,7 @@ from tests.mutations.bugs_of_server import BUGS_OF_SERVER
 from tests.mutations.bugs_of_storages import BUGS_OF_STORAGES
 from tests.mutations.bugs_of_surfaces import BUGS_OF_SURFACES
 from tests.mutations.bugs_of_tables import BUGS_OF_TABLES
+from tests.mutations.bugs_of_terminals import BUGS_OF_TERMINALS
 from tests.mutations.bugs_of_the_console import BUGS_OF_THE_CONSOLE
 from tests.mutations.bugs_of_the_source import BUGS_OF_THE_SOURCE
 from tests.mutations.bugs_of_values import BUGS_OF_VALUES
@@ -49,4 +50,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_PLATFORMS,
     *BUGS_OF_THE_CONSOLE,
     *BUGS_OF_STORAGES,
+    *BUGS_OF_TERMINALS,
 )
