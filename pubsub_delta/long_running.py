@@ -6,23 +6,23 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pubsub_delta import streaming
 from pubsub_delta.administration import Administration
-from pubsub_delta.callbacks import PulledMessage
 from pubsub_delta.clock import Clock
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import measure, publish, pull
 from pubsub_delta.policy.turns import Answer, Turn
-from pubsub_delta.publisher import Publisher
 from pubsub_delta.resources import BatchSettings, FlowControl, Message
-from pubsub_delta.streaming import Process, Trigger
-from pubsub_delta.subscriber import StreamingPull
 from pubsub_delta.tables.store import Tables
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # each method imports its own: most programs take one of them, or none
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from pubsub_delta.callbacks import PulledMessage
+    from pubsub_delta.publisher import Publisher
+    from pubsub_delta.streaming import Process, Trigger
+    from pubsub_delta.subscriber import StreamingPull
 
 _FLOW_CONTROL = FlowControl()
 _BATCH_SETTINGS = BatchSettings()
@@ -51,6 +51,8 @@ class LongRunning(Administration):
             flow_control: how many messages and bytes are held at a time, and for how long.
             max_workers: how many callbacks run at a time.
         """
+        from pubsub_delta.subscriber import StreamingPull
+
         name = self._subscription(subscription)
         found, _ = self._tables.attached(name)
         return StreamingPull(
@@ -68,6 +70,8 @@ class LongRunning(Administration):
 
         It commits them in batches; each ``publish`` returns a future of the message id.
         """
+        from pubsub_delta.publisher import Publisher
+
         name = self._topic(topic)
         self._tables.topic(name)
 
@@ -108,6 +112,8 @@ class LongRunning(Administration):
         The progress of the query (``lastProgress``, listeners) carries the subscription's metrics
         as the micro-batch before left them: ``observedMetrics["pubsub_delta"]``.
         """
+        from pubsub_delta import streaming
+
         return streaming.subscribe_stream(
             self._tables,
             self._subscription(subscription),
@@ -134,6 +140,8 @@ class LongRunning(Administration):
         a crash does not publish it twice. A bad message ends the query with an error that tells the
         rule and the number of offending rows, and nothing of its micro-batch is published.
         """
+        from pubsub_delta import streaming
+
         return streaming.publish_stream(
             self._tables,
             self._topic(topic),

@@ -8,16 +8,20 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import datetime, tzinfo
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from pubsub_delta import names
+from pubsub_delta.cli import colours
+from pubsub_delta.cli.advice import of_missing
 from pubsub_delta.cli.formats import Format
 from pubsub_delta.cli.grammar.context import Context
 from pubsub_delta.cli.grammar.selection import Selection
+from pubsub_delta.cli.kept_names import KeptNames
 from pubsub_delta.cli.progress import waiting
 from pubsub_delta.cli.service import Service
 from pubsub_delta.cli.settings import CONFIG, Settings, read_settings
@@ -26,7 +30,7 @@ from pubsub_delta.cli.stored import StoredNames
 from pubsub_delta.cli.terminal import for_terminal, printable
 from pubsub_delta.cli.times import parse_time
 from pubsub_delta.clock import Clock, SystemClock
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound, PubSubError
 
 if TYPE_CHECKING:  # a command that asks a server does without it
     from pubsub_delta.client import PubSub
@@ -105,6 +109,10 @@ class App:
                 self._stores[root, project, remote] = self._opener(self.settings)
         return self._stores[root, project, remote]
 
+    def opened(self, settings: Settings) -> PubSub:
+        """Return the store that other settings name than those of the command line."""
+        return self._opener(settings)
+
     @cached_property
     def service(self) -> Service:
         """What answers for Pub/Sub: the server that is named, or else the store."""
@@ -157,20 +165,34 @@ class App:
     def stored(self, collection: str, project: str | None = None) -> Sequence[str]:
         """Return the full names of a collection, where they can be had without starting Spark."""
         try:
+            settings = self.settings
+            project = project or settings.project
             if self._stored is None:
-                self._stored = StoredNames(self._unstarted, lambda: self.read_time("now"))
-            return self._stored(collection, project or self.settings.project)
+                self._stored = StoredNames(self._unstarted, self._clock.now)
+            listed = partial(self._stored, collection, project)
+            if self.in_shell or settings.root is None:
+                return listed()
+            kept = KeptNames(settings.root, self.environment, self._clock.now)
+            return kept.names(collection, project, listed)
         except click.UsageError:  # of a wrong file: the command itself tells
             return ()
+
+    def known(self, collection: str, project: str) -> Sequence[str]:
+        """Return the full names of a collection, by who answers already."""
+        if self._stored is not None:
+            return self._stored(collection, project)
+        return StoredNames(lambda: self.service, self._clock.now)(collection, project)
 
     def _unstarted(self) -> Service:
         """Return what answers without Spark."""
         if self.settings.endpoint is not None:
             return self.service
-        from pubsub_delta.client import PubSub  # as it is imported only where a store is opened
+        from pubsub_delta.cli.session import without_pandas  # only where a store is opened
+        from pubsub_delta.client import PubSub
 
         assert self.settings.root is not None
         assert self.settings.remote is None
+        without_pandas()
         return PubSub(None, self.settings.root, project=self.settings.project)
 
     def for_line(self, stored: Stored, *, unattended: bool) -> App:
@@ -209,24 +231,40 @@ class App:
             self.tell("Listed 0 items.")
 
     def _show(self, records: Sequence[Any], default: str, *, single: bool = False) -> int:
+        form = self.format(default)
         text, count = text_of_records(
             records,
-            self.format(default),
+            form,
             self.selection,
             self.context,
             single=single,
             page_size=self.selecting.get("page_size"),
+            width=self.width,
             warn=self.warn,
         )
-        self._print(text)
+        self.print(text, "yaml" if form.kind == "default" else form.kind)
         return count
 
-    def _print(self, text: str) -> None:
-        """Print a result as it is; on a terminal, so that no data can steer it."""
+    @property
+    def width(self) -> int | None:
+        """How wide the terminal is that results are shown on; None where it is none."""
+        return get_terminal_size().columns if sys.stdout.isatty() else None
+
+    def print(self, text: str, kind: str = "value") -> None:
+        """Print a result as it is; on a terminal in colour, and so that no data can steer it."""
         if self.silent:
             return
         shown = for_terminal(text) if sys.stdout.isatty() else text
+        if colours.are_wanted(sys.stdout, self.environment):
+            shown = colours.of_result(shown, kind)
         click.echo(shown, nl=False, color=True)  # or else click takes escape sequences out
+
+    def print_styled(self, text: str) -> None:
+        """Print a text of our own that has styles, without them where they are not wanted."""
+        wanted = colours.are_wanted(sys.stdout, self.environment)
+        if self.silent:
+            return
+        click.echo(text if wanted else click.unstyle(text), nl=False, color=True)
 
     def show_changed(self, records: Sequence[Any]) -> None:
         """Print what was created or updated, if the command line says how."""
@@ -236,17 +274,19 @@ class App:
     def tell(self, text: str) -> None:
         """Print a line on standard error, unless nothing is to be told but errors."""
         if not self.silent:
-            click.echo(text, err=True)
+            tell(text, self.environment)
 
     def warn(self, message: Warning | str, *_: Any) -> None:
         """Print a warning as one line; in place of ``warnings.showwarning``."""
         self.tell(f"WARNING: {one_line(message)}")
 
     def fail(self, error: object) -> None:
-        """Print an error as one line, with the command and the canonical code."""
-        code = getattr(error, "code", "INTERNAL")
+        """Print an error as one line, with the command, the canonical code and what to do."""
+        code, told = getattr(error, "code", "INTERNAL"), one_line(error)
+        if isinstance(error, NotFound):
+            told = of_missing(told, self.settings.project, self.known)
         command = command_of(click.get_current_context())
-        click.echo(f"ERROR: ({command}) {code}: {one_line(error)}", err=True)
+        tell(f"ERROR: ({command}) {code}: {told}", self.environment)
 
     def each(self, names: Iterable[str], act: Callable[[str], Any]) -> None:
         """Do something for each of several names; one that fails does not stop the others.
@@ -299,7 +339,7 @@ class App:
         if not agreed:
             command = command_of(click.get_current_context())
             told = "Nothing was deleted; --quiet deletes without asking."
-            click.echo(f"ERROR: ({command}) {told}", err=True)
+            tell(f"ERROR: ({command}) {told}", self.environment)
             raise click.exceptions.Exit(1)
 
     def format(self, default: str) -> Format:
@@ -323,6 +363,13 @@ def _connect(settings: Settings) -> Service:
     from pubsub_delta.cli.endpoint.client import connect  # the extra is needed here only
 
     return connect(settings)
+
+
+def tell(text: str, environment: Mapping[str, str] = os.environ) -> None:
+    """Print a line on standard error, on a terminal with its level in colour."""
+    if colours.are_wanted(sys.stderr, environment):
+        text = colours.of_line(text)
+    click.echo(text, err=True, color=True)
 
 
 def one_line(message: object) -> str:

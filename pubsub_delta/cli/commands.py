@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from pubsub_delta.cli.application import App, command_of, one_line
+from pubsub_delta.cli.advice import of_command
+from pubsub_delta.cli.application import App, command_of, one_line, tell
 from pubsub_delta.cli.arguments import FormatType, KeysType, Switch, spelled_out
 from pubsub_delta.cli.settings import LOG_LEVELS
 from pubsub_delta.errors import PubSubError
@@ -186,6 +187,15 @@ class Group(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, list(spelled_out(args, _switches(self))))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in self.commands and not ctx.resilient_parsing and name[:1] != "-":
+            advice = of_command(ctx.find_root().command, self, name)
+            raise click.UsageError(f"No such command {name!r}; {advice}", ctx)
+        return super().resolve_command(ctx, args)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_options(self, ctx, formatter)
         self.format_commands(ctx, formatter)
@@ -216,10 +226,11 @@ class Root(Group):
             ctx = getattr(error, "ctx", None)
             path = f"{ctx.command_path} " if ctx is not None else "pubsub-delta "
             message = one_line(error.format_message()).removesuffix(".")
-            click.echo(f"ERROR: ({command_of(ctx)}) {message}. See: {path}--help", err=True)
+            end = "" if message.endswith("?") else "."
+            tell(f"ERROR: ({command_of(ctx)}) {message}{end} See: {path}--help")
             sys.exit(error.exit_code)
         except click.Abort:
-            click.echo("ERROR: (pubsub-delta) Interrupted.", err=True)
+            tell("ERROR: (pubsub-delta) Interrupted.")
             sys.exit(1)
         if not standalone_mode:
             return result

@@ -6,16 +6,7 @@ import click
 
 from pubsub_delta import __version__
 from pubsub_delta.cli.commands import Root
-from pubsub_delta.cli.completion import completion
-from pubsub_delta.cli.console import console
-from pubsub_delta.cli.delivery import message_commands
-from pubsub_delta.cli.serve import serve
-from pubsub_delta.cli.shell import shell
-from pubsub_delta.cli.snapshots import snapshots
-from pubsub_delta.cli.subscriptions import subscriptions
-from pubsub_delta.cli.topics import topics
-from pubsub_delta.cli.upkeep import maintain
-from pubsub_delta.cli.watch import watch
+from pubsub_delta.cli.loading import Commands
 
 HELP = """Google Cloud Pub/Sub's command line, for a store in Delta tables.
 
@@ -47,12 +38,22 @@ EXAMPLES = (
     "topics list --endpoint=localhost:8085",
 )
 
-cli = Root("pubsub-delta", help=HELP, examples=EXAMPLES)
+COMMANDS = {
+    "topics": "topics:topics",
+    "subscriptions": "subscriptions:subscriptions",
+    "snapshots": "snapshots:snapshots",
+    "maintain": "upkeep:maintain",
+    "doctor": "doctor:doctor",
+    "demo": "demo:demo",
+    "serve": "serve:serve",
+    "console": "console:console",
+    "shell": "shell:shell",
+    "completion": "completion:completion",
+}
+"""Where each is; nothing is imported for those that are not asked for."""
+
+cli = Root("pubsub-delta", help=HELP, examples=EXAMPLES, commands=Commands(COMMANDS))
 click.version_option(__version__, prog_name="pubsub-delta")(cli)
-for verb in (*message_commands, watch):
-    subscriptions.add_command(verb)
-for command in (topics, subscriptions, snapshots, maintain, serve, console, shell, completion):
-    cli.add_command(command)
 
 
 def main() -> None:

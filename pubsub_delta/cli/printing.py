@@ -13,17 +13,23 @@ _DEFAULT = "default"
 
 
 def render(
-    records: Sequence[Any], form: Format, *, single: bool = False, page_size: int | None = None
+    records: Sequence[Any],
+    form: Format,
+    *,
+    single: bool = False,
+    page_size: int | None = None,
+    width: int | None = None,
 ) -> str:
     """Write records in a format, each line ended.
 
     ``single``: there is one record that is looked at, not a listing of perhaps one.
     ``page_size``: so many rows a table has, before the next one begins.
+    ``width``: of the terminal, into which a table is folded.
     """
     if form.kind in ("none", "disable"):
         return ""
     if form.kind == "table":
-        return _tables(records, form, page_size)
+        return _tables(records, form, page_size, width)
     if form.kind in TABULAR:
         return "".join(_delimited(records, _with_columns(form, records)))
     if form.kind == "list":
@@ -82,7 +88,7 @@ def _rows(records: Iterable[Any], form: Format) -> list[list[Any]]:
     ]
 
 
-def _tables(records: Sequence[Any], form: Format, page_size: int | None) -> str:
+def _tables(records: Sequence[Any], form: Format, page_size: int | None, width: int | None) -> str:
     from pubsub_delta.cli.tables import table_text
 
     form = _with_columns(form, records)
@@ -92,7 +98,7 @@ def _tables(records: Sequence[Any], form: Format, page_size: int | None) -> str:
     attributes = dict(form.attributes)
     texts = []
     for page in pages:
-        texts.append(table_text(form.columns, page, attributes))
+        texts.append(table_text(form.columns, page, attributes, width))
         attributes.pop("title", None)
     return "\n".join(texts)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from contextlib import ExitStack
 from pathlib import Path
@@ -79,7 +78,9 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     They find it by PUBSUB_EMULATOR_HOST=host:port. It runs until it is interrupted (Ctrl+C,
     SIGTERM): then it commits what was said, and gives back what nobody was given.
     """
-    # Imported here: the extra is needed for this command only.
+    # Imported here: the extra is needed for this command only, and asyncio takes long.
+    import asyncio
+
     from pubsub_delta.server.backend import StoreBackend
     from pubsub_delta.server.figures import Figures
     from pubsub_delta.server.leasing import Pace

@@ -9,10 +9,12 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
 from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
+import pyarrow as pa
 
 from pubsub_delta.cli.progress import waiting
 from pubsub_delta.cli.settings import LOG_LEVELS, Settings
@@ -37,9 +39,37 @@ def open_store(settings: Settings) -> PubSub:
     assert settings.root is not None
     _log_from(settings.log_level)
     if settings.remote is None:
+        without_pandas()
         return PubSub(lambda: _started(settings), settings.root, project=settings.project)
     spark = connected(settings.remote)
     return PubSub(spark, settings.root, project=settings.project, lane="spark")
+
+
+def without_pandas() -> None:
+    """Let pyarrow find no pandas in this process, in which nobody has imported it.
+
+    It looks for it once, at its first array, and importing it takes as long as all the rest of a
+    command, none of which knows what pandas makes. Who asks for pandas by name, as ``to_pandas``
+    does, finds it as ever.
+    """
+    if "pandas" in sys.modules:
+        return
+    sys.meta_path.insert(0, _NO_PANDAS)
+    try:
+        pa.array([])
+    finally:
+        sys.meta_path.remove(_NO_PANDAS)
+
+
+class _NoPandas(MetaPathFinder):
+    """Finds that there is no pandas."""
+
+    def find_spec(self, fullname: str, *_: object) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+
+
+_NO_PANDAS = _NoPandas()
 
 
 def _started(settings: Settings) -> SparkSession:

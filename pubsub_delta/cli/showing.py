@@ -26,6 +26,7 @@ def text_of_records(
     *,
     single: bool = False,
     page_size: int | None = None,
+    width: int | None = None,
     warn: Callable[[str], object] = lambda _: None,
 ) -> tuple[str, int]:
     """Return records as a text, and how many of them are shown.
@@ -38,4 +39,4 @@ def text_of_records(
     keys = sort_keys(selection.sort_by, form.aliases)
     if keys and form.kind == "table":
         form = sorted_by(form, keys)
-    return render(found, form, single=single, page_size=page_size), len(found)
+    return render(found, form, single=single, page_size=page_size, width=width), len(found)

@@ -22,6 +22,7 @@ from pubsub_delta.cli.arguments import (
 )
 from pubsub_delta.cli.commands import Group
 from pubsub_delta.cli.listing import listed, listing_options
+from pubsub_delta.cli.loading import Commands
 from pubsub_delta.cli.permissions import binding_command
 from pubsub_delta.cli.rest import metrics_record, subscription_record
 from pubsub_delta.resources import (
@@ -45,6 +46,16 @@ subscriptions = Group(
         "subscriptions pull delays --auto-ack --limit=10",
         "subscriptions watch delays",
     ],
+    commands=Commands(
+        {
+            "pull": "pull:pull",
+            "ack": "delivery:ack",
+            "modify-message-ack-deadline": "delivery:modify_message_ack_deadline",
+            "seek": "delivery:seek",
+            "backlog": "delivery:backlog",
+            "watch": "watch:watch",
+        }
+    ),
 )
 
 ALIKE = ("ack_deadline", "retain_acked_messages", "enable_exactly_once_delivery")

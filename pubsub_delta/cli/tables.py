@@ -11,12 +11,18 @@ from rich.cells import cell_len
 from pubsub_delta.cli.formats import Column
 from pubsub_delta.cli.grammar.transforms import float_text, text_of
 from pubsub_delta.cli.terminal import printable
+from pubsub_delta.cli.widths import fitted, folded
 
 Attributes = Mapping[str, str]
 
 
-def table_text(columns: Sequence[Column], rows: Sequence[Sequence[Any]], given: Attributes) -> str:
-    """Write rows as a table as wide as its cells, so that an ack id can be copied from it.
+def table_text(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[Any]],
+    given: Attributes,
+    width: int | None = None,
+) -> str:
+    """Write rows as a table as wide as its cells, or folded into a width: nothing is cut off.
 
     A row has a value for each column, hidden ones too. No rows are no table.
 
@@ -48,7 +54,12 @@ def table_text(columns: Sequence[Column], rows: Sequence[Sequence[Any]], given: 
         for n, each in enumerate(visible)
     ]
     aligns = [each.align or "left" for each in visible]
-    if "box" in given or "all-box" in given:
+    boxed = "box" in given or "all-box" in given
+    if width is not None:
+        frame = 3 * len(widths) + 1 if boxed else _pad(given) * (len(widths) - 1)
+        widths = fitted(widths, width - frame)
+        heads, cells = _folded(heads, widths), _folded(cells, widths)
+    if boxed:
         lines = _boxed(heads, cells, widths, aligns, given)
     else:
         lines = _plain(heads + cells, widths, aligns, given)
@@ -58,7 +69,7 @@ def table_text(columns: Sequence[Column], rows: Sequence[Sequence[Any]], given: 
 def _plain(
     rows: Sequence[Sequence[str]], widths: Sequence[int], aligns: Sequence[str], given: Attributes
 ) -> Iterator[str]:
-    between = int(given["pad"]) if given.get("pad", "").isdigit() else 2
+    between = _pad(given)
     if "title" in given:
         title = printable(given["title"])
         widths = _widened(widths, title)
@@ -86,7 +97,8 @@ def _boxed(
     rule = f"├{'┼'.join(bars)}┤"
     yield f"{'├' if titled else '┌'}{'┬'.join(bars)}{'┤' if titled else '┐'}"
     for head in heads:
-        yield f"│ {' │ '.join(map(justified, head, widths, ['center'] * len(widths)))} │"
+        for part in _parts(head):
+            yield f"│ {' │ '.join(map(justified, part, widths, ['center'] * len(widths)))} │"
         yield rule
     for number, row in enumerate(rows):
         if number and "all-box" in given:
@@ -94,6 +106,20 @@ def _boxed(
         for part in _parts(row):
             yield f"│ {' │ '.join(map(justified, part, widths, aligns))} │"
     yield f"└{'┴'.join(bars)}┘"
+
+
+def _pad(given: Attributes) -> int:
+    return int(given["pad"]) if given.get("pad", "").isdigit() else 2
+
+
+def _folded(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> list[list[str]]:
+    return [
+        [
+            "\n".join(part for line in _lines(cell) for part in folded(line, width))
+            for cell, width in zip(row, widths, strict=True)
+        ]
+        for row in rows
+    ]
 
 
 def justified(text: str, width: int, align: str) -> str:

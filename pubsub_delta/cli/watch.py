@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.live import Live
-from rich.panel import Panel
-from rich.table import Table
-from rich.text import Text
 
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import SUBSCRIPTION, DurationType
@@ -24,10 +19,6 @@ from pubsub_delta.cli.printing import render
 from pubsub_delta.cli.rest import Record, time_text
 
 SHORTEST = timedelta(seconds=0.1)
-WIDTH = 30
-"""Of a bar, and so many looks a line of them goes back."""
-
-_TICKS = "▁▂▃▄▅▆▇█"
 _FIELDS = (
     "time,num_undelivered_messages,num_outstanding_messages,oldest_unacked_message_age,"
     "acks_per_second.success:label=acks_per_second,"
@@ -103,12 +94,14 @@ def watch(app: App, subscription: str, interval: timedelta, count: int | None) -
     try:
         time = app.read_time("now")
         first = looked(app.call_store(lambda store: store.metrics(name)), time, None)
-        console = Console()
-        live = console.is_terminal and not console.is_dumb_terminal and not app.given.get("format")
-        if live:
-            _show_live(console, name, interval, _looks(app, name, interval, count, first))
+        looks = _looks(app, name, interval, count, first)
+        dumb = app.environment.get("TERM") in ("dumb", "unknown")
+        if sys.stdout.isatty() and not dumb and not app.given.get("format"):
+            from pubsub_delta.cli.panel import show_live  # rich takes a while to import
+
+            show_live(name, interval, looks)
         else:
-            for text in _written(app, _looks(app, name, interval, count, first)):
+            for text in _written(app, looks):
                 click.echo(text, nl=False)
     except KeyboardInterrupt:
         app.tell("")
@@ -143,7 +136,7 @@ def _written(app: App, looks: Iterable[Look]) -> Iterator[str]:
 
 def line_of(look: Look) -> str:
     """Write a look on one line."""
-    rates = "  ".join(f"{_WORDS[name]} {rate_text(rate)}" for name, rate in look.rates.items())
+    rates = "  ".join(f"{WORDS[name]} {rate_text(rate)}" for name, rate in look.rates.items())
     return (
         f"{time_text(look.time.replace(microsecond=0))}  backlog {look.undelivered:,}  "
         f"outstanding {look.outstanding:,}  oldest {age_text(look.oldest_age)}  {rates}  "
@@ -151,66 +144,7 @@ def line_of(look: Look) -> str:
     )
 
 
-_WORDS = {"success": "acked", "expired": "acked late", "invalid": "invalid"}
-
-
-def _show_live(console: Console, name: str, interval: timedelta, looks: Iterable[Look]) -> None:
-    past: deque[Look] = deque(maxlen=WIDTH)
-    title = Text(name, no_wrap=True, overflow="ellipsis")
-    with Live(console=console, auto_refresh=False) as live:
-        for look in looks:
-            past.append(look)
-            live.update(view(title, list(past), interval), refresh=True)
-
-
-def view(title: Text, past: list[Look], interval: timedelta) -> Panel:
-    """Return what a terminal shows of the last looks."""
-    now = past[-1]
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="bold")
-    grid.add_column(justify="right", min_width=10)
-    grid.add_column(no_wrap=True)
-
-    def line(word: str, value: str, of: Callable[[Look], float] | None, style: str) -> None:
-        shown = "" if of is None else sparkline([of(look) for look in past])
-        grid.add_row(word, value, Text(shown, style=style))
-
-    line("backlog", f"{now.undelivered:,}", lambda look: look.undelivered, "cyan")
-    share = now.outstanding / now.undelivered if now.undelivered else 0.0
-    grid.add_row("outstanding", f"{now.outstanding:,}", Text(bar(share), style="yellow"))
-    line("oldest", age_text(now.oldest_age), lambda look: look.oldest_age, "magenta")
-    for outcome, rate in now.rates.items():
-        of = _rate(outcome)
-        line(_WORDS[outcome], rate_text(rate), of, "green" if outcome == "success" else "red")
-    line("dead letters", f"{now.dead_letters:,}", None, "")
-    below = f"{now.time:%H:%M:%S} UTC, every {interval.total_seconds():g} s, Ctrl-C ends"
-    return Panel(
-        grid, title=title, title_align="left", subtitle=below, subtitle_align="right", expand=False
-    )
-
-
-def _rate(outcome: str) -> Callable[[Look], float]:
-    return lambda look: look.rates[outcome]
-
-
-def sparkline(values: list[float]) -> str:
-    """Write numbers from 0 to the largest of them as a line of small bars.
-
-    >>> sparkline([0, 1, 4, 8]), sparkline([0, 0])
-    ('▁▂▅█', '▁▁')
-    """
-    top = max(values, default=0) or 1
-    return "".join(_TICKS[round(max(value, 0) / top * (len(_TICKS) - 1))] for value in values)
-
-
-def bar(share: float, width: int = WIDTH) -> str:
-    """Write a share from 0 to 1 as a bar; what is not nothing is seen.
-
-    >>> bar(0.5, 8), bar(0.001, 8), bar(0, 8)
-    ('████────', '█───────', '────────')
-    """
-    full = min(width, max(round(share * width), share > 0))
-    return "█" * full + "─" * (width - full)
+WORDS = {"success": "acked", "expired": "acked late", "invalid": "invalid"}
 
 
 def rate_text(rate: float) -> str:

@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
-_DELIVERY = "cli/delivery.py"
+_PULL = "cli/pull.py"
 _APPLICATION = "cli/application.py"
 
 BUGS_OF_COMMANDS = (
     Bug(
         "short-lease-of-a-pull",
         "A pull with --auto-ack has its messages only for the ack deadline, however many they are.",
-        _DELIVERY,
+        _PULL,
         "batch.modify_ack_deadline(MAX_ACK_DEADLINE_SECONDS)",
         "batch.modify_ack_deadline(10)",
     ),
     Bug(
         "acknowledged-before-it-is-printed",
         "What shows no status is acknowledged before it is printed.",
-        _DELIVERY,
+        _PULL,
         "shows_status = not form.columns or",
         "shows_status = True or",
     ),
     Bug(
         "unprinted-messages-stay-leased",
         "What could not be printed comes again after ten minutes only.",
-        _DELIVERY,
-        "            batch.modify_ack_deadline(0)\n",
-        "            batch.modify_ack_deadline(600)\n",
+        _PULL,
+        "                batch.modify_ack_deadline(0)\n",
+        "                batch.modify_ack_deadline(600)\n",
     ),
     Bug(
         "late-ack-that-counted-is-a-failure",
         "A late ack that counted is shown as a failure.",
-        _DELIVERY,
+        _PULL,
         "return {*result.invalid, *late}.difference(counted)",
         "return {*result.invalid, *late}",
     ),

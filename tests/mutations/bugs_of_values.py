@@ -180,7 +180,7 @@ BUGS_OF_VALUES = (
     Bug(
         "differs-needs-the-attribute",
         "A filter with != is false where the attribute is missing.",
-        "policy/filters.py",
+        "policy/filter_grammar.py",
         "return Not(Equals(*found))",
         "return And((Has(found[0]), Not(Equals(*found))))",
     ),
@@ -195,7 +195,7 @@ BUGS_OF_VALUES = (
         "blank-filter-refused",
         "A filter of blanks is a syntax error.",
         "policy/filters.py",
-        "return _parse(text) if text.strip(_BLANKS) else None",
+        "return _parse(text) if text.strip(BLANKS) else None",
         "return _parse(text) if text else None",
     ),
     Bug(

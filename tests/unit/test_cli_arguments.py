@@ -251,7 +251,8 @@ def test_an_error_is_one_line_with_the_command_and_the_code() -> None:
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == (
         "ERROR: (pubsub-delta.topics.describe) NOT_FOUND: "
-        "topic projects/p/topics/ttt does not exist\n"
+        "topic projects/p/topics/ttt does not exist; "
+        "`pubsub-delta topics create ttt` creates it\n"
     )
 
 

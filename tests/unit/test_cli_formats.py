@@ -310,16 +310,21 @@ def test_metrics_tell_which_of_them_are_estimates() -> None:
 HOSTILE = "a\x1b[2J\x9b2J\x7f\x07\r\u202eb"
 
 
+@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
 @pytest.mark.parametrize("form", ["value(data)", "csv(data)", "table(data)", "json", "yaml"])
-def test_no_data_steers_a_terminal(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_data_steers_a_terminal(
+    form: str, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     shown, inner = pty.openpty()
     with os.fdopen(inner, "w", encoding="utf-8") as terminal:
         monkeypatch.setattr(sys, "stdout", terminal)
-        app = App(environment={})
+        app = App(environment=environment)
         app.given = {"format": form}
         app.show_all([{"data": f"{HOSTILE}\tc\nd"}])
         monkeypatch.undo()
     told = os.read(shown, 65536).decode()
+    if not environment:
+        told = re.sub(r"\x1b\[(?:0|1|2|36)m", "", told)  # the colours of headings and keys
     os.close(shown)
     assert "a" in told
     assert [each for each in told if not each.isprintable() and each not in "\r\n\t"] == []

@@ -10,6 +10,7 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
+from benchmarks import command_line
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.commands import Group, Verb
 from pubsub_delta.cli.completion import VARIABLE
@@ -114,3 +115,10 @@ def test_a_shell_completes_what_the_program_knows(
 ) -> None:
     items = ShellComplete(cli, {}, "pubsub-delta", VARIABLE).get_completions(words, word)
     assert [item.value for item in items] == found
+
+
+def test_every_command_that_ends_by_itself_is_timed() -> None:
+    verbs = {" ".join(path) for path, each in COMMANDS.items() if not isinstance(each, click.Group)}
+    assert verbs == {*command_line.COMMANDS, *command_line.RUN_ON}
+    for name, line in command_line.COMMANDS.items():
+        assert line.startswith(name)

@@ -30,6 +30,10 @@ class Pulled(list[ReceivedMessage]):
         self.outcome = result([*data], expired, invalid)
         self.unreadable = False
 
+    @property
+    def message_count(self) -> int:
+        return len(self)
+
     def ack(self) -> AckResult:
         self.done.append("ack")
         return self.outcome
@@ -182,7 +186,7 @@ def slow(terminal: Terminal, backend: WorldBackend) -> str:
             backend.clock.advance(30)
             return received_record(received)
 
-        patch.setattr("pubsub_delta.cli.delivery.received_record", slowly)
+        patch.setattr("pubsub_delta.cli.pull.received_record", slowly)
         shown = terminal.run(f"subscriptions pull delays --auto-ack {STATUS!r}")
     assert shown.exit_code == 0, shown.stderr
     return shown.stdout

@@ -6,8 +6,10 @@ Whether it can be built is seen by `make docs`; whether its examples run, by `ma
 from __future__ import annotations
 
 import ast
+import html
 import inspect
 import re
+import runpy
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -155,3 +157,14 @@ def test_the_page_of_the_command_line_lists_all_commands() -> None:
         if isinstance(group, click.Group)
     }
     assert listed == {**groups, "": sorted(cli.commands.keys() - groups.keys())}
+
+
+def test_the_recorded_session_is_of_its_script_and_fetches_nothing() -> None:
+    """`python docs/record_session.py` records it anew."""
+    drawn = (DOCS / "assets/demo-session.svg").read_text(encoding="utf-8")
+    shown = html.unescape(re.sub(r"<[^>]+>", "", drawn)).replace("\N{NO-BREAK SPACE}", " ")
+    for command in runpy.run_path(str(DOCS / "record_session.py"))["SESSION"]:
+        assert command in shown
+    assert "did you mean flights?" in shown
+    assert "2 of 2 can be read" in shown
+    assert re.findall(r"https?://[^\"]+", drawn) == ["http://www.w3.org/2000/svg"]

@@ -109,7 +109,9 @@ def test_an_error_is_one_line_and_ends_nothing() -> None:
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [
         "ERROR: (pubsub-delta.topics.describe) NOT_FOUND: topic ttt does not exist",
-        "ERROR: (pubsub-delta) No such command 'frobnicate'. See: pubsub-delta --help",
+        "ERROR: (pubsub-delta) No such command 'frobnicate'; there are completion, console, "
+        "demo, doctor, maintain, serve, shell, snapshots, subscriptions, topics. "
+        "See: pubsub-delta --help",
         "ERROR: (pubsub-delta.shell) no closing quotation: topics describe 'ttt",
         f"Created topic [{TOPIC.name}].",
     ]

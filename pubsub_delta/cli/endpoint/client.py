@@ -1,4 +1,4 @@
-"""A running server as commands ask it: the verbs of ``PubSub`` that google.pubsub.v1 has."""
+"""A running server as commands ask it: the table of the verbs that google.pubsub.v1 has."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from pubsub_delta.cli.endpoint import resources
-from pubsub_delta.cli.endpoint.connection import Connection, connection_of
+from pubsub_delta.cli.endpoint.connection import connection_of
 from pubsub_delta.cli.endpoint.failures import AckIdsRefused
+from pubsub_delta.cli.endpoint.verbs import (
+    Calling,
+    Creating,
+    Listing,
+    ListingNames,
+    Naming,
+    Updating,
+    nothing,
+)
 from pubsub_delta.cli.settings import Settings
 from pubsub_delta.clock import to_micros
-from pubsub_delta.durations import Duration
-from pubsub_delta.names import check_project
 from pubsub_delta.policy.ack_ids import parse_ack_id
 from pubsub_delta.policy.fields import check_labels, check_max_messages, check_new_deadline
 from pubsub_delta.policy.messages import as_message
@@ -25,13 +31,10 @@ from pubsub_delta.resources import (
     AckResult,
     Ids,
     Message,
-    Page,
     ReceivedMessage,
     Snapshot,
     Subscription,
-    Topic,
 )
-from pubsub_delta.server.protocol import PUBLISHER, SERVICES, SUBSCRIBER
 
 _MOST = 2**31 - 1
 """The largest number that a request can tell."""
@@ -55,6 +58,11 @@ class PulledMessages:
     def __iter__(self) -> Iterator[ReceivedMessage]:
         return iter(self.received)
 
+    @property
+    def message_count(self) -> int:
+        """How many messages it leases."""
+        return len(self.received)
+
     def ack(self) -> AckResult:
         """Acknowledge all of it."""
         return self.acknowledge(self._ack_ids)
@@ -73,100 +81,51 @@ def connect(settings: Settings) -> EndpointClient:
     return EndpointClient(connection_of(settings), settings.project)
 
 
-class EndpointClient:
-    """The store behind a running server. Names are full names.
+class EndpointClient(Calling):
+    """The store behind a running server. Names are full names."""
 
-    Args:
-        connection: the way to it.
-        project: whose resources are listed unless another one is named.
-    """
+    create_topic = Creating(resources.topic_with, resources.topic_of)
+    get_topic = Naming("topic", resources.topic_of)
+    list_topics = Listing("topics", resources.topic_of)
+    update_topic = Updating("topic", resources.topic_with, resources.topic_of)
+    delete_topic = Naming("topic", nothing)
+    list_topic_subscriptions = ListingNames("topic", "subscriptions")
+    list_topic_snapshots = ListingNames("topic", "snapshots")
 
-    def __init__(self, connection: Connection, project: str) -> None:
-        self._connection = connection
-        self._project = check_project(project)
+    get_subscription = Naming("subscription", resources.subscription_of)
+    list_subscriptions = Listing("subscriptions", resources.subscription_of)
+    update_subscription = Updating(
+        "subscription", resources.subscription_with, resources.subscription_of
+    )
+    delete_subscription = Naming("subscription", nothing)
+    detach_subscription = Naming("subscription", nothing)
 
-    # Topics
+    get_snapshot = Naming("snapshot", resources.snapshot_of)
+    list_snapshots = Listing("snapshots", resources.snapshot_of)
+    update_snapshot = Updating("snapshot", resources.snapshot_with, resources.snapshot_of)
+    delete_snapshot = Naming("snapshot", nothing)
 
-    def create_topic(
-        self,
-        topic: str,
-        *,
-        message_retention_duration: Duration | None = None,
-        labels: Mapping[str, str] | None = None,
-    ) -> Topic:
-        fields = {"message_retention_duration": message_retention_duration, "labels": labels}
-        wanted = resources.topic_with(topic, fields)
-        return resources.topic_of(self._connection.send(PUBLISHER, "CreateTopic", wanted))
+    def create_subscription(self, subscription: str, topic: str, **fields: Any) -> Subscription:
+        wanted = resources.subscription_with(subscription, {"topic": topic, **fields})
+        return resources.subscription_of(self.send("CreateSubscription", wanted))
 
-    def get_topic(self, topic: str) -> Topic:
-        return resources.topic_of(self._call(PUBLISHER, "GetTopic", topic=topic))
-
-    def list_topics(
-        self, *, project: str | None = None, page_token: str | None = None
-    ) -> Page[Topic]:
-        page = self._listing(PUBLISHER, "ListTopics", project, page_token)
-        return Page(map(resources.topic_of, page.topics), page.next_page_token)
-
-    def update_topic(self, topic: str, **fields: Any) -> Topic:
-        wanted, mask = resources.topic_with(topic, fields), FieldMask(paths=fields)
-        changed = self._call(PUBLISHER, "UpdateTopic", topic=wanted, update_mask=mask)
-        return resources.topic_of(changed)
-
-    def delete_topic(self, topic: str) -> None:
-        self._call(PUBLISHER, "DeleteTopic", topic=topic)
-
-    def list_topic_subscriptions(self, topic: str, *, page_token: str | None = None) -> Page[str]:
-        name = "ListTopicSubscriptions"
-        page = self._call(PUBLISHER, name, topic=topic, page_token=page_token)
-        return Page(page.subscriptions, page.next_page_token)
-
-    def list_topic_snapshots(self, topic: str, *, page_token: str | None = None) -> Page[str]:
-        page = self._call(PUBLISHER, "ListTopicSnapshots", topic=topic, page_token=page_token)
-        return Page(page.snapshots, page.next_page_token)
+    def create_snapshot(
+        self, snapshot: str, subscription: str, *, labels: Mapping[str, str] | None = None
+    ) -> Snapshot:
+        named = {"name": snapshot, "subscription": subscription}
+        made = self.call("CreateSnapshot", **named, labels=check_labels(labels))
+        return resources.snapshot_of(made)
 
     def publish(self, topic: str, messages: Sequence[Message]) -> PublishedMessages:
         checked = [as_message(message, index) for index, message in enumerate(messages)]
         written = map(resources.message_of, checked)
-        done = self._call(PUBLISHER, "Publish", topic=topic, messages=written)
+        done = self.call("Publish", topic=topic, messages=written)
         return PublishedMessages(list(done.message_ids))
-
-    # Subscriptions
-
-    def create_subscription(self, subscription: str, topic: str, **fields: Any) -> Subscription:
-        wanted = resources.subscription_with(subscription, {"topic": topic, **fields})
-        made = self._connection.send(SUBSCRIBER, "CreateSubscription", wanted)
-        return resources.subscription_of(made)
-
-    def get_subscription(self, subscription: str) -> Subscription:
-        found = self._call(SUBSCRIBER, "GetSubscription", subscription=subscription)
-        return resources.subscription_of(found)
-
-    def list_subscriptions(
-        self, *, project: str | None = None, page_token: str | None = None
-    ) -> Page[Subscription]:
-        page = self._listing(SUBSCRIBER, "ListSubscriptions", project, page_token)
-        return Page(map(resources.subscription_of, page.subscriptions), page.next_page_token)
-
-    def update_subscription(self, subscription: str, **fields: Any) -> Subscription:
-        changed = self._call(
-            SUBSCRIBER,
-            "UpdateSubscription",
-            subscription=resources.subscription_with(subscription, fields),
-            update_mask=FieldMask(paths=fields),
-        )
-        return resources.subscription_of(changed)
-
-    def delete_subscription(self, subscription: str) -> None:
-        self._call(SUBSCRIBER, "DeleteSubscription", subscription=subscription)
-
-    def detach_subscription(self, subscription: str) -> None:
-        self._call(PUBLISHER, "DetachSubscription", subscription=subscription)
 
     def pull(self, subscription: str, max_messages: int) -> PulledMessages:
         """Lease what is there now, and wait for nothing."""
         check_max_messages(max_messages)
-        pulled = self._call(
-            SUBSCRIBER,
+        pulled = self.call(
             "Pull",
             subscription=subscription,
             max_messages=min(max_messages, _MOST),
@@ -202,48 +161,7 @@ class EndpointClient:
         if time is not None:
             to = Timestamp()
             to.FromMicroseconds(to_micros(time))
-        self._call(SUBSCRIBER, "Seek", subscription=subscription, time=to, snapshot=snapshot)
-
-    # Snapshots
-
-    def create_snapshot(
-        self, snapshot: str, subscription: str, *, labels: Mapping[str, str] | None = None
-    ) -> Snapshot:
-        made = self._call(
-            SUBSCRIBER,
-            "CreateSnapshot",
-            name=snapshot,
-            subscription=subscription,
-            labels=check_labels(labels),
-        )
-        return resources.snapshot_of(made)
-
-    def get_snapshot(self, snapshot: str) -> Snapshot:
-        return resources.snapshot_of(self._call(SUBSCRIBER, "GetSnapshot", snapshot=snapshot))
-
-    def list_snapshots(
-        self, *, project: str | None = None, page_token: str | None = None
-    ) -> Page[Snapshot]:
-        page = self._listing(SUBSCRIBER, "ListSnapshots", project, page_token)
-        return Page(map(resources.snapshot_of, page.snapshots), page.next_page_token)
-
-    def update_snapshot(self, snapshot: str, **fields: Any) -> Snapshot:
-        wanted, mask = resources.snapshot_with(snapshot, fields), FieldMask(paths=fields)
-        changed = self._call(SUBSCRIBER, "UpdateSnapshot", snapshot=wanted, update_mask=mask)
-        return resources.snapshot_of(changed)
-
-    def delete_snapshot(self, snapshot: str) -> None:
-        self._call(SUBSCRIBER, "DeleteSnapshot", snapshot=snapshot)
-
-    # Inside
-
-    def _call(self, service: str, name: str, /, **fields: Any) -> Any:
-        """Call a method with a request of these fields; None leaves one out."""
-        return self._connection.send(service, name, SERVICES[service][name].request(**fields))
-
-    def _listing(self, service: str, name: str, project: str | None, token: str | None) -> Any:
-        of = self._project if project is None else check_project(project)
-        return self._call(service, name, project=f"projects/{of}", page_token=token)
+        self.call("Seek", subscription=subscription, time=to, snapshot=snapshot)
 
     def _say(self, name: str, subscription: str, ack_ids: Iterable[str], **more: Any) -> AckResult:
         """Say something of deliveries.
@@ -255,7 +173,7 @@ class EndpointClient:
         failed = set(given) - set(wanted)
         while wanted:
             try:
-                self._call(SUBSCRIBER, name, subscription=subscription, ack_ids=wanted, **more)
+                self.call(name, subscription=subscription, ack_ids=wanted, **more)
                 break
             except AckIdsRefused as error:
                 refused = error.invalid(wanted)

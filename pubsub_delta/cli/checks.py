@@ -1,0 +1,309 @@
+"""What ``pubsub-delta doctor`` looks at: each check tells what it found, and what to do about it.
+
+Nothing is leased or written. A check that fails is a finding, too, and stops no other.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
+
+from pubsub_delta import __version__
+from pubsub_delta.errors import PubSubError
+from pubsub_delta.names import DELETED_TOPIC
+from pubsub_delta.resources import Subscription
+from pubsub_delta.tables.layout import Layout
+
+if TYPE_CHECKING:
+    from pubsub_delta.cli.service import Service
+    from pubsub_delta.client import PubSub
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+State = Literal["ok", "warning", "problem"]
+
+MOST = 200
+"""Topics, subscriptions and snapshots, each, that are looked at one by one."""
+LITTLE = 1_000_000_000
+"""Bytes: a disk with less room is full soon."""
+AHEAD = timedelta(minutes=1)
+"""A commit may be so far in the future: clocks differ."""
+SOON = 0.9
+"""Of a subscription's retention: messages that are so old disappear soon."""
+
+
+Look = Callable[["PubSub", datetime], Iterator["Finding"]]
+"""Looks at all resources of a kind, at a time."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found; ``advice`` is a sentence or a command to type."""
+
+    check: str
+    state: State
+    found: str
+    advice: str = ""
+
+
+def versions() -> Finding:
+    """Tell the versions of what does the work."""
+    told = ", ".join(f"{name} {_version(name)}" for name in ("deltalake", "pyarrow", "click"))
+    python = platform.python_version()
+    return Finding("versions", "ok", f"pubsub_delta {__version__}, Python {python}, {told}")
+
+
+def spark(environment: Mapping[str, str], *, needed: bool) -> Finding:
+    """Tell whether Spark could be started; no JVM is."""
+    found, java = f"pyspark {_version('pyspark')}, delta-spark {_version('delta-spark')}", None
+    home = environment.get("JAVA_HOME")
+    if home and Path(home, "bin/java").exists():
+        java = f"{_java_version(Path(home))} in {home}"
+    elif (path := shutil.which("java", path=environment.get("PATH"))) is not None:
+        java = f"{_java_version(Path(path).resolve().parent.parent)} by {path}"
+    if java is not None:
+        return Finding("spark", "ok", f"{found}, {java}")
+    advice = "Java 17 or 21 is needed for that: install it, or set JAVA_HOME"
+    if needed:
+        return Finding("spark", "problem", f"{found}, and no Java, without which it ends", advice)
+    found += "; no Java, which only DataFrames, streaming queries and catalogs need"
+    return Finding("spark", "ok", found)
+
+
+def storage(layout: Layout) -> Finding:
+    """Tell whether the store's directory is there, may be written, and has room."""
+    root = layout.local_directory()
+    if root is None:
+        kind = "a catalog schema" if layout.in_catalog else "object storage"
+        return Finding("storage", "ok", f"{layout.base} is {kind}")
+    if not os.path.exists(root):
+        return Finding(
+            "storage",
+            "warning",
+            f"{root} does not exist",
+            "the first `pubsub-delta topics create` makes it; --root names another one",
+        )
+    if not os.path.isdir(root):
+        return Finding("storage", "problem", f"{root} is no directory", "--root names another one")
+    if not os.access(root, os.R_OK | os.W_OK | os.X_OK):
+        return Finding(
+            "storage",
+            "problem",
+            f"{root} cannot be read and written by this user",
+            f"whoever owns it can permit that: ls -ld {root}",
+        )
+    free = shutil.disk_usage(root).free
+    told = f"{root} may be written, and {free / 1e9:,.1f} GB are free"
+    if free < LITTLE:
+        advice = "`pubsub-delta maintain --duties=retention,vacuum` frees what nobody needs"
+        return Finding("storage", "warning", told, advice)
+    return Finding("storage", "ok", told)
+
+
+def locks(layout: Layout) -> Finding:
+    """Tell which tables are being written now, or are held by a process that is stopped."""
+    root = layout.local_directory()
+    folder = Path(root, "_locks") if root is not None else None
+    if folder is None or not folder.is_dir():
+        return Finding("locks", "ok", "none are needed" if folder is None else "there are none yet")
+    held = sorted(path for path in folder.glob("*.lock") if _is_held(path))
+    if not held:
+        return Finding("locks", "ok", "nobody holds one")
+    named = ", ".join(path.stem for path in held)
+    return Finding(
+        "locks",
+        "warning",
+        f"held now: {named}",
+        f"usual while somebody writes; `fuser {held[0]}` tells which process it is",
+    )
+
+
+def _is_held(path: Path) -> bool:
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path, is_singleton=False)
+    try:
+        with lock.acquire(timeout=0):
+            return False
+    except Timeout:
+        return True
+    except OSError:  # of another user
+        return False
+
+
+def answers(service: Service) -> Iterator[Finding]:
+    """Tell what there is; where that cannot be told, nothing else can."""
+    counts = []
+    for kind in ("topics", "subscriptions", "snapshots"):
+        page = getattr(service, f"list_{kind}")()
+        more = "more than " if page.next_page_token else ""
+        counts.append(f"{more}{len(list(page)):,} {kind}")
+    yield Finding("resources", "ok", ", ".join(counts))
+
+
+def topics(store: PubSub, now: datetime) -> Iterator[Finding]:
+    """Look at the newest commit of every topic."""
+    listed = list(store.list_topics())
+    sound = 0
+    for topic in listed[:MOST]:
+        with_what = f"topic {_short(topic.name)}"
+        found = _tried(with_what, store.topic_history, topic.name, 1)
+        if isinstance(found, Finding):
+            yield found
+            continue
+        sound += 1
+        ahead = found[0].time - now if found else timedelta(0)
+        if ahead > AHEAD:
+            yield Finding(
+                with_what,
+                "warning",
+                f"its last commit is {_age(ahead)} in the future",
+                "the clocks of its writers and this one differ: set them right",
+            )
+    yield _all_of("topics", sound, len(listed))
+
+
+def subscriptions(store: PubSub, _: datetime) -> Iterator[Finding]:
+    """Look at the ack state and the policies of every subscription."""
+    listed = list(store.list_subscriptions())
+    sound = 0
+    for each in listed[:MOST]:
+        name = f"subscription {_short(each.name)}"
+        if each.detached:
+            advice = f"`pubsub-delta subscriptions delete {_short(each.name)}` forgets it"
+            yield Finding(name, "warning", "it is detached, and has no messages any more", advice)
+            sound += 1
+            continue
+        found = _tried(name, store.metrics, each.name)
+        if isinstance(found, Finding):
+            yield found
+            continue
+        sound += 1
+        yield from _policies(store, each, name)
+        age = float(found["oldest_unacked_message_age"])
+        yield from _retention(each, name, age, found["num_undelivered_messages"])
+    yield _all_of("subscriptions", sound, len(listed))
+
+
+def _policies(store: PubSub, each: Subscription, name: str) -> Iterator[Finding]:
+    if each.topic == DELETED_TOPIC:
+        yield Finding(
+            name,
+            "warning",
+            "its topic was deleted: it keeps its backlog, and nothing new comes",
+            f"when it is empty, `pubsub-delta subscriptions delete {_short(each.name)}`",
+        )
+    policy = each.dead_letter_policy
+    if policy is not None:
+        target = policy.dead_letter_topic
+        there = _tried(name, store.get_topic, target)
+        if isinstance(there, Finding):
+            yield Finding(
+                name,
+                "problem",
+                f"its dead-letter topic {target} does not exist: what fails too often stays here",
+                f"`pubsub-delta topics create {target}`, or `pubsub-delta subscriptions update "
+                f"{_short(each.name)} --clear-dead-letter-policy`",
+            )
+
+
+def _retention(each: Subscription, name: str, age: float, count: int) -> Iterator[Finding]:
+    kept = max(
+        each.message_retention_duration, each.topic_message_retention_duration or timedelta(0)
+    )
+    if count and age > SOON * kept.total_seconds():
+        yield Finding(
+            name,
+            "warning",
+            f"its oldest message is {_age(timedelta(seconds=age))} old, and disappears "
+            f"unacknowledged at {_age(kept)}",
+            f"`pubsub-delta subscriptions update {_short(each.name)} "
+            "--message-retention-duration=31d`, or more consumers",
+        )
+
+
+def snapshots(store: PubSub, now: datetime) -> Iterator[Finding]:
+    """Look at what every snapshot holds."""
+    listed = list(store.list_snapshots())
+    sound = 0
+    for each in listed[:MOST]:
+        name = f"snapshot {_short(each.name)}"
+        found = _tried(name, store.metrics, each.name)
+        if isinstance(found, Finding):
+            yield found
+            continue
+        sound += 1
+        if each.expire_time - now < timedelta(hours=1):
+            yield Finding(
+                name,
+                "warning",
+                f"it expires in {_age(each.expire_time - now)}, and nobody can seek to it any more",
+                "seek is refused within the last hour; take another snapshot",
+            )
+    yield _all_of("snapshots", sound, len(listed))
+
+
+def _tried(name: str, look: Callable[P, T], *args: P.args, **named: P.kwargs) -> T | Finding:
+    """Return what a look finds, or a finding of why it cannot be had."""
+    try:
+        return look(*args, **named)
+    except PubSubError as error:
+        told = " ".join(str(error).split())
+        advice = f"docs/errors/{error.code.lower().replace('_', '-')}.md tells more"
+        return Finding(name, "problem", f"{error.code}: {told}", advice)
+
+
+def failed(check: str, error: Exception) -> Finding:
+    """Return the finding of a check that could not be carried out."""
+    told = " ".join(str(error).split()) or type(error).__name__
+    return Finding(check, "problem", f"{getattr(error, 'code', type(error).__name__)}: {told}")
+
+
+def _all_of(kind: str, sound: int, count: int) -> Finding:
+    looked = min(count, MOST)
+    state: State = "ok" if sound == looked else "problem"
+    of = f" of the first {looked:,} of {count:,}" if count > looked else f" of {count:,}"
+    told = f"{sound:,}{of} can be read" if count else "there are none"
+    return Finding(kind, state, told)
+
+
+def _short(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def _age(span: timedelta) -> str:
+    """Write a span in its largest unit.
+
+    >>> _age(timedelta(days=6.6)), _age(timedelta(minutes=5)), _age(timedelta(seconds=4))
+    ('6.6 days', '5.0 minutes', '4.0 seconds')
+    """
+    seconds = span.total_seconds()
+    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.1f} seconds"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _java_version(home: Path) -> str:
+    """Return the version of a Java, as the file in its home tells; none is started for it."""
+    try:
+        lines: Iterable[str] = (home / "release").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return "Java"
+    told = next((line.partition("=")[2] for line in lines if line.startswith("JAVA_VERSION=")), "")
+    return f"Java {told.strip(chr(34))}".rstrip()

@@ -1,0 +1,97 @@
+"""``pubsub-delta demo``: a store with flights in it, to try commands on."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pubsub_delta.cli import colours
+from pubsub_delta.cli.application import App
+from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.settings import Settings
+from pubsub_delta.errors import AlreadyExists
+from pubsub_delta.resources import DeadLetterPolicy, Message
+
+if TYPE_CHECKING:
+    from pubsub_delta.client import PubSub
+
+FLIGHTS = 1000
+BATCH = 250
+CARRIERS = ("UA", "B6", "EV", "DL", "AA", "MQ", "US", "WN")
+AIRPORTS = ("EWR", "JFK", "LGA")
+
+TO_TRY = (
+    ("topics list", "what there is"),
+    ("subscriptions pull delays --limit=3", "lease messages; they come again"),
+    ("subscriptions pull delays --limit=3 --auto-ack", "take them for good"),
+    ("subscriptions pull united --follow", "print what comes, until Ctrl+C"),
+    ("topics publish flights --message=late --attribute=carrier=UA", "publish one"),
+    ("subscriptions seek delays --snapshot=before-lunch", "bring back what was unacknowledged"),
+    ("subscriptions watch delays", "backlog and leases as they change"),
+    ("doctor", "whether all is well"),
+)
+"""Commands on the demo's store, and what each shows."""
+
+
+@click.command("demo", cls=Verb, examples=["demo", "demo /tmp/flights"])
+@click.argument(
+    "directory", type=click.Path(file_okay=False, path_type=Path), default=Path("pubsub-demo")
+)
+@click.make_pass_decorator(App)
+def demo(app: App, directory: Path) -> None:
+    """Make a store with example data in a new directory, and tell what to try on it.
+
+    It takes some seconds, and neither Spark nor Java. Deleting the directory ends it.
+    """
+    if directory.is_dir() and any(directory.iterdir()):
+        raise AlreadyExists(
+            f"directory: {directory} is not empty; `pubsub-delta demo DIRECTORY` makes the store "
+            "elsewhere"
+        )
+    root = str(directory.resolve())
+    store = app.opened(Settings(root=root, project=app.settings.project))
+    for told in fill(store):
+        app.tell(told)
+    app.print_styled(_advice(directory))
+
+
+def fill(store: PubSub) -> Iterator[str]:
+    """Publish flights, consume some of them, and yield what was done."""
+    for name in ("flights", "failed"):
+        store.create_topic(name, message_retention_duration="7d")
+    store.create_subscription(
+        "delays",
+        "flights",
+        dead_letter_policy=DeadLetterPolicy("failed"),
+        retain_acked_messages=True,
+    )
+    store.create_subscription("united", "flights", filter='attributes.carrier = "UA"')
+    yield "Topics flights and failed, subscriptions delays and united (only carrier UA)."
+    for begin in range(0, FLIGHTS, BATCH):
+        store.publish("flights", [flight(n) for n in range(begin, begin + BATCH)])
+    yield f"Published {FLIGHTS:,} flights in {FLIGHTS // BATCH} batches."
+    store.create_snapshot("before-lunch", "delays")
+    store.pull("delays", 300).ack()
+    store.pull("delays", 20).nack()
+    yield "Snapshot before-lunch; then acknowledged 300 messages of delays, and gave back 20."
+
+
+def flight(number: int) -> Message:
+    """Return one of the flights; each has its own."""
+    carrier, delay = CARRIERS[number * 7 % len(CARRIERS)], number * 37 % 95 - 20
+    told = {"flight": f"{carrier} {100 + number}", "from": AIRPORTS[number % 3], "delay": delay}
+    attributes = {"carrier": carrier, "late": str(delay > 15).lower()}
+    return Message(json.dumps(told).encode(), attributes, ordering_key=carrier)
+
+
+def _advice(directory: Path) -> str:
+    prefix = "" if directory.is_absolute() else "./"
+    lines = [f"export PUBSUB_DELTA_ROOT={shlex.quote(f'{prefix}{directory}')}"]
+    for command, what in TO_TRY:
+        lines += [f"# {what}", colours.styled(f"pubsub-delta {command}", "command")]
+    return "\nTo try it:\n\n" + "".join(f"  {line}\n" for line in lines)

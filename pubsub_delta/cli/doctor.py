@@ -1,0 +1,98 @@
+"""``pubsub-delta doctor``: what is wrong with a store, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+
+import click
+
+from pubsub_delta.cli import checks, colours
+from pubsub_delta.cli.application import App
+from pubsub_delta.cli.checks import Finding
+from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.terminal import printable
+from pubsub_delta.tables.layout import layout_of
+
+MARKS = {"ok": "✓", "warning": "!", "problem": "✗"}
+
+
+@click.command(
+    "doctor", cls=Verb, examples=["doctor --root=./pubsub", "doctor --endpoint=localhost:8085"]
+)
+@click.make_pass_decorator(App)
+def doctor(app: App) -> None:
+    """Look at versions, storage, locks, and whether every table of the store can be read.
+
+    Nothing is leased or written. What is wrong comes with what to do about it; the exit code is 1
+    then. A warning changes it not.
+    """
+    found = list(_findings(app))
+    if app.given.get("format"):
+        app.show_all([{k: v for k, v in asdict(each).items() if v} for each in found])
+    else:
+        app.print_styled("".join(map(written, found)))
+    if any(each.state == "problem" for each in found):
+        raise click.exceptions.Exit(1)
+
+
+def written(finding: Finding) -> str:
+    """Write a finding, and below it what to do, with its mark in colour."""
+    mark = colours.styled(MARKS[finding.state], finding.state)
+    line = f"{mark} {printable(finding.check):<14}  {printable(finding.found)}\n"
+    return line + (f"    {printable(finding.advice)}\n" if finding.advice else "")
+
+
+def _findings(app: App) -> Iterator[Finding]:
+    settings = app.settings
+    yield checks.versions()
+    if settings.endpoint is not None:
+        yield from _looked("server", lambda: app.call(lambda s: list(checks.answers(s))))
+        return
+    if settings.root is None:
+        yield checks.spark(app.environment, needed=False)
+        yield Finding(
+            "store",
+            "problem",
+            "none is named",
+            "--root or PUBSUB_DELTA_ROOT names one; `pubsub-delta demo` makes one to try",
+        )
+        return
+    layout = layout_of(settings.root)
+    yield checks.spark(app.environment, needed=layout.in_catalog and settings.remote is None)
+    yield Finding("store", "ok", f"{settings.root}, project {settings.project}")
+    yield from _looked("storage", lambda: [checks.storage(layout)])
+    yield from _looked("locks", lambda: [checks.locks(layout)])
+    yield from _of_store(app)
+
+
+def _of_store(app: App) -> Iterator[Finding]:
+    now = app.read_time("now")
+
+    def lane() -> list[Finding]:
+        return [Finding("lane", "ok", app.call_store(lambda store: store.lane))]
+
+    opened = list(_looked("lane", lane))
+    yield from opened
+    if any(each.state == "problem" for each in opened):
+        return
+    for name, look in (
+        ("topics", checks.topics),
+        ("subscriptions", checks.subscriptions),
+        ("snapshots", checks.snapshots),
+    ):
+
+        def of_kind(look: checks.Look = look) -> list[Finding]:
+            return app.call_store(lambda store: list(look(store, now)))
+
+        yield from _looked(name, of_kind)
+
+
+def _looked(check: str, look: Callable[[], list[Finding]]) -> Iterator[Finding]:
+    """Yield what a look finds; that it cannot be had is a finding, too."""
+    try:
+        yield from look()
+    except click.ClickException:
+        raise
+    except Exception as error:
+        yield checks.failed(check, error)

@@ -1,0 +1,193 @@
+"""Pulled messages as a file: JSON lines, CSV or Parquet, which is whole or is not there.
+
+It is written under another name beside its own, brought to the disk, and named only then. A file
+of that name is never replaced: the messages in it may be acknowledged, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from pubsub_delta.cli.rest import message_record, time_text
+from pubsub_delta.errors import AlreadyExists, FailedPrecondition, InvalidArgument
+from pubsub_delta.resources import ReceivedMessage
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COLUMNS = ("message_id", "publish_time", "ordering_key", "attributes", "data", "delivery_attempt")
+"""Of CSV and Parquet."""
+
+
+class MessageFile(ABC):
+    """A file that messages are written to."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.stream = stream
+
+    @abstractmethod
+    def write(self, messages: Iterable[ReceivedMessage]) -> None:
+        """Write messages after those that are there."""
+
+    def close(self) -> None:  # noqa: B027 - most files have no end of their own
+        """Write what comes at the end; the stream stays open."""
+
+
+class _JsonLines(MessageFile):
+    """A message a line, in Google's JSON with its data in base64, as ``publish`` reads it again."""
+
+    def write(self, messages: Iterable[ReceivedMessage]) -> None:
+        for each in messages:
+            record = message_record(each.message, each.message_id, each.publish_time)
+            text = json.dumps(record, ensure_ascii=False, sort_keys=True)
+            self.stream.write(text.encode() + b"\n")
+
+
+class _Csv(MessageFile):
+    """A message a line under a heading; data is text, and attributes are a JSON object."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        super().__init__(stream)
+        self._rows = csv.writer(_Encoded(stream), lineterminator="\n")
+        self._rows.writerow(COLUMNS)
+
+    def write(self, messages: Iterable[ReceivedMessage]) -> None:
+        self._rows.writerows(map(_csv_row, messages))
+
+
+class _Encoded:
+    """Writes texts to a stream of bytes."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(text.encode())
+
+
+class _Parquet(MessageFile):
+    """The columns that a topic's table has, and the delivery attempt."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        super().__init__(stream)
+        import pyarrow.parquet as pq  # here and below, as it takes long to import
+
+        self._schema = _schema()
+        self._writer = pq.ParquetWriter(stream, self._schema)
+
+    def write(self, messages: Iterable[ReceivedMessage]) -> None:
+        import pyarrow as pa
+
+        rows = [
+            {name: getattr(each, name) for name in COLUMNS}
+            | {"attributes": list(each.attributes.items())}
+            for each in messages
+        ]
+        self._writer.write_table(pa.Table.from_pylist(rows, self._schema))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+_KINDS: dict[str, type[MessageFile]] = {
+    ".jsonl": _JsonLines,
+    ".ndjson": _JsonLines,
+    ".csv": _Csv,
+    ".parquet": _Parquet,
+}
+
+
+def check_path(path: Path) -> None:
+    """Refuse a name that tells no kind of file, or is taken already."""
+    if path.suffix.lower() not in _KINDS:
+        raise InvalidArgument(
+            f"output: {str(path)!r} tells no kind of file; one that ends in "
+            f"{', '.join(_KINDS)} is accepted"
+        )
+    if path.is_symlink() or path.exists():
+        raise _taken(path)
+
+
+@contextmanager
+def message_file(path: Path) -> Iterator[MessageFile]:
+    """Give a file to write to; it has its name, and is on the disk, once all is written.
+
+    Nothing is left where that fails. FailedPrecondition where the file cannot be written,
+    AlreadyExists where one of its name came meanwhile.
+    """
+    check_path(path)
+    begun = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with open(begun, "xb") as stream:
+            written = _KINDS[path.suffix.lower()](stream)
+            yield written
+            written.close()
+            stream.flush()
+            os.fsync(stream.fileno())
+        _name(begun, path)
+    except OSError as error:
+        raise FailedPrecondition(
+            f"output: {path} cannot be written: {error.strerror or error}"
+        ) from None
+    finally:
+        with suppress(OSError):
+            begun.unlink()
+
+
+def _name(begun: Path, path: Path) -> None:
+    """Give a file its name, and bring that to the disk; AlreadyExists where it is taken."""
+    try:
+        os.link(begun, path)
+    except FileExistsError:
+        raise _taken(path) from None
+    except OSError:  # the file system has no links
+        if path.exists():
+            raise _taken(path) from None
+        begun.rename(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _taken(path: Path) -> AlreadyExists:
+    return AlreadyExists(
+        f"output: {path} exists already, and the messages in it may be acknowledged; another name "
+        "is accepted"
+    )
+
+
+def _csv_row(message: ReceivedMessage) -> list[Any]:
+    try:
+        data = message.data.decode()
+    except UnicodeDecodeError:
+        raise InvalidArgument(
+            f"output: the data of message {message.message_id} is no UTF-8, which a line of CSV "
+            "takes; a file that ends in .jsonl or .parquet takes any bytes"
+        ) from None
+    attributes = json.dumps(dict(message.attributes), ensure_ascii=False, sort_keys=True)
+    time, attempt = time_text(message.publish_time), message.delivery_attempt
+    return [message.message_id, time, message.ordering_key, attributes, data, attempt]
+
+
+def _schema() -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema(
+        {
+            "message_id": pa.string(),
+            "publish_time": pa.timestamp("us", tz="UTC"),
+            "ordering_key": pa.string(),
+            "attributes": pa.map_(pa.string(), pa.string()),
+            "data": pa.binary(),
+            "delivery_attempt": pa.int32(),
+        }
+    )

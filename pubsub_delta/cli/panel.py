@@ -1,0 +1,80 @@
+"""What a terminal shows of a subscription that is watched; imported where there is a terminal."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+
+from rich.console import Console
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from pubsub_delta.cli.watch import WORDS, Look, age_text, rate_text
+
+WIDTH = 30
+"""Of a bar, and so many looks a line of them goes back."""
+
+_TICKS = "▁▂▃▄▅▆▇█"
+
+
+def show_live(name: str, interval: timedelta, looks: Iterable[Look]) -> None:
+    """Show looks in one place of a terminal, each over the one before."""
+    past: deque[Look] = deque(maxlen=WIDTH)
+    title = Text(name, no_wrap=True, overflow="ellipsis")
+    with Live(console=Console(), auto_refresh=False) as live:
+        for look in looks:
+            past.append(look)
+            live.update(view(title, list(past), interval), refresh=True)
+
+
+def view(title: Text, past: list[Look], interval: timedelta) -> Panel:
+    """Return what a terminal shows of the last looks."""
+    now = past[-1]
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold")
+    grid.add_column(justify="right", min_width=10)
+    grid.add_column(no_wrap=True)
+
+    def line(word: str, value: str, of: Callable[[Look], float] | None, style: str) -> None:
+        shown = "" if of is None else sparkline([of(look) for look in past])
+        grid.add_row(word, value, Text(shown, style=style))
+
+    line("backlog", f"{now.undelivered:,}", lambda look: look.undelivered, "cyan")
+    share = now.outstanding / now.undelivered if now.undelivered else 0.0
+    grid.add_row("outstanding", f"{now.outstanding:,}", Text(bar(share), style="yellow"))
+    line("oldest", age_text(now.oldest_age), lambda look: look.oldest_age, "magenta")
+    for outcome, rate in now.rates.items():
+        of = _rate(outcome)
+        line(WORDS[outcome], rate_text(rate), of, "green" if outcome == "success" else "red")
+    line("dead letters", f"{now.dead_letters:,}", None, "")
+    below = f"{now.time:%H:%M:%S} UTC, every {interval.total_seconds():g} s, Ctrl-C ends"
+    return Panel(
+        grid, title=title, title_align="left", subtitle=below, subtitle_align="right", expand=False
+    )
+
+
+def _rate(outcome: str) -> Callable[[Look], float]:
+    return lambda look: look.rates[outcome]
+
+
+def sparkline(values: list[float]) -> str:
+    """Write numbers from 0 to the largest of them as a line of small bars.
+
+    >>> sparkline([0, 1, 4, 8]), sparkline([0, 0])
+    ('▁▂▅█', '▁▁')
+    """
+    top = max(values, default=0) or 1
+    return "".join(_TICKS[round(max(value, 0) / top * (len(_TICKS) - 1))] for value in values)
+
+
+def bar(share: float, width: int = WIDTH) -> str:
+    """Write a share from 0 to 1 as a bar; what is not nothing is seen.
+
+    >>> bar(0.5, 8), bar(0.001, 8), bar(0, 8)
+    ('████────', '█───────', '────────')
+    """
+    full = min(width, max(round(share * width), share > 0))
+    return "█" * full + "─" * (width - full)

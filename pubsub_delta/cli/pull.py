@@ -1,0 +1,368 @@
+"""``pubsub-delta subscriptions pull``: print messages, follow them, or bring them into a file."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pubsub_delta.cli.application import App, one_line
+from pubsub_delta.cli.arguments import SUBSCRIPTION, DurationType, Switch
+from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.formats import projected
+from pubsub_delta.cli.listing import selection_options
+from pubsub_delta.cli.message_files import check_path, message_file
+from pubsub_delta.cli.printing import render
+from pubsub_delta.cli.progress import say
+from pubsub_delta.cli.rest import Record, received_record
+from pubsub_delta.cli.service import Batch, Service
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.fields import MAX_ACK_DEADLINE_SECONDS
+from pubsub_delta.resources import ReceivedMessage
+
+MESSAGE = (
+    "message.data.decode(base64).decode(utf-8),message.messageId,message.orderingKey,"
+    "message.attributes.list(separator='\n'),deliveryAttempt"
+)
+PULLED = f"table[box]({MESSAGE},ackId.if(NOT auto_ack),ackStatus.if(auto_ack))"
+FOLLOWED = "value(message.publishTime,message.data.decode(base64))"
+
+A_BATCH = 1000
+"""Messages that a tail leases at once, and a request brings."""
+OF_A_FILE = 10_000
+"""Messages of a file that one lease of a store brings."""
+SHORTEST, LONGEST = 0.05, 1.0
+"""Seconds between two looks for messages, as long as there are none."""
+LEASED_AGAIN = timedelta(seconds=MAX_ACK_DEADLINE_SECONDS / 2)
+"""Leases of a file that takes so long to write are made longer."""
+
+
+class _Wait(Switch):
+    """``--wait``, ``--wait=DURATION`` or ``--no-wait``."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.type = DurationType("true", "false")
+
+    def get_help_record(self, _ctx: click.Context) -> tuple[str, str]:
+        return "--[no-]wait[=DURATION]", self.help or ""
+
+
+@click.command(
+    "pull",
+    cls=Verb,
+    examples=[
+        "subscriptions pull delays --limit=10",
+        "subscriptions pull delays --auto-ack --format='value(message.data.decode(base64))'",
+        "subscriptions pull delays --wait=30s --limit=10",
+        "subscriptions pull delays --follow",
+        "subscriptions pull delays --output=delays.parquet --auto-ack",
+    ],
+)
+@click.argument("subscription", type=SUBSCRIPTION)
+@click.option("--auto-ack", cls=Switch, help="Acknowledge what is printed, or is in the file.")
+@click.option(
+    "--limit",
+    type=int,
+    help="At most so many messages: 1; with --follow and --output all that there are.",
+)
+@click.option(
+    "--wait", cls=_Wait, help="Wait for the first message, at most so long, or until Ctrl+C."
+)
+@click.option(
+    "--follow", cls=Switch, help="Print and acknowledge what comes, until Ctrl+C or the limit."
+)
+@click.option(
+    "--output",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A new file for the messages: .jsonl, .csv or .parquet.",
+)
+@selection_options
+@click.make_pass_decorator(App)
+def pull(
+    app: App,
+    subscription: str,
+    auto_ack: bool | None,
+    limit: int | None,
+    wait: Any,
+    follow: bool | None,
+    output: Path | None,
+) -> None:
+    """Lease messages and print them; those that are not acknowledged come again.
+
+    With --auto-ack they are acknowledged once they are printed. Where the format shows ackStatus,
+    as the table does, that is before it: SUCCESS tells that a message does not come again.
+
+    With --output they go to a file, and --auto-ack acknowledges them once it is whole and on the
+    disk. --follow acknowledges what it prints; at Ctrl+C the others come again at once.
+    """
+    name = app.subscription(subscription)
+    _check(app, auto_ack, limit, follow=bool(follow), output=output)
+    taking = _Taking(app, name, _longest(wait))
+    if output is not None:
+        _to_file(taking, output, limit, auto_ack=bool(auto_ack))
+    elif follow:
+        _follow(taking, limit)
+    elif auto_ack:
+        _print_and_ack(taking, 1 if limit is None else limit)
+    else:
+        most = 1 if limit is None else limit
+        app.show_all(app.call(lambda store: _records(taking.batch(store, most))), PULLED)
+
+
+def _check(
+    app: App, auto_ack: bool | None, limit: int | None, *, follow: bool, output: Path | None
+) -> None:
+    if follow and output is not None:
+        raise click.UsageError("--follow and --output exclude each other; one of them is accepted")
+    if follow and auto_ack is False:
+        raise click.UsageError("--follow acknowledges what it prints; backlog only looks")
+    if output is not None:
+        if app.given.get("format"):
+            raise click.UsageError("--format: the name of the --output tells what is written")
+        check_path(output)
+    if (follow or output is not None) and app.selecting:
+        told = " and ".join(f"--{each.replace('_', '-')}" for each in sorted(app.selecting))
+        raise click.UsageError(f"{told} does not go with --follow and --output")
+    if (follow or output is not None) and limit is not None and limit < 1:
+        raise click.UsageError("--limit is at least 1")
+
+
+def _longest(wait: Any) -> timedelta | None:
+    """Return how long a first message is waited for at most."""
+    if wait in (None, "false"):
+        return timedelta(0)
+    return None if wait == "true" else wait
+
+
+@dataclass(frozen=True)
+class _Taking:
+    """How messages are taken from a subscription.
+
+    ``wait``: how long for the first one; None means without an end.
+    """
+
+    app: App
+    name: str
+    wait: timedelta | None
+
+    def batch(self, store: Service, most: int) -> Batch:
+        """Lease messages, and wait for the first one."""
+        begun, pause = self.app.read_time("now"), SHORTEST
+        while True:
+            batch = store.pull(self.name, most)
+            if batch.message_count or self._is_over(begun):
+                return batch
+            say(f"Waiting for messages of {self.name}")
+            self.app.pause(pause)
+            pause = min(2 * pause, LONGEST)
+
+    def long(self, store: Service, most: int) -> Batch:
+        """Lease messages for as long as it may take to show them."""
+        batch = self.batch(store, most)
+        batch.modify_ack_deadline(MAX_ACK_DEADLINE_SECONDS)
+        return batch
+
+    def _is_over(self, begun: datetime) -> bool:
+        return self.wait is not None and self.app.read_time("now") - begun >= self.wait
+
+
+def _records(batch: Batch) -> list[Record]:
+    """Read a batch, and tell how far that is."""
+    records = []
+    for each in batch:
+        records.append(received_record(each))
+        if not len(records) % A_BATCH:
+            say(f"Reading messages: {len(records):,}")
+    return records
+
+
+def _print_and_ack(taking: _Taking, limit: int) -> None:
+    """Lease messages for as long as it may take, print them, and acknowledge them."""
+    app = taking.app
+    form = app.format(PULLED)
+    named = any(each.key == ("ackStatus",) for each in form.columns)
+    shows_status = not form.columns or named or "ackStatus" in app.selection.filter
+
+    def take(store: Service) -> tuple[Batch, list[Record]]:
+        batch = taking.long(store, limit)
+        with _given_back_on_error(batch):
+            return batch, _records(batch)
+
+    batch, records = app.call(take)
+    if not shows_status:
+        with _given_back_on_error(batch):
+            app.show_all(records, PULLED)
+    failed = app.call(lambda store: _not_acked(store, taking.name, batch)) if records else set()
+    if shows_status:
+        for each in records:
+            each["ackStatus"] = "FAILURE" if each["ackId"] in failed else "SUCCESS"
+        app.show_all(records, PULLED)
+    else:
+        fail_if(app, "ack", sorted(failed))
+
+
+def _follow(taking: _Taking, limit: int | None) -> None:
+    """Print messages as they come, each batch acknowledged after it is printed, until Ctrl+C."""
+    app, acked, failed = taking.app, 0, list[str]()
+    forever, written = replace(taking, wait=None), _Written(app)
+    with suppress(KeyboardInterrupt), _told_to_end():
+        while limit is None or acked < limit:
+            most = A_BATCH if limit is None else min(A_BATCH, limit - acked)
+            batch = forever.long(app.service, most)
+            with _given_back_on_error(batch):
+                records = [received_record(each) for each in batch]
+                app.print(written.text(records))
+                failed += _not_acked(app.service, taking.name, batch)
+                acked += len(records)
+    fail_if(app, "ack", sorted(failed))
+    app.tell(f"Printed and acknowledged {_messages(acked)}.")
+
+
+@contextmanager
+def _told_to_end() -> Iterator[None]:
+    """Let SIGTERM end what goes on as Ctrl+C does: it gives back what it holds."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only there a signal is heard
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@dataclass
+class _Written:
+    """Records as they come, in the format that is asked for: JSON has one a line."""
+
+    app: App
+    begun: bool = field(default=False)
+
+    def text(self, records: Sequence[Record]) -> str:
+        """Write records after those that were written; a heading stands before the first only."""
+        form = self.app.format(FOLLOWED)
+        if form.kind == "json":
+            shown = (projected(each, form.fields) for each in records)
+            return "".join(json.dumps(each, sort_keys=True) + "\n" for each in shown)
+        if self.begun:
+            form = replace(form, attributes={**form.attributes, "no-heading": ""})
+        self.begun = True
+        return render(records, form)
+
+
+def _to_file(taking: _Taking, path: Path, limit: int | None, *, auto_ack: bool) -> None:
+    """Write messages to a new file; once it is there acknowledge them, or give them back."""
+    app = taking.app
+    held: list[Batch] = []
+
+    def bring(store: Service) -> int:
+        count = 0
+        with message_file(path) as file:
+            for messages in _batches(taking, store, limit, held):
+                file.write(messages)
+                count += len(messages)
+                say(f"Pulling messages: {count:,}")
+            if not count:
+                raise _Nothing
+        return count
+
+    def acknowledge(store: Service) -> set[str]:
+        return {each for batch in held for each in _not_acked(store, taking.name, batch)}
+
+    def give_back(_: Service) -> None:
+        for batch in held:
+            batch.modify_ack_deadline(0)
+
+    try:
+        with _all_given_back_on_error(held):
+            count = app.call(bring)
+    except _Nothing:
+        app.tell(f"There are no messages, and {path} is not written.")
+        return
+    app.tell(f"Wrote {_messages(count)} to [{path}].")
+    if auto_ack:
+        fail_if(app, "ack", sorted(app.call(acknowledge)))
+        app.tell(f"Acknowledged {_messages(count)}.")
+    else:
+        app.call(give_back)
+        app.tell("They come again: --auto-ack acknowledges what is in the file.")
+
+
+class _Nothing(Exception):
+    """There is nothing to write."""
+
+
+def _batches(
+    taking: _Taking, store: Service, limit: int | None, held: list[Batch]
+) -> Iterator[list[ReceivedMessage]]:
+    """Lease all messages that there are, a batch at a time, and keep the leases of all of them."""
+    most = OF_A_FILE if taking.app.settings.endpoint is None else A_BATCH
+    count, extended = 0, taking.app.read_time("now")
+    while limit is None or count < limit:
+        wanted = most if limit is None else min(most, limit - count)
+        batch = taking.long(store, wanted)
+        held.append(batch)
+        messages = list(batch)
+        if not messages:
+            return
+        yield messages
+        count += len(messages)
+        taking = replace(taking, wait=timedelta(0))
+        if taking.app.read_time("now") - extended >= LEASED_AGAIN:
+            for each in held:
+                each.modify_ack_deadline(MAX_ACK_DEADLINE_SECONDS)
+            extended = taking.app.read_time("now")
+
+
+@contextmanager
+def _given_back_on_error(batch: Batch) -> Iterator[None]:
+    """Let messages that could not be shown come again at once, and not when the lease is over."""
+    with _all_given_back_on_error([batch]):
+        yield
+
+
+@contextmanager
+def _all_given_back_on_error(batches: Sequence[Batch]) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        for batch in batches:
+            with suppress(Exception):
+                batch.modify_ack_deadline(0)
+        raise
+
+
+def _messages(count: int) -> str:
+    return f"{count:,} message{'s' * (count != 1)}"
+
+
+def _not_acked(store: Service, name: str, batch: Batch) -> set[str]:
+    """Acknowledge a batch; return the ack ids of messages that come again all the same.
+
+    A late ack is ``expired`` whether it counted or not. Said again it is a success if it did.
+    """
+    result = batch.ack()
+    late = list(result.expired)
+    counted = store.acknowledge(name, late).success if late else ()
+    return {*result.invalid, *late}.difference(counted)
+
+
+def fail_if(app: App, what: str, ack_ids: Sequence[str]) -> None:
+    """End with exit code 1 if some ack ids had no effect, and name them."""
+    if ack_ids:
+        told = one_line(",".join(ack_ids))
+        app.tell(f"Failed to {what} the messages with the following ackIds: [{told}]")
+        raise InvalidArgument(
+            f"ack_ids: failed to {what} {len(ack_ids):,} messages; ack ids of live leases of this "
+            "subscription are accepted"
+        )

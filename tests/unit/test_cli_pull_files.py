@@ -1,0 +1,242 @@
+"""``subscriptions pull --output``, on a store in memory."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from pubsub_delta.cli import pull
+from pubsub_delta.cli.application import App
+from pubsub_delta.cli.main import cli
+from pubsub_delta.errors import Aborted
+from pubsub_delta.resources import Message
+from tests.unit.pulling_commands import World
+from tests.unit.serving_world import served
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+# --output
+
+
+ROWS = [
+    Message(b"late", {"carrier": "UA", "quoted": 'a "b", c\n'}, "N1"),
+    Message('früh, \n"x"'.encode(), {}, ""),
+]
+
+
+@pytest.mark.parametrize("name", ["all.jsonl", "all.NDJSON", "all.csv", "all.parquet"])
+@pytest.mark.parametrize("by_server", [False, True])
+def test_a_file_has_every_message(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, by_server: bool
+) -> None:
+    monkeypatch.setattr(pull, "OF_A_FILE", 1)  # several batches
+    monkeypatch.setattr(pull, "A_BATCH", 1)
+    ids = list(world.store.publish("flights", ROWS).message_ids)
+    path = tmp_path / name
+    if by_server:
+        with served(world.backend) as world.address:
+            shown = world.run(f"--output={path}", "--auto-ack")
+    else:
+        shown = world.run(f"--output={path}", "--auto-ack")
+    told = f"Wrote 2 messages to [{path}].\nAcknowledged 2 messages.\n"
+    assert (shown.exit_code, shown.stdout, shown.stderr) == (0, "", told)
+    assert world.undelivered == 0
+    assert read(path) == [
+        (id_, each.data, dict(each.attributes), each.ordering_key)
+        for id_, each in zip(ids, ROWS, strict=True)
+    ]
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
+def read(path: Path) -> list[tuple[str, bytes, dict[str, str], str]]:
+    """Return what stands in a file, as its kind has it."""
+    if path.suffix == ".parquet":
+        rows = pq.read_table(path).to_pylist()
+        return [
+            (r["message_id"], r["data"], dict(r["attributes"]), r["ordering_key"]) for r in rows
+        ]
+    if path.suffix == ".csv":
+        with path.open(newline="") as file:
+            lines = list(csv.DictReader(file))
+        return [
+            (r["message_id"], r["data"].encode(), json.loads(r["attributes"]), r["ordering_key"])
+            for r in lines
+        ]
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    return [
+        (r["messageId"], decoded(r["data"]), r.get("attributes", {}), r.get("orderingKey", ""))
+        for r in records
+    ]
+
+
+def decoded(text: str) -> bytes:
+    import base64
+
+    return base64.b64decode(text)
+
+
+def test_a_file_of_json_lines_can_be_published_again(world: World, tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+    world.store.publish("flights", ROWS)
+    world.run(f"--output={path}", "--auto-ack")
+    again = ["topics", "publish", "flights", f"--from={path}", "--format=jsonl", "--base64"]
+    app = App(lambda _: world.store, world.backend.clock, {"PUBSUB_DELTA_ROOT": "/r"})
+    assert CliRunner().invoke(cli, again, obj=app).exit_code == 0
+    assert [each.message for each in world.store.pull("delays")] == ROWS
+
+
+def test_without_auto_ack_messages_of_a_file_come_again_at_once(
+    world: World, tmp_path: Path
+) -> None:
+    world.store.publish("flights", ["a", "b"])
+    shown = world.run(f"--output={tmp_path / 'all.csv'}", "--limit=1")
+    assert shown.stderr.endswith("They come again: --auto-ack acknowledges what is in the file.\n")
+    assert (world.undelivered, world.outstanding) == (2, 0)
+    assert (tmp_path / "all.csv").read_text().count("\n") == 2
+
+
+def test_nothing_is_acknowledged_that_is_not_in_the_file(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # "nothing is acknowledged before it is safely in the file"
+    path = tmp_path / "all.jsonl"
+    world.store.publish("flights", ["a"])
+    steps: list[tuple[str, bool, int]] = []
+
+    def noted(name: str) -> None:
+        real = getattr(os, name)
+
+        def call(*args: Any) -> Any:
+            steps.append((name, path.exists(), world.undelivered))
+            return real(*args)
+
+        monkeypatch.setattr(os, name, call)
+
+    noted("fsync")
+    noted("link")
+    world.run(f"--output={path}", "--auto-ack")
+    assert steps == [("fsync", False, 1), ("link", False, 1), ("fsync", True, 1)]
+    assert world.undelivered == 0
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_file_that_cannot_be_written_leaves_nothing_and_takes_nothing(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    world.store.publish("flights", ["a", "b"])
+
+    def full(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(os, "fsync", full)
+    shown = world.run(f"--output={tmp_path / 'all.csv'}", "--auto-ack")
+    assert shown.exit_code == 1
+    assert isinstance(error, KeyboardInterrupt) or "No space left on device" in shown.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert (world.undelivered, world.outstanding) == (2, 0)
+
+
+def test_bytes_that_are_no_text_are_not_written_to_csv(world: World, tmp_path: Path) -> None:
+    world.store.publish("flights", [b"\xff"])
+    shown = world.run(f"--output={tmp_path / 'all.csv'}", "--auto-ack")
+    assert "INVALID_ARGUMENT: output: the data of message" in shown.stderr
+    assert (shown.exit_code, world.undelivered, world.outstanding) == (1, 1, 0)
+    assert world.run(f"--output={tmp_path / 'all.parquet'}", "--auto-ack").exit_code == 0
+
+
+def test_a_file_that_is_there_is_never_replaced(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "all.csv"
+    path.write_text("kept")
+    world.store.publish("flights", ["a"])
+    shown = world.run(f"--output={path}", "--auto-ack")
+    assert "ALREADY_EXISTS: output: " in shown.stderr
+    assert world.outstanding == 0
+    monkeypatch.setattr(pull, "check_path", lambda _: None)  # it comes while messages are pulled
+    monkeypatch.setattr("pubsub_delta.cli.message_files.check_path", lambda _: None)
+    assert "ALREADY_EXISTS: output: " in world.run(f"--output={path}", "--auto-ack").stderr
+    assert path.read_text() == "kept"
+    assert (world.undelivered, world.outstanding) == (1, 0)
+    assert [each.name for each in tmp_path.iterdir()] == ["all.csv"]
+
+
+def test_without_messages_there_is_no_file(world: World, tmp_path: Path) -> None:
+    shown = world.run(f"--output={tmp_path / 'all.csv'}", "--auto-ack")
+    assert (shown.exit_code, list(tmp_path.iterdir())) == (0, [])
+    assert shown.stderr.startswith("There are no messages, ")
+
+
+def test_leases_are_made_longer_where_a_file_takes_long(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pull, "OF_A_FILE", 1)
+    world.store.publish("flights", [str(n) for n in range(5)])
+    long = pull._Taking.long
+
+    def slowly(taking: Any, *args: Any) -> Any:
+        world.backend.clock.advance(250)
+        return long(taking, *args)
+
+    monkeypatch.setattr(pull._Taking, "long", slowly)
+    path = tmp_path / "all.csv"
+    assert world.run(f"--output={path}", "--auto-ack").exit_code == 0
+    with path.open() as file:
+        assert [row["data"] for row in csv.DictReader(file)] == ["0", "1", "2", "3", "4"]
+    assert world.undelivered == 0
+
+
+def test_what_a_file_could_not_acknowledge_is_told(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.store.publish("flights", ["a"])
+
+    def lost(*_: Any) -> set[str]:
+        raise Aborted("too many concurrent writers")
+
+    monkeypatch.setattr(pull, "_not_acked", lost)
+    path = tmp_path / "all.csv"
+    shown = world.run(f"--output={path}", "--auto-ack")
+    assert (shown.exit_code, path.exists(), world.undelivered) == (1, True, 1)
+    assert "ABORTED" in shown.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--follow", "--output=x.csv"],
+        ["--follow", "--no-auto-ack"],
+        ["--follow", "--limit=0"],
+        ["--output=x.csv", "--limit=0"],
+        ["--output=x.csv", "--format=json"],
+    ],
+)
+def test_options_that_exclude_each_other_are_refused(world: World, options: list[str]) -> None:
+    shown = world.run(*options)
+    assert (shown.exit_code, shown.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("name", ["all.txt", "all", "all.csv.zip"])
+def test_a_name_that_tells_no_kind_is_refused(world: World, tmp_path: Path, name: str) -> None:
+    world.store.publish("flights", ["a"])
+    shown = world.run(f"--output={tmp_path / name}", "--auto-ack")
+    assert "INVALID_ARGUMENT: output: " in shown.stderr
+    assert (shown.exit_code, world.outstanding) == (1, 0)
+
+
+def test_a_folder_that_is_not_there_is_told(world: World, tmp_path: Path) -> None:
+    world.store.publish("flights", ["a"])
+    shown = world.run(f"--output={tmp_path / 'no/all.csv'}", "--auto-ack")
+    assert "FAILED_PRECONDITION: output: " in shown.stderr
+    assert world.outstanding == 0

@@ -1,0 +1,143 @@
+"""``subscriptions pull`` with --wait and --follow, on a store in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import click
+import pytest
+from click.testing import Result
+
+from pubsub_delta.cli import pull
+from pubsub_delta.resources import Message
+from tests.unit.pulling_commands import DATA, World, interrupt
+from tests.unit.serving_world import served
+from tests.unit.test_cli_pull import printing
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+__all__ = ["printing"]
+
+
+# --wait
+
+
+def test_wait_waits_for_the_first_message(world: World) -> None:
+    world.meanwhile = [lambda: None, lambda: None, lambda: world.store.publish("flights", ["late"])]
+    shown = world.run("--wait", "--auto-ack", DATA)
+    assert (shown.exit_code, shown.stdout) == (0, "late\n")
+    assert world.waited == [0.05, 0.1, 0.2]
+    assert world.undelivered == 0
+
+
+def test_wait_ends_when_it_is_over(world: World) -> None:
+    world.meanwhile = [lambda: None] * 100
+    shown = world.run("--wait=3s")
+    assert (shown.exit_code, shown.stderr) == (0, "Listed 0 items.\n")
+    assert 3 <= sum(world.waited) <= 4
+    assert max(world.waited) == 1
+
+
+@pytest.mark.parametrize("options", [[], ["--no-wait"], ["--wait=0"]])
+def test_without_it_nothing_is_waited_for(world: World, options: list[str]) -> None:
+    assert world.run(*options).stderr == "Listed 0 items.\n"
+    assert world.waited == []
+
+
+def test_a_wait_that_is_no_duration_is_refused(world: World) -> None:
+    shown = world.run("--wait=soon")
+    assert (shown.exit_code, shown.stderr.count("\n")) == (2, 1)
+
+
+# --follow
+
+
+@pytest.mark.parametrize("by_server", [False, True])
+def test_follow_prints_and_acknowledges_what_comes(world: World, by_server: bool) -> None:
+    world.store.publish("flights", ["a", "b"])
+
+    def follow() -> Result:
+        world.meanwhile = [lambda: world.store.publish("flights", ["c"]), lambda: None]
+        return world.run("--follow", DATA)
+
+    if by_server:
+        with served(world.backend) as world.address:
+            shown = follow()
+    else:
+        shown = follow()
+    assert (shown.exit_code, shown.stdout) == (0, "a\nb\nc\n"), shown.stderr
+    assert shown.stderr == "Printed and acknowledged 3 messages.\n"
+    assert world.undelivered == 0
+
+
+def test_follow_ends_at_its_limit(world: World) -> None:
+    world.store.publish("flights", ["a", "b", "c"])
+    assert world.run("--follow", "--limit=2", DATA).stdout == "a\nb\n"
+    assert (world.undelivered, world.outstanding) == (1, 0)
+
+
+def test_each_batch_is_acknowledged_before_the_next_is_taken(
+    world: World, monkeypatch: pytest.MonkeyPatch, printing: list[str]
+) -> None:
+    monkeypatch.setattr(pull, "A_BATCH", 2)
+    world.store.publish("flights", ["a", "b", "c"])
+    seen: list[tuple[int, int]] = []
+    echo = click.echo
+
+    def noted(text: str = "", *args: Any, **more: Any) -> None:
+        if not more.get("err"):
+            seen.append((world.undelivered, world.outstanding))
+        echo(text, *args, **more)
+
+    monkeypatch.setattr(click, "echo", noted)
+    world.run("--follow", DATA)
+    assert seen == [(3, 2), (1, 1)]  # while it is printed it is leased, and not acknowledged
+    assert printing == ["a\nb\n", "c\n"]
+
+
+@pytest.mark.parametrize("end", [interrupt, lambda: os.kill(os.getpid(), signal.SIGTERM)])
+def test_ctrl_c_gives_back_what_is_not_printed(
+    world: World, monkeypatch: pytest.MonkeyPatch, end: Callable[[], None]
+) -> None:
+    world.store.publish("flights", ["a"])
+    echo = click.echo
+
+    def closed(text: str = "", *args: Any, **more: Any) -> None:
+        if not more.get("err"):
+            end()
+        echo(text, *args, **more)
+
+    monkeypatch.setattr(click, "echo", closed)
+    shown = world.run("--follow", DATA)
+    assert (shown.exit_code, shown.stdout) == (0, "")
+    assert shown.stderr == "Printed and acknowledged 0 messages.\n"
+    assert (world.undelivered, world.outstanding) == (1, 0)
+
+
+def test_a_followed_format_is_a_document_for_each_message(world: World) -> None:
+    world.store.publish("flights", [Message(b"a", {"n": "1"}), Message(b"b", {"n": "2"})])
+    world.meanwhile = [lambda: world.store.publish("flights", [Message(b"c", {"n": "3"})])]
+    lines = world.run("--follow", "--format=json(message.attributes)").stdout.splitlines()
+    assert [json.loads(each)["message"]["attributes"]["n"] for each in lines] == ["1", "2", "3"]
+    world.store.publish("flights", ["d"])
+    world.meanwhile = [lambda: world.store.publish("flights", ["e"])]
+    shown = world.run("--follow", "--format=csv(message.data.decode(base64):label=data)")
+    assert shown.stdout == "data\nd\ne\n"
+
+
+def test_follow_tells_what_it_could_not_acknowledge(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.store.publish("flights", ["a"])
+    monkeypatch.setattr(pull, "_not_acked", lambda *_: {"id"})
+    shown = world.run("--follow", DATA)
+    assert shown.exit_code == 1
+    assert "Failed to ack the messages with the following ackIds: [id]" in shown.stderr
