@@ -227,7 +227,7 @@ class App:
     def show_all(self, records: Sequence[Any], default: str = "yaml") -> None:
         """Print a listing: those of its records that are asked for."""
         count = self._show(records, default)
-        if not count and self.settings.format is None:
+        if not count and "format" not in self.given:
             self.tell("Listed 0 items.")
 
     def _show(self, records: Sequence[Any], default: str, *, single: bool = False) -> int:

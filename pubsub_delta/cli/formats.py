@@ -56,11 +56,6 @@ class Column:
     hidden: bool = False
 
     @property
-    def path(self) -> Key:
-        """The key."""
-        return self.key
-
-    @property
     def heading(self) -> str:
         """What stands over the column."""
         return self.label or ""

@@ -28,7 +28,7 @@ def selection_options(command: F) -> F:
     for option in (
         click.option(
             "--page-size",
-            type=click.IntRange(min=1),
+            type=LimitType(),
             callback=_keep,
             expose_value=False,
             help="So many rows a table has, before the next one begins.",

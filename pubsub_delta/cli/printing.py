@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from pubsub_delta.cli.formats import TABULAR, Column, Format, parse_format, projected
+from pubsub_delta.cli.formats import TABULAR, Column, Format, projected
 from pubsub_delta.cli.terminal import escaped
-
-_DEFAULT = "default"
 
 
 def render(
@@ -55,24 +54,18 @@ def _active(form: Format) -> tuple[Column, ...]:
     """Return columns whose transforms hold where a record stays what it is."""
     if "no-transforms" not in form.attributes:
         return form.columns
-    return tuple(_without_calls(each) for each in form.columns)
-
-
-def _without_calls(column: Column) -> Column:
-    from dataclasses import replace
-
-    return replace(column, calls=None)
+    return tuple(replace(each, calls=None) for each in form.columns)
 
 
 def _with_columns(form: Format, records: Sequence[Any]) -> Format:
     """Return a format with columns: all that the records have, where it has none itself."""
     if form.columns:
         return form
+    from pubsub_delta.cli.grammar.keys import snake_case
+
     names = {name for each in records if isinstance(each, Mapping) for name in each}
-    if not names:
-        return parse_format(f"{form.kind}(.)")
-    columns = parse_format("value({})".format(",".join(sorted(names, key=_name_first)))).columns
-    return Format(form.kind, form.attributes, columns)
+    columns = [Column((name,), snake_case(name)) for name in sorted(names, key=_name_first)]
+    return replace(form, columns=tuple(columns or [Column((), "")]))
 
 
 def _name_first(name: str) -> tuple[bool, str]:

@@ -71,6 +71,6 @@ def maintain(
         app.show(plain(asdict(report)))
     else:
         for line in list(report.lines()) or ["nothing to do"]:
-            click.echo(printable(line))
+            app.print(f"{printable(line)}\n")
     if report.problems:
         raise click.exceptions.Exit(1)

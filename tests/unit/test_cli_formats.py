@@ -17,6 +17,7 @@ from pubsub_delta.cli import rest
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.documents import yaml_text
 from pubsub_delta.cli.formats import parse_format
+from pubsub_delta.cli.grammar.context import Context
 from pubsub_delta.cli.printing import render
 from pubsub_delta.errors import InvalidArgument, Unimplemented
 from pubsub_delta.metrics import Measured, Metrics
@@ -346,3 +347,19 @@ def test_json_with_control_characters_is_json_wherever_it_is_shown() -> None:
     text = render([{"data": HOSTILE}], parse_format("json"))
     assert json.loads(text) == [{"data": HOSTILE}]
     assert text.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("2026-11-20T10:00:00.5+05:30", "2026-11-20T10:00:00.500+05:30"),
+        ("2026-11-20 10:00:00 -0300", "2026-11-20T10:00:00.000-03:00"),
+        ("2026-11-20T10:00:00Z", "2026-11-20T10:00:00.000+00:00"),
+        ("2026-11-20T10:00:00", "2026-11-20T10:00:00.000+09:00"),
+        ("soon", "T"),
+    ],
+)
+def test_a_time_is_shown_in_the_zone_that_it_names(text: str, shown: str) -> None:
+    # gcloud topic projections: "the explicit timezone in the resource if it has one"
+    context = Context(zone=timezone(timedelta(hours=9)))
+    assert render([{"t": text}], parse_format("value(t.iso())", context)) == f"{shown}\n"

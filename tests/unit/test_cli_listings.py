@@ -59,6 +59,11 @@ def test_a_uri_is_that_of_google() -> None:
     assert result.stdout == "https://pubsub.googleapis.com/v1/projects/p/topics/b2\n"
 
 
+def test_pages_may_be_as_long_as_all() -> None:
+    told = run(Paged(), "topics", "list", "--page-size=unlimited", "--format=table(name.len())")
+    assert told.stdout == "NAME\n20\n20\n20\n"
+
+
 def test_a_page_is_a_table_of_its_own() -> None:
     told = run(Paged(), "topics", "list", "--page-size=2", "--format=table(name.basename())").stdout
     assert told == "NAME\na1\nb2\n\nNAME\nc3\n"

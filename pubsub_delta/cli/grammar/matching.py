@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from pubsub_delta.cli.grammar.context import Context
@@ -84,13 +85,15 @@ def matcher(operator: str, operand: str, context: Context, *, times: bool) -> Ma
 
 
 def _reader(operand: str, context: Context) -> Callable[[str], tuple[datetime, datetime] | None]:
-    meant = read_as_time(operand, context)
+    @cache  # the operand is looked at when a value is a time, and not before
+    def meant() -> datetime | None:
+        return read_as_time(operand, context)
 
     def read(value: str) -> tuple[datetime, datetime] | None:
-        found = None if meant is None else read_as_time(value, context)
-        if found is None or meant is None:
+        found, wanted = read_as_time(value, context), meant()
+        if found is None or wanted is None:
             return None
-        return found.astimezone(UTC), meant.astimezone(UTC)
+        return found.astimezone(UTC), wanted.astimezone(UTC)
 
     return read
 

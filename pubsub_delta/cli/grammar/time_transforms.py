@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, timezone, tzinfo
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +17,9 @@ from pubsub_delta.clock import UTC, from_micros, to_micros
 from pubsub_delta.errors import InvalidArgument
 
 _ISO = "%Y-%m-%dT%H:%M:%S"
+_OFFSET = re.compile(
+    r"(?:(?P<utc>[Zz])|:\d\d(?:\.\d+)? ?(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))$"
+)
 _EXTENSION = re.compile(r"%%|%([1-9]?)([EO]?)([fsz])")
 
 
@@ -56,16 +59,17 @@ def read_as_time(value: Any, context: Context, zone: tzinfo | None = None) -> da
         return value
     if not isinstance(value, str) or not value.strip():
         return None
-    own = re.search(r"([+-]\d\d:?\d\d)$", value)
     try:
         found = parse_time(value, context.now, "time", zone or context.zone)
     except InvalidArgument:
         return None
-    if value.rstrip()[-1:] in "Zz":
+    own = _OFFSET.search(value)
+    if own is None:
+        return in_zone(found, zone or context.zone)
+    if own["utc"]:
         return found
-    if own and "T" in value:
-        return datetime.fromisoformat(f"{value[: own.start()]}{own[1][:3]}:{own[1][-2:]}")
-    return in_zone(found, zone or context.zone)
+    offset = timedelta(hours=int(own["hours"]), minutes=int(own["minutes"]))
+    return found.astimezone(timezone(-offset if own["sign"] == "-" else offset))
 
 
 def functions_of(context: Context) -> Mapping[str, Function]:
