@@ -17,6 +17,7 @@ from tests.mutations.bugs_of_replay import BUGS_OF_REPLAY
 from tests.mutations.bugs_of_server import BUGS_OF_SERVER
 from tests.mutations.bugs_of_surfaces import BUGS_OF_SURFACES
 from tests.mutations.bugs_of_tables import BUGS_OF_TABLES
+from tests.mutations.bugs_of_terminals import BUGS_OF_TERMINALS
 from tests.mutations.bugs_of_the_source import BUGS_OF_THE_SOURCE
 from tests.mutations.bugs_of_values import BUGS_OF_VALUES
 
@@ -37,4 +38,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_THE_SOURCE,
     *BUGS_OF_LINES,
     *BUGS_OF_GRAMMAR,
+    *BUGS_OF_TERMINALS,
 )

@@ -1,0 +1,133 @@
+"""Bugs of what a terminal is shown, and of pulls that go on or go into files."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+_PULL = "cli/pull.py"
+_FILES = "cli/message_files.py"
+_KEPT = "cli/kept_names.py"
+
+BUGS_OF_TERMINALS = (
+    Bug(
+        "wait-is-over-at-once",
+        "A pull with --wait waits for no message.",
+        _PULL,
+        "if batch.message_count or self._is_over(begun):",
+        "if True:",
+    ),
+    Bug(
+        "tail-acknowledges-before-it-prints",
+        "A pull with --follow acknowledges messages and prints them then.",
+        _PULL,
+        "                app.print(written.text(records))\n"
+        "                failed += _not_acked(app.service, taking.name, batch)\n",
+        "                failed += _not_acked(app.service, taking.name, batch)\n"
+        "                app.print(written.text(records))\n",
+    ),
+    Bug(
+        "terminated-tail-keeps-its-leases",
+        "A pull with --follow does not hear SIGTERM.",
+        _PULL,
+        "signal.signal(signal.SIGTERM, signal.default_int_handler)",
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)",
+    ),
+    Bug(
+        "acknowledged-before-it-is-in-the-file",
+        "Messages of a file are acknowledged as they come.",
+        _PULL,
+        "        yield messages\n",
+        "        batch.ack()\n        yield messages\n",
+    ),
+    Bug(
+        "leases-end-while-a-file-is-written",
+        "The leases of a file that takes long to write end before it is done.",
+        _PULL,
+        'if taking.app.read_time("now") - extended >= LEASED_AGAIN:',
+        "if False:",
+    ),
+    Bug(
+        "file-is-named-before-it-is-on-the-disk",
+        "A file has its name, and its messages are acknowledged, while it is in memory only.",
+        _FILES,
+        "            os.fsync(stream.fileno())\n",
+        "",
+    ),
+    Bug(
+        "file-replaces-another",
+        "A file that came meanwhile, and whose messages are acknowledged, is replaced.",
+        _FILES,
+        "        os.link(begun, path)\n",
+        "        os.replace(begun, path)\n",
+    ),
+    Bug(
+        "names-outlive-a-change",
+        "A shell completes the names that a store had, though it has changed.",
+        _KEPT,
+        '"project": project, "looks": looks}',
+        '"project": project, "looks": None}',
+    ),
+    Bug(
+        "names-of-a-restless-store-are-kept",
+        "Names are kept of a table that may change again within a tick of the clock.",
+        _KEPT,
+        "if found and looks and max(time for _, time in looks) < _nanos(now - SETTLED):",
+        "if found and looks:",
+    ),
+    Bug(
+        "help-opens-the-store",
+        "The help of the demo loads what opens a store.",
+        "cli/demo.py",
+        "if TYPE_CHECKING:",
+        "if not TYPE_CHECKING:",
+    ),
+    Bug(
+        "commands-load-pandas",
+        "Every command imports pandas, where it is installed.",
+        "cli/session.py",
+        "        without_pandas()\n        return PubSub(lambda",
+        "        return PubSub(lambda",
+    ),
+    Bug(
+        "colours-in-a-pipe",
+        "A program that reads the output gets escape sequences.",
+        "cli/colours.py",
+        "return bool(stream.isatty()) and not plain",
+        "return not plain",
+    ),
+    Bug(
+        "no-color-is-not-heard",
+        "NO_COLOR does not turn colours off.",
+        "cli/colours.py",
+        'environment.get("NO_COLOR") or ',
+        "",
+    ),
+    Bug(
+        "cells-are-cut-off",
+        "A cell that does not fit the terminal loses its end.",
+        "cli/widths.py",
+        "            part = part[end:]\n",
+        '            part = ""\n',
+    ),
+    Bug(
+        "doctor-finds-everybody-well",
+        "The exit code of doctor is 0 whatever it finds.",
+        "cli/doctor.py",
+        'if any(each.state == "problem" for each in found):',
+        "if False:",
+    ),
+    Bug(
+        "doctor-overlooks-locks",
+        "A lock that is held is none for doctor.",
+        "cli/checks.py",
+        "    except Timeout:\n        return True",
+        "    except Timeout:\n        return False",
+    ),
+    Bug(
+        "demo-fills-a-directory-that-is-used",
+        "The demo makes its store among the files of a directory.",
+        "cli/demo.py",
+        "if directory.is_dir() and any(directory.iterdir()):",
+        "if False:",
+    ),
+)
