@@ -214,6 +214,7 @@ class _Reader:
     def _calls(self, tree: Any) -> tuple[Key, Calls | None, bool]:
         """Return a key, its transforms, and whether options want the column."""
         from pubsub_delta.cli.grammar.calls import calls_of, conditions
+        from pubsub_delta.cli.grammar.syntax import DEEP
 
         try:
             key, calls = calls_of(tree, self._context)
@@ -222,6 +223,8 @@ class _Reader:
             )
         except InvalidArgument as error:
             raise self._refused(str(error)) from None
+        except RecursionError:
+            raise self._refused(DEEP) from None
         return key, calls if calls.calls else None, wanted
 
     def _with_setting(self, column: Column, tree: Any) -> Column:

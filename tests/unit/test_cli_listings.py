@@ -88,6 +88,8 @@ def test_keys_that_nothing_has_are_told() -> None:
         ("--filter=a OR b AND c", "AND and OR at one level; parentheses say which goes first"),
         ("--filter=name.nothing():a", "there is no such transform; always, basename"),
         ("--filter=name.enum(x):a", "gcloud has this transform, and it is not implemented here"),
+        (f"--filter={'(' * 5000}a{')' * 5000}", "its parentheses are nested too deeply"),
+        (f"--format=value(len{'(' * 5000}{')' * 5000})", "its parentheses are nested too deeply"),
         ("--sort-by=a..b", "column 2 is not expected: '..b'"),
         ("--flatten=[", "column 1 is not expected: '['"),
         ("--format=object", "gcloud has 'object', and it is not implemented here"),

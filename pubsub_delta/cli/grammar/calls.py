@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 ABSENT = ("collection", "enum", "resolution", "synthesize")
 """What gcloud has, and nothing in Pub/Sub is for."""
 _SHORT = 40
+_WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, re.error)
 OF_TIMES = ("date", "duration", "iso")
 _MARKS = ("always", "if", "map")
 TRANSFORMS = tuple(sorted({*FUNCTIONS, *OF_TIMES, *_MARKS, "filter", "format"}))
@@ -43,15 +44,7 @@ class Call:
                     items = [each for item in items for each in item]
                 return [self.run(each) for each in items]
             return self.run(value) if value or not self.depth else value
-        except (
-            ArithmeticError,
-            AttributeError,
-            IndexError,
-            LookupError,
-            TypeError,
-            ValueError,
-            re.error,
-        ) as error:
+        except _WRONG as error:
             raise InvalidArgument(
                 f"{self.name}(): {error}: its arguments are not accepted with {_short(value)}"
             ) from None

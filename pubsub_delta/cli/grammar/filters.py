@@ -18,7 +18,7 @@ from pubsub_delta.cli.grammar.calls import Calls, calls_of
 from pubsub_delta.cli.grammar.context import Context
 from pubsub_delta.cli.grammar.keys import Key, key_name, key_of, meant, value_at
 from pubsub_delta.cli.grammar.matching import OPERATORS, Matches, matcher
-from pubsub_delta.cli.grammar.syntax import parse, refused, unquoted
+from pubsub_delta.cli.grammar.syntax import DEEP, parse, refused, unquoted
 from pubsub_delta.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -65,7 +65,10 @@ def parse_filter(
     tree = parse("filter", text, "filter")
     if not tree.children:
         return Filter(lambda _: True)
-    test = reader.test(tree.children[0])
+    try:
+        test = reader.test(tree.children[0])
+    except RecursionError:
+        raise refused("filter", text, DEEP, "filter") from None
     return Filter(test, frozenset(reader.keys))
 
 

@@ -119,6 +119,10 @@ def parse(what: str, text: str, field: str) -> Tree[Any]:
     raise refused(field, text, came if at < len(text) else "it ends too early", what)
 
 
+DEEP = "its parentheses are nested too deeply"
+"""Why a text is refused that is read level by level, and has too many of them."""
+
+
 def refused(field: str, text: str, why: str, what: str) -> InvalidArgument:
     """Return the error of a text that is no filter, projection or key."""
     return InvalidArgument(f"{field}: {text!r}: {why}; {_ACCEPTED[what]}")
