@@ -13,7 +13,7 @@ from pubsub_delta.cli.application import App, one_line
 from pubsub_delta.cli.arguments import SNAPSHOT, SUBSCRIPTION, Switch, TimeType, list_option
 from pubsub_delta.cli.commands import Verb
 from pubsub_delta.cli.listing import selection_options
-from pubsub_delta.cli.rest import Record, message_record, received_record, time_text
+from pubsub_delta.cli.rest import Record, message_record, received_record
 from pubsub_delta.cli.service import Batch, Service
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.fields import MAX_ACK_DEADLINE_SECONDS
@@ -186,7 +186,8 @@ def seek(
         sought["snapshotId"] = app.snapshot(snapshot, snapshot_project)
         app.call(lambda store: store.seek(name, snapshot=sought["snapshotId"]))
     elif time is not None:
-        sought["time"] = time_text(time)
+        digits = time.replace(tzinfo=None).isoformat(timespec="microseconds")
+        sought["time"] = f"{digits}Z"  # all of them, as gcloud writes it
         app.call(lambda store: store.seek(name, time=time))
     app.show(sought)
 
