@@ -12,7 +12,7 @@ from pubsub_delta.cli.arguments import SNAPSHOT, SUBSCRIPTION, TimeType, list_op
 from pubsub_delta.cli.commands import Verb
 from pubsub_delta.cli.listing import selection_options
 from pubsub_delta.cli.pull import MESSAGE, fail_if
-from pubsub_delta.cli.rest import Record, message_record, time_text
+from pubsub_delta.cli.rest import Record, message_record
 from pubsub_delta.policy.messages import MAX_MESSAGE_BYTES
 from pubsub_delta.resources import Message
 
@@ -103,7 +103,8 @@ def seek(
         sought["snapshotId"] = app.snapshot(snapshot, snapshot_project)
         app.call(lambda store: store.seek(name, snapshot=sought["snapshotId"]))
     elif time is not None:
-        sought["time"] = time_text(time)
+        digits = time.replace(tzinfo=None).isoformat(timespec="microseconds")
+        sought["time"] = f"{digits}Z"  # all of them, as gcloud writes it
         app.call(lambda store: store.seek(name, time=time))
     app.show(sought)
 
