@@ -61,8 +61,9 @@ def _findings(app: App) -> Iterator[Finding]:
     layout = layout_of(settings.root)
     yield checks.spark(app.environment, needed=layout.in_catalog and settings.remote is None)
     yield Finding("store", "ok", f"{settings.root}, project {settings.project}")
-    yield from _looked("storage", lambda: [checks.storage(layout)])
-    yield from _looked("locks", lambda: [checks.locks(layout)])
+    if settings.remote is None:  # or else they are another machine's
+        yield from _looked("storage", lambda: [checks.storage(layout)])
+        yield from _looked("locks", lambda: [checks.locks(layout)])
     yield from _of_store(app)
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import select
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -163,6 +167,7 @@ class _Taking:
             if batch.message_count or self._is_over(begun):
                 return batch
             say(f"Waiting for messages of {self.name}")
+            _check_reader()
             self.app.pause(pause)
             pause = min(2 * pause, LONGEST)
 
@@ -174,6 +179,18 @@ class _Taking:
 
     def _is_over(self, begun: datetime) -> bool:
         return self.wait is not None and self.app.read_time("now") - begun >= self.wait
+
+
+def _check_reader() -> None:
+    """End with BrokenPipeError where nobody reads what is printed any more, as ``tail -f`` does."""
+    try:
+        watched = select.poll()
+        watched.register(sys.stdout.fileno(), 0)
+        gone = any(event & select.POLLERR for _, event in watched.poll(0))
+    except (OSError, ValueError):  # it is no descriptor
+        return
+    if gone:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def _records(batch: Batch) -> list[Record]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -141,3 +142,21 @@ def test_follow_tells_what_it_could_not_acknowledge(
     shown = world.run("--follow", DATA)
     assert shown.exit_code == 1
     assert "Failed to ack the messages with the following ackIds: [id]" in shown.stderr
+
+
+def test_a_tail_ends_when_nobody_reads_it_any_more(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # as `tail -f` does: nothing is leased for a reader that is gone
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "w", encoding="utf-8") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        pull._check_reader()
+        os.close(reading)
+        with pytest.raises(BrokenPipeError):
+            pull._check_reader()
+    monkeypatch.undo()
+    looked: list[int] = []
+    monkeypatch.setattr(pull, "_check_reader", lambda: looked.append(1))
+    world.run("--follow", DATA)
+    assert looked == [1]
