@@ -266,6 +266,8 @@ class App:
     def print_styled(self, text: str) -> None:
         """Print a text of our own that has styles, without them where they are not wanted."""
         wanted = colours.are_wanted(sys.stdout, self.environment)
+        if self.silent:
+            return
         click.echo(text if wanted else click.unstyle(text), nl=False, color=True)
 
     def show_changed(self, records: Sequence[Any]) -> None:
@@ -341,7 +343,7 @@ class App:
         if not agreed:
             command = command_of(click.get_current_context())
             told = "Nothing was deleted; --quiet deletes without asking."
-            click.echo(f"ERROR: ({command}) {told}", err=True)
+            tell(f"ERROR: ({command}) {told}", self.environment)
             raise click.exceptions.Exit(1)
 
     def format(self, default: str) -> Format:

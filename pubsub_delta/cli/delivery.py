@@ -103,7 +103,8 @@ def seek(
         sought["snapshotId"] = app.snapshot(snapshot, snapshot_project)
         app.call(lambda store: store.seek(name, snapshot=sought["snapshotId"]))
     elif time is not None:
-        sought["time"] = time_text(time)
+        digits = time.replace(tzinfo=None).isoformat(timespec="microseconds")
+        sought["time"] = f"{digits}Z"  # all of them, as gcloud writes it
         app.call(lambda store: store.seek(name, time=time))
     app.show(sought)
 

@@ -135,6 +135,9 @@ def _check(
         if app.given.get("format"):
             raise click.UsageError("--format: the name of the --output tells what is written")
         check_path(output)
+    if (follow or output is not None) and app.selecting:
+        told = " and ".join(f"--{each.replace('_', '-')}" for each in sorted(app.selecting))
+        raise click.UsageError(f"{told} does not go with --follow and --output")
     if (follow or output is not None) and limit is not None and limit < 1:
         raise click.UsageError("--limit is at least 1")
 

@@ -57,7 +57,12 @@ def table_text(
         widths = fitted(widths, width - _between(len(widths), given))
         heads, cells = _folded(heads, widths), _folded(cells, widths)
     aligns = [each.align or "left" for each in visible]
-    if "box" in given or "all-box" in given:
+    boxed = "box" in given or "all-box" in given
+    if width is not None:
+        frame = 3 * len(widths) + 1 if boxed else _pad(given) * (len(widths) - 1)
+        widths = fitted(widths, width - frame)
+        heads, cells = _folded(heads, widths), _folded(cells, widths)
+    if boxed:
         lines = _boxed(heads, cells, widths, aligns, given)
     else:
         lines = _plain(heads + cells, widths, aligns, given)
@@ -124,6 +129,20 @@ def _boxed(
         for part in _parts(row):
             yield f"│ {' │ '.join(map(justified, part, widths, aligns))} │"
     yield f"└{'┴'.join(bars)}┘"
+
+
+def _pad(given: Attributes) -> int:
+    return int(given["pad"]) if given.get("pad", "").isdigit() else 2
+
+
+def _folded(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> list[list[str]]:
+    return [
+        [
+            "\n".join(part for line in _lines(cell) for part in folded(line, width))
+            for cell, width in zip(row, widths, strict=True)
+        ]
+        for row in rows
+    ]
 
 
 def justified(text: str, width: int, align: str) -> str:

@@ -208,9 +208,9 @@ def test_seek_has_one_target(options: list[str], target: dict[str, Any]) -> None
 
 
 def test_seek_prints_where_it_went() -> None:
-    result = run(Noting(), "subscriptions", "seek", "sss", "--time=2026-11-20")
-    assert result.stdout == (
-        "subscriptionId: projects/p/subscriptions/sss\ntime: '2026-11-20T00:00:00Z'\n"
+    result = run(Noting(), "subscriptions", "seek", "sss", "--time=2026-11-20T01:00+0100")
+    assert result.stdout == (  # as gcloud, with all digits
+        "subscriptionId: projects/p/subscriptions/sss\ntime: '2026-11-20T00:00:00.000000Z'\n"
     )
 
 

@@ -205,3 +205,11 @@ def test_a_time_without_a_zone_is_local() -> None:
 def test_a_time_is_relative_to_the_clock() -> None:
     _, _, named = last_call("subscriptions", "seek", "sss", "--time=2 hours ago")
     assert named["time"] == NOW - timedelta(hours=2)
+
+
+@pytest.mark.parametrize("way", ["--follow", "--output=messages.jsonl"])
+@pytest.mark.parametrize("option", ["--filter=a", "--sort-by=a", "--page-size=1", "--flatten=a"])
+def test_what_goes_on_or_to_a_file_is_not_selected(way: str, option: str) -> None:
+    result = run(Noting(), "subscriptions", "pull", "sss", way, option)
+    assert result.exit_code == 2
+    assert f"{option.partition('=')[0]} does not go with --follow and --output" in result.stderr

@@ -17,6 +17,7 @@ import pytest
 from pubsub_delta.cli.pull import PULLED
 from pubsub_delta.cli.grammar.context import Context
 from pubsub_delta.cli.grammar.selection import Selection
+from pubsub_delta.cli.pull import PULLED
 from pubsub_delta.cli.showing import text_of_records, usual_or_given
 from pubsub_delta.cli.snapshots import LISTED
 from pubsub_delta.errors import InvalidArgument
