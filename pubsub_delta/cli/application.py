@@ -246,7 +246,7 @@ class App:
             width=self.width,
             warn=self.warn,
         )
-        self.print(text, form.kind)
+        self.print(text, "yaml" if form.kind == "default" else form.kind)
         return count
 
     @property

@@ -12,7 +12,7 @@ from pubsub_delta.cli.arguments import SNAPSHOT, SUBSCRIPTION, TimeType, list_op
 from pubsub_delta.cli.commands import Verb
 from pubsub_delta.cli.listing import selection_options
 from pubsub_delta.cli.pull import MESSAGE, fail_if
-from pubsub_delta.cli.rest import Record, message_record, time_text
+from pubsub_delta.cli.rest import Record, message_record
 from pubsub_delta.policy.messages import MAX_MESSAGE_BYTES
 from pubsub_delta.resources import Message
 

@@ -22,7 +22,6 @@ from pubsub_delta.cli.application import App, one_line
 from pubsub_delta.cli.arguments import SUBSCRIPTION, DurationType, Switch
 from pubsub_delta.cli.commands import Verb
 from pubsub_delta.cli.formats import projected
-from pubsub_delta.cli.grammar.selection import selected
 from pubsub_delta.cli.listing import selection_options
 from pubsub_delta.cli.message_files import check_path, message_file
 from pubsub_delta.cli.printing import render
@@ -269,14 +268,13 @@ class _Written:
     def text(self, records: Sequence[Record]) -> str:
         """Write records after those that were written; a heading stands before the first only."""
         form = self.app.format(FOLLOWED)
-        shown, _ = selected(records, self.app.selection, self.app.context, form.aliases)
         if form.kind == "json":
-            values = (projected(each, form.columns) for each in shown)
-            return "".join(json.dumps(each, sort_keys=True) + "\n" for each in values)
+            shown = (projected(each, form.columns) for each in records)
+            return "".join(json.dumps(each, sort_keys=True) + "\n" for each in shown)
         if self.begun:
             form = replace(form, attributes={**form.attributes, "no-heading": ""})
-        self.begun = self.begun or bool(shown)
-        return render(shown, form)
+        self.begun = True
+        return render(records, form)
 
 
 def _to_file(taking: _Taking, path: Path, limit: int | None, *, auto_ack: bool) -> None:

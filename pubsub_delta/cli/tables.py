@@ -53,9 +53,6 @@ def table_text(
         )
         for n, each in enumerate(visible)
     ]
-    if width is not None:
-        widths = fitted(widths, width - _between(len(widths), given))
-        heads, cells = _folded(heads, widths), _folded(cells, widths)
     aligns = [each.align or "left" for each in visible]
     boxed = "box" in given or "all-box" in given
     if width is not None:
@@ -67,26 +64,6 @@ def table_text(
     else:
         lines = _plain(heads + cells, widths, aligns, given)
     return "".join(f"{line}\n" for line in lines)
-
-
-def _between(columns: int, given: Attributes) -> int:
-    """Return how much of a line of a table is no cell."""
-    boxed = "box" in given or "all-box" in given
-    return 3 * columns + 1 if boxed else _pad(given) * (columns - 1)
-
-
-def _folded(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> list[list[str]]:
-    return [
-        [
-            "\n".join(part for line in _lines(cell) for part in folded(line, width))
-            for cell, width in zip(row, widths, strict=True)
-        ]
-        for row in rows
-    ]
-
-
-def _pad(given: Attributes) -> int:
-    return int(given["pad"]) if given.get("pad", "").isdigit() else 2
 
 
 def _plain(

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta.cli.pull import PULLED
 from pubsub_delta.cli.grammar.context import Context
 from pubsub_delta.cli.grammar.selection import Selection
 from pubsub_delta.cli.pull import PULLED
