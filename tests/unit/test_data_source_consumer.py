@@ -322,7 +322,7 @@ def test_a_checkpoint_of_another_subscription_is_refused() -> None:
 
 def test_a_subscription_that_is_not_there_is_told_at_the_start() -> None:
     store = InMemory()
-    with pytest.raises(NotFound, match="absent does not exist; create_subscription"):
+    with pytest.raises(NotFound, match="absent does not exist; create it first"):
         Query(store, name="absent").plan()
 
 
