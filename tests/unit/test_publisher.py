@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -391,17 +388,3 @@ def test_leaving_the_block_stops_whatever_happened_in_it(commits: Commits) -> No
         raise KeyError("bug")
     assert commits.data == [[b"x"]]
     assert repr(publisher).endswith("0 queued, stopped)")
-
-
-def test_what_is_queued_when_the_interpreter_exits_is_committed() -> None:
-    program = """if True:
-        from pubsub_delta.publisher import BatchSettings, PublishFlowControl, Publisher
-        def commit(messages):
-            print([message.data for message in messages], flush=True)
-            return ["0"]
-        Publisher(commit, BatchSettings(max_latency="1d"), PublishFlowControl()).publish("x")
-        raise SystemExit(3)
-    """
-    command, folder = [sys.executable, "-c", program], Path(__file__).parents[2]
-    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
-    assert (run.returncode, run.stdout, run.stderr) == (3, "[b'x']\n", "")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -157,3 +160,17 @@ def test_who_waits_when_a_publisher_is_stopped_is_told_so(commits: Commits) -> N
         waiting.join(LONG)
         assert len(told) == 1
     stopping.join(LONG)
+
+
+def test_what_is_queued_when_the_interpreter_exits_is_committed() -> None:
+    program = """if True:
+        from pubsub_delta.publisher import BatchSettings, PublishFlowControl, Publisher
+        def commit(messages):
+            print([message.data for message in messages], flush=True)
+            return ["0"]
+        Publisher(commit, BatchSettings(max_latency="1d"), PublishFlowControl()).publish("x")
+        raise SystemExit(3)
+    """
+    command, folder = [sys.executable, "-c", program], Path(__file__).parents[2]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout, run.stderr) == (3, "[b'x']\n", "")
