@@ -322,10 +322,12 @@ class Dispatcher:
             reached = wanted
             if messages and len(messages) < len(wanted):
                 reached = wanted.within(0, int(messages[-1].message_id))
+            is_probe = not self._largest
             sizes = [size_of(each) for each in messages]
             self._largest = max([*sizes, self._largest // 2])
             self.ledger.received(holding.lease_id, reached, messages)
-            self._hand_out()
+            if not is_probe:  # a pull is answered with the first that it is given
+                self._hand_out()
 
     def _readable(self) -> int:
         """Return how many bytes may be read now."""

@@ -119,7 +119,8 @@ def test_what_is_no_terminal_gets_no_colours() -> None:
         (["pull", "delays"], "No such command 'pull'; did you mean subscriptions pull?"),
         (
             ["describe"],
-            "did you mean topics describe or subscriptions describe or snapshots describe?",
+            "did you mean topics describe or subscriptions describe or snapshots describe "
+                "or schemas describe?",
         ),
         (["snapshots", "xyz"], "there are create, delete, describe, list, metrics, update."),
         (["topics", "create", "--label=a"], "--labels"),

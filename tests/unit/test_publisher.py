@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument, ResourceExhausted
+from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument
 from pubsub_delta.publisher import Publisher
-from pubsub_delta.resources import (
-    BatchSettings,
-    LimitExceededBehavior,
-    Message,
-    PublishFlowControl,
-)
+from pubsub_delta.resources import BatchSettings, Message, PublishFlowControl
 
 NEVER = "99999999d"
 """A latency that no test waits for, and longer than any that a thread can wait for."""
@@ -396,160 +388,3 @@ def test_leaving_the_block_stops_whatever_happened_in_it(commits: Commits) -> No
         raise KeyError("bug")
     assert commits.data == [[b"x"]]
     assert repr(publisher).endswith("0 queued, stopped)")
-
-
-def test_what_is_queued_when_the_interpreter_exits_is_committed() -> None:
-    program = """if True:
-        from pubsub_delta.publisher import BatchSettings, PublishFlowControl, Publisher
-        def commit(messages):
-            print([message.data for message in messages], flush=True)
-            return ["0"]
-        Publisher(commit, BatchSettings(max_latency="1d"), PublishFlowControl()).publish("x")
-        raise SystemExit(3)
-    """
-    command, folder = [sys.executable, "-c", program], Path(__file__).parents[2]
-    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
-    assert (run.returncode, run.stdout, run.stderr) == (3, "[b'x']\n", "")
-
-
-# Flow control
-
-
-def limited(messages: int = 1_000, size: int = 10**7, behavior: str = "block") -> Any:
-    return PublishFlowControl(messages, size, behavior)
-
-
-def in_thread(publish: Callable[[], object]) -> threading.Thread:
-    thread = threading.Thread(target=publish, daemon=True)
-    thread.start()
-    return thread
-
-
-def test_the_limits_are_googles_and_it_waits_unless_told_otherwise() -> None:
-    # "1,000 messages, 10 MB, block, error or ignore, as Google's clients"
-    default = PublishFlowControl()
-    assert (default.message_limit, default.byte_limit) == (1_000, 10_000_000)
-    assert default.limit_exceeded_behavior is LimitExceededBehavior.BLOCK
-
-
-@pytest.mark.parametrize(
-    ("fields", "told"),
-    [
-        ({"message_limit": 0}, "flow_control.message_limit: 0"),
-        ({"byte_limit": True}, "flow_control.byte_limit: True"),
-        ({"limit_exceeded_behavior": "drop"}, "'block', 'error' or 'ignore' is accepted"),
-    ],
-)
-def test_other_limits_are_refused(fields: Any, told: str) -> None:
-    with pytest.raises(InvalidArgument, match=told):
-        PublishFlowControl(**fields)
-
-
-@pytest.mark.parametrize("limits", [limited(messages=2), limited(size=12)])
-def test_who_publishes_beyond_a_limit_waits_until_there_is_room(
-    commits: Commits, limits: PublishFlowControl
-) -> None:
-    with publisher_of(commits, max_latency=0, flow_control=limits) as publisher:
-        with commits.held_open(publisher):
-            publisher.publish("four")
-            waiting = in_thread(lambda: publisher.publish("more"))
-            waiting.join(A_WHILE)
-            assert waiting.is_alive()
-        waiting.join(LONG)
-        assert not waiting.is_alive()
-    assert [message.data for message in commits.messages] == [b"held", b"four", b"more"]
-
-
-def test_who_waits_for_room_waits_for_no_latency(commits: Commits) -> None:
-    limits = limited(messages=1)
-    with publisher_of(commits, flow_control=limits) as publisher:
-        for n in range(5):
-            publisher.publish(f"{n}")  # each makes the one before be committed
-    assert commits.data == [[b"0"], [b"1"], [b"2"], [b"3"], [b"4"]]
-
-
-def test_those_who_wait_are_served_in_the_order_in_which_they_came(commits: Commits) -> None:
-    with publisher_of(commits, flow_control=limited(size=12)) as publisher:
-        with commits.held_open(publisher):
-            threads = []
-            for n, data in enumerate(["a" * 12, "b", "c"]):
-                threads.append(in_thread(lambda data=data: publisher.publish(data)))  # type: ignore[misc]
-                while len(publisher._blocked) <= n:
-                    threads[-1].join(0.001)
-        for thread in threads:
-            thread.join(LONG)
-    assert [message.data[:1] for message in commits.messages] == [b"h", b"a", b"b", b"c"]
-
-
-def test_beyond_a_limit_the_future_fails_if_that_is_asked_for(commits: Commits) -> None:
-    limits = limited(messages=2, behavior="error")
-    with publisher_of(commits, flow_control=limits) as publisher:
-        with commits.held_open(publisher):
-            publisher.publish("two")
-            refused = publisher.publish("three")
-            with pytest.raises(ResourceExhausted, match="2 messages of 11 bytes wait"):
-                refused.result(0)
-        publisher.flush()
-        again = publisher.publish("three")
-    assert again.result(0) == "2"
-
-
-@pytest.mark.parametrize("behavior", ["block", "error"])
-def test_a_message_that_never_fits_is_refused_and_waits_for_nothing(
-    commits: Commits, behavior: str
-) -> None:
-    with publisher_of(commits, flow_control=limited(size=4, behavior=behavior)) as publisher:
-        with pytest.raises(ResourceExhausted, match="5 bytes never fits into"):
-            publisher.publish("bytes").result(0)
-        publisher.publish("four")
-
-
-def test_beyond_ignored_limits_everything_is_queued(commits: Commits) -> None:
-    limits = limited(messages=1, size=1, behavior="ignore")
-    with publisher_of(commits, flow_control=limits) as publisher:
-        for n in range(100):
-            publisher.publish(f"data {n}")
-    assert len(commits.messages) == 100
-
-
-def test_what_failed_was_cancelled_or_overtook_holds_no_room(commits: Commits) -> None:
-    commits.failing = {b"bad"}
-    with publisher_of(commits, max_messages=1, flow_control=limited(messages=3)) as publisher:
-        for n in range(50):
-            failed = publisher.publish("bad", ordering_key=f"{n}")
-            publisher.publish("behind", ordering_key=f"{n}")
-            publisher.publish("given up").cancel()
-            wait([failed])
-    assert (publisher._outstanding, publisher._outstanding_bytes) == (0, 0)
-
-
-def test_a_callback_of_a_future_publishes_without_waiting(commits: Commits) -> None:
-    # the thread that makes room cannot wait for it
-    more: list[Future[str]] = []
-    with publisher_of(commits, max_latency=0, flow_control=limited(messages=1)) as publisher:
-        first = publisher.publish("first")
-        first.add_done_callback(lambda _: more.extend(publisher.publish("x") for _ in range(3)))
-        first.result(LONG)
-        publisher.flush()
-    assert len(more) == 3
-    assert all(future.result(LONG) for future in more)
-
-
-def test_who_waits_when_a_publisher_is_stopped_is_told_so(commits: Commits) -> None:
-    publisher = publisher_of(commits, flow_control=limited(messages=1))
-    told: list[Exception] = []
-
-    def publish() -> None:
-        try:
-            publisher.publish("late")
-        except FailedPrecondition as error:
-            told.append(error)
-
-    with commits.held_open(publisher):
-        waiting = in_thread(publish)
-        while not publisher._blocked:
-            waiting.join(0.001)
-        stopping = in_thread(publisher.stop)
-        waiting.join(LONG)
-        assert len(told) == 1
-    stopping.join(LONG)

@@ -145,7 +145,8 @@ def test_the_library_pulls_from_a_subscription_that_pushes() -> None:
 )
 def test_what_is_stored_is_read_back(config: PushConfig | None) -> None:
     row = columns_of(replace(PLAIN, push_config=config))
-    assert set(row) | {"topic_uid", "etag"} == set(SUBSCRIPTIONS.columns.names)
+    others = {"topic_uid", "etag", "iam_policy"}
+    assert set(row) | others == set(SUBSCRIPTIONS.columns.names)
     assert subscription_of(row).push_config == config
     assert set(columns_of_fields({"push_config": config})) == {
         "push_endpoint",

@@ -1,0 +1,80 @@
+"""How long messages are leased: shortly while they wait, until deadlines once clients have them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from pubsub_delta.policy.ack_state import State
+from pubsub_delta.server.held import LEASE
+from pubsub_delta.server.sharing import Consumer
+from tests.unit.builders import at
+from tests.unit.test_server_ledger import Bench
+
+
+def test_what_consumers_have_is_leased_until_their_deadlines_and_what_waits_is_not() -> None:
+    # "with the duplicates that the contract allows and no more": whoever has a message keeps it
+    # until its deadline, though the server is gone; what nobody was given is available soon
+    bench = Bench(consumer=Consumer(max_messages=2))
+    lease = bench.lease(4)
+    bench.modify([bench.ack_id(lease, 0)], 600)
+    bench.modify([bench.ack_id(lease, 1)], 45)
+    bench.seconds = 5
+    bench.turn()
+    until = {n: s.until for s in bench.state.in_state(State.LEASED) for n in s.positions}
+    assert until == {0: at(605), 1: at(45), 2: at(5) + LEASE, 3: at(5) + LEASE}
+    bench.seconds = 10
+    bench.turn()
+    until = {n: s.until for s in bench.state.in_state(State.LEASED) for n in s.positions}
+    assert until[1] == at(50), "the next step of ten seconds"
+    assert until[3] == at(10) + LEASE
+
+
+def test_a_lease_of_which_clients_have_everything_is_not_extended_before_their_deadlines() -> None:
+    bench = Bench()
+    lease = bench.lease(2)
+    bench.modify([bench.ack_id(lease, n) for n in range(2)], 300)
+    bench.seconds = 5
+    bench.turn()
+    assert bench.ledger.leases[lease].until == at(305)
+    for seconds in range(6, 297, 10):
+        assert not bench.ledger.extension_due(at(seconds))
+    bench.modify([bench.ack_id(lease, 0)], 600)
+    assert bench.ledger.extension_due(at(298))
+
+
+def test_deadlines_of_many_consumers_are_few_spans() -> None:
+    bench = Bench(count=3_000, consumer=Consumer(max_messages=3_000))
+    lease = bench.lease(3_000)
+    for n in range(3_000):
+        bench.modify([bench.ack_id(lease, n)], 20 + n % 580)
+    bench.seconds = 5
+    bench.turn()
+    assert len(bench.state.in_state(State.LEASED)) <= 61
+
+
+def test_what_waits_is_let_go_when_its_lease_is_over() -> None:
+    # a process that was stopped: others may have it by now
+    bench = Bench(consumer=Consumer(max_messages=1))
+    lease = bench.lease(3)
+    bench.modify([bench.ack_id(lease, 0)], 60)
+    assert bench.ledger.let_go_of_overdue(at(11.9)) == 0
+    bench.seconds = 12
+    assert bench.ledger.let_go_of_overdue(at(12)) == 2
+    assert not bench.ledger.sharing.waiting
+    assert bench.consumer.messages == 1, "who has one may still answer"
+
+
+@pytest.mark.parametrize(
+    ("turn", "length"), [(0.1, 12), (1.5, 12), (2, 16), (10, 80), (60, 90), (9_999, 90)]
+)
+def test_leases_are_longer_where_commits_are_slow(turn: float, length: float) -> None:
+    # "the server's leases of messages that its clients hold must be extended in time under load"
+    bench = Bench()
+    bench.ledger.took(timedelta(seconds=turn))
+    assert bench.ledger.length == timedelta(seconds=length)
+    for _ in range(200):
+        bench.ledger.took(timedelta(seconds=0.1))
+    assert bench.ledger.length == LEASE
+    assert Bench(exactly_once=True).ledger.length == timedelta(seconds=90)
