@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,9 @@ from pubsub_delta.server.protocol import grpc
 
 HAS_PATHS = hasattr(socket, "AF_UNIX")
 """Whether there are sockets that are files."""
+
+_LONGEST_DIRECTORY = 90
+"""Bytes: the path of a socket has at most 103 on macOS and 107 on Linux."""
 
 _OPTIONS = (
     ("grpc.max_receive_message_length", -1),
@@ -25,8 +29,8 @@ _OPTIONS = (
 class Inside:
     """Where gRPC is reached by the front, and by the gateway of REST.
 
-    It is a socket in a directory that only this user can look into; on Windows a port of the
-    loopback address. The token is asked for here, too.
+    It is a socket in a directory that only this user can look into; a port of the loopback address
+    on Windows, and where no such directory can be had. The token is asked for here, too.
     """
 
     def __init__(self, *, paths: bool = HAS_PATHS) -> None:
@@ -37,8 +41,7 @@ class Inside:
 
     def listen(self, server: Any) -> None:
         """Let a gRPC server listen here."""
-        if self._paths:
-            self._directory = TemporaryDirectory(prefix="pubsub-delta-")
+        self._directory = _directory() if self._paths else None
         self._port = server.add_insecure_port(self._address)
 
     def open(self) -> None:
@@ -71,3 +74,15 @@ class Inside:
     def _path(self) -> Path:
         assert self._directory is not None
         return Path(self._directory.name) / "grpc"
+
+
+def _directory() -> TemporaryDirectory[str] | None:
+    """Make a directory for a socket; None where that cannot be, or has too long a name for one."""
+    try:
+        made = TemporaryDirectory(prefix="pubsub-delta-")
+    except OSError:
+        return None
+    if len(os.fsencode(made.name)) <= _LONGEST_DIRECTORY:
+        return made
+    made.cleanup()
+    return None

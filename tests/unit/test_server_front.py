@@ -344,6 +344,20 @@ def test_grpc_is_reached_by_a_file_or_by_a_port(
         assert not subscriber.pull(request=ask, timeout=LONG).received_messages
 
 
+@pytest.mark.parametrize("name", ["absent", "long" * 30])
+def test_grpc_is_reached_where_no_file_can_be_a_socket(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A container may have no directory to write to, or one with too long a name for a socket."""
+    if name != "absent":
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / name))
+    with serving(MemoryStore()) as address, clients(address) as (_, subscriber):
+        ask = {"subscription": SUBSCRIPTION, "max_messages": 1, "return_immediately": True}
+        assert not subscriber.pull(request=ask, timeout=LONG).received_messages
+    assert not list(tmp_path.glob("*/*"))
+
+
 def test_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with serving(MemoryStore()):
