@@ -56,7 +56,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "operations/maintain.py": ("expiration", "retention_job", "races", "tables_in_memory"),
     "operations/measure.py": (),
     "operations/metrics.py": ("metrics_of_a_store",),
-    "operations/publish.py": ("tables_in_memory", "races"),
+    "operations/publish.py": ("tables_in_memory", "races", "schema_publishing"),
     "operations/pull.py": ("consumer_calls", "expiration"),
     "operations/seek.py": ("seek_calls", "races"),
     "operations/snapshot.py": ("seek_calls", "snapshot_calls"),
