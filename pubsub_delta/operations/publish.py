@@ -116,6 +116,9 @@ def publish(
         raise InvalidArgument(
             f"messages: a single {type(what).__name__}; pass a list of messages or a DataFrame"
         )
+    if _has_landed(messages, topic, publish_id, idempotency_id):
+        assert idempotency_id is not None
+        return _earlier(messages, publish_id, idempotency_id)
     fitting = fitting_of(tables, topic)
     if _is_frame(what):
         landed = _publish_frame(messages, what, now, publish_id, idempotency_id, order_by, fitting)
@@ -152,8 +155,10 @@ def publish_micro_batch(
     whatever the topic's history still tells.
     """
     idempotency_id, messages = (query_id, batch_id), tables.messages(topic.uid)
-    publish_id, fitting = publish_id_of(idempotency_id), fitting_of(tables, topic)
-    _publish_frame(messages, frame, now, publish_id, idempotency_id, order_by, fitting)
+    publish_id = publish_id_of(idempotency_id)
+    if not _has_landed(messages, topic, publish_id, idempotency_id):
+        fitting = fitting_of(tables, topic)
+        _publish_frame(messages, frame, now, publish_id, idempotency_id, order_by, fitting)
     check_received(tables, topic.name, topic.uid)
 
 
@@ -320,6 +325,15 @@ def publish_id_of(idempotency_id: tuple[str, int]) -> str:
             "accepted: a text of 1 to 256 bytes and a whole number from 0"
         )
     return f"{application}:{version}"
+
+
+def _has_landed(
+    messages: Messages, topic: Topic, publish_id: str, idempotency_id: tuple[str, int] | None
+) -> bool:
+    """Tell whether a publish is known to have landed that the topic's schema may refuse by now."""
+    if topic.schema_settings is None or idempotency_id is None:
+        return False
+    return messages.history.published_as(publish_id) is not None
 
 
 def _earlier(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]) -> PublishResult:

@@ -217,8 +217,8 @@ BUGS_OF_OPERATIONS = (
         "publish-time-of-the-second-attempt",
         "The second publish of an idempotency id tells its own time.",
         _PUBLISH,
-        "        return _earlier(messages",
-        "        _earlier(messages",
+        "    if not landed and idempotency_id is not None:\n        return _earlier(messages",
+        "    if not landed and idempotency_id is not None:\n        _earlier(messages",
     ),
     Bug(
         "published-to-nobody",

@@ -152,6 +152,13 @@ BUGS_OF_SCHEMAS = (
         "                    if batch:\n",
     ),
     Bug(
+        "repeated-and-refused",
+        "A publish that has landed cannot be repeated once the schema has changed.",
+        "operations/publish.py",
+        "    return messages.history.published_as(publish_id) is not None\n",
+        "    return False\n",
+    ),
+    Bug(
         "stored-bound-must-live",
         "A topic's range cannot be changed once the revision of its other bound is deleted.",
         "delivery/schemas.py",

@@ -91,6 +91,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "operations/metrics.py": ("metrics_of_a_store",),
     "operations/views.py": ("views",),
     "operations/publish.py": ("tables_in_memory", "races"),
+    "operations/publish.py": ("tables_in_memory", "races", "schema_publishing"),
     "operations/pull.py": ("consumer_calls", "expiration"),
     "operations/seek.py": ("seek_calls", "races"),
     "operations/snapshot.py": ("seek_calls", "snapshot_calls"),

@@ -167,6 +167,21 @@ def test_a_dead_letter_is_forwarded_whatever_the_schema_of_its_topic(world: InMe
     assert world.stored(LETTERS) == [UTAH.decode()]
 
 
+def test_a_publish_that_has_landed_is_repeated_whatever_the_schema_is_by_now(
+    world: InMemory,
+) -> None:
+    """A caller-supplied idempotency id makes the second attempt a no-op."""
+    first = world.store.publish(TOPIC, [UTAH], idempotency_id=("job", 1))
+    world.store.update_topic(TOPIC, schema_settings=SchemaSettings("states", "BINARY"))
+    again = world.store.publish(TOPIC, [UTAH], idempotency_id=("job", 1))
+    assert list(again.message_ids) == list(first.message_ids)
+    world.store.delete_schema("states")
+    assert world.store.publish(TOPIC, [UTAH], idempotency_id=("job", 1)).message_count == 1
+    with pytest.raises(FailedPrecondition, match="was deleted"):
+        world.store.publish(TOPIC, [UTAH], idempotency_id=("job", 2))
+    assert world.stored() == [UTAH.decode()]
+
+
 # Deleted, and created anew
 
 
