@@ -79,7 +79,7 @@ BUGS_OF_STORAGES = (
         "several-drivers-on-s3",
         "Spark's lane writes to S3 with a log store that is safe for one driver only.",
         _CHOICE,
-        'if scheme not in ("s3", "s3a", "s3n") or runs_on_databricks():',
-        'if scheme not in ("s3", "s3n") or runs_on_databricks():',
+        "if not location.startswith(_S3) or runs_on_databricks():",
+        "if location.startswith(_S3) or runs_on_databricks():",
     ),
 )

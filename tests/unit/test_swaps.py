@@ -10,7 +10,7 @@ import pytest
 from deltalake import DeltaTable
 
 from pubsub_delta.policy.ack_state import AckState
-from pubsub_delta.tables.ack_state import AckStateTables, Stored
+from pubsub_delta.tables.ack_state import AckStates, AckStateTables, Stored
 from pubsub_delta.tables.lanes.direct import DirectLane
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import Conflict
@@ -71,6 +71,27 @@ def test_a_swap_is_one_commit_and_the_next_one_needs_no_look(both: list[AckState
         stored = replace(new, version=number + 1)
     assert both[1].read(UID) == stored
     assert both[1].read(UID).version == 3
+
+
+def test_what_a_process_wrote_last_is_written_over_without_a_read(
+    both: list[AckStateTables], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A read is some requests of an object store."""
+    ids = map(str, range(100))
+    states = AckStates(both[0], lambda: next(ids))
+    states.create("2" * 32, AckState(0))
+    reads: list[str] = []
+    read = both[0].read
+
+    def counted(uid: str) -> Stored:
+        reads.append(uid)
+        return read(uid)
+
+    monkeypatch.setattr(both[0], "read", counted)
+    for _ in range(3):
+        states.change("2" * 32, lambda s: (replace(s, next_lease_id=s.next_lease_id + 1), None))
+    assert reads == []
+    assert both[1].read("2" * 32).revision == 4
 
 
 def test_a_commit_that_leaves_the_row_as_it_was_is_a_lost_race(

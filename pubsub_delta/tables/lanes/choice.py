@@ -29,6 +29,7 @@ MANY_MESSAGES = 2_000_000
 """From so many messages on, Spark reads them sooner than this process does."""
 
 
+_S3 = ("s3:", "s3a:", "s3n:")
 ONLY_WRITER = "spark.pubsub_delta.s3.onlyWriter"
 """The setting of a session by which somebody says that no other program writes to its store."""
 
@@ -143,7 +144,7 @@ class Lanes:
         other: Delta's log store for S3 looks whether a version is free, and then writes it.
         """
         self.session_for(table)
-        if self.choice[0] == "direct" and self._layout.base.startswith(("s3:", "s3a:")):
+        if self.choice[0] == "direct" and self._layout.base.startswith(_S3):
             raise FailedPrecondition(
                 f"{table}: on S3 a DataFrame cannot be published beside the direct lane, as "
                 "Delta's log store for Spark overwrites a commit that lands at the same moment; "
@@ -169,9 +170,9 @@ class Lanes:
             location = location_of_schema(self.spark, self._layout.schema)
         if location is None:
             return TableLocks(None)
-        by_spark = self.choice[0] == "spark"
-        refusal = refusal_of_spark(location, settings_of(self.spark)) if by_spark else None
-        return TableLocks(on_disk(location), refusal)
+        if self.choice[0] == "spark" and location.startswith(_S3):
+            return TableLocks(None, refusal_of_spark(location, settings_of(self.spark)))
+        return TableLocks(on_disk(location))
 
     def scans(self, count: int) -> Scans:
         """Return who is to read so many messages of a topic: Spark, where they are many."""
@@ -219,7 +220,7 @@ def refusal_of_spark(location: str, settings: Mapping[str, str]) -> str | None:
     True
     """
     scheme = location.partition(":")[0]
-    if scheme not in ("s3", "s3a", "s3n") or runs_on_databricks():
+    if not location.startswith(_S3) or runs_on_databricks():
         return None
     if "DynamoDB" in settings.get(f"spark.delta.logStore.{scheme}.impl", ""):
         return None
