@@ -24,8 +24,11 @@ from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.store import Tables
 
-PART = 1 << 17
-"""Positions that are looked through at a time."""
+PART = 1 << 16
+"""Positions that are looked through at a time, at most."""
+_PART_BYTES = 1 << 25
+"""Bytes of files, compressed as they are, that are looked through at a time, about."""
+_LEAST = 256
 UNACKED = frozenset(state.value for state in State) - {State.ACKED.value, State.RETAINED.value}
 """The states of unacknowledged messages."""
 KEPT = frozenset({State.ACKED.value, State.RETAINED.value})
@@ -99,10 +102,10 @@ class MessageSearch:
             if positions is not None and not positions:
                 continue
             window = Window(positions, self._wanted.earliest, self._wanted.latest)
-            found = [_matching(rows, self._wanted) for rows in self._batches(window)]
-            for rows in reversed(found):
-                if rows.num_rows:
-                    yield rows.take(pa.array(range(rows.num_rows - 1, -1, -1)))
+            found = _matching(self._messages.rows_within(window), self._wanted)
+            for end in range(found.num_rows, 0, -_AT_ONCE):
+                start = max(0, end - _AT_ONCE)
+                yield found.take(pa.array(range(end - 1, start - 1, -1)))
         self.progress = 1.0
 
     def messages(
@@ -110,9 +113,8 @@ class MessageSearch:
     ) -> Iterator[FoundMessage]:
         """Yield what is found, the newest first; ``max_bytes``: of the data of each."""
         for rows in self.rows(is_stopped):
-            for start in range(0, rows.num_rows, _AT_ONCE):
-                for row in plain(rows.slice(start, _AT_ONCE)):
-                    yield self._found(row, max_bytes)
+            for row in plain(rows):
+                yield self._found(row, max_bytes)
 
     def state_of(self, position: int) -> tuple[str | None, int | None]:
         """Return the state of a message, and its delivery attempt where that is counted."""
@@ -127,10 +129,6 @@ class MessageSearch:
         if states is None:
             return None
         return union(span for span in self._spans if span.state.value in states)
-
-    def _batches(self, window: Window) -> Iterator[pa.Table]:
-        for batch in self._messages.batches_within(window):
-            yield pa.Table.from_batches([batch])
 
     def _found(self, row: dict[str, Any], max_bytes: int) -> FoundMessage:
         data = row["data"] or b""
@@ -147,7 +145,8 @@ class MessageSearch:
         )
 
 
-_AT_ONCE = 50
+_AT_ONCE = 1_000
+"""Rows of what is found that are handed over at a time."""
 
 
 def search(
@@ -182,7 +181,7 @@ def _parts(messages: Messages, wanted: MessageQuery) -> Sequence[tuple[int, int]
         lowest, highest = 0, _HIGHEST
     if wanted.before is not None:
         highest = min(highest, wanted.before - 1)
-    ranges: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int, int]] = []
     files = messages.files()
     if any(each.position_min is None or each.position_max is None for each in files):
         return [None]
@@ -195,15 +194,18 @@ def _parts(messages: Messages, wanted: MessageQuery) -> Sequence[tuple[int, int]
         high = min(highest, file.position_max or 0)
         if low > high:
             continue
+        mean = max(1, file.size // max(1, file.rows or 1))
+        step = max(_LEAST, _PART_BYTES // mean)
         if ranges and low <= ranges[-1][1]:
-            ranges[-1] = (ranges[-1][0], max(ranges[-1][1], high))
+            first, last, before = ranges[-1]
+            ranges[-1] = (first, max(last, high), min(before, step))
         else:
-            ranges.append((low, high))
-    return [
-        (max(low, end - PART + 1), end)
-        for low, high in reversed(ranges)
-        for end in range(high, low - 1, -PART)
-    ]
+            ranges.append((low, high, step))
+    found: list[tuple[int, int]] = []
+    for low, high, step in reversed(ranges):
+        size = min(PART, step)
+        found += [(max(low, end - size + 1), end) for end in range(high, low - 1, -size)]
+    return found
 
 
 _HIGHEST = 10**18

@@ -302,9 +302,9 @@ class Messages:
         """Yield the messages of spans, ordered by position, a part at a time."""
         return self._lanes.reading.batches(self._table, Window.of(spans), columns)
 
-    def batches_within(self, window: Window) -> Iterator[pa.RecordBatch]:
-        """Yield the messages of a window, ordered by position, a part at a time."""
-        return self._lanes.reading.batches(self._table, window, READ)
+    def rows_within(self, window: Window) -> pa.Table:
+        """Return the messages of a window, ordered by position."""
+        return self._lanes.reading.rows(self._table, window, READ)
 
     def count(self) -> int:
         """Return how many messages are stored."""
