@@ -120,7 +120,7 @@ def test_what_is_no_terminal_gets_no_colours() -> None:
         (
             ["describe"],
             "did you mean topics describe or subscriptions describe or snapshots describe "
-                "or schemas describe?",
+            "or schemas describe?",
         ),
         (["snapshots", "xyz"], "there are create, delete, describe, list, metrics, update."),
         (["topics", "create", "--label=a"], "--labels"),
