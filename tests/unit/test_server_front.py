@@ -10,6 +10,7 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -358,8 +359,10 @@ def test_grpc_is_reached_where_no_file_can_be_a_socket(
     assert not list(tmp_path.glob("*/*"))
 
 
-def test_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with serving(MemoryStore()):
-        assert len(list(tmp_path.iterdir())) == 1
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.skipif(not HAS_PATHS, reason="there are no sockets that are files")
+def test_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    with TemporaryDirectory() as short:  # the name of a test's own may be too long for a socket
+        monkeypatch.setattr("tempfile.tempdir", short)
+        with serving(MemoryStore()):
+            assert len(os.listdir(short)) == 1
+        assert os.listdir(short) == []
