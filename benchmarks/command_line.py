@@ -23,11 +23,17 @@ from statistics import median
 AT_ONCE, SOON, NAMES = 0.2, 1.0, 0.3
 """Seconds that help and completion, commands, and the completion of names may take."""
 
+TYPED = {
+    "avro": '{"type":"record","name":"State","fields":[{"name":"name","type":"string"}]}',
+    "message": '{"name":"Utah"}',
+}
+"""A schema and a message that fits it, without a blank."""
 BEFORE = (
     "topics create flights failed",
     "subscriptions create delays other --topic=flights",
     "topics publish flights --message=late",
     "snapshots create before --subscription=delays",
+    f"schemas create states --type=avro --definition={TYPED['avro']}",
 )
 """What the store has before anything is measured."""
 
@@ -64,6 +70,17 @@ COMMANDS = {
     "snapshots list": "snapshots list",
     "snapshots metrics": "snapshots metrics before",
     "snapshots delete": "snapshots delete made{n} --quiet",
+    "schemas create": "schemas create made{n} --type=avro --definition={avro}",
+    "schemas validate-schema": "schemas validate-schema --type=avro --definition={avro}",
+    "schemas validate-message": "schemas validate-message --schema=states --message-encoding=json "
+    "--message={message}",
+    "schemas describe": "schemas describe states",
+    "schemas list": "schemas list",
+    "schemas list-revisions": "schemas list-revisions states",
+    "schemas commit": "schemas commit states --type=avro --definition={avro}",
+    "schemas rollback": "schemas rollback states --revision-id={revision}",
+    "schemas delete-revision": "schemas delete-revision states@{revision} --quiet",
+    "schemas delete": "schemas delete made{n} --quiet",
     "topics detach-subscription": "topics detach-subscription made{n}",
     "subscriptions delete": "subscriptions delete made{n} --quiet",
     "topics delete": "topics delete made{n} --quiet",
@@ -145,13 +162,18 @@ class Commands:
         wall, processor = [], []
         for n in range(runs + 1):
             needed = self._leased() if "{id}" in line else ""
-            whole = line.format(n=n, m=20 + n, id=needed)
+            revision = self._committed() if "{revision}" in line else ""
+            whole = line.format(n=n, m=20 + n, id=needed, revision=revision, **TYPED)
             if name.startswith("subscriptions pull"):
                 self.run("topics publish flights --message=late")
             _, seconds, used = self.run(whole, **variables)
             wall.append(seconds)
             processor.append(used)
         return Timed(name, wall[1:], processor[1:], most)
+
+    def _committed(self) -> str:
+        made = f"schemas commit states --type=avro --definition={TYPED['avro']}"
+        return self.run(f"{made} --format=value(revisionId)")[0].strip()
 
     def _leased(self) -> str:
         self.run("topics publish flights --message=late")

@@ -168,9 +168,9 @@ BUGS_OF_TABLES = (
     Bug(
         "finished-snapshot-deleted",
         "A snapshot that took an hour to be taken is deleted as soon as it is there.",
-        "tables/registry/registry.py",
-        'late = row["announced"] is not None and row["announced"] <= now - ABANDONED_AFTER',
-        'late = row["create_time"] <= now - ABANDONED_AFTER',
+        "tables/registry/conditions.py",
+        'return bool(row["announced"] <= now - ABANDONED_AFTER)',
+        'return bool(row["create_time"] <= now - ABANDONED_AFTER)',
     ),
     Bug(
         "floor-not-stored",

@@ -180,6 +180,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "expiration",
         "schema_publishing",
     ),
+    "tables/registry/conditions.py": ("snapshot_calls", "expiration"),
     "tables/registry/resource_table.py": ("tables_in_memory", "if_unchanged", "expiration"),
 }
 """Unit tests of a module, besides the examples in its docstrings. Others follow anyway."""

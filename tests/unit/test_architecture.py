@@ -33,6 +33,7 @@ ASKING = (
     "datasource/batch_reader",
     "datasource/consumer",
     "datasource/writer",
+    "inspection",
     "lease_keeper",
     "long_running",
     "schema_administration",

@@ -39,6 +39,8 @@ COMPOSED = {
     "statement",  # of SparkLane._run, whose callers are looked at here
     "text",  # of figures: constants
     "test",  # of bitmaps: f-strings, below
+    "query",  # of views: f-strings, below
+    "_MESSAGE['text']",  # of views: a constant
     "sql_day(publish_time)",  # of an f-string, below
     "' AND '.join(tests) or 'true'",  # of f-strings
     "' AND '.join(sure)",
@@ -52,6 +54,8 @@ IDENTIFIERS = {"table", "source", "target", "schema", "table.rpartition('.')[0]"
 """What Layout has quoted, anywhere under ``tables``: test_fuzz_roots.py tries to break that."""
 OURS = "written in the library, and holds nothing that is passed in"
 NUMBER = "a whole number"
+QUOTED = "a name in its backticks"
+NO_SQL = "of a grammar of Lark, which has words of SQL"
 LITERAL = "a literal, which test_a_text_stays_within_its_literal tries to break"
 
 PARTS: dict[str, dict[str, str]] = {
@@ -122,7 +126,28 @@ PARTS: dict[str, dict[str, str]] = {
         "ddl(type_.key_type)": OURS,
         "ddl(type_.value_type)": OURS,
     },
+    "tables/lanes/spark/views": {
+        "' OR '.join(all_runs) or 'false'": NUMBER,
+        "_is_there(shown)": OURS,
+        "attempt": NUMBER,
+        "columns": OURS,
+        "first": NUMBER,
+        "how": OURS,
+        "is_live": OURS,
+        "last": NUMBER,
+        "listed": "our columns, and a mark of hashes and full names, which hold no quote",
+        "literal(shown.uid)": LITERAL,
+        "messages": QUOTED,
+        "query": "what topic_query and backlog_query write",
+        "self._identifier(name)": QUOTED,
+        "shown.registry": QUOTED,
+        "sql_instant(now)": NUMBER,
+        "state": LITERAL,
+        "there": OURS,
+        "told": LITERAL,
+    },
     "tables/registry/conditions": {"TAKEN": OURS},
+    "cli/grammar/syntax": {"_QUOTED": NO_SQL, "_WORDS": NO_SQL},
 }
 """Every part of an f-string of SQL, by module, and why it may stand there."""
 

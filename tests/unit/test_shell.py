@@ -110,7 +110,7 @@ def test_an_error_is_one_line_and_ends_nothing() -> None:
     assert result.stderr.splitlines() == [
         "ERROR: (pubsub-delta.topics.describe) NOT_FOUND: topic ttt does not exist",
         "ERROR: (pubsub-delta) No such command 'frobnicate'; there are completion, console, "
-        "demo, doctor, maintain, serve, shell, snapshots, subscriptions, topics. "
+        "demo, doctor, maintain, schemas, serve, shell, snapshots, subscriptions, topics. "
         "See: pubsub-delta --help",
         "ERROR: (pubsub-delta.shell) no closing quotation: topics describe 'ttt",
         f"Created topic [{TOPIC.name}].",

@@ -19,6 +19,7 @@ from pubsub_delta.tables.lanes.choice import Lanes
 from pubsub_delta.tables.lanes.protocol import Append, Conflict, DataFile, LoggedCommit, Where
 from pubsub_delta.tables.lanes.scans import Scans, Window
 from pubsub_delta.tables.messages.commits import Commit, History, publish_metadata
+from pubsub_delta.tables.messages.ordering_keys import OrderingKeys
 from pubsub_delta.tables.messages.ranges import Ranges
 from pubsub_delta.tables.schemas import MESSAGE_COLUMNS, MESSAGES
 
@@ -354,23 +355,6 @@ class Messages:
         assert first.positions is not None
         assert second.positions is not None
         return self._lanes.scans(len(first.positions) + len(second.positions)), first, second
-
-
-class OrderingKeys:
-    """Knows the ordering keys of a topic's messages: policy's ``Keys``, answered by the table."""
-
-    def __init__(self, messages: Messages) -> None:
-        self._messages = messages
-
-    def sharing(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
-        """Return the messages of ``among`` whose key is that of a message of ``of``."""
-        scans, first, second = self._messages.keys(of, among)
-        return scans.sharing(self._messages.table, first, second)
-
-    def followers(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
-        """Return the messages of ``among`` that come later than one of ``of`` of the same key."""
-        scans, first, second = self._messages.keys(of, among)
-        return scans.followers(self._messages.table, first, second)
 
 
 def day_of(time: datetime) -> date:

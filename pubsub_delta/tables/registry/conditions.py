@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias, TypeVar
 
 from pubsub_delta.names import DELETED_TOPIC
@@ -22,6 +22,9 @@ A = TypeVar("A", Subscription, Snapshot)
 
 Fields: TypeAlias = "Mapping[str, Any] | Callable[[R], Mapping[str, Any]]"
 """New values of fields, or what tells them by the resource that they are written over."""
+
+ABANDONED_AFTER = timedelta(hours=1)
+"""How long a snapshot may take to be taken. Later nobody is at it any more."""
 
 
 def columns_over(read: Callable[[Row], R], fields: Fields[R]) -> Row | Callable[[Row], Row]:
@@ -55,6 +58,13 @@ def is_living(row: Row) -> bool:
 def is_live(row: Row, now: datetime) -> bool:
     """Tell whether a snapshot is there, and has not expired."""
     return row["announced"] is None and bool(row["expire_time"] > now)
+
+
+def has_no_time_left(row: Row, now: datetime) -> bool:
+    """Tell whether a snapshot has expired, or its creation was begun long ago and never ended."""
+    if row["announced"] is None:
+        return bool(row["expire_time"] <= now)
+    return bool(row["announced"] <= now - ABANDONED_AFTER)
 
 
 def is_being_taken(row: Row) -> bool:

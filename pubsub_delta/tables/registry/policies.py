@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 
 from pubsub_delta.errors import Unimplemented
@@ -15,14 +15,12 @@ COLUMN = "iam_policy"
 
 
 class Policies:
-    """Reads and replaces policies.
+    """Reads and replaces policies."""
 
-    Args:
-        tables: of the resources, by collection.
-    """
-
-    def __init__(self, tables: Mapping[str, ResourceTable]) -> None:
-        self._tables = tables
+    def __init__(
+        self, topics: ResourceTable, subscriptions: ResourceTable, snapshots: ResourceTable
+    ) -> None:
+        self._tables = {"topics": topics, "subscriptions": subscriptions, "snapshots": snapshots}
 
     def read(self, name: ResourceName, now: datetime) -> IamPolicy | None:
         """Return the policy of a resource, the empty one if it was given none; None without it."""

@@ -27,12 +27,14 @@ from pubsub_delta.tables.ack_state.snapshots import SnapshotTables
 from pubsub_delta.tables.lanes.protocol import Lane
 from pubsub_delta.tables.layout import Layout
 from pubsub_delta.tables.registry.conditions import (
+    ABANDONED_AFTER,
     TAKEN,
     TAKEN_SNAPSHOT,
     TAKEN_TOPIC,
     Fields,
     checking,
     columns_over,
+    has_no_time_left,
     is_being_taken,
     is_live,
     is_living,
@@ -55,8 +57,6 @@ Kind: TypeAlias = Literal["topics", "subscriptions", "snapshots", "schemas"]
 
 ANNOUNCED_NAME = timedelta(minutes=10)
 """How long a snapshot that is being taken has its name; then whoever wants it may have it."""
-ABANDONED_AFTER = timedelta(hours=1)
-"""How long a snapshot may take to be taken. Later nobody is at it any more."""
 EVERY_MESSAGE = Captured((), after_version=-1)
 """What a snapshot that is being taken must be supposed to hold."""
 
@@ -84,13 +84,7 @@ class Registry:
         )
         self._snapshots = ResourceTable(lane, layout.snapshots, SNAPSHOTS, new_id, self._create)
         self.schemas = SchemaRows(lane, layout.schemas, new_id, self._create)
-        self.policies = Policies(
-            {
-                "topics": self._topics,
-                "subscriptions": self._subscriptions,
-                "snapshots": self._snapshots,
-            }
-        )
+        self.policies = Policies(self._topics, self._subscriptions, self._snapshots)
 
     # Topics
 
@@ -315,12 +309,7 @@ class Registry:
         So it is with one whose creation was begun long ago, unless it was finished meanwhile.
         Tell whether there is nothing of it any more.
         """
-
-        def has_no_time_left(row: Row) -> bool:
-            late = row["announced"] is not None and row["announced"] <= now - ABANDONED_AFTER
-            return late or (row["announced"] is None and bool(row["expire_time"] <= now))
-
-        self._remove_snapshot(uid, has_no_time_left)
+        self._remove_snapshot(uid, lambda row: has_no_time_left(row, now))
         return self._snapshots.row(uid) is None
 
     def _remove_snapshot(self, uid: str, check: Check) -> bool:

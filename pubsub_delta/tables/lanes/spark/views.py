@@ -107,13 +107,12 @@ class Views:
 
         Conflict where something of the name has come meanwhile.
         """
-        begin = "CREATE OR REPLACE" if replace else "CREATE"
-        temporary = " TEMPORARY" if self._schema is None else ""
+        how = ("OR REPLACE " if replace else "") + ("TEMPORARY " if self._schema is None else "")
         columns = _columns_of(self._spark, query)
         comment = f"pubsub_delta {json.dumps(self._mark(name, shown.resource, query))}"
         first = f"`{columns[0]}` COMMENT '{comment}'"
         listed = ", ".join([first, *(f"`{column}`" for column in columns[1:])])
-        self._collect(f"{begin}{temporary} VIEW {self._identifier(name)} ({listed}) AS {query}")
+        self._collect(f"CREATE {how}VIEW {self._identifier(name)} ({listed}) AS {query}")
 
     def show_rows(
         self, name: str, shown: Shown, rows: DataFrame, query: str, *, replace: bool
