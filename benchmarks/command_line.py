@@ -72,8 +72,8 @@ COMMANDS = {
     "snapshots delete": "snapshots delete made{n} --quiet",
     "schemas create": "schemas create made{n} --type=avro --definition={avro}",
     "schemas validate-schema": "schemas validate-schema --type=avro --definition={avro}",
-    "schemas validate-message": "schemas validate-message --schema=states --message-encoding=json "
-    "--message={message}",
+    "schemas validate-message": "schemas validate-message --schema-name=states "
+    "--message-encoding=json --message={message}",
     "schemas describe": "schemas describe states",
     "schemas list": "schemas list",
     "schemas list-revisions": "schemas list-revisions states",

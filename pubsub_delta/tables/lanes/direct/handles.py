@@ -6,7 +6,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TypeVar
 
 from deltalake import DeltaTable
@@ -16,7 +16,7 @@ from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.lanes.damage import lost_commit
 from pubsub_delta.tables.lanes.direct.failures import telling, unreachable
 from pubsub_delta.tables.lanes.direct.snapshots import Snapshot
-from pubsub_delta.tables.lanes.direct.storage import address_of, is_local
+from pubsub_delta.tables.lanes.direct.storage import address_of
 from pubsub_delta.tables.lanes.protocol import TableMissing
 from pubsub_delta.tables.schemas import CHECKPOINT_INTERVAL
 
@@ -43,7 +43,6 @@ class _Handle:
         self.checked = 0
         self.folder: tuple[int, int] | None = None
         self.snapshot: Snapshot | None = None
-        self.latest = -1
 
     @property
     def fresh(self) -> DeltaTable | None:
@@ -84,24 +83,10 @@ class Handles:
                 handle.checked += 1  # a commit of this process, which has just written it
 
     def latest(self, table: str) -> int:
-        """Return the version of the last commit. In object storage it is one request.
-
-        Commits that the open table has not seen are left for its next use.
-        """
+        """Return the version of the last commit."""
         handle = self._handle(table)
         with handle.lock:
-            if handle.fresh is not None and not is_local(table):
-                with suppress(DeltaError):  # it is to be opened anew
-                    handle.latest = _latest(handle.fresh)
-                    return handle.latest
             return int(self._updated(table, handle).version())
-
-    def is_behind(self, table: str) -> None:
-        """Know that others have committed since a table was looked at: a race was lost."""
-        handle = self._handle(table)
-        with handle.lock:
-            if handle.table is not None:
-                handle.latest = max(handle.latest, handle.table.version() + 1)
 
     @contextmanager
     def last_seen(self, table: str) -> Iterator[DeltaTable]:
@@ -184,11 +169,6 @@ class Handles:
         opened = handle.fresh
         if opened is not None and folder == handle.folder:
             try:
-                if folder is None and handle.latest <= opened.version():
-                    # Looking for commits that are not there takes deltalake two requests.
-                    handle.latest = _latest(opened)
-                    if handle.latest == opened.version():
-                        return opened
                 opened.update_incremental()
             except DeltaError:
                 opened = None  # commits that it had not seen are gone by now: from a checkpoint on
@@ -207,14 +187,6 @@ class Handles:
 
 def _keys_of_environment() -> tuple[str | None, ...]:
     return tuple(map(os.environ.get, _KEYS))
-
-
-def _latest(opened: DeltaTable) -> int:
-    """Return the version of a table's last commit; the table stays as it is.
-
-    ``deltalake`` has this in the object that its ``DeltaTable`` is made of.
-    """
-    return int(opened._table.get_latest_version())
 
 
 def _folder(address: str) -> tuple[int, int] | None:

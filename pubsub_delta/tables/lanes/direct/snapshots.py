@@ -75,7 +75,6 @@ class Snapshot:
         self._actions = pa.table(opened.get_add_actions(flatten=True))
         self._address = address_of(table)
         self._options = dict(options) if options else None
-        self._raw = opened._table
 
     def files(self, where: Where = ()) -> list[StoredFile]:
         """Return the files that may have rows for which some conditions hold."""
@@ -170,9 +169,8 @@ class Snapshot:
 
     @cached_property
     def _storage(self) -> Any:
-        # Of the table: it shares its connections, and need not ask how large its files are.
-        sizes = {file.path: file.size for file in self.files()}
-        handler = DeltaStorageHandler.from_table(self._raw, self._options, sizes)
+        sizes = {file.path: file.size for file in self.files()}  # or else each is asked for
+        handler = DeltaStorageHandler(self._address, self._options, sizes)
         return pyarrow.fs.PyFileSystem(handler)
 
 

@@ -230,14 +230,10 @@ class DirectLane:
         if version is None:
             return self.merge(table, rows, merge) == 1
         with self.locked(table):
-            try:
-                with telling(table), self._handles.newest(table, version) as opened:
-                    if opened.version() != version:
-                        return False
-                    write_over(opened, rows, self._hooks(table))
-            except Conflict:
-                self._handles.is_behind(table)
-                raise
+            with telling(table), self._handles.newest(table, version) as opened:
+                if opened.version() != version:
+                    return False
+                write_over(opened, rows, self._hooks(table))
             if (version + 1) % CHECKPOINT_INTERVAL == 0:
                 self._tidy(table, tidy_control)
         return True
