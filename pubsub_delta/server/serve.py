@@ -39,8 +39,6 @@ LOOK = 1.0
 """Seconds from one look for servers that are gone to the next."""
 MOST_CALLS = 2_000
 """Under way at a time, streams among them; gRPC answers others RESOURCE_EXHAUSTED."""
-MOST_CONNECTIONS = 2_000
-"""Open at a time; others are closed at once."""
 GRACE = 10.0
 """Seconds that calls under way have at the end."""
 
@@ -55,7 +53,6 @@ _OPTIONS = (
     # A connection whose client is gone without a word is noticed, and its streams end.
     ("grpc.keepalive_time_ms", 60_000),
     ("grpc.keepalive_timeout_ms", 20_000),
-    ("grpc.max_allowed_incoming_connections", MOST_CONNECTIONS),
 )
 
 
