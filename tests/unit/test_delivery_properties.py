@@ -202,8 +202,8 @@ class DeliveryMachine(RuleBasedStateMachine):
 
     @invariant()
     def spans_stay_few(self) -> None:
-        new = [s for s in self.state.in_state(State.AVAILABLE) if s.delivery_attempt == 1]
-        assert len([span for span in new if not span.failures]) <= MAX_NEW_SPANS
+        available = self.state.in_state(State.AVAILABLE)
+        assert len([s for s in available if s.failed_lease_id is None]) <= MAX_NEW_SPANS
 
     @invariant()
     def a_key_is_out_in_one_batch_at_a_time_and_in_order(self) -> None:
