@@ -117,9 +117,7 @@ class Inspection(LongRunning):
         views go, and a view whose resource was created anew is of the new one. Tables and views of
         others are never touched; the report names those that were in the way.
 
-        In a schema of the catalog a backlog is shown as it was at this call, with that time as
-        ``as_of``. A temporary one is looked at by each query, in Spark 4.2 and where ``store.lane``
-        is direct.
+        A backlog is shown as it was at this call, with that time as ``as_of``.
 
         Args:
             schema: where the views are to be; by default that of the store, and for a store under a

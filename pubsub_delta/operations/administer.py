@@ -178,7 +178,7 @@ def update_topic(
         check_unchanged(changed, wanted)
     if not changes:
         return changed
-    settings = changes.get("schema_settings")
+    settings, shown = changes.get("schema_settings"), changed.schema_settings
 
     def decide(stored: Topic) -> Mapping[str, Any]:
         """Go by what the change is written over: others may have changed the retention since."""
@@ -194,12 +194,13 @@ def update_topic(
                 named, uid = schemas.resolved(tables, settings, project, stored.schema_settings)
                 of_schema = {"schema_settings": named, "schema_uid": uid}
             following["schema_settings"] = of_schema["schema_settings"]
-        changed = replace(stored, **following)
+        # A row has the name of its schema, deleted or not; what was read tells which it is.
+        changed = replace(stored, **{"schema_settings": shown, **following})
         return {**following, **of_schema}
 
     uid = changed.uid
     _must_be_there(tables.registry.change_topic(uid, decide, wanted), name)
-    return tables.registry.topic_of_uid(uid) or changed
+    return changed
 
 
 def update_subscription(

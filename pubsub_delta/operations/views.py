@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pubsub_delta.delivery.sources import source_of
 from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.names import DELETED_TOPIC
 from pubsub_delta.policy.view_names import backlog_view, check_prefix, distinct, topic_view
-from pubsub_delta.session import is_remote, settings_of
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
 from pubsub_delta.tables.layout import layout_of
 from pubsub_delta.tables.store import Tables
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from pubsub_delta.tables.lanes.spark.views import Shown, Views
 
 _TRIES = 3
 _REGISTRY = ("topics", "subscriptions", "snapshots")
-_STORAGE = ("fs.", "google.cloud.auth.")
 _TAKEN = (
     "a table or view of this name is there that create_views of this store has not made; "
     "create_views(prefix=…) takes other names"
@@ -69,13 +63,11 @@ class _Wanted:
         plain: its name, where no other has that.
         shown: what it shows.
         query: of what; None where no text can say it.
-        rows: the rows to show in place of the query's, which only tells them apart then.
     """
 
     plain: str
     shown: Shown
     query: str | None
-    rows: Callable[[], DataFrame] | None = None
 
 
 def create_views(
@@ -98,7 +90,7 @@ def create_views(
         there = views.names()
     except TableMissing:
         raise NotFound(f"schema: {schema!r} does not exist; create it, and try again") from None
-    found = [*_topics(tables, project), *_backlogs(tables, project, now, temporary=place is None)]
+    found = [*_topics(tables, project), *_backlogs(tables, project, now)]
     wanted = sorted(found, key=lambda each: each.plain)
     names = distinct({each.shown.resource: each.plain for each in wanted}, prefix, _REGISTRY)
     kept = {name.casefold() for name in names.values()}
@@ -154,10 +146,9 @@ def _topics(tables: Tables, project: str) -> Iterator[_Wanted]:
         yield _Wanted(topic_view(_id(topic.name)), shown, query)
 
 
-def _backlogs(tables: Tables, project: str, now: datetime, *, temporary: bool) -> Iterator[_Wanted]:
+def _backlogs(tables: Tables, project: str, now: datetime) -> Iterator[_Wanted]:
     from pubsub_delta.tables.lanes.spark.views import Shown, backlog_query
 
-    is_live = temporary and _has_data_source(tables)
     topics = {each.uid: topic_uid for each, topic_uid in tables.registry.sources()}
     for subscription in tables.registry.subscriptions(f"projects/{project}/"):
         topic_uid = topics.get(subscription.uid)
@@ -167,10 +158,6 @@ def _backlogs(tables: Tables, project: str, now: datetime, *, temporary: bool) -
         plain = backlog_view(topic, _id(subscription.name))
         registry = tables.layout.subscriptions
         shown = Shown(subscription.name, registry, subscription.uid, "subscription")
-        if is_live:
-            query = f"{tables.layout.base} {subscription.uid}"
-            yield _Wanted(plain, shown, query, partial(_live, tables, subscription.name))
-            continue
         source = source_of(tables, subscription, topic_uid)
         state = source.catch_up(tables.ack_states.read(source.uid), now)
         counted = subscription.dead_letter_policy is not None
@@ -178,24 +165,6 @@ def _backlogs(tables: Tables, project: str, now: datetime, *, temporary: bool) -
         yield _Wanted(
             plain, shown, backlog_query(table, shown, state.unacked(), now, counted=counted)
         )
-
-
-def _has_data_source(tables: Tables) -> bool:
-    """Tell whether ``format("pubsub_delta")`` can read the store.
-
-    It takes the direct lane, and is not in Spark before 4.2.
-    """
-    if tables.lanes.choice[0] != "direct" or is_remote(tables.spark):
-        return False
-    return find_spec("pyspark.sql.streaming.datasource") is not None
-
-
-def _live(tables: Tables, subscription: str) -> DataFrame:
-    from pubsub_delta.tables.lanes.spark.views import live_backlog
-
-    settings = settings_of(tables.spark)
-    storage = {key: value for key, value in settings.items() if key.startswith(_STORAGE)}
-    return live_backlog(tables.spark, tables.layout.base, subscription, storage)
 
 
 def _make(views: Views, name: str, wanted: _Wanted) -> str:
@@ -208,10 +177,7 @@ def _make(views: Views, name: str, wanted: _Wanted) -> str:
             return "unchanged"
         replace = mark is not None
         try:
-            if wanted.rows is None:
-                views.show(name, wanted.shown, wanted.query, replace=replace)
-            else:
-                views.show_rows(name, wanted.shown, wanted.rows(), wanted.query, replace=replace)
+            views.show(name, wanted.shown, wanted.query, replace=replace)
         except Conflict:  # somebody else has created it meanwhile: whose is it?
             continue
         return "replaced" if replace else "created"

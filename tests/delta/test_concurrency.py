@@ -140,17 +140,17 @@ def test_an_ack_state_that_is_gone_is_not_made_anew(bench: Bench) -> None:
 
 
 def losing_an_answer(monkeypatch: pytest.MonkeyPatch, store: PubSub, *, landed: bool) -> None:
-    """Have the next MERGE of a store fail as a broken connection would, before or after it."""
+    """Have the next swap of a store fail as a broken connection would, before or after it."""
     lane: Any = store._tables.lanes.control
-    merge = lane.merge
+    swap = lane.swap
 
-    def lost(*args: Any) -> int:
+    def lost(*args: Any) -> bool:
         monkeypatch.undo()
         if landed:
-            merge(*args)
+            swap(*args)
         raise ConnectionError("the answer was lost")
 
-    monkeypatch.setattr(lane, "merge", lost)
+    monkeypatch.setattr(lane, "swap", lost)
 
 
 def test_a_commit_whose_answer_was_lost_is_recognised(

@@ -45,7 +45,7 @@ def test_a_store_stays_under_its_root_whatever_it_is_called(hostile: Bench) -> N
     assert store.get_topic(topic).labels == {HOSTILE[:63]: HOSTILE[:63]}
     root = Path(hostile.root)
     assert list(root.parent.iterdir()) == [root]
-    registry = {"topics", "subscriptions", "snapshots"}
+    registry = {"topics", "subscriptions", "snapshots", "schemas"}
     kinds = ("messages", "positions", "ack_state")
     assert {each.name for each in root.iterdir()} == {*registry, *kinds, "_locks"}
     below = [each.name for kind in kinds for each in (root / kind).iterdir()]

@@ -47,7 +47,7 @@ def test_every_verb_leaves_plain_tables_whatever_the_sessions_defaults(
     use_every_verb(bench)
     tables = {log.parent for log in Path(bench.root).rglob("_delta_log")}
     kinds = {table.relative_to(bench.root).parts[0] for table in tables}
-    registry = {"snapshots", "subscriptions", "topics"}
+    registry = {"schemas", "snapshots", "subscriptions", "topics"}
     assert kinds == {"ack_state", "messages", "positions", "snapshot", *registry}
     for table in tables:
         check_plain(DeltaTable(str(table)))

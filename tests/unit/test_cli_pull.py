@@ -38,6 +38,10 @@ class Pulled(list[ReceivedMessage]):
         self.done.append("ack")
         return self.outcome
 
+    def nack(self, ids: object = None) -> AckResult:
+        self.done.append("nack")
+        return self.outcome
+
     def modify_ack_deadline(self, seconds: int) -> AckResult:
         self.done.append(f"deadline {seconds}")
         return self.outcome

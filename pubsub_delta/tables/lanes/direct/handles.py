@@ -76,7 +76,8 @@ class Handles:
         handle = self._handle(table)
         with handle.lock:
             opened = handle.fresh
-            if opened is None or opened.version() != seen:
+            is_seen = opened is not None and opened.version() == seen
+            if opened is None or not is_seen or _folder(address_of(table)) != handle.folder:
                 opened = self._updated(table, handle)
             yield opened
             if opened.version() == handle.checked + 1:

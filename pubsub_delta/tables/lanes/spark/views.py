@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import Row, SparkSession
 
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.policy.ack_state import Span
@@ -114,19 +113,6 @@ class Views:
         listed = ", ".join([first, *(f"`{column}`" for column in columns[1:])])
         self._collect(f"CREATE {how}VIEW {self._identifier(name)} ({listed}) AS {query}")
 
-    def show_rows(
-        self, name: str, shown: Shown, rows: DataFrame, query: str, *, replace: bool
-    ) -> None:
-        """Create or replace a temporary view of a DataFrame, which ``query`` tells from others."""
-        comment = f"pubsub_delta {json.dumps(self._mark(name, shown.resource, query))}"
-        first, *others = rows.columns
-        marked = rows.select(F.col(first).alias(first, metadata={"comment": comment}), *others)
-        with _telling_of_views("the session"):
-            if replace:
-                marked.createOrReplaceTempView(name)
-            else:
-                marked.createTempView(name)
-
     def digest(self, query: str) -> str:
         """Return what tells a query from others in a mark."""
         return hashlib.sha256(query.encode()).hexdigest()[:16]
@@ -200,16 +186,6 @@ def backlog_query(
         f"{sql_instant(now)} AS as_of FROM {messages} "
         f"WHERE ({' OR '.join(all_runs) or 'false'}) AND {_is_there(shown)}"
     )
-
-
-def live_backlog(
-    spark: SparkSession, root: str, subscription: str, storage: Mapping[str, str]
-) -> DataFrame:
-    """Return a backlog that is looked at anew by each query of it."""
-    reader = spark.read.format("pubsub_delta").option("backlog", subscription)
-    rows = reader.options(**storage).load(root)
-    text = F.expr(_MESSAGE["text"]).alias("text")
-    return rows.select(*rows.columns[:2], text, *rows.columns[2:])
 
 
 def _is_there(shown: Shown) -> str:
