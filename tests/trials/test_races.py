@@ -1,14 +1,14 @@
-"""Four processes that change one table as quickly as they can: each change is made, and made once.
+"""Four processes that change one ack state as quickly as they can: each change is made once.
 
-"4 processes × 200 conditional changes on one ack state, and 4 publishers × 200 publishes to one
-topic, of which two by Spark: nothing lost, no position twice." ``TURNS=20`` makes it shorter.
+"4 processes × 200 conditional changes on one ack state: nothing lost." ``TURNS=20`` makes it
+shorter. Publishers race in ``tests/delta/test_publishers.py``.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,9 +29,9 @@ PATIENCE = 3000.0
 
 
 @contextmanager
-def workers(place: Path, by_spark: Sequence[bool]) -> Iterator[list[Worker]]:
-    """Start a process for each, by Spark or by the direct lane."""
-    found = [Worker(place, "tests.trials.crowd", spark=spark) for spark in by_spark]
+def workers(place: Path) -> Iterator[list[Worker]]:
+    """Start four processes that go by the direct lane."""
+    found = [Worker(place, "tests.trials.crowd") for _ in range(4)]
     try:
         yield [worker.wait_until_ready() for worker in found]
     finally:
@@ -68,30 +68,11 @@ def all_of(events: list[dict[str, Any]], key: str) -> Counter[str]:
     return Counter(each for event in events for each in event.get(key, ()))
 
 
-@pytest.mark.parametrize(
-    "by_spark", [(False,) * 4, (True, True, False, False)], ids=["direct", "two by Spark"]
-)
-def test_of_many_publishers_none_loses_a_message_and_no_position_is_given_twice(
-    by_spark: Sequence[bool], store: PubSub, tmp_path: Path, tell: Callable[[str], None]
-) -> None:
-    with workers(tmp_path, by_spark) as racing:
-        events = race(racing, tmp_path, "append")
-    published, ids = all_of(events, "published"), all_of(events, "ids")
-    aborted = sum("aborted" in event for event in events)
-    assert published.total() == len(published) == 4 * TURNS - aborted
-    assert ids.total() == len(ids) == published.total(), "a position was given twice"
-    received = list(store.pull(SUBSCRIPTION))
-    assert Counter(message.message_id for message in received) == ids
-    assert Counter(message.data.decode() for message in received) == published
-    tell(f"{published.total()} publishes of 4 processes, {aborted} were given up")
-    assert aborted == 0
-
-
 def test_of_many_changes_of_one_ack_state_each_is_made(
     store: PubSub, tmp_path: Path, tell: Callable[[str], None]
 ) -> None:
     ids = store.publish(TOPIC, [f"{n}" for n in range(4 * TURNS)]).message_ids
-    with workers(tmp_path, (False,) * 4) as racing:
+    with workers(tmp_path) as racing:
         events = race(racing, tmp_path, "lease")
     leased = all_of(events, "leased")
     aborted = sum("aborted" in event for event in events)
