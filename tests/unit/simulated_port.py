@@ -11,15 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from pubsub_delta.tables.ack_state.states import Stored
+from pubsub_delta.tables.lanes import retries
 from pubsub_delta.tables.lanes.protocol import Conflict
-from pubsub_delta.tables.lanes.retries import ATTEMPTS
 from tests.unit.bookkeeper import Answer, Change, Violated
 from tests.unit.builders import FakeLog
 from tests.unit.simulation import LostAnswer, World
 
 NOTHING = Answer()
-MOST_TRIES = ATTEMPTS + 1
-"""On what is remembered, and then as often on what is read (docs/architecture.md)."""
+
+
+def most_tries() -> int:
+    """Return how often is tried: on what is remembered, and then on what is read."""
+    return retries.ATTEMPTS + 1
 
 
 @dataclass
@@ -120,7 +123,7 @@ class SimulatedPort:
         if doing is None:
             return
         setattr(doing, what, getattr(doing, what) + 1)
-        if doing.replaces > MOST_TRIES or doing.reads > 2 * MOST_TRIES:
+        if doing.replaces > most_tries() or doing.reads > 2 * most_tries():
             self.world.stop(Violated("the number of tries is bounded", f"{doing}"))
 
 

@@ -17,6 +17,7 @@ from pubsub_delta.delivery import dead_letters
 from pubsub_delta.operations import acknowledge, pull
 from pubsub_delta.policy import delivery, ordering
 from pubsub_delta.tables.ack_state.states import AckStates
+from pubsub_delta.tables.lanes import retries
 from tests.unit.model import Fields
 from tests.unit.simulated_consumers import append_dead_letters, consume, drain, source, stream
 from tests.unit.simulation import CALM, Stopped, Storm, World
@@ -90,6 +91,7 @@ def simulate(seed: int, **other: Any) -> World:
 
 @pytest.fixture(autouse=True)
 def _operations_are_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retries, "ATTEMPTS", 25)  # so that storms bring some to their last one
     monkeypatch.setattr(dead_letters, "_append", append_dead_letters)
     for operation in (acknowledge, pull):
         monkeypatch.setattr(operation, "source", source)
