@@ -34,8 +34,6 @@ _FIELDS = {
 _NAMED = re.compile(
     rf"(?<![\w./])({'|'.join(map(re.escape, sorted(_FIELDS, key=len, reverse=True)))})(?![\w.]\w)"
 )
-_CALL = re.compile(r"; create_(?:topic|subscription|snapshot) creates it")
-_TIMEDELTA = re.compile(r"datetime\.timedelta\([^()]*\) \(([^()]+s)\)")
 _DURATION = re.compile(
     r"(?<![\w'\"/.~+%-])(\d+d)?(\d+h)?(\d+m)?(\d+s)?(?![\w'\"/~+%-])"  # of a name it is no part
 )
@@ -45,15 +43,13 @@ _UNITS = {"d": "d", "h": "h", "m": "min", "s": "s"}
 def plain(text: str) -> str:
     """Write an error without the names that only a program knows.
 
-    >>> plain("datetime.timedelta(0) (0s) is out of range; from 10m to 7d is accepted")
+    >>> plain("0s is out of range; from 10m to 7d is accepted")
     '0 s is out of range; from 10 min to 7 d is accepted'
-    >>> plain("topic projects/local/topics/kept-3d does not exist; create_topic creates it")
+    >>> plain("topic projects/local/topics/kept-3d does not exist; create it first")
     'topic projects/local/topics/kept-3d does not exist; create it first'
     >>> plain("retry_policy.minimum_backoff: it is more than the maximum_backoff")
     'minimum backoff: it is more than the maximum backoff'
     """
-    text = _TIMEDELTA.sub(r"\1", text)
-    text = _CALL.sub("; create it first", text)
     text = _NAMED.sub(lambda found: _FIELDS[found[1]], text)
     return _DURATION.sub(lambda found: _written(found[0]), text)
 

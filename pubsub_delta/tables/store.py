@@ -112,7 +112,7 @@ class Tables:
         found = self.registry.schemas.find(str(name))
         if found is None:
             self.registry.check_newest_commit("schemas")
-            raise NotFound(f"schema {name} does not exist; create_schema creates it")
+            raise NotFound(f"schema {name} does not exist; create it first")
         return found
 
     def is_received(self, topic_uid: str) -> bool:

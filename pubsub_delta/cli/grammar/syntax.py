@@ -6,7 +6,6 @@ begin anywhere in a word, and are not part of it: ``name:'my topic'``, ``"pr"od`
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -152,11 +151,6 @@ def unquoted(text: str) -> str:
             word.append(each)
         at += 1
     return "".join(word)
-
-
-def is_quoted(text: str) -> bool:
-    """Tell whether quotes make up a word, or a part of it; a number in quotes is a text."""
-    return re.search(r"""(?<!\\)["']""", text) is not None
 
 
 @cache

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-PLAIN_TYPES = ("string", "int", "long", "float", "double", "boolean", "binary", "date", "timestamp")
-"""``timestamp`` is an instant in microseconds; ``int`` has 32 bits, ``long`` has 64."""
-
 
 @dataclass(frozen=True)
 class DecimalOf:
@@ -39,6 +36,8 @@ class RecordOf:
 
 
 FieldType: TypeAlias = "str | DecimalOf | ListOf | MapOf | RecordOf"
+"""A text names a plain type: ``timestamp`` is an instant in microseconds, ``int`` has 32 bits,
+``long`` has 64."""
 
 TEXT = "string"
 MOST_DIGITS = 38

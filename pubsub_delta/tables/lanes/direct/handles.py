@@ -83,12 +83,6 @@ class Handles:
             if opened.version() == handle.checked + 1:
                 handle.checked += 1  # a commit of this process, which has just written it
 
-    def latest(self, table: str) -> int:
-        """Return the version of the last commit."""
-        handle = self._handle(table)
-        with handle.lock:
-            return int(self._updated(table, handle).version())
-
     @contextmanager
     def last_seen(self, table: str) -> Iterator[DeltaTable]:
         """Give a table as this process has seen it last, to one thread at a time."""

@@ -128,8 +128,8 @@ class DirectLane:
 
     def version(self, table: str) -> int:
         """Return the version of the last commit; TableMissing, DataLoss if it is damaged."""
-        with telling(table):
-            return self._handles.latest(table)
+        with telling(table), self._handles.newest(table) as opened:
+            return int(opened.version())
 
     def history(
         self, table: str, limit: int | None = None, newest: int | None = None
