@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from pubsub_delta.tables.layout_version import LAYOUT_VERSION, PROPERTY
+
 TEXT = pa.string()
 WHOLE = pa.int64()
 TIME = pa.timestamp("us", tz="UTC")
@@ -169,6 +171,7 @@ POSITIONS = TableSchema(
 
 _REGISTRY = {
     **_PLAIN,
+    PROPERTY: str(LAYOUT_VERSION),
     "delta.enableExpiredLogCleanup": "true",
     "delta.logRetentionDuration": "interval 1 days",
     "delta.deletedFileRetentionDuration": "interval 1 days",

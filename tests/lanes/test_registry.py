@@ -9,15 +9,18 @@ from itertools import count
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
-from pubsub_delta.errors import Aborted, DataLoss
+from pubsub_delta.errors import Aborted, DataLoss, FailedPrecondition
 from pubsub_delta.policy.ack_state import AckState, Seek
 from pubsub_delta.resources import Snapshot, Subscription, Topic
 from pubsub_delta.tables.ack_state import AckStates, AckStateTables, SnapshotTables
 from pubsub_delta.tables.lanes.protocol import Conflict, Lane
 from pubsub_delta.tables.layout import Layout, layout_of
+from pubsub_delta.tables.layout_version import PROPERTY
 from pubsub_delta.tables.registry import Registry
 from pubsub_delta.tables.registry.registry import EVERY_MESSAGE
+from tests.lanes.conftest import Bench
 from tests.unit.builders import HOUR, PLAIN, at, available_span
 
 MINUTE = 60
@@ -314,3 +317,20 @@ def test_subscriptions_are_found_by_what_they_are_for(case: Case) -> None:
     assert registry.subscriptions_of(TOPIC) == [SUBSCRIPTION]
     assert registry.sources("c" * 32) == [(second, "c" * 32)]
     assert registry.push_subscriptions() == registry.dead_lettering_to(TOPIC) == []
+
+
+def test_a_store_of_a_newer_layout_is_refused_by_whoever_has_read_it_and_who_has_not(
+    bench: Bench,
+) -> None:
+    """The layout version stands in the tables' properties; a newer one is refused by name."""
+    case = Case(bench.lane, layout_of(str(bench.root)))
+    registry = case.subscribed()
+    assert registry.topic(TOPIC.name) == TOPIC
+    upgraded = DeltaTable(bench.path("topics"))
+    upgraded.alter.set_table_properties({PROPERTY: "2"}, raise_if_not_exists=False)
+    for each in (registry, case.opened(bench.another()[0])):
+        with pytest.raises(FailedPrecondition, match=f"{bench.path('topics')}.*layout version 2"):
+            each.topic(TOPIC.name)
+        with pytest.raises(FailedPrecondition, match="layout version 2"):
+            each.add_topic(replace(TOPIC, name="projects/p/topics/others", uid=f"{9:032x}"))
+    assert DeltaTable(bench.path("topics")).version() == upgraded.version()

@@ -109,6 +109,9 @@ class MemoryLane:
     def table_id(self, table: str) -> str | None:
         return table if self.exists(table) else None
 
+    def properties(self, table: str) -> Mapping[str, str]:
+        return self._table(table).schema.properties
+
     def version(self, table: str) -> int:
         return len(self._table(table).versions) - 1
 

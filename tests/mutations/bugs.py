@@ -8,6 +8,7 @@ from tests.mutations.bugs_of_answers import BUGS_OF_ANSWERS
 from tests.mutations.bugs_of_commands import BUGS_OF_COMMANDS
 from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
 from tests.mutations.bugs_of_grammar import BUGS_OF_GRAMMAR
+from tests.mutations.bugs_of_layouts import BUGS_OF_LAYOUTS
 from tests.mutations.bugs_of_lines import BUGS_OF_LINES
 from tests.mutations.bugs_of_messages import BUGS_OF_MESSAGES
 from tests.mutations.bugs_of_operations import BUGS_OF_OPERATIONS
@@ -45,6 +46,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_REST,
     *BUGS_OF_COMMANDS,
     *BUGS_OF_THE_SOURCE,
+    *BUGS_OF_LAYOUTS,
     *BUGS_OF_LINES,
     *BUGS_OF_GRAMMAR,
     *BUGS_OF_PLATFORMS,

@@ -24,6 +24,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "durations.py": ("fine_times", "durations"),
     "cli/arguments.py": ("cli_arguments",),
     "tables/layout.py": ("layout", "fuzz_roots"),
+    "tables/layout_version.py": ("layout_version",),
     "tables/lanes/direct/attributes.py": ("stored_attributes",),
     "tables/lanes/direct/commits.py": ("swaps",),
     "tables/lanes/direct/credentials.py": (),
@@ -181,7 +182,12 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "schema_publishing",
     ),
     "tables/registry/conditions.py": ("snapshot_calls", "expiration"),
-    "tables/registry/resource_table.py": ("tables_in_memory", "if_unchanged", "expiration"),
+    "tables/registry/resource_table.py": (
+        "layout_version",
+        "tables_in_memory",
+        "if_unchanged",
+        "expiration",
+    ),
 }
 """Unit tests of a module, besides the examples in its docstrings. Others follow anyway."""
 

@@ -111,6 +111,9 @@ class Lane(Protocol):
     def table_id(self, table: str) -> str | None:
         """Return the id that Delta gave a table when it was created; None where there is none."""
 
+    def properties(self, table: str) -> Mapping[str, str]:
+        """Return a table's properties as of a commit that the lane has seen; TableMissing."""
+
     def version(self, table: str) -> int:
         """Return the version of the last commit; TableMissing."""
 

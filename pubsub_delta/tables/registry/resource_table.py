@@ -12,8 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.lanes.protocol import Conflict, Lane, Merge, TableMissing, Where
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
+from pubsub_delta.tables.layout_version import check_layout_version
 from pubsub_delta.tables.schemas import TEXT, TableSchema
 
 Row = Mapping[str, Any]
@@ -66,12 +68,22 @@ class ResourceTable:
             version = self._lane.version(self._table)
             last, rows = self._last
             if version != last:
+                self._check_layout_version()  # rows of another layout might not be read at all
                 found, read = self._lane.read_latest(self._table, version)
+                if read not in (None, version):
+                    self._check_layout_version()
                 rows, version = found.to_pylist(), version if read is None else read
                 self._last = (version, rows)
         except TableMissing:
             return -1, []
         return version, rows
+
+    def _check_layout_version(self) -> None:
+        try:
+            check_layout_version(self._table, self._lane.properties(self._table))
+        except FailedPrecondition:
+            self._last = (None, [])  # so that nothing is inserted either
+            raise
 
     def row(self, uid: str) -> Row | None:
         """Return the row of that uid, or None."""
@@ -107,6 +119,8 @@ class ResourceTable:
         names = self._schema.columns.names
         new = {**{name: row.get(name) for name in names}, "etag": self._new_id()}
         rows = pa.Table.from_pylist([new], schema=self._schema.columns)
+        if self._last[0] is None:  # nothing was read of it, so its layout may be any
+            self._check_layout_version()
         try:
             added = self._lane.merge(self._table, rows, Merge(on=taken, insert=True)) > 0
         except TableMissing:

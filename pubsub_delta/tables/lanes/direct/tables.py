@@ -104,6 +104,7 @@ class DirectLane:
                         partition_by=partitions,
                         configuration=properties,
                         storage_options=self._handles.options,
+                        raise_if_key_not_exists=False,  # the layout version is not Delta's
                     )
             except Conflict:  # somebody else is creating it
                 if not self.exists(table):
@@ -125,6 +126,11 @@ class DirectLane:
                 return str(opened.metadata().id)
         except TableMissing:
             return None
+
+    def properties(self, table: str) -> Mapping[str, str]:
+        """Return a table's properties as of the commit that was seen last; TableMissing."""
+        with telling(table), self._handles.last_seen(table) as opened:
+            return dict(opened.metadata().configuration)
 
     def version(self, table: str) -> int:
         """Return the version of the last commit; TableMissing, DataLoss if it is damaged."""

@@ -100,6 +100,12 @@ class SparkLane:
         except TableMissing:
             return None
 
+    def properties(self, table: str) -> Mapping[str, str]:
+        """Return a table's properties as they are now; TableMissing."""
+        with telling(table):
+            rows = self.spark.sql(f"SHOW TBLPROPERTIES {table}").collect()
+        return {row["key"]: row["value"] for row in rows}
+
     def version(self, table: str) -> int:
         """Return the version of the last commit; DataLoss if its file was emptied; TableMissing."""
         last = self._run(f"DESCRIBE HISTORY {table} LIMIT 1", table)

@@ -1,0 +1,48 @@
+"""The version of a store's layout: which columns its tables have, and what they mean.
+
+Every table of the registry carries it as a property. Each process compares it with its own when it
+reads such a table: at first, and again after each commit of that table. Every operation reads the
+registry before it reads or writes anything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pubsub_delta.errors import FailedPrecondition
+
+PROPERTY = "pubsub_delta.layoutVersion"
+LAYOUT_VERSION = 1
+"""The version that this library writes, and the only one that it reads."""
+
+
+def check_layout_version(table: str, properties: Mapping[str, str]) -> None:
+    """Raise FailedPrecondition unless a table of the registry has this library's layout.
+
+    >>> check_layout_version("topics", {"pubsub_delta.layoutVersion": "1"})
+    >>> check_layout_version("topics", {"pubsub_delta.layoutVersion": "2"})
+    Traceback (most recent call last):
+    pubsub_delta.errors.FailedPrecondition: topics: it has layout version 2, and this library \
+reads version 1; install a newer pubsub-delta
+    """
+    found = properties.get(PROPERTY)
+    if found == str(LAYOUT_VERSION):
+        return
+    if found is None:
+        raise FailedPrecondition(
+            f"{table}: it has no layout version (property {PROPERTY}), and this library reads "
+            f"version {LAYOUT_VERSION}; if this is a copy of a store's table, set the property to "
+            "the version of the original, else choose another root"
+        )
+    if not (found.isascii() and found.isdigit()):
+        raise FailedPrecondition(
+            f"{table}: {PROPERTY} is {found!r}, which is no version; set it to that of the store's "
+            f"other tables; this library reads version {LAYOUT_VERSION}"
+        )
+    advice = "install a newer pubsub-delta"
+    if int(found) < LAYOUT_VERSION:
+        advice = "read it with the pubsub-delta that wrote it, or publish anew in another root"
+    raise FailedPrecondition(
+        f"{table}: it has layout version {int(found)}, and this library reads version "
+        f"{LAYOUT_VERSION}; {advice}"
+    )
