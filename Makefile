@@ -8,7 +8,7 @@ NEED_NO_JAVA := tests/unit tests/model pubsub_delta
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test trial lane-test server-trial storage-trial model-trial mutation-check connect-test cluster-test object-storage-test object-storage-spark-test client-test console-test unit check format bench bench-full docs lock java clean
+.PHONY: help demo test trial lane-test server-trial storage-trial model-trial mutation-check connect-test cluster-test object-storage-test object-storage-spark-test client-test console-test unit check format bench bench-full pictures docs lock java clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +81,10 @@ bench: .venv/ready java ## measure against plain Delta, a row per message, and K
 bench-full: .venv/ready java ## the same with 100 M messages and 10,000 commits (hours)
 	$(BIN)/python -m benchmarks --full --markdown benchmarks/results-full.md \
 		--json benchmarks/results-full.json
+
+pictures: .venv/ready ## draw the charts of what was measured, and the ack state, anew
+	$(BIN)/python -m benchmarks.charts
+	$(BIN)/python -m docs.draw_pictures
 
 docs: .venv/ready ## build the documentation as a site in site/
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'

@@ -8,9 +8,9 @@ import platform
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pyspark.sql import SparkSession
 
@@ -156,16 +156,31 @@ def _told(figure: float) -> str:
 
 
 def write_json(path: Path, sections: Sequence[Section], conditions: str) -> None:
-    """Write everything that was measured, run by run."""
-    told = [
-        {
-            **asdict(section),
-            "ratios": [
-                {**asdict(ratio), "measured": ratio.measured, "reached": ratio.reached}
-                for ratio in section.ratios
-            ],
-        }
-        for section in sections
-    ]
-    text = json.dumps({"conditions": conditions, "sections": told}, indent=2, ensure_ascii=False)
-    path.write_text(text + "\n")
+    """Write what was measured into a file; what it has of other sections stays there."""
+    told = json.loads(path.read_text(encoding="utf-8"))["sections"] if path.exists() else []
+    by_name = {each["name"]: each for each in told}
+    for section in sections:
+        by_name[section.name] = _figures(section, conditions)
+    text = json.dumps({"sections": [*by_name.values()]}, indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _figures(section: Section, machine: str) -> dict[str, Any]:
+    """Return a section as it is written: each figure in sum, and round by round."""
+    return {
+        "name": section.name,
+        "machine": machine,
+        "conditions": section.conditions,
+        "seconds": {
+            what: {"median": statistics.median(each), "min": min(each), "max": max(each),
+                   "runs": len(each), "each": each}
+            for what, each in section.seconds.items()
+        },
+        "ratios": [
+            {"what": ratio.what, "at_most": ratio.at_most, "at_least": ratio.at_least,
+             "median": ratio.measured, "min": min(ratio.rounds), "max": max(ratio.rounds),
+             "reached": ratio.reached, "each": list(ratio.rounds)}
+            for ratio in section.ratios
+        ],
+        "facts": section.facts,
+    }  # fmt: skip

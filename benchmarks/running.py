@@ -28,7 +28,7 @@ def main(sections: Mapping[str, Callable[[Bench], Section]]) -> None:
     parser.add_argument("--messages", type=int, default=10_000_000, help="default: 10,000,000")
     parser.add_argument("--rounds", type=int, default=3, help="counted rounds, default: 3")
     parser.add_argument("--spark-on-s3", action="store_true", help="fetches 0.7 GB once")
-    parser.add_argument("--json", type=Path, help="write every run here")
+    parser.add_argument("--json", type=Path, help="put every run in here")
     parser.add_argument("--markdown", type=Path, help="write the tables here too")
     args = parser.parse_args()
     wanted = args.sections or list(sections)

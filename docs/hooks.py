@@ -22,7 +22,11 @@ LANGUAGES = {".py": "python", ".json": "json", ".toml": "toml", ".sh": "sh"}
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add a page for each file that is linked to, also by a page that is added here."""
-    waiting = [*map(repository_path, files.documentation_pages()), "README.md", "CHANGELOG.md"]
+    waiting = [
+        *map(repository_path, files.documentation_pages()),
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+    ]
     while waiting:
         path = waiting.pop()
         if not path.startswith("docs/"):

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.test_architecture import LIBRARY, attributes, literals
 from tests.unit.test_docs_site import DOCS, REPOSITORY
 
-README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+IMPLEMENTED = (DOCS / "implemented.md").read_text(encoding="utf-8")
 PAGES = ("guarantees.md", "clocks.md")
 NOT_PROMISED = "What is not promised"
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
@@ -108,22 +108,13 @@ def test_a_promise_is_held_by_a_test_that_runs_everywhere(page: str, promise: st
     assert [file for file in files if not file.startswith(OF_THEIR_OWN)], f"{page}: {promise}"
 
 
-def test_every_implemented_row_of_the_readme_has_a_promise() -> None:
-    table = README[README.index("| area | implemented |") :]
+def test_every_implemented_row_has_a_promise() -> None:
+    table = IMPLEMENTED[IMPLEMENTED.index("| area | implemented |") :]
     rows = re.findall(r"^\| (.+?) \| (.*?) \|", table.partition("\n\n")[0], flags=re.MULTILINE)
     areas = [area for area, implemented in rows[1:] if implemented.strip()]
     assert len(areas) > 14
     found = sections("guarantees.md")
     assert [area for area in areas if not found.get(area)] == []
-
-
-def test_every_guarantee_of_the_readme_stands_on_the_page() -> None:
-    chapter = README.partition("## Guarantees and their limits")[2].partition("\n## ")[0]
-    titles = re.findall(r"^- \*\*(.+?)[.,:]?\*\*", chapter, flags=re.MULTILINE)
-    assert len(titles) > 10
-    text = (DOCS / "guarantees.md").read_text(encoding="utf-8")
-    told = re.findall(r"^- \*\*(.+?)[.,:]?\*\*", text, flags=re.MULTILINE)
-    assert [title for title in titles if title not in told] == []
 
 
 def test_no_promise_is_made_twice() -> None:
