@@ -17,6 +17,8 @@ from mkdocs.structure.pages import Page
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"(?<=\])\((?![a-z]+:|#|/)([^)\s#]+)(#[^)\s]*)?\)")
+PROMISES = ("guarantees.md", "clocks.md")
+HELD = re.compile(r"\s*Held\s+by\s+(`tests/[^`]+`(?:,\s+`tests/[^`]+`)*)\.?")
 LANGUAGES = {".py": "python", ".json": "json", ".toml": "toml", ".sh": "sh"}
 
 
@@ -39,7 +41,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Let links to files of the repository lead to their pages."""
+    """Let links to files of the repository lead to their pages, and fold the tests of promises."""
+    if page.file.src_uri in PROMISES:
+        markdown = HELD.sub(folded, markdown)
     here = repository_path(page.file)
     if not here.endswith(".md"):
         return markdown
@@ -52,6 +56,14 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
         return f"({target}{link[2] or ''})"
 
     return LINK.sub(led, markdown)
+
+
+def folded(held: re.Match[str]) -> str:
+    """Return the tests that hold a promise as what opens on a click; all of them stay in the page."""
+    tests = re.findall(r"`([^`]+)`", held[1])
+    listed = "".join(f"<li><code>{test}</code></li>" for test in tests)
+    count = f"{len(tests)} tests" if len(tests) > 1 else "1 test"
+    return f" <details class=\"held\"><summary>{count}</summary><ul>{listed}</ul></details>"
 
 
 def targets(path: str) -> Iterator[str]:
