@@ -63,7 +63,7 @@ def folded(held: re.Match[str]) -> str:
     tests = re.findall(r"`([^`]+)`", held[1])
     listed = "".join(f"<li><code>{test}</code></li>" for test in tests)
     count = f"{len(tests)} tests" if len(tests) > 1 else "1 test"
-    return f" <details class=\"held\"><summary>{count}</summary><ul>{listed}</ul></details>"
+    return f' <details class="held"><summary>{count}</summary><ul>{listed}</ul></details>'
 
 
 def targets(path: str) -> Iterator[str]:
