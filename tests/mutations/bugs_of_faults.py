@@ -26,4 +26,11 @@ BUGS_OF_FAULTS = (
         "return _commit(tables, name, now, take, say, uid=uid)[0]",
         "return _commit(tables, name, now, take, say)[0]",
     ),
+    Bug(
+        "pushed-to-the-endpoint-of-a-successor",
+        "What waits of a deleted subscription is pushed to the endpoint of the one that follows.",
+        "server/pushing.py",
+        "if running.dispatcher.ledger.uid == subscription.uid:",
+        "if running.dispatcher.name == subscription.name:",
+    ),
 )

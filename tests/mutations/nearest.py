@@ -22,6 +22,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "batches.py": ("readings", "batches"),
     "long_running.py": ("successors",),
     "server/backend.py": ("successors", "server_seeks"),
+    "server/pushing.py": ("server_push_changes",),
     "clock.py": ("fine_times", "clock"),
     "durations.py": ("fine_times", "durations"),
     "cli/arguments.py": ("cli_arguments",),
