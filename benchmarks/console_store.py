@@ -107,5 +107,5 @@ def _wear_out(store: PubSub, now: datetime) -> None:
         batch = store.pull("lettered", FEW)
     assert others._lease is not None
     held = {others._lease.lease_id: others._lease.positions}
-    name = store._subscription("lettered")
-    exchange(store._tables, name, Turn(given_back=held), max_messages=0, now=now)
+    name, uid = store._subscription("lettered"), store.get_subscription("lettered").uid
+    exchange(store._tables, name, Turn(given_back=held), max_messages=0, now=now, uid=uid)

@@ -121,9 +121,13 @@ class LeaseKeeper:
                     *(name, self._batch_id),
                 )
         elif phase in (_Phase.PROCESSED, _Phase.LAST):
-            pull.finish_micro_batch(tables, name, self._query_id, self._batch_id, now)
+            pull.finish_micro_batch(
+                *(tables, name, self._query_id, self._batch_id, now),
+                uid=self._messages.subscription_uid,
+            )
         elif phase is not _Phase.LEFT:
             pull.give_back_micro_batch(
                 *(tables, name, self._query_id, self._batch_id, now),
                 failed=phase is _Phase.FAILED,
+                uid=self._messages.subscription_uid,
             )

@@ -57,7 +57,7 @@ class LongRunning(Administration):
         name = self._subscription(subscription)
         found, _ = self._tables.attached(name)
         return StreamingPull(
-            _Channel(self._tables, name, self._clock),
+            _Channel(self._tables, name, found.uid, self._clock),
             callback,
             flow_control=flow_control,
             max_workers=max_workers,
@@ -173,11 +173,12 @@ class LongRunning(Administration):
 
 
 class _Channel:
-    """The way of an asynchronous pull to its subscription."""
+    """The way of an asynchronous pull to its subscription, by its uid: not to a later one."""
 
-    def __init__(self, tables: Tables, name: ResourceName, clock: Clock) -> None:
+    def __init__(self, tables: Tables, name: ResourceName, uid: str, clock: Clock) -> None:
         self._tables = tables
         self._name = name
+        self._uid = uid
         self._clock = clock
 
     @property
@@ -185,7 +186,8 @@ class _Channel:
         return str(self._name)
 
     def exchange(self, turn: Turn, max_messages: int) -> tuple[Lease | None, Answer]:
-        return pull.exchange(self._tables, self._name, turn, max_messages, self._clock.now())
+        now = self._clock.now()
+        return pull.exchange(self._tables, self._name, turn, max_messages, now, uid=self._uid)
 
     def now(self) -> datetime:
         return self._clock.now()

@@ -59,7 +59,9 @@ def subscribe_stream(
     subscribed, _ = tables.attached(name)
     ticks = _ticks(tables, subscribed.uid)
     drain = Drain() if "availableNow" in chosen else None
-    consuming = _Consuming(tables, name, location, clock, process, max_messages, drain)
+    consuming = _Consuming(
+        tables, name, location, clock, subscribed.uid, process, max_messages, drain
+    )
     if drain is None:
         return consuming.start(ticks, chosen)
     # Spark would end a query over a ticker after one micro-batch; it is ended here.
@@ -175,12 +177,14 @@ class _Consuming(_MicroBatches):
         name: ResourceName,
         checkpoint_location: str,
         clock: Clock,
+        uid: str,
         process: Process,
         max_messages: int | None,
         drain: Drain | None,
     ) -> None:
         super().__init__(tables, name, checkpoint_location, clock)
         self.drained_at: int | None = None
+        self._uid = uid
         self._process = process
         self._max_messages = max_messages
         self._drain = drain
@@ -212,7 +216,13 @@ class _Consuming(_MicroBatches):
     def _lease(self, batch_id: int) -> Lease | None:
         most = 0 if self._drain is not None and self._drain.is_finishing else self._max_messages
         given = pull.pull_micro_batch(
-            self._tables, self._name, self.query_id, batch_id, most, self._clock.now()
+            self._tables,
+            self._name,
+            self.query_id,
+            batch_id,
+            most,
+            self._clock.now(),
+            uid=self._uid,
         )
         if self._drain is not None:
             last = started_last(given.state, self.query_id)

@@ -82,7 +82,8 @@ class Consumer:
         if self._held is None or self._held[0] != end:
             self.leave()
             given = pull.resume_micro_batch(
-                self._tables, self._name, end.reader, end.batch, self._clock.now()
+                *(self._tables, self._name, end.reader, end.batch, self._clock.now()),
+                uid=end.subscription,
             )
             self._hold(end, given.lease)
         assert self._held is not None
@@ -125,6 +126,7 @@ class Consumer:
             0 if finishing else max_messages,
             self._clock.now(),
             None if self._drain is None else self._drain.end,
+            uid=offset.subscription,
         )
         last = started_last(given.state, offset.reader)
         return given, None if last is None or last.batch_id < offset.batch else last.batch_id

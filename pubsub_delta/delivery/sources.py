@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+from pubsub_delta.errors import NotFound
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import delivery, replay, retention
 from pubsub_delta.policy.ack_state import Absorbed, AckState, Span, union
@@ -58,12 +59,19 @@ class Source:
         return retention.covered_from(self.registry.topic_of_uid(self.topic_uid), now)
 
 
-def source(tables: Tables, name: ResourceName) -> Source:
+def source(tables: Tables, name: ResourceName, uid: str | None = None) -> Source:
     """Return a subscription to pull from or acknowledge to, with its topic's messages.
 
-    NotFound where there is none, FailedPrecondition where it is detached.
+    NotFound where there is none, FailedPrecondition where it is detached. ``uid``: of the
+    subscription that a consumer has begun with. A later one of its name is none of its own:
+    NotFound, too.
     """
-    return source_of(tables, *tables.attached(name))
+    found, topic_uid = tables.attached(name)
+    if uid not in (None, found.uid):
+        raise NotFound(
+            f"subscription {name} was deleted, and created anew; who consumes it begins again"
+        )
+    return source_of(tables, found, topic_uid)
 
 
 def find_source(tables: Tables, name: ResourceName) -> Source | None:

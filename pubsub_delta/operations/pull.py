@@ -55,12 +55,14 @@ def pull_micro_batch(
     max_messages: int | None,
     now: datetime,
     below: int | None = None,
+    *,
+    uid: str,
 ) -> Given:
     """Lease messages to a micro-batch, and acknowledge the one before it, in one commit.
 
     A micro-batch that is run again is given the messages it had, as far as nobody spoke for them.
     ``max_messages``: 0 for acknowledging only. ``below``: where the positions end of what is
-    wanted.
+    wanted. ``uid``: of the subscription that the query consumes.
     """
 
     def say(state: AckState, terms: Terms) -> tuple[AckState, None]:
@@ -69,18 +71,18 @@ def pull_micro_batch(
     def take(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
         return streams.begin(state, query_id, batch_id, max_messages, terms, now, below)
 
-    return _commit(tables, name, now, take, say)[0]
+    return _commit(tables, name, now, take, say, uid=uid)[0]
 
 
 def resume_micro_batch(
-    tables: Tables, name: ResourceName, query_id: str, batch_id: int, now: datetime
+    tables: Tables, name: ResourceName, query_id: str, batch_id: int, now: datetime, *, uid: str
 ) -> Given:
     """Lease to a micro-batch that was started before what it had; nothing where it is forgotten."""
 
     def take(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
         return streams.resume(state, query_id, batch_id, terms, now)
 
-    return _commit(tables, name, now, take)[0]
+    return _commit(tables, name, now, take, uid=uid)[0]
 
 
 def newest_position(tables: Tables, name: ResourceName, now: datetime) -> int:
@@ -93,14 +95,14 @@ def newest_position(tables: Tables, name: ResourceName, now: datetime) -> int:
 
 
 def finish_micro_batch(
-    tables: Tables, name: ResourceName, query_id: str, batch_id: int, now: datetime
+    tables: Tables, name: ResourceName, query_id: str, batch_id: int, now: datetime, *, uid: str
 ) -> None:
     """Acknowledge a micro-batch that is processed, before the next one comes."""
 
     def decide(source: Source, state: AckState) -> AckState:
         return streams.finish_before(state, query_id, batch_id + 1, source.terms, now)
 
-    _change(tables, name, now, decide)
+    _change(tables, name, uid, now, decide)
 
 
 def give_back_micro_batch(
@@ -111,22 +113,24 @@ def give_back_micro_batch(
     now: datetime,
     *,
     failed: bool,
+    uid: str,
 ) -> None:
     """Give back the messages of a micro-batch that was not processed."""
 
     def decide(source: Source, state: AckState) -> AckState:
         return streams.give_back(state, query_id, batch_id, source.terms, now, failed=failed)
 
-    _change(tables, name, now, decide)
+    _change(tables, name, uid, now, decide)
 
 
 def _change(
     tables: Tables,
     name: ResourceName,
+    uid: str,
     now: datetime,
     decide: Callable[[Source, AckState], AckState],
 ) -> None:
-    found = source(tables, name)
+    found = source(tables, name, uid)
 
     def change(state: AckState) -> tuple[AckState, None]:
         following = decide(found, state)
@@ -142,11 +146,13 @@ def exchange(
     max_messages: int,
     now: datetime,
     deadline: timedelta | None = None,
+    *,
+    uid: str,
 ) -> tuple[Lease | None, Answer]:
     """Say what became of messages and lease up to ``max_messages`` more (0: none), in one commit.
 
     Pub/Sub: a request of StreamingPull, and the response to it. ``deadline``: how long the lease
-    is, if not the subscription's ack deadline.
+    is, if not the subscription's ack deadline. ``uid``: of the subscription that gave the messages.
     """
 
     def say(state: AckState, terms: Terms) -> tuple[AckState, Answer]:
@@ -155,7 +161,7 @@ def exchange(
     def take(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
         return delivery.lease(state, max_messages, terms, now, deadline)
 
-    given, answer = _commit(tables, name, now, take, say)
+    given, answer = _commit(tables, name, now, take, say, uid=uid)
     return given.lease, answer or Answer()
 
 
@@ -168,10 +174,16 @@ def _nothing(state: AckState, _: Terms) -> tuple[AckState, None]:
 
 
 def _commit(
-    tables: Tables, name: ResourceName, now: datetime, take: _Take, say: _Say[T] = _nothing
+    tables: Tables,
+    name: ResourceName,
+    now: datetime,
+    take: _Take,
+    say: _Say[T] = _nothing,
+    *,
+    uid: str | None = None,
 ) -> tuple[Given, T | None]:
     """Say what became of messages, see to the dead letters, and take others: one commit."""
-    asking = source(tables, name)
+    asking = source(tables, name, uid)
 
     def decide(state: AckState) -> tuple[AckState, _Taken[T]]:
         found = asking.catch_up(state, now)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from pubsub_delta.administration import Administration
 from pubsub_delta.clock import Clock
-from pubsub_delta.errors import NotFound
+from pubsub_delta.delivery.sources import source
 from pubsub_delta.metrics import MetricRow
 from pubsub_delta.names import ResourceName, snapshot_name, subscription_name, topic_name
 from pubsub_delta.operations import metrics, publish, pull, seek
@@ -118,8 +118,8 @@ class StoreChannel:
     def exchange(self, turn: Turn, max_messages: int, deadline: timedelta) -> Exchanged:
         """Say a turn and lease up to so many messages for so long, in one commit."""
         now = self._now()
-        found = self._tables.attached(self._name)[0]
-        if found.uid != self._uid:
-            raise NotFound(f"subscription {self._name} was deleted, and created anew")
-        holding, answer = pull.exchange(self._tables, self._name, turn, max_messages, now, deadline)
+        found = source(self._tables, self._name, self._uid).subscription
+        holding, answer = pull.exchange(
+            self._tables, self._name, turn, max_messages, now, deadline, uid=self._uid
+        )
         return Exchanged(holding, answer, found)

@@ -238,8 +238,10 @@ class Pushers:
         name = subscription.name
         running = self._pushers.get(name)
         if running is not None and not running.is_over:
-            running.learn(subscription)
-            return
+            if running.dispatcher.ledger.uid == subscription.uid:
+                running.learn(subscription)
+                return
+            running.dispatcher.gone(_replaced(name))  # what waits is not for the other endpoint
         if self._stopping:
             return
         try:
@@ -259,6 +261,14 @@ class Pushers:
             running.end()
         backend = self._desk.backend
         try:
-            running.dispatcher.learn(await backend.blocking(lambda: backend.subscription(name)))
+            found = await backend.blocking(lambda: backend.subscription(name))
+            if found.uid == running.dispatcher.ledger.uid:
+                running.dispatcher.learn(found)
+            else:
+                running.dispatcher.gone(_replaced(name))
         except Exception as error:
             logger.info("%s: its dispatcher will find out what it is now: %s", name, error)
+
+
+def _replaced(name: str) -> NotFound:
+    return NotFound(f"subscription {name} was deleted, and created anew")

@@ -7,6 +7,7 @@ from tests.mutations.bugs_of_administration import BUGS_OF_ADMINISTRATION
 from tests.mutations.bugs_of_answers import BUGS_OF_ANSWERS
 from tests.mutations.bugs_of_commands import BUGS_OF_COMMANDS
 from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
+from tests.mutations.bugs_of_faults import BUGS_OF_FAULTS
 from tests.mutations.bugs_of_grammar import BUGS_OF_GRAMMAR
 from tests.mutations.bugs_of_layouts import BUGS_OF_LAYOUTS
 from tests.mutations.bugs_of_lines import BUGS_OF_LINES
@@ -53,4 +54,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_THE_CONSOLE,
     *BUGS_OF_STORAGES,
     *BUGS_OF_TERMINALS,
+    *BUGS_OF_FAULTS,
 )

@@ -127,7 +127,8 @@ class SimulatedTables:
         self.ack_states = NotedAckStates(world, consumer, new_id)
         self.is_received = bool
 
-    def source(self, _: ResourceName) -> SimulatedSource:
+    def source(self, _: ResourceName, uid: str | None = None) -> SimulatedSource:
+        assert uid in (None, PLAIN.uid)
         return SimulatedSource(self.world, self.messages())
 
     def messages(self, _: str = "") -> SimulatedMessages:
@@ -139,9 +140,9 @@ class SimulatedTables:
     topic_of_uid = topic
 
 
-def source(tables: Tables, name: ResourceName) -> SimulatedSource:
+def source(tables: Tables, name: ResourceName, uid: str | None = None) -> SimulatedSource:
     """Stand in for ``delivery.sources.source``: who looks may see an old topic."""
-    return cast(SimulatedTables, tables).source(name)
+    return cast(SimulatedTables, tables).source(name, uid)
 
 
 def append_dead_letters(
@@ -253,7 +254,7 @@ class Consumer:
             )
 
         def run(_: Change, now: datetime) -> Answer:
-            lease, said = exchange(self.store, NAME, turn, wanted, now)
+            lease, said = exchange(self.store, NAME, turn, wanted, now, uid=PLAIN.uid)
             leased = leased_by(lease)
             told = tuple((s.total_seconds(), by_id(o)) for s, o in said.deadlines.items())
             return Answer(
@@ -311,7 +312,7 @@ class Query(Consumer):
 
     def micro_batch(self, batch_id: int) -> None:
         def run(_: Change, now: datetime) -> Answer:
-            given = pull_micro_batch(self.store, NAME, self.name, batch_id, 4, now)
+            given = pull_micro_batch(self.store, NAME, self.name, batch_id, 4, now, uid=PLAIN.uid)
             return leased_by(given.lease)
 
         said = Said(micro_batch=(self.name, batch_id))
@@ -319,7 +320,7 @@ class Query(Consumer):
 
     def finish(self, before: int) -> None:
         def run(_: Change, now: datetime) -> Answer:
-            finish_micro_batch(self.store, NAME, self.name, before - 1, now)
+            finish_micro_batch(self.store, NAME, self.name, before - 1, now, uid=PLAIN.uid)
             return Answer()
 
         self.tell(Said(micro_batch=(self.name, before)), lambda _: Answer(), run)

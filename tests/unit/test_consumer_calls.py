@@ -115,9 +115,9 @@ def test_an_exchange_leases_for_as_long_as_it_says() -> None:
     """StreamingPull: `stream_ack_deadline_seconds`, if not the subscription's ack deadline."""
     store = InMemory()
     store.publish("a")
-    name = store.store._subscription(NAME)
+    name, uid = store.store._subscription(NAME), store.store.get_subscription(NAME).uid
     minute = timedelta(minutes=1)
-    lease, _ = pull.exchange(store.tables, name, Turn(), 1, store.now, minute)
+    lease, _ = pull.exchange(store.tables, name, Turn(), 1, store.now, minute, uid=uid)
     assert lease is not None
     assert lease.until == store.now + minute
 
@@ -125,9 +125,9 @@ def test_an_exchange_leases_for_as_long_as_it_says() -> None:
 def test_a_micro_batch_that_is_processed_is_acknowledged_at_once() -> None:
     store = InMemory()
     store.publish("a", "b")
-    name = store.store._subscription(NAME)
-    pull.pull_micro_batch(store.tables, name, "query", 0, 1, store.now)
-    pull.finish_micro_batch(store.tables, name, "query", 0, store.now)
+    name, uid = store.store._subscription(NAME), store.store.get_subscription(NAME).uid
+    pull.pull_micro_batch(store.tables, name, "query", 0, 1, store.now, uid=uid)
+    pull.finish_micro_batch(store.tables, name, "query", 0, store.now, uid=uid)
     assert store.backlog() == {"b": "available"}
 
 

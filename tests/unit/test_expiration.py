@@ -230,7 +230,8 @@ def test_a_dry_run_deletes_no_subscription() -> None:
 def test_what_is_exchanged_counts_as_activity() -> None:
     store = idle_after_a_day()
     store.be_at(LAST_USE)
-    pull.exchange(store.tables, store.store._subscription(NAME), Turn(), 0, store.now)
+    name, uid = store.store._subscription(NAME), store.store.get_subscription(NAME).uid
+    pull.exchange(store.tables, name, Turn(), 0, store.now, uid=uid)
     store.be_at(LAST_USE + DAY)
     assert expired(store) == []
 

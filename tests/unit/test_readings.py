@@ -155,8 +155,8 @@ def test_a_table_of_a_batch_has_the_others() -> None:
 @pytest.mark.parametrize("lost", [False, True])
 def test_who_receives_is_given_the_others(lost: bool) -> None:
     world = Damaged(lost=lost)
-    name = world.store._subscription(NAME)
-    lease, _ = pull.exchange(world.tables, name, Turn(), 10, world.now)
+    name, uid = world.store._subscription(NAME), world.store.get_subscription(NAME).uid
+    lease, _ = pull.exchange(world.tables, name, Turn(), 10, world.now, uid=uid)
     assert lease is not None
     with pytest.warns(UnreadableMessageWarning, match=f"message {world.ids[1]} "):
         found = lease.receive(lease.positions, 1000)

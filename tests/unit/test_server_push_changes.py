@@ -6,7 +6,8 @@ import logging
 import threading
 import time
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,12 +16,30 @@ pytest.importorskip("httpcore")
 from google.api_core import exceptions
 
 from pubsub_delta import PushConfig, Subscription
+from pubsub_delta.errors import NotFound
+from pubsub_delta.policy.ack_state import AckState
+from pubsub_delta.policy.turns import Turn
 from pubsub_delta.server import pushing
+from pubsub_delta.server.channel import Exchanged
 from tests.endpoints import listening
 from tests.unit.serving import LONG, SUBSCRIPTION, MemoryStore, clients, eventually, serving
 from tests.unit.serving_push import SELDOM, publish_all, pushing_to
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+
+
+@dataclass
+class OfUid:
+    """The way to the subscription of a uid."""
+
+    store: MemoryStore
+    uid: str
+
+    def exchange(self, turn: Turn, max_messages: int, deadline: timedelta) -> Exchanged:
+        self.store.before_exchange()
+        if self.store.subscription_now.uid != self.uid:
+            raise NotFound("the subscription was deleted, and created anew")
+        return self.store.exchange(turn, max_messages, deadline)
 
 
 class Looked(MemoryStore):
@@ -31,6 +50,19 @@ class Looked(MemoryStore):
     def push_subscriptions(self) -> list[Subscription]:
         self.looks += 1
         return super().push_subscriptions()
+
+    def succeed(self, config: PushConfig) -> None:
+        """Let another process delete the subscription, and create it anew without messages."""
+        with self._lock:
+            uid = "c" * 32
+            self.subscription_now = replace(self.subscription_now, uid=uid, push_config=config)
+            self.state = AckState(after_version=len(self.appends))
+        before = self.looks
+        eventually(lambda: self.looks > before + 2)
+
+    def channel(self, subscription: Subscription) -> Any:
+        """Return the way to a subscription, which a later one of its name is not."""
+        return OfUid(self, subscription.uid)
 
     def set(self, config: PushConfig | None) -> None:
         """Change the field as another process does, and wait until that was noticed."""
@@ -61,6 +93,33 @@ def test_what_another_process_changes_is_noticed(monkeypatch: pytest.MonkeyPatch
             pulled = subscriber.pull(subscription=SUBSCRIPTION, max_messages=1, timeout=LONG)
             assert pulled.received_messages[0].message.data == b"pulled again"
         assert len(one.requests) == len(other.requests) == 1
+
+
+def test_what_waits_is_not_pushed_to_the_endpoint_of_a_successor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A subscription that was created anew under the name is another one, of another topic."""
+    monkeypatch.setattr(pushing, "LOOK", 0.05)
+    released, stuck = threading.Event(), threading.Event()
+    with listening(lambda _: 200 if released.wait(LONG) else 500) as one, listening() as other:
+        store = Looked({"push_config": PushConfig(one.url)})
+        with serving(store, SELDOM) as address, clients(address) as (publisher, _):
+            publish_all(publisher, *(f"a{n}" for n in range(20)))
+            eventually(lambda: len(one.requests) == 5)  # the others wait for their turn
+
+            def wait() -> None:
+                stuck.wait(LONG)  # the commit that would tell is under way for long
+
+            store.before_exchange = wait
+            store.succeed(PushConfig(other.url))
+            released.set()
+            looked = store.looks
+            eventually(lambda: store.looks > looked + 2)
+            stuck.set()
+            publish_all(publisher, "b0")
+            eventually(lambda: b"b0" in other.data)
+            assert other.data == [b"b0"]
+        assert set(one.data) <= {b"a%d" % n for n in range(20)}
 
 
 def test_a_look_that_fails_is_tried_again(

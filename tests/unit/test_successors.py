@@ -1,0 +1,86 @@
+"""A subscription that is created anew under a name owes nothing to consumers of the earlier one.
+
+"Whoever names a lease names the uid of the subscription; a foreign one is `invalid`, or NotFound
+for a consumer that runs."
+"""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from pubsub_delta.errors import NotFound
+from pubsub_delta.operations import pull
+from pubsub_delta.policy.turns import Turn
+from pubsub_delta.server.backend import StoreBackend
+from pubsub_delta.tables.store import Tables
+from tests.unit.in_memory import LETTERS, NAME, InMemory
+from tests.unit.test_races import another, once
+
+PATIENCE = 20
+"""Seconds that a test waits for what comes soon, before it gives up."""
+MINUTE = timedelta(minutes=1)
+
+
+def succeed(world: InMemory) -> None:
+    """Have another process delete the subscription, and create it anew on another topic."""
+    other = another(world)
+    other.delete_subscription(NAME)
+    other.create_subscription(NAME, LETTERS)
+    other.publish(LETTERS, [b"b0", b"b1", b"b2"])
+    for _ in range(8):  # numbers of leases leap: beyond those of the earlier one, surely
+        other.pull(NAME).nack()
+
+
+def test_callbacks_of_a_deleted_subscription_acknowledge_nothing_of_its_successor() -> None:
+    world = InMemory()
+    world.publish("a0", "a1", "a2")
+    called: list[bytes] = []
+    began, go_on = threading.Event(), threading.Event()
+
+    def callback(message: Any) -> None:
+        called.append(message.data)
+        began.set()
+        go_on.wait(PATIENCE)
+        message.ack()
+
+    future = world.store.subscribe(NAME, callback, max_workers=1)
+    assert began.wait(PATIENCE)
+    succeed(world)
+    go_on.set()
+    with pytest.raises(NotFound, match="created anew"):
+        future.result(PATIENCE)
+    assert set(called) <= {b"a0", b"a1", b"a2"}
+    assert world.backlog() == dict.fromkeys(["b0", "b1", "b2"], "available")
+
+
+def test_a_server_says_nothing_to_a_successor_that_comes_between_two_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = InMemory()
+    world.publish("a0", "a1", "a2")
+    backend = StoreBackend(world.tables, "local", world.driver.clock)
+    channel = backend.channel(backend.subscription(f"projects/local/subscriptions/{NAME}"))
+    holding = channel.exchange(Turn(), 3, MINUTE).holding
+    assert holding is not None
+    turn = Turn(acknowledged={holding.lease_id: holding.positions})
+    once(monkeypatch, Tables, "attached", lambda: succeed(world), "after")
+    with pytest.raises(NotFound, match="created anew"):
+        channel.exchange(turn, 3, MINUTE)
+    assert world.backlog() == dict.fromkeys(["b0", "b1", "b2"], "available")
+    backend.close()
+
+
+def test_a_running_query_takes_no_micro_batch_of_a_successor() -> None:
+    world = InMemory()
+    world.publish("a0")
+    name, uid = world.store._subscription(NAME), world.store.get_subscription(NAME).uid
+    given = pull.pull_micro_batch(world.tables, name, "query", 0, 1, world.now, uid=uid)
+    assert given.lease is not None
+    succeed(world)
+    with pytest.raises(NotFound, match="created anew"):
+        pull.pull_micro_batch(world.tables, name, "query", 1, None, world.now, uid=uid)
+    assert world.backlog() == dict.fromkeys(["b0", "b1", "b2"], "available")
