@@ -9,6 +9,7 @@ from tests.mutations.bugs_of_commands import BUGS_OF_COMMANDS
 from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
 from tests.mutations.bugs_of_grammar import BUGS_OF_GRAMMAR
 from tests.mutations.bugs_of_lines import BUGS_OF_LINES
+from tests.mutations.bugs_of_listings import BUGS_OF_LISTINGS
 from tests.mutations.bugs_of_messages import BUGS_OF_MESSAGES
 from tests.mutations.bugs_of_operations import BUGS_OF_OPERATIONS
 from tests.mutations.bugs_of_order import BUGS_OF_ORDER
@@ -47,6 +48,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_THE_SOURCE,
     *BUGS_OF_LINES,
     *BUGS_OF_GRAMMAR,
+    *BUGS_OF_LISTINGS,
     *BUGS_OF_PLATFORMS,
     *BUGS_OF_THE_CONSOLE,
     *BUGS_OF_STORAGES,
