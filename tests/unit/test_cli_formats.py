@@ -248,17 +248,21 @@ def test_a_topic_is_written_as_rest_does() -> None:
         "name": "projects/p/topics/t",
         "labels": {"env": "x"},
         "messageRetentionDuration": "604800s",
+        "state": "ACTIVE",
         "createTime": "2026-11-20T10:00:00Z",
     }
 
 
 def test_a_subscription_is_written_without_its_empty_fields() -> None:
+    # Google's server has an empty push_config and a state of each, and gcloud prints them.
     assert rest.subscription_record(subscription()) == {
         "name": "projects/p/subscriptions/s",
         "topic": "projects/p/topics/t",
         "ackDeadlineSeconds": 10,
         "messageRetentionDuration": "604800s",
         "expirationPolicy": {"ttl": "2678400s"},
+        "pushConfig": {},
+        "state": "ACTIVE",
         "createTime": "2026-11-20T10:00:00Z",
         "updateTime": "2026-11-20T10:00:00Z",
     }
