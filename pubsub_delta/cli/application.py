@@ -66,7 +66,6 @@ class App:
         self.silent = False
         self.zone = zone
         self.pause = pause if pause is not None else threading.Event().wait
-        self.unattended = False
         self.in_shell = False
         self._stored: Stored | None = None
         self._stores: dict[tuple[str, str, str | None], PubSub] = {}
@@ -195,17 +194,16 @@ class App:
         without_pandas()
         return PubSub(None, self.settings.root, project=self.settings.project)
 
-    def for_line(self, stored: Stored, *, unattended: bool) -> App:
+    def for_line(self, stored: Stored) -> App:
         """Return an App for one line of a shell, which begins as this one and shares its stores.
 
         Args:
             stored: tells the full names of a collection ("topics") in a project.
-            unattended: nobody is there to answer a question.
         """
         line = App(self._opener, self._clock, self.environment, self.pause, self.zone)
         line.given, line._stored = dict(self.given), stored
         line._stores, line._servers = self._stores, self._servers
-        line.unattended, line.in_shell, line.silent = unattended, True, self.silent
+        line.in_shell, line.silent = True, self.silent
         return line
 
     def topic(self, name: str, project: str | None = None) -> str:
@@ -328,16 +326,17 @@ class App:
         self.each(given, one)
 
     def confirm_deletion(self, names: Sequence[str]) -> None:
-        """Ask before something is deleted, unless ``--quiet`` is given."""
-        if self.settings.quiet:
+        """Ask who sits at a terminal before something is deleted, unless ``--quiet`` is given.
+
+        gcloud asks nobody, so a script is not asked either.
+        """
+        if self.settings.quiet or not sys.stdin.isatty():
             return
         told = "\n".join(f" - [{name}]" for name in names)
         self.tell(f"The following will be deleted:\n{told}")
         try:
-            agreed = not self.unattended and click.confirm(
-                "Do you want to continue", default=False, err=True
-            )
-        except click.Abort:  # there is nobody to ask, or not any more
+            agreed = click.confirm("Do you want to continue", default=False, err=True)
+        except click.Abort:  # there is nobody to ask any more
             self.tell("")
             agreed = False
         if not agreed:

@@ -44,6 +44,7 @@ def ack(app: App, subscription: str, ack_ids: list[str]) -> None:
             "their messages are acked unless they were leased again"
         )
     fail_if(app, "ack", result.invalid)
+    app.show({})  # the answer of Acknowledge is empty, and gcloud prints it
 
 
 @click.command(
@@ -67,6 +68,7 @@ def modify_message_ack_deadline(
         told = ",".join(result.success)
         app.tell(f"Set ackDeadlineSeconds to [{ack_deadline}] for messages with ackId [{told}].")
     fail_if(app, "modify", [*result.expired, *result.invalid])
+    app.show({})  # as that of ModifyAckDeadline
 
 
 @click.command(

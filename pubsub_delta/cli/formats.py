@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 WHOLE = ("config", "default", "disable", "flattened", "json", "list", "none", "text", "yaml")
 """Kinds that show a record as it is where they are given no columns."""
 TABULAR = ("csv", "get", "table", "value")
-KINDS = (*WHOLE, *TABULAR)
-_ABSENT = ("diff", "multi", "object")
+MULTI = "multi"
+"""The kind whose columns have a format each."""
+KINDS = (*WHOLE, *TABULAR, MULTI)
+_ABSENT = ("diff", "object")
 _ALIGNMENTS = ("left", "center", "right")
 _SWITCHES = ("optional", "reverse")
+_NARROWEST_WRAPPED = 10
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ class Column:
         calls: the transforms.
         level: of which projection they are; those of the last one also hold in JSON and YAML.
         order: that of the column among those a table is sorted by.
+        wrap: in how narrow a column words may be broken into lines; 0 is in none.
+        nested: the format of the value, which stands under the row.
         hidden: it is only sorted by.
     """
 
@@ -53,6 +58,8 @@ class Column:
     align: str | None = None
     optional: bool | None = None
     width: int | None = None
+    wrap: int | None = None
+    nested: Format | None = None
     hidden: bool = False
 
     @property
@@ -153,6 +160,9 @@ class _Reader:
     def format(self) -> Format:
         if not self.kind:
             raise self._refused(f"no kind is named; {', '.join(KINDS)} are accepted")
+        shown = [each for each in self.columns if not each.hidden]
+        if self.kind == MULTI and not (shown and all(each.nested for each in shown)):
+            raise self._refused("each column of multi needs a format: multi(labels:format=json)")
         aliases = {name: column.key for name, column in self._aliases.items() if name}
         columns = tuple(
             each if each.level == self._level or each.calls is None else replace(each, level=-1)
@@ -244,12 +254,15 @@ class _Reader:
         elif name == "alias" and value:
             self._aliases[value] = column
             given = {}
-        elif switch in ("wrap", "format"):
-            raise Unimplemented(f"format: gcloud has :{name}, and it is not implemented here")
+        elif switch == "wrap" and (not value or (name == "wrap" and value.isdigit())):
+            given = {"wrap": int(value or _NARROWEST_WRAPPED) if name == "wrap" else 0}
+        elif name == "format" and value:
+            given = {"nested": parse_format(value, self._context)}
         else:
             raise self._refused(
                 f":{name}{'=' * bool(value)}{value} is not accepted of a column; label=HEADING, "
-                "sort=1, reverse, align=left|center|right, optional, width=N and alias=NAME are"
+                "sort=1, reverse, align=left|center|right, optional, width=N, wrap, "
+                "format=FORMAT and alias=NAME are"
             )
         return replace(column, **given)
 
@@ -299,7 +312,7 @@ def _merged(known: Column, new: Column) -> Column:
     """Return a column with what another one says of it."""
     told = {
         name: value
-        for name in ("label", "order", "reverse", "align", "optional", "width")
+        for name in ("label", "order", "reverse", "align", "optional", "width", "wrap", "nested")
         if (value := getattr(new, name)) is not None
     }
     if new.calls is not None:

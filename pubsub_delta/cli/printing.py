@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pubsub_delta.cli.formats import TABULAR, Column, Format, projected
+from pubsub_delta.cli.formats import MULTI, TABULAR, Column, Format, projected
 from pubsub_delta.cli.terminal import escaped
 
 
@@ -33,6 +33,8 @@ def render(
         return "".join(_delimited(records, _with_columns(form, records)))
     if form.kind == "list":
         return "".join(_listed(records, form))
+    if form.kind == MULTI:
+        return "".join(_each_in_its_format(records, form, single=single))
     shown = [projected(each, _active(form)) for each in records]
     if form.kind == "json":
         return _json(shown[0] if single else shown)
@@ -82,18 +84,47 @@ def _rows(records: Iterable[Any], form: Format) -> list[list[Any]]:
 
 
 def _tables(records: Sequence[Any], form: Format, page_size: int | None, width: int | None) -> str:
-    from pubsub_delta.cli.tables import table_text
+    from pubsub_delta.cli.tables import INDENTED, table_text
 
     form = _with_columns(form, records)
     rows = _rows(records, form)
+    nested = [number for number, each in enumerate(form.columns) if each.nested]
+    if nested and len(nested) == len(form.fields):
+        # There are no rows to stand under: each format has the values of all records.
+        return "".join(
+            _nested([row[number] for row in rows], form.columns[number], width) for number in nested
+        )
+
+    def below(row: Sequence[Any]) -> str:
+        narrower = None if width is None else max(width - INDENTED, 1)
+        return "".join(_nested(row[number], form.columns[number], narrower) for number in nested)
+
     size = page_size or len(rows) or 1
     pages = [rows[at : at + size] for at in range(0, len(rows), size)]
     attributes = dict(form.attributes)
     texts = []
     for page in pages:
-        texts.append(table_text(form.columns, page, attributes, width))
+        texts.append(table_text(form.columns, page, attributes, width, below if nested else None))
         attributes.pop("title", None)
     return "\n".join(texts)
+
+
+def _nested(value: Any, column: Column, width: int | None) -> str:
+    """Write a value in the format of its column: a list is a listing, and nothing is nothing."""
+    assert column.nested is not None
+    if isinstance(value, list):
+        found = [each for each in value if each]
+        return render(found, column.nested, width=width) if found else ""
+    return render([value], column.nested, single=True, width=width) if value else ""
+
+
+def _each_in_its_format(records: Sequence[Any], form: Format, *, single: bool) -> Iterator[str]:
+    between, end = (form.attributes.get(each, "") for each in ("separator", "terminator"))
+    for record in records:
+        for number, column in enumerate(form.fields):
+            yield between if number or not single else ""
+            yield _nested(column.of(record), column, None)
+        yield end
 
 
 def _delimited(records: Sequence[Any], form: Format) -> Iterator[str]:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # it needs Spark
 Record = dict[str, Any]
 """What is shown: texts, numbers, truth values, and mappings and lists of them."""
 
+_STATE = "ACTIVE"
+"""That of each topic and subscription: nothing is ingested, and none has an error of its own."""
 UNTOLD = datetime.min.replace(tzinfo=UTC)
 """In place of a time that a server does not tell; it is not shown."""
 
@@ -38,6 +40,7 @@ def topic_record(topic: Topic) -> Record:
             "labels": dict(topic.labels),
             "messageRetentionDuration": duration_text(topic.message_retention_duration),
             "schemaSettings": _schema_settings(topic.schema_settings),
+            "state": _STATE,
             "createTime": _told(topic.create_time),
         }
     )
@@ -57,7 +60,10 @@ def schema_record(schema: Schema) -> Record:
 
 
 def subscription_record(subscription: Subscription) -> Record:
-    """Return a subscription as REST writes it; one that never expires has an empty policy."""
+    """Return a subscription as REST writes it.
+
+    The policy of one that never expires is empty, and so is the push config of one that is pulled.
+    """
     dead, retry = subscription.dead_letter_policy, subscription.retry_policy
     record = _filled(
         {
@@ -79,17 +85,21 @@ def subscription_record(subscription: Subscription) -> Record:
                 "minimumBackoff": duration_text(retry.minimum_backoff),
                 "maximumBackoff": duration_text(retry.maximum_backoff),
             },
-            "pushConfig": _push_config(subscription.push_config),
             "labels": dict(subscription.labels),
             "detached": subscription.detached,
             "topicMessageRetentionDuration": duration_text(
                 subscription.topic_message_retention_duration
             ),
+            "state": _STATE,
             "createTime": _told(subscription.create_time),
             "updateTime": _told(subscription.update_time),
         }
     )
-    return {**record, "expirationPolicy": _expiration(subscription.expiration_policy)}
+    return {
+        **record,
+        "expirationPolicy": _expiration(subscription.expiration_policy),
+        "pushConfig": _push_config(subscription.push_config),
+    }
 
 
 def snapshot_record(snapshot: Snapshot) -> Record:
@@ -193,9 +203,9 @@ def time_text(time: datetime) -> str:
     return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec=timespec) + "Z"
 
 
-def _push_config(config: PushConfig | None) -> Record | None:
+def _push_config(config: PushConfig | None) -> Record:
     if config is None:
-        return None
+        return {}
     bare = config.no_wrapper
     told = {"pushEndpoint": config.push_endpoint, "attributes": dict(config.attributes)}
     return told if bare is None else {**told, "noWrapper": {"writeMetadata": bare.write_metadata}}

@@ -29,18 +29,16 @@ class Shell:
     Args:
         root: the whole command line.
         app: what the shell itself was told; each line begins with it.
-        attended: somebody is there to answer questions.
     """
 
-    def __init__(self, root: click.Command, app: App, *, attended: bool) -> None:
+    def __init__(self, root: click.Command, app: App) -> None:
         self._root = root
         self._app = app
-        self._attended = attended
         self.names = StoredNames(lambda: app.service, lambda: app.read_time("now"))
 
     def app_of_line(self) -> App:
         """Return what one line is run with."""
-        return self._app.for_line(self.names, unattended=not self._attended)
+        return self._app.for_line(self.names)
 
     def run(self, line: str) -> int:
         """Run one line and return its exit code; nothing is raised but the wish to leave."""
@@ -133,9 +131,8 @@ def shell(ctx: click.Context) -> None:
     app = ctx.ensure_object(App)
     if app.in_shell:
         raise click.UsageError("this is a shell already; exit leaves it")
-    attended = sys.stdin.isatty()
-    running = Shell(ctx.find_root().command, app, attended=attended)
-    if not attended:
+    running = Shell(ctx.find_root().command, app)
+    if not sys.stdin.isatty():
         raise click.exceptions.Exit(running.run_all(_lines_of(sys.stdin)))
     from pubsub_delta.cli.prompt import prompting  # takes a while to import
 

@@ -249,9 +249,9 @@ def modify_push_config(app: App, /, subscription: str, **given: Any) -> None:
     if not fields:
         raise click.UsageError("Missing option '--push-endpoint'.")
     name = app.subscription(subscription)
-    changed = app.call(lambda store: store.update_subscription(name, **fields))
+    app.call(lambda store: store.update_subscription(name, **fields))
     app.tell(f"Updated subscription [{name}].")
-    app.show_changed([subscription_record(changed)])
+    app.show({})  # the answer of ModifyPushConfig is empty, and gcloud prints it
 
 
 @subscriptions.command("describe", examples=["subscriptions describe delays"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -11,9 +11,13 @@ from rich.cells import cell_len
 from pubsub_delta.cli.formats import Column
 from pubsub_delta.cli.grammar.transforms import float_text, text_of
 from pubsub_delta.cli.terminal import printable
-from pubsub_delta.cli.widths import fitted, folded
+from pubsub_delta.cli.widths import fitted, folded, worded, wrapped
 
 Attributes = Mapping[str, str]
+INDENTED = 4
+"""How far what stands under a row is indented."""
+_WIDTH = 80
+"""How wide a table with wrapped columns is where nothing says it."""
 
 
 def table_text(
@@ -21,10 +25,13 @@ def table_text(
     rows: Sequence[Sequence[Any]],
     given: Attributes,
     width: int | None = None,
+    below: Callable[[Sequence[Any]], str] | None = None,
 ) -> str:
     """Write rows as a table as wide as its cells, or folded into a width: nothing is cut off.
 
     A row has a value for each column, hidden ones too. No rows are no table.
+
+    ``below``: returns what stands under a row, which is indented.
 
     >>> from pubsub_delta.cli.formats import parse_format
     >>> columns = parse_format("table(name, n:align=right)").columns
@@ -36,12 +43,13 @@ def table_text(
     shown = [
         number
         for number, each in enumerate(columns)
-        if not each.hidden and not (each.optional and _is_empty(rows, number))
+        if not (each.hidden or each.nested or (each.optional and _is_empty(rows, number)))
     ]
     if not rows or not shown:
         return ""
     visible = [columns[number] for number in shown]
-    cells = [[_cell(row[number]) for number in shown] for row in _sorted(columns, rows)]
+    ordered = _sorted(columns, rows)
+    cells = [[_cell(row[number]) for number in shown] for row in ordered]
     heading = [printable(each.heading) for each in visible]
     heads = [heading] if "no-heading" not in given and any(heading) else []
     widths = [
@@ -55,28 +63,41 @@ def table_text(
     ]
     aligns = [each.align or "left" for each in visible]
     boxed = "box" in given or "all-box" in given
+    frame = 3 * len(widths) + 1 if boxed else _number(given, "pad", 2) * (len(widths) - 1)
+    wraps = {n: each.wrap for n, each in enumerate(visible) if each.wrap}
+    if wraps:
+        room = _number(given, "width", width or _WIDTH) - _number(given, "margin", 0)
+        widths = wrapped(widths, wraps, room - frame)
+        heads, cells = (_broken(each, widths, worded, wraps) for each in (heads, cells))
     if width is not None:
-        frame = 3 * len(widths) + 1 if boxed else _pad(given) * (len(widths) - 1)
         widths = fitted(widths, width - frame)
-        heads, cells = _folded(heads, widths), _folded(cells, widths)
-    if boxed:
-        lines = _boxed(heads, cells, widths, aligns, given)
-    else:
-        lines = _plain(heads + cells, widths, aligns, given)
-    return "".join(f"{line}\n" for line in lines)
+        heads, cells = (
+            _broken(each, widths, folded, range(len(widths))) for each in (heads, cells)
+        )
+    if "title" in given and not wraps:
+        widths = _widened(widths, printable(given["title"]))
+    under = None if below is None else [below(row).splitlines() for row in ordered]
+    draw = _boxed if boxed else _plain
+    return "".join(f"{line}\n" for line in draw(heads, cells, widths, aligns, given, under))
 
 
 def _plain(
-    rows: Sequence[Sequence[str]], widths: Sequence[int], aligns: Sequence[str], given: Attributes
+    heads: Sequence[Sequence[str]],
+    rows: Sequence[Sequence[str]],
+    widths: Sequence[int],
+    aligns: Sequence[str],
+    given: Attributes,
+    under: Sequence[Sequence[str]] | None,
 ) -> Iterator[str]:
-    between = _pad(given)
+    between = _number(given, "pad", 2)
     if "title" in given:
-        title = printable(given["title"])
-        widths = _widened(widths, title)
-        yield justified(title, sum(widths) + between * (len(widths) - 1), "center").rstrip()
-    for row in rows:
+        width = sum(widths) + between * (len(widths) - 1)
+        yield justified(printable(given["title"]), width, "center").rstrip()
+    for number, row in enumerate([*heads, *rows], start=-len(heads)):
         for part in _parts(row):
             yield (" " * between).join(map(justified, part, widths, aligns)).rstrip()
+        if under is not None and number >= 0:
+            yield from _indented(under[number])
 
 
 def _boxed(
@@ -85,38 +106,55 @@ def _boxed(
     widths: Sequence[int],
     aligns: Sequence[str],
     given: Attributes,
+    under: Sequence[Sequence[str]] | None,
 ) -> Iterator[str]:
     titled = "title" in given
     if titled:
-        title = printable(given["title"])
-        widths = _widened(widths, title)
         width = sum(widths) + 3 * len(widths) - 1
         yield f"┌{'─' * width}┐"
-        yield f"│{justified(title, width, 'center')}│"
+        yield f"│{justified(printable(given['title']), width, 'center')}│"
     bars = ["─" * (width + 2) for width in widths]
-    rule = f"├{'┼'.join(bars)}┤"
-    yield f"{'├' if titled else '┌'}{'┬'.join(bars)}{'┤' if titled else '┐'}"
+    rule, top, bottom = f"├{'┼'.join(bars)}┤", f"┌{'┬'.join(bars)}┐", f"└{'┴'.join(bars)}┘"
+    yield f"├{'┬'.join(bars)}┤" if titled else top
     for head in heads:
         for part in _parts(head):
             yield f"│ {' │ '.join(map(justified, part, widths, ['center'] * len(widths)))} │"
         yield rule
     for number, row in enumerate(rows):
-        if number and "all-box" in given:
+        if number and under is not None:  # what stood under the row before has left the box
+            yield top
+        elif number and "all-box" in given:
             yield rule
         for part in _parts(row):
             yield f"│ {' │ '.join(map(justified, part, widths, aligns))} │"
-    yield f"└{'┴'.join(bars)}┘"
+        if under is not None:
+            yield bottom
+            yield from _indented(under[number])
+    if under is None:
+        yield bottom
 
 
-def _pad(given: Attributes) -> int:
-    return int(given["pad"]) if given.get("pad", "").isdigit() else 2
+def _indented(lines: Sequence[str]) -> Iterator[str]:
+    return (f"{' ' * INDENTED}{line}" for line in lines)
 
 
-def _folded(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> list[list[str]]:
+def _number(given: Attributes, name: str, usual: int) -> int:
+    return int(given[name]) if given.get(name, "").isdigit() else usual
+
+
+def _broken(
+    rows: Sequence[Sequence[str]],
+    widths: Sequence[int],
+    lines_of: Callable[[str, int], Iterator[str]],
+    which: Container[int],
+) -> list[list[str]]:
+    """Return rows with the cells of some columns in lines that are no wider than their column."""
     return [
         [
-            "\n".join(part for line in _lines(cell) for part in folded(line, width))
-            for cell, width in zip(row, widths, strict=True)
+            "\n".join(part for line in _lines(cell) for part in lines_of(line, widths[n]))
+            if n in which
+            else cell
+            for n, cell in enumerate(row)
         ]
         for row in rows
     ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.cells import cell_len
 
@@ -51,3 +52,44 @@ def folded(line: str, width: int) -> Iterator[str]:
             taken = cell_len(part)
         part, taken = part + character, taken + size
     yield part
+
+
+def wrapped(widths: Sequence[int], least: Mapping[int, int], room: int) -> list[int]:
+    """Return widths where some columns share what the others leave of a room, as gcloud has it.
+
+    ``least``: by the number of a column, how narrow it may get.
+
+    >>> wrapped([4, 80, 30], {1: 10, 2: 10}, 60), wrapped([4, 8], {1: 10}, 60)
+    ([4, 28, 28], [4, 8])
+    """
+    if sum(widths) <= room or not least:
+        return list(widths)
+    left = room - sum(width for n, width in enumerate(widths) if n not in least)
+    share = left // len(least)
+    return [
+        max(share, min(least[n], width)) if n in least else width for n, width in enumerate(widths)
+    ]
+
+
+def worded(text: str, width: int) -> Iterator[str]:
+    """Yield the lines of a text, broken at blanks, or within a word that is wider than a line.
+
+    >>> list(worded("on time again", 8)), list(worded("abcdefgh ij", 4))
+    (['on time', 'again'], ['abcd', 'efgh', 'ij'])
+    """
+    while cell_len(text) > width or "\n" in text:
+        end, taken = 0, 0
+        while end < len(text) and (taken := taken + cell_len(text[end])) <= width:
+            end += 1
+        end = max(end, 1)
+        end += len(text[end:]) - len(text[end:].lstrip())
+        line_end = text.find("\n") + 1
+        if 0 < line_end <= end:
+            end = line_end
+        else:
+            blanks = [each.end() for each in re.finditer(r"\s+", text) if each.end() <= end]
+            end = blanks[-1] if blanks else end
+        yield text[:end].rstrip()
+        text = text[end:]
+    if text:
+        yield text

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import click.testing
 import pytest
 from click.testing import CliRunner, Result
 
@@ -239,11 +240,15 @@ def test_ack_ids_stand_together_or_apart(options: list[str]) -> None:
     assert result.exit_code == 1
 
 
-def test_delete_asks_first() -> None:
+def test_who_sits_at_a_terminal_is_asked_before_something_is_deleted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = click.testing._NamedTextIOWrapper
+    monkeypatch.setattr(stream, "isatty", lambda self: self.name == "<stdin>", raising=False)
     for answer, options, deleted in (
         ("y\n", [], True),
         ("n\n", [], False),
-        ("", [], False),  # nobody is there
+        ("", [], False),  # Ctrl-D
         ("", ["--quiet"], True),
         ("", ["-q"], True),
     ):
@@ -253,6 +258,14 @@ def test_delete_asks_first() -> None:
         assert result.exit_code == (0 if deleted else 1)
         assert ("Deleted snapshot [projects/p/snapshots/nnn]." in result.stderr) == deleted
         assert ("Nothing was deleted; --quiet" in result.stderr) != deleted
+
+
+def test_a_script_is_not_asked_before_something_is_deleted() -> None:
+    """gcloud pubsub asks nobody; a script for it has no --quiet."""
+    store = Noting()
+    result = run(store, "topics", "delete", "ttt", answer="")
+    assert result.stderr == f"Deleted topic [{TOPICS}ttt].\n"
+    assert [each[0] for each in store.calls] == ["delete_topic"]
 
 
 def test_an_error_is_one_line_with_the_command_and_the_code() -> None:

@@ -310,7 +310,7 @@ def test_a_shell_asks_the_server_and_completes_its_names(there: Terminal) -> Non
     address = there.variables.pop("PUBSUB_DELTA_ENDPOINT")
     app = there.app()
     app.given["endpoint"] = address
-    shell = Shell(cli, app, attended=True)
+    shell = Shell(cli, app)
     assert shell.run("topics create flights") == 0
     assert len(app._servers) == 1, "the lines of a shell share one connection"
     assert shell.run("topics publish flights --message=late") == 0

@@ -197,9 +197,7 @@ def test_what_is_no_format_is_refused(text: str) -> None:
         parse_format(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["object", "diff(name)", "multi(name:format=list)", "value(synthesize((a:b)))"]
-)
+@pytest.mark.parametrize("text", ["object", "diff(name,topic)", "value(synthesize((a:b)))"])
 def test_what_gcloud_has_and_this_has_not_is_refused_by_name(text: str) -> None:
     with pytest.raises(Unimplemented, match=r"gcloud has .* and it is not implemented here"):
         parse_format(text)
@@ -250,17 +248,21 @@ def test_a_topic_is_written_as_rest_does() -> None:
         "name": "projects/p/topics/t",
         "labels": {"env": "x"},
         "messageRetentionDuration": "604800s",
+        "state": "ACTIVE",
         "createTime": "2026-11-20T10:00:00Z",
     }
 
 
 def test_a_subscription_is_written_without_its_empty_fields() -> None:
+    # Google's server has an empty push_config and a state of each, and gcloud prints them.
     assert rest.subscription_record(subscription()) == {
         "name": "projects/p/subscriptions/s",
         "topic": "projects/p/topics/t",
         "ackDeadlineSeconds": 10,
         "messageRetentionDuration": "604800s",
         "expirationPolicy": {"ttl": "2678400s"},
+        "pushConfig": {},
+        "state": "ACTIVE",
         "createTime": "2026-11-20T10:00:00Z",
         "updateTime": "2026-11-20T10:00:00Z",
     }
@@ -363,3 +365,32 @@ def test_a_time_is_shown_in_the_zone_that_it_names(text: str, shown: str) -> Non
     # gcloud topic projections: "the explicit timezone in the resource if it has one"
     context = Context(zone=timezone(timedelta(hours=9)))
     assert render([{"t": text}], parse_format("value(t.iso())", context)) == f"{shown}\n"
+
+
+NESTED = 'table(id:sort=1:reverse,policy:format="table(topic,attempts)")'
+
+
+def test_what_is_nested_stands_under_its_own_row_however_rows_are_sorted() -> None:
+    records = [{"id": "a", "policy": {"topic": "t", "attempts": 5}}, {"id": "b"}]
+    shown = render(records, parse_format(NESTED))
+    assert shown.splitlines() == ["ID", "b", "a", "    TOPIC  ATTEMPTS", "    t      5"]
+
+
+def test_a_nested_table_fits_a_terminal_with_its_indentation() -> None:
+    records = [{"id": "a", "policy": {"topic": "t" * 30, "attempts": "5" * 30}}]
+    lines = render(records, parse_format(NESTED), width=40).splitlines()
+    assert max(map(len, lines)) == 40
+    assert "".join(lines).count("5") == 30
+
+
+def test_a_wrapped_column_gives_room_before_the_others_do() -> None:
+    """gcloud: where a table is wider than the terminal, text of such a column goes over lines."""
+    record = {"id": "i" * 20, "filter": "one two three four five six"}
+    lines = render([record], parse_format("table(id,filter:wrap)"), width=34).splitlines()
+    assert lines[1:] == [f"{'i' * 20}  one two", f"{'':22}three four", f"{'':22}five six"]
+
+
+@pytest.mark.parametrize("text", ["table(a:wrap=x)", "table(a:format=)", "table(a:format=nosuch)"])
+def test_what_is_no_setting_of_a_column_is_refused(text: str) -> None:
+    with pytest.raises(InvalidArgument, match="format: "):
+        parse_format(text)

@@ -56,16 +56,17 @@ def test_create_and_update_take_an_endpoint_as_gcloud_does(terminal: Terminal) -
     run(terminal, f"subscriptions update hook --push-endpoint={URL}/other")
     assert shown(terminal)["pushEndpoint"] == f"{URL}/other"
     run(terminal, "subscriptions update hook --push-endpoint=")
-    assert shown(terminal) is None
+    assert shown(terminal) == {}
 
 
 def test_modify_push_config_sets_and_clears_the_endpoint(terminal: Terminal) -> None:
     # gcloud pubsub subscriptions modify-push-config SUB --push-endpoint=
     run(terminal, "topics create flights")
     run(terminal, "subscriptions create hook --topic=flights")
-    assert shown(terminal) is None
-    told = run(terminal, f"subscriptions modify-push-config hook --push-endpoint={URL}")
-    assert told == "Updated subscription [projects/local/subscriptions/hook].\n"
+    assert shown(terminal) == {}
+    done = terminal.run(f"subscriptions modify-push-config hook --push-endpoint={URL}")
+    assert done.stdout == "{}\n"  # the answer of ModifyPushConfig is empty, and gcloud prints it
+    assert done.stderr == "Updated subscription [projects/local/subscriptions/hook].\n"
     assert shown(terminal) == CONFIG
     run(terminal, f"subscriptions modify-push-config hook --push-endpoint={URL} --push-no-wrapper")
     assert shown(terminal) == {**CONFIG, "noWrapper": {"writeMetadata": False}}
@@ -73,7 +74,7 @@ def test_modify_push_config_sets_and_clears_the_endpoint(terminal: Terminal) -> 
     run(terminal, f"subscriptions modify-push-config hook --push-endpoint={URL} {wide}")
     assert shown(terminal) == {**CONFIG, "noWrapper": {"writeMetadata": True}}
     run(terminal, "subscriptions modify-push-config hook --push-endpoint=")
-    assert shown(terminal) is None
+    assert shown(terminal) == {}
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_a_command_line_is_run_or_refused_in_one_line(line: list[str]) -> None:
 @example("help \ud800")
 def test_a_line_of_a_shell_never_ends_it(line: str) -> None:
     first = line.split()[:1]
-    shell = Shell(cli, app_of(), attended=False)
+    shell = Shell(cli, app_of())
     if not first or not {"exit", "quit"} & set(shlex_words(line)):
         assert shell.run(line) in (0, 1, 2)
 

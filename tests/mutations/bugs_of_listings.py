@@ -1,0 +1,31 @@
+"""Bugs of tables whose columns are wrapped, or have formats of their own."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+_TABLES = "cli/tables.py"
+
+BUGS_OF_LISTINGS = (
+    Bug(
+        "nested-under-another-row",
+        "What is nested stands under the rows in the order of the records, not of the rows.",
+        _TABLES,
+        "[below(row).splitlines() for row in ordered]",
+        "[below(row).splitlines() for row in rows]",
+    ),
+    Bug(
+        "nested-wider-than-a-terminal",
+        "A nested table is as wide as the terminal, and its indentation besides.",
+        "cli/printing.py",
+        "max(width - INDENTED, 1)",
+        "width",
+    ),
+    Bug(
+        "wrapped-columns-wait",
+        "A column that may be wrapped gives no room before the others.",
+        _TABLES,
+        "widths = wrapped(widths, wraps, room - frame)",
+        "widths = list(widths)",
+    ),
+)
