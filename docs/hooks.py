@@ -59,7 +59,7 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 
 
 def folded(held: re.Match[str]) -> str:
-    """Return the tests that hold a promise as what opens on a click; all stay in the page."""
+    """Return the tests that hold a promise as what opens on a click."""
     tests = re.findall(r"`([^`]+)`", held[1])
     listed = "".join(f"<li><code>{test}</code></li>" for test in tests)
     count = f"{len(tests)} tests" if len(tests) > 1 else "1 test"

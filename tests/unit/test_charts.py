@@ -65,6 +65,17 @@ def test_the_figures_of_the_tables_are_those_that_charts_are_drawn_from() -> Non
         assert told_by == pytest.approx(numbers, rel=0.006, abs=0.0006), what
 
 
+def test_the_figures_of_object_storage_are_those_of_the_appendix() -> None:
+    appendix = (REPOSITORY / "docs/performance-appendix.md").read_text(encoding="utf-8")
+    table = appendix.partition("\n## Object storage\n")[2].partition("\n## ")[0]
+    results = Results()
+    for what in ("publish of 100", "ack", "pull of nothing", "seek to a time"):
+        (row,) = re.findall(rf"^\| {what} \|.*$", table, re.MULTILINE)
+        told_by = [float(cell) for cell in row.strip("| ").split("|")[2:]]
+        delays = [f"{delay} ms: {what}" for delay in (0, 15, 60)]
+        assert told_by == [results.seconds("object store", each) for each in delays]
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(0.0274, "27 ms"), (0.9996, "1000 ms"), (2.9301, "2.93 s"), (111.3, "111 s")],

@@ -81,6 +81,19 @@ def test_a_process_that_runs_while_the_store_is_upgraded_notices_with_its_next_r
     assert versions(world) == before
 
 
+def test_batches_and_publishers_of_a_running_process_write_nothing_any_more() -> None:
+    world = InMemory()
+    world.publish("a")
+    batch = world.store.pull(NAME)
+    with world.store.publisher(TOPIC) as publisher:
+        publisher.publish(b"b").result(60)
+        before = upgrade(world)
+        for use in (batch.ack, batch.nack, publisher.publish(b"c").result):
+            with pytest.raises(FailedPrecondition, match=NEWER):
+                use()
+    assert versions(world) == before
+
+
 @pytest.mark.parametrize(
     ("version", "told"),
     [
