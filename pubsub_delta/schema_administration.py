@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from pubsub_delta.clock import Clock
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import check_project, revision_name, schema_name
@@ -111,3 +114,11 @@ class SchemaAdministration:
         given = type is not None or definition is not None
         ad_hoc = (type, definition) if given else None
         schemas.validate_message(self._tables, message, encoding, name, ad_hoc, self._clock.now())
+
+    def message_fields(self, data: bytes, attributes: Mapping[str, str]) -> dict[str, Any]:
+        """Return the fields of a message that a topic with a schema gave its attributes.
+
+        It is read by the revision that they name. InvalidArgument where they name none, or the
+        data does not fit; NotFound where the schema or the revision is not there any more.
+        """
+        return schemas.message_fields(self._tables, data, attributes, self._project)

@@ -21,6 +21,7 @@ from pubsub_delta.console import (
     publishing,
     pulling,
     replay,
+    schemas,
     snapshots,
     subscription_edit,
     subscriptions,
@@ -47,6 +48,7 @@ _ROUTERS = (
     publishing,
     pulling,
     replay,
+    schemas,
     snapshots,
 )
 

@@ -1,11 +1,9 @@
-"""The data of a message as a page shows it: as a JSON tree, as text, and in hexadecimal.
-
-Whatever else can be made of data, such as what a schema says of it, is one more ``Body``.
-"""
+"""The data of a message as a page shows it: by its schema, as JSON, as text, in hexadecimal."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +61,31 @@ def bodies(data: bytes, whole: int) -> list[Body]:
     hex_note = "" if whole <= _HEX_BYTES else f"The first {_HEX_BYTES:,} of {whole:,} bytes"
     found.append(Body("hex", "Hexadecimal", hexadecimal(data[:_HEX_BYTES]), note=hex_note))
     return found
+
+
+def by_schema(fields: Mapping[str, Any], name: str) -> Body:
+    """Return the fields that a schema makes of data.
+
+    >>> body = by_schema({"name": "Utah", "area": 7}, "states")
+    >>> [(each.name, each.kind, each.text) for each in body.tree.parts]
+    [('name', 'text', 'Utah'), ('area', 'number', '7')]
+    """
+    return Body("schema", f"By schema {name}", tree=_node("", _as_json(fields), [MOST_NODES], 0))
+
+
+def _as_json(value: Any) -> Any:
+    """Return a value of a field as what JSON has; bytes in hexadecimal, the rest as text."""
+    if isinstance(value, Mapping):
+        return _Pairs((str(name), _as_json(each)) for name, each in value.items())
+    if isinstance(value, list) and value and all(isinstance(each, tuple) for each in value):
+        return _Pairs((str(name), _as_json(each)) for name, each in value)  # a map
+    if isinstance(value, list):
+        return [_as_json(each) for each in value]
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, bytes):
+        return value.hex(" ")
+    return _Number(value) if isinstance(value, (int, float)) else str(value)
 
 
 def _text(data: bytes, whole: int) -> str | None:

@@ -9,15 +9,22 @@ from typing import Literal
 
 from fastapi import APIRouter, Request, Response
 
-from pubsub_delta.console.bodies import SHOWN, bodies
+from pubsub_delta.console.bodies import SHOWN, Body, bodies, by_schema
 from pubsub_delta.console.finding import Kind, search_of
 from pubsub_delta.console.forms import Posted
 from pubsub_delta.console.listing import listed
 from pubsub_delta.console.pages import Changing, Console, done, of, page, run
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
+from pubsub_delta.console.phrases import plain
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound, PubSubError
 from pubsub_delta.names import DELETED_TOPIC
 from pubsub_delta.operations.find import FoundMessage, MessageQuery
+from pubsub_delta.policy.schemas.fitting import (
+    ENCODING_ATTRIBUTE,
+    NAME_ATTRIBUTE,
+    REVISION_ATTRIBUTE,
+)
 from pubsub_delta.resources import Message
+from pubsub_delta.schemas import Encoding
 
 router = APIRouter()
 
@@ -77,9 +84,25 @@ def show(request: Request, kind: Kind, id_: str, number: str) -> Response:
         kind=kind,
         id=id_,
         message=found,
-        bodies=bodies(found.data, found.data_size),
+        bodies=[*_by_schema(console, found), *bodies(found.data, found.data_size)],
         letter=letter_of(console, found),
     )
+
+
+def _by_schema(console: Console, found: FoundMessage) -> list[Body]:
+    """Return what the schema of a message makes of its data, or why it makes nothing.
+
+    In JSON the data shows its fields itself.
+    """
+    told = found.attributes
+    is_binary = told.get(ENCODING_ATTRIBUTE) == Encoding.BINARY.value
+    if not is_binary or NAME_ATTRIBUTE not in told or len(found.data) < found.data_size:
+        return []
+    name = f"{console.short(told[NAME_ATTRIBUTE])}@{told.get(REVISION_ATTRIBUTE, '')}"
+    try:
+        return [by_schema(console.store.message_fields(found.data, told), name)]
+    except PubSubError as why:  # its schema is gone, or what reads it is not installed
+        return [Body("schema", f"By schema {name}", note=f"It cannot be read: {plain(str(why))}")]
 
 
 @router.get("/{kind}/{id_}/messages/{number}/data")

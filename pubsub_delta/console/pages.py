@@ -38,6 +38,7 @@ SECTIONS = {
     "topics": "Topics",
     "subscriptions": "Subscriptions",
     "snapshots": "Snapshots",
+    "schemas": "Schemas",
 }
 """The parts of the console, by the beginning of their addresses."""
 
@@ -181,6 +182,7 @@ _ENVIRONMENT = Environment(
 )
 _ENVIRONMENT.filters.update(
     count=shown.count,
+    definition=shown.definition,
     size=shown.size,
     span=shown.span,
     time=shown.instant,
@@ -190,7 +192,7 @@ _ENVIRONMENT.filters.update(
     micros=to_micros,
     label=lambda name: LABELS.get(name, name),
 )
-_ENVIRONMENT.globals.update(address=address, sections=SECTIONS)
+_ENVIRONMENT.globals.update(address=address, sections=SECTIONS, schema_types=shown.SCHEMA_TYPES)
 
 
 def section_of(path: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -147,11 +149,34 @@ def data(beginning: bytes, whole: int | None = None) -> ShownData:
     return ShownData(part.hex(" "), True, len(part), total)
 
 
+SCHEMA_TYPES = {"AVRO": "Avro", "PROTOCOL_BUFFER": "Protocol Buffers"}
+
+
 def schema(settings: SchemaSettings | None) -> str:
     """Write which schema a topic has, in which encoding, and which revisions."""
-    if settings is None:
-        return "none"
+    return "none" if settings is None else f"{settings.schema}, {schema_terms(settings)}"
+
+
+def schema_terms(settings: SchemaSettings) -> str:
+    """Write in which encoding messages fit a schema, and which revisions.
+
+    >>> schema_terms(SchemaSettings("states", "JSON", first_revision_id="0a0b0c0d"))
+    'in JSON, revisions 0a0b0c0d to the newest'
+    """
     first, last = settings.first_revision_id, settings.last_revision_id
     bounds = f", revisions {first or 'the first'} to {last or 'the newest'}"
-    told = f"{settings.schema}, in {Encoding(settings.encoding).value}"
+    told = f"in {Encoding(settings.encoding).value}"
     return told + (bounds if first or last else "")
+
+
+def definition(text: str) -> str:
+    """Write the definition of a schema: JSON, as Avro's is, with a line for each field.
+
+    >>> print(definition('{"type": "string"}'))
+    {
+      "type": "string"
+    }
+    """
+    with suppress(ValueError, RecursionError):  # of Protocol Buffers
+        text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    return visible(text)

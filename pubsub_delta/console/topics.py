@@ -101,8 +101,9 @@ def show(request: Request, id_: str) -> Response:
 def show_details(request: Request, id_: str) -> Response:
     """Show the fields of a topic."""
     topic = of(request).store.get_topic(id_)
-    schema = shown.schema(topic.schema_settings)
-    return page(request, "topic_details.html", id=id_, topic=topic, schema=schema)
+    settings = topic.schema_settings
+    terms = "" if settings is None else shown.schema_terms(settings)
+    return page(request, "topic_details.html", id=id_, topic=topic, schema_terms=terms)
 
 
 @router.get("/topics/{id_}/figures")

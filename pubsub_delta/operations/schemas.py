@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from pubsub_delta.errors import AlreadyExists, InvalidArgument, NotFound
-from pubsub_delta.names import ResourceName
+from pubsub_delta.names import ResourceName, schema_name
 from pubsub_delta.policy.paging import page, page_in_order
 from pubsub_delta.policy.schemas import fitting
 from pubsub_delta.policy.schemas import revisions as rules
@@ -148,6 +149,30 @@ def validate_message(
         fitting.codec_of(kind, revision).check(bytes(message), chosen)
     except Unfit as why:
         raise InvalidArgument(f"message: it does not fit {told} in {chosen.value}: {why}") from None
+
+
+def message_fields(
+    tables: Tables, data: bytes, attributes: Mapping[str, str], project: str
+) -> dict[str, Any]:
+    """Return the fields of a message, read by the revision that its attributes name."""
+    told = attributes.get(fitting.NAME_ATTRIBUTE)
+    if told is None:
+        raise InvalidArgument(
+            f"attributes: {fitting.NAME_ATTRIBUTE} is not there; a message has fields if its topic "
+            "had a schema when it was published"
+        )
+    schema = tables.schema(schema_name(told, project))
+    revision_id = attributes.get(fitting.REVISION_ATTRIBUTE, "")
+    codec = fitting.codec_of(schema.type, rules.find(schema.revisions, schema.name, revision_id))
+    named = attributes.get(fitting.ENCODING_ATTRIBUTE)
+    encoding = rules.check_encoding(named, f"attributes.{fitting.ENCODING_ATTRIBUTE}")
+    try:
+        return codec.values(data, encoding, codec)
+    except Unfit as why:
+        raise InvalidArgument(
+            f"data: it does not fit revision {revision_id} of {schema.name} in {encoding.value}: "
+            f"{why}"
+        ) from None
 
 
 def _revision(kind: SchemaType, definition: object, revision_id: str, now: datetime) -> Revision:

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import uvicorn
 
-from pubsub_delta import DeadLetterPolicy, ManualClock, Message, PubSub, RetryPolicy
+from pubsub_delta import (
+    DeadLetterPolicy,
+    ManualClock,
+    Message,
+    PubSub,
+    RetryPolicy,
+    SchemaSettings,
+)
 from pubsub_delta.clock import read_time
 from pubsub_delta.console import serve
 from pubsub_delta.console.application import application
@@ -24,6 +31,13 @@ START = read_time("2026-03-02T06:00:00Z", "start")
 DAY, HOUR, MINUTE = 86_400, 3_600, 60
 LONG = 30_000
 """Milliseconds: on a busy machine a first look takes its time."""
+AVRO = json.dumps(
+    {
+        "type": "record",
+        "name": "State",
+        "fields": [{"name": "name", "type": "string"}, {"name": "area", "type": "long"}],
+    }
+)
 POISONED = b'{"flight": 4711, "delay": "poisoned"}'
 
 
@@ -64,6 +78,9 @@ def store(clock: ManualClock, tmp_path_factory: pytest.TempPathFactory) -> PubSu
     made.create_topic("flights", message_retention_duration="7d", labels={"team": "gates"})
     made.create_topic("flights-dead-letters")
     made.create_topic("weather")
+    made.create_schema("states", "AVRO", AVRO)
+    made.create_topic("us-states", schema_settings=SchemaSettings("states", "BINARY"))
+    made.publish("us-states", [b"\x08Utah\x00", b"\x08Ohio\xc4\x8b\x0e"])
     clock.advance(HOUR)
     made.publish("flights", _flights(0, 300))
     clock.advance(HOUR)

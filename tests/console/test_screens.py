@@ -42,6 +42,9 @@ PAGES = {
     "snapshot": "/snapshots/before-deploy",
     "snapshot-edit": "/snapshots/before-deploy/edit",
     "topic-empty": "/topics/weather",
+    "schemas": "/schemas",
+    "schema": "/schemas/states",
+    "message-by-schema": "/topics/us-states/messages/1",
     "not-found": "/topics/absent",
 }
 TELLING = (
@@ -53,6 +56,8 @@ TELLING = (
     "subscription",
     "messages",
     "replay",
+    "schema",
+    "message-by-schema",
 )
 """Pages that have everything that the others have: these are looked at in every look."""
 LOOKS: dict[str, dict[str, Any]] = {

@@ -1,4 +1,4 @@
-"""Bugs of tables whose columns are wrapped, or have formats of their own."""
+"""Bugs of tables with nested formats, of what scripts are asked, and of fields by schema."""
 
 from __future__ import annotations
 
@@ -27,5 +27,19 @@ BUGS_OF_LISTINGS = (
         _TABLES,
         "widths = wrapped(widths, wraps, room - frame)",
         "widths = list(widths)",
+    ),
+    Bug(
+        "scripts-are-asked",
+        "A script is asked before something is deleted, and so deletes nothing.",
+        "cli/application.py",
+        "if self.settings.quiet or not sys.stdin.isatty():",
+        "if self.settings.quiet:",
+    ),
+    Bug(
+        "fields-by-the-newest-revision",
+        "The fields of a message are read by the newest revision of its schema.",
+        "operations/schemas.py",
+        'revision_id = attributes.get(fitting.REVISION_ATTRIBUTE, "")',
+        'revision_id = ""',
     ),
 )
