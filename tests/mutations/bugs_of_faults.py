@@ -27,6 +27,27 @@ BUGS_OF_FAULTS = (
         "return _commit(tables, name, now, take, say)[0]",
     ),
     Bug(
+        "deleted-messages-are-waited-for",
+        "A restored ack state gives messages for ever that were deleted since.",
+        "delivery/sources.py",
+        "if not current.spans or not look.may_lack_messages:",
+        "if not current.spans or look.may_lack_messages:",
+    ),
+    Bug(
+        "what-a-cut-log-deleted-is-waited-for",
+        "Of what was deleted the log tells no more, and so it counts as stored.",
+        "delivery/sources.py",
+        "return not known or any(commit.removes_messages for commit in commits)",
+        "return any(commit.removes_messages for commit in commits)",
+    ),
+    Bug(
+        "deleted-messages-looked-for-again",
+        "Every pull of nothing looks again whether the held messages are stored.",
+        "operations/pull.py",
+        "if has_moved and before.spans and source.has_lost_messages(before.after_version):",
+        "if False:",
+    ),
+    Bug(
         "pushed-to-the-endpoint-of-a-successor",
         "What waits of a deleted subscription is pushed to the endpoint of the one that follows.",
         "server/pushing.py",
