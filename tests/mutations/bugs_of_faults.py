@@ -48,6 +48,30 @@ BUGS_OF_FAULTS = (
         "if False:",
     ),
     Bug(
+        "batch-of-a-lower-version-is-lost",
+        "A batch that Delta skips, as its version is lower than the last, is told as published.",
+        "datasource/writing.py",
+        "if not commit(tables, claimed, files, transaction) and transaction is not None:",
+        "if not commit(tables, claimed, files, transaction) and transaction is None:",
+        needs_spark=(
+            "tests/lanes/test_data_source_files.py::test_a_batch_below_the_last_version_is_refused",
+        ),
+    ),
+    Bug(
+        "publish-of-a-lower-version-is-lost",
+        "A publish that Delta skips, as its version is lower than the last, is told as published.",
+        "operations/publish.py",
+        "if commit is None and not messages.was_last_of(idempotency_id):",
+        "if commit is None and messages is None:",
+    ),
+    Bug(
+        "arrow-key-twice",
+        "Of an attribute that stands twice in a row of an Arrow table the first value is lost.",
+        "operations/publish.py",
+        "if len(attributes) < len(pairs):",
+        "if len(attributes) < 0:",
+    ),
+    Bug(
         "pushed-to-the-endpoint-of-a-successor",
         "What waits of a deleted subscription is pushed to the endpoint of the one that follows.",
         "server/pushing.py",

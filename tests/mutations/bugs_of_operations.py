@@ -210,8 +210,8 @@ BUGS_OF_OPERATIONS = (
         "publish-time-of-the-second-attempt",
         "The second publish of an idempotency id tells its own time.",
         _PUBLISH,
-        "    if not landed and idempotency_id is not None:\n        return _earlier(messages",
-        "    if not landed and idempotency_id is not None:\n        _earlier(messages",
+        "    if not landed and idempotency_id is not None:\n        return earlier(messages",
+        "    if not landed and idempotency_id is not None:\n        earlier(messages",
     ),
     Bug(
         "published-to-nobody",

@@ -93,7 +93,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "operations/measure.py": (),
     "operations/metrics.py": ("metrics_of_a_store",),
     "operations/views.py": ("views",),
-    "operations/publish.py": ("tables_in_memory", "races", "schema_publishing"),
+    "operations/publish.py": ("publish_calls", "tables_in_memory", "races", "schema_publishing"),
     "operations/pull.py": ("consumer_calls", "expiration", "restored", "successors"),
     "operations/seek.py": ("seek_calls", "races"),
     "operations/snapshot.py": ("seek_calls", "snapshot_calls"),
