@@ -72,6 +72,27 @@ BUGS_OF_FAULTS = (
         "if len(attributes) < 0:",
     ),
     Bug(
+        "dead-letters-all-at-once",
+        "All dead letters of a subscription are in memory at once, whatever they take.",
+        "delivery/dead_letters.py",
+        "parts = _parts(source, exhausted)",
+        "parts = [union(exhausted)]",
+    ),
+    Bug(
+        "dead-letters-counted-only",
+        "A part of the dead letters is as large as so many messages may be.",
+        "delivery/dead_letters.py",
+        "size + measured > MOST_BYTES or together > MOST_MESSAGES",
+        "together > MOST_MESSAGES",
+    ),
+    Bug(
+        "parts-under-one-number",
+        "The parts of the dead letters have one number, and so are one again.",
+        "policy/redelivery.py",
+        "lease_id=place, forward_to=topic_uid)",
+        "lease_id=number, forward_to=topic_uid)",
+    ),
+    Bug(
         "pushed-to-the-endpoint-of-a-successor",
         "What waits of a deleted subscription is pushed to the endpoint of the one that follows.",
         "server/pushing.py",

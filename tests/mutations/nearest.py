@@ -72,7 +72,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "policy/positions.py": ("positions",),
     "policy/push_configs.py": ("push_configs",),
     "policy/push_window.py": ("push_window",),
-    "policy/redelivery.py": ("redelivery", "delivery_order", "consumer_calls"),
+    "policy/redelivery.py": ("redelivery", "many_dead_letters", "delivery_order", "consumer_calls"),
     "policy/replay.py": ("replay", "snapshots", "seek_calls", "every_seek"),
     "policy/retention.py": ("retention", "needed", "replay"),
     "policy/sampling.py": (),
@@ -101,6 +101,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "cli/message_lines.py": ("cli_publish",),
     "cli/publish.py": ("cli_publish",),
     "delivery/dead_letters.py": (
+        "many_dead_letters",
         "readings",
         "restored",
         "tables_in_memory",
