@@ -6,7 +6,7 @@ of a batch commits; a micro-batch is committed by another one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.names import ResourceName
 from pubsub_delta.tables.lanes.direct.files import WrittenFile
 from pubsub_delta.tables.lanes.spark.publishing import check_columns
+from pubsub_delta.tables.store import Tables
 
 _QUERY_ID = "sql.streaming.queryId"
 """Under which name Spark tells tasks the id of their streaming query, kept in its checkpoint."""
@@ -91,7 +92,7 @@ class TopicWriter(_Writing, DataSourceArrowWriter):
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Add what the tasks have written, unless the transaction has landed before."""
-        _commit(self._options, messages, self._transaction)
+        _commit(self._options, messages, self._transaction, writing.commit_batch)
 
 
 class TopicStreamWriter(_Writing, DataSourceStreamArrowWriter):
@@ -117,13 +118,15 @@ class TopicStreamWriter(_Writing, DataSourceStreamArrowWriter):
                 f"queryId: {sorted(map(str, ids))}; Spark tells the tasks of a streaming query the "
                 "id of their query; publish_stream publishes without it"
             )
-        _commit(self._options, messages, None if query_id is None else (query_id, batchId))
+        transaction = None if query_id is None else (query_id, batchId)
+        _commit(self._options, messages, transaction, writing.commit)
 
 
 def _commit(
     options: Options,
     messages: Sequence[WriterCommitMessage | None],
     transaction: tuple[str, int] | None,
+    commit: Callable[[Tables, Claim, Sequence[WrittenFile], tuple[str, int] | None], object],
 ) -> None:
     written = [each for each in messages if isinstance(each, Written)]
     files = [each.file for each in written if each.file is not None]
@@ -135,4 +138,4 @@ def _commit(
             "messages: the tasks wrote for more than one publish; nothing was published: try again"
         )
     with options.reaching() as tables:
-        writing.commit(tables, claims.pop(), files, transaction)
+        commit(tables, claims.pop(), files, transaction)

@@ -18,7 +18,7 @@ from pubsub_delta.datasource.checking import checked
 from pubsub_delta.delivery.schemas import fitted, fitting_of
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.names import ResourceName
-from pubsub_delta.operations.publish import check_received, publish_id_of
+from pubsub_delta.operations.publish import check_received, earlier, publish_id_of
 from pubsub_delta.policy.schemas.fitting import Fitting
 from pubsub_delta.tables.lanes.direct import DirectLane
 from pubsub_delta.tables.lanes.direct.files import WrittenFile
@@ -120,6 +120,22 @@ def commit(
     landed = repeat_on_conflict(add, "publish")
     check_received(tables, claimed.topic_name, claimed.topic_uid)
     return landed
+
+
+def commit_batch(
+    tables: Tables,
+    claimed: Claim,
+    files: Sequence[WrittenFile],
+    transaction: tuple[str, int] | None,
+) -> None:
+    """Add the files of a batch, unless it has landed before under its transaction.
+
+    FailedPrecondition where another one has, of that version or a higher one: Delta would skip this
+    one in silence, and its messages would be nowhere. Micro-batches are numbered by Spark.
+    """
+    if not commit(tables, claimed, files, transaction) and transaction is not None:
+        messages = tables.messages(claimed.topic_uid)
+        earlier(messages, publish_id_of(transaction), transaction)
 
 
 class _Stamped:

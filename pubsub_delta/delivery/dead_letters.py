@@ -32,6 +32,12 @@ from pubsub_delta.tables.store import Tables
 GONE = "does not exist any more; create it, or set another dead_letter_policy"
 UNREADABLE = "pubsub_delta_unreadable"
 """The attribute of a dead letter that tells why its message could not be read."""
+MOST_BYTES = 16_000_000
+"""Of the dead letters that are forwarded in one commit; a larger one goes alone. A process that
+forwards them takes several times as much memory."""
+MOST_MESSAGES = 10_000
+"""In one such commit."""
+_MEASURED_FIRST = 8
 _PREFIX = "CloudPubSubDeadLetterSource"
 
 
@@ -55,7 +61,41 @@ def decide_forwarding(
     if topic is None or not tables.messages(topic.uid).exists():
         count = sum(map(len, exhausted))
         return state, _kept(source, count, f"{policy.dead_letter_topic} {GONE}")
-    return redelivery.decide_forwarding(state, source.subscription, topic.uid), None
+    parts = _parts(source, exhausted)
+    return redelivery.decide_forwarding(state, source.subscription, topic.uid, parts), None
+
+
+def _parts(source: Source, spans: Sequence[Span]) -> list[Positions]:
+    """Cut messages into parts, each of which is little enough to be in memory at once.
+
+    A few are measured first, and what these take tells how many are measured next.
+    """
+    left, found, size, most = union(spans), [Positions()], 0, _MEASURED_FIRST
+    if len(left) <= _MEASURED_FIRST:
+        return [left]
+    while left:
+        next_ones = left.first(most)
+        measured = _bytes_of(source, spans, next_ones)
+        if measured > MOST_BYTES and len(next_ones) > 1:
+            most = len(next_ones) // 2
+            continue
+        together = len(found[-1]) + len(next_ones)
+        if found[-1] and (size + measured > MOST_BYTES or together > MOST_MESSAGES):
+            found.append(Positions())
+            size = 0
+        found[-1] |= next_ones
+        left, size = left - next_ones, size + measured
+        fitting = len(next_ones) * MOST_BYTES // (4 * max(measured, 1))
+        most = min(max(fitting, 1), 4 * len(next_ones), max(MOST_MESSAGES // 4, 1))
+    return found
+
+
+def _bytes_of(source: Source, spans: Sequence[Span], positions: Positions) -> int:
+    chosen = [part for span in spans if (part := span.only(positions))]
+    try:
+        return source.messages.byte_count(chosen)
+    except Exception:  # what cannot be read is told when it is forwarded
+        return 0
 
 
 def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:

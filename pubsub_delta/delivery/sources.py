@@ -42,9 +42,21 @@ class Source:
     def catch_up(self, state: AckState, now: datetime) -> AckState:
         """Bring an ack state up to date; nothing is written.
 
-        Without new messages it costs one look at the topic's history.
+        Without new messages it costs one look at the topic's history. Where messages were deleted
+        since, nobody needed them. A state that an operator has restored names some of them: it is
+        rid of those, as nobody would ever be given them.
         """
-        return replay.catch_up(state, self.terms, self.look(state), now)
+        look = self.look(state)
+        current = replay.catch_up(state, self.terms, look, now)
+        if not current.spans or not look.may_lack_messages:
+            return current
+        return replay.without_what_is_gone(
+            current, self.messages.positions_within(union(current.spans))
+        )
+
+    def has_lost_messages(self, after_version: int) -> bool:
+        """Tell whether messages may have been deleted after a version of the topic."""
+        return Look(self, after_version).may_lack_messages
 
     def clip_retained(self, state: AckState, now: datetime) -> AckState:
         """Drop every retained message that is too old by now, to the message."""
@@ -98,8 +110,18 @@ class Look:
         self._filter = parse_filter(source.subscription.filter)
 
     @cached_property
+    def _seen(self) -> tuple[list[Commit], bool]:
+        return self._messages.history.commits_after(self._after_version)
+
+    @property
     def _commits(self) -> list[Commit]:
-        return self._messages.history.commits_after(self._after_version)[0]
+        return self._seen[0]
+
+    @property
+    def may_lack_messages(self) -> bool:
+        """Whether messages may have been deleted since the version from which on it looks."""
+        commits, known = self._seen
+        return not known or any(commit.removes_messages for commit in commits)
 
     def added(
         self,

@@ -118,7 +118,7 @@ def publish(
         )
     if _has_landed(messages, topic, publish_id, idempotency_id):
         assert idempotency_id is not None
-        return _earlier(messages, publish_id, idempotency_id)
+        return earlier(messages, publish_id, idempotency_id)
     fitting = fitting_of(tables, topic)
     if _is_frame(what):
         landed = _publish_frame(messages, what, now, publish_id, idempotency_id, order_by, fitting)
@@ -135,7 +135,7 @@ def publish(
         )
         landed = positions is not None
     if not landed and idempotency_id is not None:
-        return _earlier(messages, publish_id, idempotency_id)
+        return earlier(messages, publish_id, idempotency_id)
     check_received(tables, topic.name, topic.uid)
     return PublishResult(messages, now, publish_id, positions)
 
@@ -336,7 +336,7 @@ def _has_landed(
     return messages.history.published_as(publish_id) is not None
 
 
-def _earlier(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]) -> PublishResult:
+def earlier(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]) -> PublishResult:
     """Return what an earlier attempt of an idempotent publish wrote.
 
     A version that is not above the application's last one is skipped. If that was not this very

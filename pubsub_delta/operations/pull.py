@@ -219,6 +219,9 @@ class _Taken(Generic[T]):
 def _was_dear(source: Source, before: AckState, after: AckState) -> bool:
     """Tell whether finding out what is new took a scan that the next pull should not repeat."""
     scans = bool(source.subscription.filter or before.floor)
-    if before.seeks or (scans and after.after_version != before.after_version):
+    has_moved = after.after_version != before.after_version
+    if before.seeks or (scans and has_moved):
+        return True
+    if has_moved and before.spans and source.has_lost_messages(before.after_version):
         return True
     return source.subscription.enable_message_ordering and after.spans != before.spans

@@ -167,7 +167,7 @@ def _is_held(tables: Tables, snapshot: Snapshot, now: datetime) -> bool:
 
 
 def _take_back(tables: Tables, source: Source, noted: Seek, snapshot: Snapshot) -> None:
-    """Take a seek back, or from the ack state what is gone, if somebody has carried it out.
+    """Take a seek back, or tell what is gone of its snapshot, if somebody has carried it out.
 
     Who deletes messages meanwhile waits for the lock, and looks again when he has it.
     """
@@ -175,9 +175,8 @@ def _take_back(tables: Tables, source: Source, noted: Seek, snapshot: Snapshot) 
     def decide(state: AckState) -> tuple[AckState, int | None]:
         if noted in state.seeks:
             return replay.withdraw(state, noted), None
-        stored = source.messages.stored(state.spans)
-        following = replay.without_what_is_gone(state, stored)
-        return following, sum(map(len, state.spans)) - sum(map(len, following.spans))
+        held = () if noted.captured is None else noted.captured.spans
+        return state, len(union(held)) - len(source.messages.stored(held))
 
     with source.messages.locked():
         gone = tables.ack_states.change(source.uid, decide)

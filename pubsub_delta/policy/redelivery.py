@@ -5,10 +5,12 @@ A nack and a passed deadline are the same failure (Pub/Sub: handle message failu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from pubsub_delta.policy.ack_state import AckState, Span, State
+from pubsub_delta.policy.ack_state import AckState, Span, State, union
+from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.spans import holding
 from pubsub_delta.resources import RetryPolicy, Subscription
 
@@ -84,18 +86,28 @@ RESTORED_LEAP = 1 << 32
 """How far a number leaps that is known to have been given out before; it leaps again if need be."""
 
 
-def decide_forwarding(state: AckState, subscription: Subscription, topic_uid: str) -> AckState:
-    """Move exhausted messages to a new forwarding, whose number is higher than all before."""
+def decide_forwarding(
+    state: AckState,
+    subscription: Subscription,
+    topic_uid: str,
+    parts: Sequence[Positions] | None = None,
+) -> AckState:
+    """Move exhausted messages to a new forwarding, whose number is higher than all before.
+
+    ``parts``: all of them, in several forwardings.
+    """
     leaving = exhausted(state, subscription)
     if not leaving:
         return state
     number = state.next_lease_id
     moved = [
-        replace(span, state=State.FORWARDING, lease_id=number, forward_to=topic_uid)
+        replace(span.only(part), state=State.FORWARDING, lease_id=place, forward_to=topic_uid)
+        for place, part in enumerate(parts or [union(leaving)], number)
         for span in leaving
     ]
     kept = [span for span in state.spans if not is_exhausted(span, subscription)]
-    return holding(replace(state, next_lease_id=number + 1), [*kept, *moved])
+    following = replace(state, next_lease_id=number + len(parts or [leaving]))
+    return holding(following, [*kept, *moved])
 
 
 def forwardings(state: AckState) -> dict[int, list[Span]]:

@@ -121,6 +121,22 @@ def test_a_transaction_is_published_once(written: Written) -> None:
     assert written.backlog() == ["a", "b"]
 
 
+def test_a_batch_below_the_last_version_is_refused(written: Written) -> None:
+    """Delta would skip it in silence; its messages would be lost, and the write a success."""
+
+    def write(text: str, version: int) -> None:
+        claim = written.claim()
+        files = written.write(claim, [text])
+        writing.commit_batch(written.tables, claim, files, ("job", version))
+
+    write("a", 5)
+    write("a", 5)
+    with pytest.raises(FailedPrecondition, match="version 3 of 'job' is not above the last"):
+        write("b", 3)
+    write("b", 6)
+    assert written.backlog() == ["a", "b"]
+
+
 def test_a_reservation_is_for_one_publish(written: Written) -> None:
     """Two messages with one position would be one to every subscription."""
     claim = written.claim()

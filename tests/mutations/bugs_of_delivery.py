@@ -230,8 +230,8 @@ BUGS_OF_DELIVERY = (
         "forwarding-number-again",
         "The next lease or forwarding gets the number of this forwarding again.",
         _REDELIVERY,
-        "return holding(replace(state, next_lease_id=number + 1), [*kept, *moved])",
-        "return holding(state, [*kept, *moved])",
+        "following = replace(state, next_lease_id=number + len(parts or [leaving]))",
+        "following = state",
     ),
     Bug(
         "dead-letters-counted-by-span",

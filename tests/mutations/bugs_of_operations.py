@@ -165,13 +165,6 @@ BUGS_OF_OPERATIONS = (
         "return state, None",
     ),
     Bug(
-        "carried-out-seek-keeps-what-is-gone",
-        "What is gone of a snapshot stays in the backlog if the seek to it was carried out.",
-        _SEEK,
-        "following = replay.without_what_is_gone(state, stored)",
-        "following = state",
-    ),
-    Bug(
         "snapshot-of-a-stored-state",
         "A snapshot knows nothing of what happened since the last commit.",
         _SNAPSHOT,
@@ -217,8 +210,8 @@ BUGS_OF_OPERATIONS = (
         "publish-time-of-the-second-attempt",
         "The second publish of an idempotency id tells its own time.",
         _PUBLISH,
-        "    if not landed and idempotency_id is not None:\n        return _earlier(messages",
-        "    if not landed and idempotency_id is not None:\n        _earlier(messages",
+        "    if not landed and idempotency_id is not None:\n        return earlier(messages",
+        "    if not landed and idempotency_id is not None:\n        earlier(messages",
     ),
     Bug(
         "published-to-nobody",

@@ -126,6 +126,7 @@ def test_a_seek_that_was_carried_out_meanwhile_keeps_what_is_stored(
         NotFound, match="was deleted just now, and 2 messages that it held are gone"
     ):
         world.store.seek(NAME, snapshot=TAKEN)
+    world.driver.clock.advance(MINUTE)  # the lease of whoever has looked is over
     assert world.backlog() == {"c": "available"}
     assert [each.data for each in world.pull()] == ["c"]
 

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from pubsub_delta import DeadLetterPolicy
 from pubsub_delta.policy.ack_state import AckState
+from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.ack_state.states import AckStates
+from pubsub_delta.tables.lanes.protocol import LoggedCommit
 from pubsub_delta.tables.messages.commits import History, KnownCommits
+from pubsub_delta.tables.messages.messages import Messages
+from tests.model.memory_lane import MemoryLane
+from tests.unit.builders import HOUR, MINUTE
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 
 ATTEMPTS = 5
@@ -51,6 +59,91 @@ def test_what_is_forwarded_after_a_restore_arrives_though_its_number_was_used() 
     fail_all(world)
     assert world.stored(LETTERS) == ["first", "first", "later"]
     assert world.backlog() == {}
+
+
+def deleted_since(world: InMemory, version: int) -> None:
+    """Restore an ack state to a version, messages of which were deleted since."""
+    world.be_at(HOUR)
+    world.publish("later")
+    world.be_at(2 * HOUR)
+    told = world.store.maintain(exact=True, dead_letters=False, expiration=False)
+    assert (list(told.discarded.values()), told.problems) == ([3], {})
+    uid = world.store.get_subscription(NAME).uid
+    world.driver.world.lane.restore(world.tables.ack_state_tables.table(uid), version)
+    world.store = world.driver.open()
+
+
+def test_a_restored_state_waits_for_nothing_that_was_deleted_since() -> None:
+    """An operator restored an ack state: it names messages that nobody needed meanwhile."""
+    world = InMemory()
+    world.publish("a", "b", "c")
+    first = world.pull()
+    uid = world.store.get_subscription(NAME).uid
+    version = world.driver.world.lane.version(world.tables.ack_state_tables.table(uid))
+    world.store.acknowledge(NAME, [each.ack_id for each in first])
+    deleted_since(world, version)
+    assert world.backlog() == {"later": "available"}
+    assert [each.data for each in world.pull()] == ["later"]
+    assert world.store.metrics(NAME)["num_undelivered_messages"] == 1
+
+
+def test_where_the_log_was_cut_it_is_looked_what_is_stored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = InMemory()
+    world.publish("a", "b", "c")
+    first = world.pull()
+    uid = world.store.get_subscription(NAME).uid
+    version = world.driver.world.lane.version(world.tables.ack_state_tables.table(uid))
+    world.store.acknowledge(NAME, [each.ack_id for each in first])
+    deleted_since(world, version)
+    world.publish("last")
+    history = MemoryLane.history
+
+    def cut(lane: MemoryLane, *asked: Any) -> list[LoggedCommit]:
+        is_topic = asked[0] == world.tables.messages(world.store.get_topic(TOPIC).uid).table
+        return history(lane, *asked)[:1] if is_topic else history(lane, *asked)
+
+    monkeypatch.setattr(MemoryLane, "history", cut)
+    world.store = world.driver.open()
+    assert world.backlog() == {"later": "available", "last": "available"}
+
+
+def test_what_is_gone_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes a look at the topic, which the next pull should not repeat."""
+    world = InMemory()
+    world.publish("a", "b", "c")
+    first = world.pull()
+    uid = world.store.get_subscription(NAME).uid
+    version = world.driver.world.lane.version(world.tables.ack_state_tables.table(uid))
+    world.store.acknowledge(NAME, [each.ack_id for each in first])
+    deleted_since(world, version)
+    world.pull()
+    looks: list[object] = []
+    real = Messages.positions_within
+
+    def counted_look(messages: Messages, positions: Positions) -> Positions:
+        looks.append(positions)
+        return real(messages, positions)
+
+    monkeypatch.setattr(Messages, "positions_within", counted_look)
+    assert world.pull() == []
+    assert looks == []
+
+
+def test_a_restored_topic_has_no_more_messages_than_it_holds() -> None:
+    world = InMemory()
+    world.publish("a")
+    version = world.driver.world.lane.version(
+        world.tables.messages(world.store.get_topic(TOPIC).uid).table
+    )
+    world.publish("b")
+    world.pull()
+    world.driver.world.lane.restore(
+        world.tables.messages(world.store.get_topic(TOPIC).uid).table, version
+    )
+    world.be_at(MINUTE)
+    assert [each.data for each in world.driver.pull(world.driver.open(), NAME, None)] == ["a"]
 
 
 def test_a_publish_is_known_only_where_it_follows_the_last_known_commit() -> None:

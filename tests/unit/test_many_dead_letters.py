@@ -1,0 +1,89 @@
+"""Many dead letters, or large ones, are forwarded in parts: a process has not all of them at once.
+
+"The memory of a server": a subscription with more dead letters than fit into memory would end
+every process that pulls from it, again and again.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from pubsub_delta import DeadLetterPolicy
+from pubsub_delta.delivery import dead_letters
+from pubsub_delta.tables.messages.commits import metadata_of
+from tests.model.memory_lane import MemoryLane
+from tests.unit.in_memory import LETTERS, NAME, InMemory
+
+ATTEMPTS = 5
+
+
+def exhausted(*data: str) -> InMemory:
+    """Let messages fail as often as is permitted."""
+    world = InMemory(dead_letter_policy=DeadLetterPolicy(LETTERS, ATTEMPTS))
+    world.publish(*data)
+    for _ in range(ATTEMPTS):
+        pulled = world.pull()
+        world.store.modify_ack_deadline(NAME, [each.ack_id for each in pulled], 0)
+    return world
+
+
+def appended(world: InMemory) -> list[int]:
+    """Return how many messages each commit has added to the dead-letter topic."""
+    table = world.tables.messages(world.store.get_topic(LETTERS).uid).table
+    told = reversed(world.driver.world.lane.history(table))
+    counts = (metadata_of(each.user_metadata).get("message_count") for each in told)
+    return [count for count in counts if count is not None]
+
+
+def test_large_ones_are_forwarded_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dead_letters, "MOST_BYTES", 1_000)
+    data = [f"{n:100}" for n in range(30)]
+    world = exhausted(*data)
+    assert world.pull() == []
+    assert world.stored(LETTERS) == data
+    assert max(appended(world)) <= 10
+    assert world.backlog() == {}
+    assert world.store.metrics(NAME)["dead_letter_message_count"] == 30
+
+
+def test_one_that_is_larger_than_a_part_is_forwarded_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dead_letters, "MOST_BYTES", 1_000)
+    data = [f"{n:2}" for n in range(9)] + ["x" * 5_000, "y" * 5_000]
+    world = exhausted(*data)
+    world.pull()
+    assert world.stored(LETTERS) == data
+    assert appended(world)[-2:] == [1, 1]
+
+
+def test_many_small_ones_are_forwarded_in_few_commits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dead_letters, "MOST_MESSAGES", 100)
+    world = exhausted(*(str(n) for n in range(250)))
+    world.pull()
+    assert len(world.stored(LETTERS)) == 250
+    assert max(appended(world)) <= 100
+    assert len(appended(world)) <= 4
+
+
+def test_who_dies_between_two_parts_has_forwarded_each_message_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dead_letters, "MOST_BYTES", 1_000)
+    data = [f"{n:100}" for n in range(30)]
+    world = exhausted(*data)
+    append, left = MemoryLane.append, [1, 1]
+
+    def dying(*args: object, **named: object) -> object:
+        if not left:
+            raise KeyboardInterrupt
+        left.pop()
+        return append(*args, **named)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(MemoryLane, "append", dying)
+        with pytest.raises(KeyboardInterrupt):
+            world.pull()
+    world.store = world.driver.open()
+    assert world.pull() == []
+    assert world.stored(LETTERS) == data
