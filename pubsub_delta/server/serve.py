@@ -85,9 +85,9 @@ class Server:
         self._settings = settings
         self._desk = Desk(backend, figures, settings.pace, now, self._presence)
         self._pushers = Pushers(self._desk, now)
-        token = settings.security.token
-        check = None if token is None else TokenCheck(token)
-        interceptors = [] if check is None else [check]
+        self._access = access = settings.security.access
+        tokens = settings.security.tokens()
+        interceptors = [] if tokens is None else [TokenCheck(tokens)]
         self._server = grpc.aio.server(
             interceptors=interceptors, options=_OPTIONS, maximum_concurrent_rpcs=MOST_CALLS
         )
@@ -95,11 +95,11 @@ class Server:
             protocol.PUBLISHER: PublisherService(self._desk),
             protocol.SUBSCRIBER: SubscriberService(self._desk, self._pushers),
             protocol.SCHEMA_SERVICE: SchemaService(self._desk),
-            protocol.IAM_POLICY: IamService(self._desk, now),
+            protocol.IAM_POLICY: IamService(self._desk, now, access),
         }
         self._server.add_generic_rpc_handlers(
             tuple(
-                protocol.handlers(name, behaviours(name, service, figures))
+                protocol.handlers(name, behaviours(name, service, figures, access))
                 for name, service in services.items()
             )
         )
@@ -111,11 +111,16 @@ class Server:
         gateway = Gateway(
             self._inside,
             figures,
-            check,
+            tokens,
             local_names_only=tls is None and is_loopback(settings.host),
         )
         self._http = Connections(gateway, now)
         self._front = Front(self._inside.connect, self._http.converse, tls)
+
+    @property
+    def has_policy_file(self) -> bool:
+        """Whether a policy file says who may do what."""
+        return self._access is not None
 
     async def start(self) -> int:
         """Begin to listen; return the port. FailedPrecondition if it cannot be had."""
@@ -124,7 +129,9 @@ class Server:
         self._presence.begin()
         await self._server.start()
         self._inside.open()
-        self._looking = asyncio.create_task(self._take_over(), name="take over")
+        self._looking = [asyncio.create_task(self._take_over(), name="take over")]
+        if self._access is not None:
+            self._looking.append(asyncio.create_task(self._access.watch(), name="policy file"))
         self._pushers.start()
         await self._tell_health(protocol.SERVING)
         await self._front.start()
@@ -138,15 +145,20 @@ class Server:
             asyncio.create_task(self._http.end(GRACE)),
             asyncio.create_task(self._server.stop(GRACE)),
         ]
-        self._looking.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._looking
+        for each in self._looking:
+            each.cancel()
+        await asyncio.gather(*self._looking, return_exceptions=True)
         await self._pushers.stop()
         await self._desk.stop()
         await asyncio.gather(*ending)
         await self._inside.close()
         await self._front.close()
         self._presence.end()
+
+    async def reload(self) -> None:
+        """Read the policy file again, if there is one."""
+        if self._access is not None:
+            await self._access.reload()
 
     async def _take_over(self) -> None:
         """Look every now and then whether another server is gone."""
@@ -165,6 +177,8 @@ class Server:
 async def run(make: Callable[[], Server], started: Callable[[int], object]) -> None:
     """Run a server until the process is told to end (SIGINT, SIGTERM).
 
+    SIGHUP lets it read its policy file again, if it has one.
+
     ``make`` makes it, in the event loop; ``started`` is told its port.
     """
     told_to_end = asyncio.Event()
@@ -173,6 +187,15 @@ async def run(make: Callable[[], Server], started: Callable[[int], object]) -> N
         with suppress(NotImplementedError):  # Windows has none in a loop
             loop.add_signal_handler(each, told_to_end.set)
     server = make()
+    reloading: set[asyncio.Task[None]] = set()
+
+    def reload() -> None:
+        task = loop.create_task(server.reload())
+        reloading.add(task)
+        task.add_done_callback(reloading.discard)
+
+    if server.has_policy_file and hasattr(signal, "SIGHUP"):
+        loop.add_signal_handler(signal.SIGHUP, reload)
     started(await server.start())
     await told_to_end.wait()
     logger.info("the server is shutting down")

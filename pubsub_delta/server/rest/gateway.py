@@ -22,7 +22,7 @@ from pubsub_delta.server.rest.bindings import Binding
 from pubsub_delta.server.rest.parameters import Parameters
 from pubsub_delta.server.rest.replies import OK, Head, Reply, error_reply, json_reply, status_reply
 from pubsub_delta.server.rest.selection import Selection, selected, selection
-from pubsub_delta.server.security import TokenCheck
+from pubsub_delta.server.security import Tokens
 from pubsub_delta.server.status import DETAILS, PermissionDenied, Unavailable, code_of, status_of
 
 logger = logging.getLogger("pubsub_delta.server")
@@ -42,7 +42,7 @@ class Gateway:
 
     Args:
         channel: to the server.
-        token: checks the token before a body is read; None where there is none to show.
+        tokens: checks the token before a body is read; None where there is none to show.
         local_names_only: whether only names of this machine are names of the server. Somebody
             else's name may be pointed to it where there is no certificate that tells.
 
@@ -50,22 +50,23 @@ class Gateway:
     """
 
     def __init__(
-        self, channel: Any, figures: Figures, token: TokenCheck | None, *, local_names_only: bool
+        self, channel: Any, figures: Figures, tokens: Tokens | None, *, local_names_only: bool
     ) -> None:
         self._channel = channel
         self._figures = figures
-        self._token = token
+        self._tokens = tokens
         self._local_names_only = local_names_only
 
     def refusal(self, head: Head) -> Reply | None:
         """Return why a request is refused before its body is read, None if it is not."""
         try:
-            if self._token is None:
+            if self._tokens is None:
                 _check_sender(head, local_names_only=self._local_names_only)
             if _is_greeting(head):
                 return None
-            if self._token is not None:
-                self._token.check(_authorization(head, parameters.parsed(head.query)))
+            if self._tokens is not None:
+                told = parameters.parsed(head.query)
+                self._tokens.authenticate(_authorization(head, told))
             if bindings.found(head.verb, head.path) is None:
                 raise _no_method(head)
         except PubSubError as error:
