@@ -62,6 +62,16 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=_FILE,
     help="Who may do what: tokens, members and roles, as YAML or JSON.",
 )
+@click.option(
+    "--push-keys-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The keys that sign tokens of push requests; in a local root there is one.",
+)
+@click.option(
+    "--push-issuer",
+    metavar="URL",
+    help="Where receivers of pushes reach this server; http://HOST:PORT unless said otherwise.",
+)
 @click.option("--insecure", cls=Switch, help="Listen to a public address without TLS and token.")
 @click.option(
     "--log-format",
@@ -92,7 +102,9 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     from pubsub_delta.server.figures import Figures
     from pubsub_delta.server.logs import log_to
     from pubsub_delta.server.pace import Pace
-    from pubsub_delta.server.presence import Presence
+    from pubsub_delta.server.presence import FOLDER, Presence
+    from pubsub_delta.server.push_keys import KEYS
+    from pubsub_delta.server.push_tokens import checked_issuer
     from pubsub_delta.server.security import Security, split_address
     from pubsub_delta.server.serve import Server, ServerSettings, run
 
@@ -127,8 +139,11 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
             start_console()
 
         def server() -> Server:
-            presence = Presence(store.tables.local_directory, store.tables.new_id())
-            settings = ServerSettings(host, port, security, pace)
+            local = store.tables.local_directory
+            keys = options["push_keys_file"] or (local and Path(local, FOLDER, KEYS))
+            issuer = checked_issuer(options["push_issuer"])
+            presence = Presence(local, store.tables.new_id())
+            settings = ServerSettings(host, port, security, pace, keys or None, issuer)
             return Server(backend, clock.now, settings, figures, presence)
 
         if options["metrics_port"] is not None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from pubsub_delta.addresses import is_loopback
@@ -23,6 +24,8 @@ from pubsub_delta.server.pace import Pace
 from pubsub_delta.server.presence import Presence
 from pubsub_delta.server.protocol import grpc, health
 from pubsub_delta.server.publisher_service import PublisherService
+from pubsub_delta.server.push_keys import PushKeys
+from pubsub_delta.server.push_tokens import PushTokens
 from pubsub_delta.server.pushing import Pushers
 from pubsub_delta.server.rest.connection import Connections
 from pubsub_delta.server.rest.gateway import Gateway
@@ -60,13 +63,17 @@ _OPTIONS = (
 class ServerSettings:
     """Where a server listens, how it is protected, and at what pace it commits.
 
-    ``port``: 0 for a free one.
+    ``port``: 0 for a free one. ``push_keys``: the file of the keys that sign the tokens of push
+    requests; None where there are none. ``push_issuer``: the URL that these tokens name as their
+    issuer; None for that of the address.
     """
 
     host: str = "localhost"
     port: int = 8085
     security: Security = field(default_factory=Security)
     pace: Pace = field(default_factory=Pace)
+    push_keys: Path | None = None
+    push_issuer: str | None = None
 
 
 class Server:
@@ -84,7 +91,9 @@ class Server:
         settings.security.check(settings.host)
         self._settings = settings
         self._desk = Desk(backend, figures, settings.pace, now, self._presence)
-        self._pushers = Pushers(self._desk, now)
+        keys = settings.push_keys
+        self._tokens = None if keys is None else PushTokens(PushKeys(keys, now), "", now)
+        self._pushers = Pushers(self._desk, now, self._tokens)
         self._access = access = settings.security.access
         tokens = settings.security.tokens()
         interceptors = [] if tokens is None else [TokenCheck(tokens)]
@@ -112,6 +121,7 @@ class Server:
             self._inside,
             figures,
             tokens,
+            (lambda _: None) if self._tokens is None else self._tokens.document,
             local_names_only=tls is None and is_loopback(settings.host),
         )
         self._http = Connections(gateway, now)
@@ -125,6 +135,8 @@ class Server:
     async def start(self) -> int:
         """Begin to listen; return the port. FailedPrecondition if it cannot be had."""
         port = self._front.listen(self._settings.host, self._settings.port)
+        if self._tokens is not None:
+            self._tokens.issuer = self._settings.push_issuer or self._address(port)
         self._inside.listen(self._server)
         self._presence.begin()
         await self._server.start()
@@ -154,6 +166,10 @@ class Server:
         await self._inside.close()
         await self._front.close()
         self._presence.end()
+
+    def _address(self, port: int) -> str:
+        scheme = "http" if self._settings.security.certificate is None else "https"
+        return f"{scheme}://{self._settings.host}:{port}"
 
     async def reload(self) -> None:
         """Read the policy file again, if there is one."""

@@ -11,6 +11,7 @@ _CALLERS = "server/callers.py"
 _SERVER = "server/access.py"
 _STORED = "server/stored_policies.py"
 _POLICY_FILE = "server/policy_files.py"
+_KEYS = "server/push_keys.py"
 
 BUGS_OF_ACCESS = (
     Bug(
@@ -194,5 +195,68 @@ BUGS_OF_ACCESS = (
         "tables/registry/policies.py",
         "if row[COLUMN] is not None and _is_there(collection, row, now)",
         "if row[COLUMN] is not None",
+    ),
+    Bug(
+        "actors-for-any-account",
+        "Whoever may change a subscription may have tokens of any service account sent anywhere.",
+        _PERMISSIONS,
+        '        _as(f"subscription.{_EMAIL}", "push_config"),\n',
+        "",
+    ),
+    Bug(
+        "new-key-signs-before-it-is-known",
+        "A key signs as soon as it is made, when receivers have not read it yet.",
+        "policy/signing_keys.py",
+        "if each <= now - AHEAD]",
+        "if each <= now]",
+    ),
+    Bug(
+        "old-key-taken-back-at-once",
+        "A key is published no more while tokens are about that it has signed.",
+        "policy/signing_keys.py",
+        "if now < newer + AHEAD + KEPT:",
+        "if now < newer + AHEAD:",
+    ),
+    Bug(
+        "keys-readable-by-all",
+        "Everybody may read the keys that sign tokens.",
+        _KEYS,
+        "os.O_EXCL, 0o600)",
+        "os.O_EXCL, 0o644)",
+    ),
+    Bug(
+        "keys-of-each-server",
+        "A server goes on with the keys that it has read first.",
+        _KEYS,
+        "if stamp is not None and stamp != self._seen:",
+        "if stamp is not None and self._seen is None:",
+    ),
+    Bug(
+        "private-keys-published",
+        "The private parts of the keys are served to everybody.",
+        _KEYS,
+        '{**each.key.as_dict(private=False), "kid": each.kid}',
+        '{**each.key.as_dict(private=True), "kid": each.kid}',
+    ),
+    Bug(
+        "token-for-another-endpoint",
+        "A token that was signed for one endpoint is sent to others.",
+        "server/push_tokens.py",
+        "last = self._signed.get(about)",
+        "last = next(iter(self._signed.values()), None)",
+    ),
+    Bug(
+        "authorization-by-an-attribute",
+        "A publisher sets the Authorization header of pushes by an attribute.",
+        "server/push_requests.py",
+        "|authorization|host|",
+        "|host|",
+    ),
+    Bug(
+        "unsigned-push-is-a-failed-delivery",
+        "Where no token can be signed, messages fail, and become dead letters.",
+        "server/pushing.py",
+        "            self.dispatcher.ledger.give_back([delivery.received.ack_id])\n",
+        "            self.dispatcher.modify_ack_deadline([delivery.received.ack_id], 0)\n",
     ),
 )

@@ -20,7 +20,15 @@ from pubsub_delta.server.protocol import grpc
 from pubsub_delta.server.rest import bindings, parameters, transcoding
 from pubsub_delta.server.rest.bindings import Binding
 from pubsub_delta.server.rest.parameters import Parameters
-from pubsub_delta.server.rest.replies import OK, Head, Reply, error_reply, json_reply, status_reply
+from pubsub_delta.server.rest.replies import (
+    OK,
+    Head,
+    Reply,
+    document_reply,
+    error_reply,
+    json_reply,
+    status_reply,
+)
 from pubsub_delta.server.rest.selection import Selection, selected, selection
 from pubsub_delta.server.security import Tokens
 from pubsub_delta.server.status import DETAILS, PermissionDenied, Unavailable, code_of, status_of
@@ -43,6 +51,7 @@ class Gateway:
     Args:
         channel: to the server.
         tokens: checks the token before a body is read; None where there is none to show.
+        documents: what is served to everybody by path; it may wait for the disk.
         local_names_only: whether only names of this machine are names of the server. Somebody
             else's name may be pointed to it where there is no certificate that tells.
 
@@ -50,8 +59,15 @@ class Gateway:
     """
 
     def __init__(
-        self, channel: Any, figures: Figures, tokens: Tokens | None, *, local_names_only: bool
+        self,
+        channel: Any,
+        figures: Figures,
+        tokens: Tokens | None,
+        documents: Callable[[str], Mapping[str, Any] | None] = lambda _: None,
+        *,
+        local_names_only: bool,
     ) -> None:
+        self._documents = documents
         self._channel = channel
         self._figures = figures
         self._tokens = tokens
@@ -62,7 +78,7 @@ class Gateway:
         try:
             if self._tokens is None:
                 _check_sender(head, local_names_only=self._local_names_only)
-            if _is_greeting(head):
+            if _is_greeting(head) or _is_document(head):
                 return None
             if self._tokens is not None:
                 told = parameters.parsed(head.query)
@@ -78,10 +94,19 @@ class Gateway:
         if _is_greeting(head):
             return OK
         try:
+            if _is_document(head):
+                return await self._document(head)
             return await self._called(head, body)
         except Exception as error:
             logger.error("%s %s failed unexpectedly", head.verb, head.path, exc_info=error)
             return status_reply(status_of(error), code_of(error))
+
+    async def _document(self, head: Head) -> Reply:
+        try:
+            found = await asyncio.to_thread(self._documents, head.path)
+        except PubSubError as error:
+            return error_reply(error)
+        return error_reply(_no_method(head)) if found is None else document_reply(found)
 
     async def _called(self, head: Head, body: bytes) -> Reply:
         bound = bindings.found(head.verb, head.path)
@@ -146,6 +171,10 @@ def _failed(error: Any, *, pretty: bool) -> Reply:
 
 def _is_greeting(head: Head) -> bool:
     return head.path == "/" and head.verb in ("GET", "HEAD")
+
+
+def _is_document(head: Head) -> bool:
+    return head.path.startswith("/.well-known/") and head.verb in ("GET", "HEAD")
 
 
 def _authorization(head: Head, told: Parameters) -> str:
