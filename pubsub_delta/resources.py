@@ -128,18 +128,32 @@ class NoWrapper:
 
 
 @dataclass(frozen=True)
+class OidcToken:
+    """That a push carries a token by which its receiver knows who sent it (OpenID Connect).
+
+    ``service_account_email``: who the token says it is of. ``audience``: whom it is meant for; the
+    endpoint where it is empty.
+    """
+
+    service_account_email: str
+    audience: str = ""
+
+
+@dataclass(frozen=True)
 class PushConfig:
     """Where the messages of a subscription are pushed to, by HTTP POST.
 
     ``push_endpoint``: an absolute http or https URL. ``attributes``: ``x-goog-version`` is
     ``v1``, the format of the requests; it is always there once the configuration is stored.
-    ``no_wrapper``: None for JSON around each message. Only a running ``pubsub-delta serve``
+    ``no_wrapper``: None for JSON around each message. ``oidc_token``: the token that requests
+    carry in their ``Authorization`` header; None for none. Only a running ``pubsub-delta serve``
     pushes; the library keeps the field.
     """
 
     push_endpoint: str
     attributes: Mapping[str, str] = field(default_factory=dict)
     no_wrapper: NoWrapper | None = None
+    oidc_token: OidcToken | None = None
 
 
 @dataclass(frozen=True)

@@ -206,8 +206,11 @@ def time_text(time: datetime) -> str:
 def _push_config(config: PushConfig | None) -> Record:
     if config is None:
         return {}
-    bare = config.no_wrapper
-    told = {"pushEndpoint": config.push_endpoint, "attributes": dict(config.attributes)}
+    bare, token = config.no_wrapper, config.oidc_token
+    told: Record = {"pushEndpoint": config.push_endpoint, "attributes": dict(config.attributes)}
+    if token is not None:
+        named = {"serviceAccountEmail": token.service_account_email, "audience": token.audience}
+        told["oidcToken"] = _filled(named)
     return told if bare is None else {**told, "noWrapper": {"writeMetadata": bare.write_metadata}}
 
 

@@ -57,6 +57,21 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--tls-certificate", type=_FILE, help="A PEM file: serve TLS.")
 @click.option("--tls-key", type=_FILE, help="A PEM file: the key of the certificate.")
 @click.option("--token-file", type=_FILE, help="Clients must send what stands in it as a token.")
+@click.option(
+    "--policy-file",
+    type=_FILE,
+    help="Who may do what: tokens, members and roles, as YAML or JSON.",
+)
+@click.option(
+    "--push-keys-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The keys that sign tokens of push requests; in a local root there is one.",
+)
+@click.option(
+    "--push-issuer",
+    metavar="URL",
+    help="Where receivers of pushes reach this server; http://HOST:PORT unless said otherwise.",
+)
 @click.option("--insecure", cls=Switch, help="Listen to a public address without TLS and token.")
 @click.option(
     "--log-format",
@@ -82,20 +97,25 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     # Imported here: the extra is needed for this command only, and asyncio takes long.
     import asyncio
 
+    from pubsub_delta.server.access import may_forward, store_access
     from pubsub_delta.server.backend import StoreBackend
     from pubsub_delta.server.figures import Figures
     from pubsub_delta.server.logs import log_to
     from pubsub_delta.server.pace import Pace
-    from pubsub_delta.server.presence import Presence
+    from pubsub_delta.server.presence import FOLDER, Presence
+    from pubsub_delta.server.push_keys import KEYS
+    from pubsub_delta.server.push_tokens import checked_issuer
     from pubsub_delta.server.security import Security, split_address
     from pubsub_delta.server.serve import Server, ServerSettings, run
 
     host, port = split_address(host_port)
-    token = options["token_file"]
+    token, policy, clock = options["token_file"], options["policy_file"], SystemClock()
+    access = None if policy is None else store_access(policy, lambda: app.store.tables, clock.now)
     security = Security(
         certificate=options["tls_certificate"],
         key=options["tls_key"],
         token=None if token is None else token.read_text(encoding="utf-8").strip(),
+        access=access,
         insecure=bool(options["insecure"]),
     )
     security.check(host)
@@ -106,8 +126,10 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
         start_console = running.enter_context(console_beside(app, options))
         store = app.store
         log_to(logging.StreamHandler(), log_format, "info" if level == "error" else level)
-        clock, figures = SystemClock(), Figures()
-        backend = StoreBackend(store.tables, app.settings.project, clock, options["workers"])
+        figures = Figures()
+        backend = StoreBackend(
+            store.tables, app.settings.project, clock, options["workers"], may_forward(access)
+        )
         running.callback(backend.close)
 
         def started(listening: int) -> None:
@@ -117,8 +139,11 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
             start_console()
 
         def server() -> Server:
-            presence = Presence(store.tables.local_directory, store.tables.new_id())
-            settings = ServerSettings(host, port, security, pace)
+            local = store.tables.local_directory
+            keys = options["push_keys_file"] or (local and Path(local, FOLDER, KEYS))
+            issuer = checked_issuer(options["push_issuer"])
+            presence = Presence(local, store.tables.new_id())
+            settings = ServerSettings(host, port, security, pace, keys or None, issuer)
             return Server(backend, clock.now, settings, figures, presence)
 
         if options["metrics_port"] is not None:

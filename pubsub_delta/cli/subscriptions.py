@@ -29,6 +29,7 @@ from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
     NoWrapper,
+    OidcToken,
     PushConfig,
     RetryPolicy,
     Subscription,
@@ -110,6 +111,16 @@ def push_options(command: F) -> F:
         ),
         click.option(
             "--push-no-wrapper", cls=Switch, help="Push the bare data, without JSON around it."
+        ),
+        click.option(
+            "--push-auth-token-audience",
+            metavar="AUDIENCE",
+            help="Whom the token is meant for; the endpoint unless said otherwise.",
+        ),
+        click.option(
+            "--push-auth-service-account",
+            metavar="EMAIL",
+            help="Requests carry a token that says it is of this account.",
         ),
         click.option(
             "--push-endpoint",
@@ -340,10 +351,16 @@ def _push(given: dict[str, Any]) -> dict[str, Any]:
         raise click.UsageError("--push-no-wrapper-write-metadata needs --push-no-wrapper")
     if bare and not endpoint:
         raise click.UsageError("--push-no-wrapper needs --push-endpoint")
+    account, audience = given["push_auth_service_account"], given["push_auth_token_audience"]
+    if audience and not account:
+        raise click.UsageError("--push-auth-token-audience needs --push-auth-service-account")
+    if account and not endpoint:
+        raise click.UsageError("--push-auth-service-account needs --push-endpoint")
     if not endpoint:
         return {} if endpoint is None else {"push_config": None}
     wrapper = NoWrapper(write_metadata=bool(metadata)) if bare else None
-    return {"push_config": PushConfig(endpoint, no_wrapper=wrapper)}
+    token = OidcToken(account, audience or "") if account else None
+    return {"push_config": PushConfig(endpoint, no_wrapper=wrapper, oidc_token=token)}
 
 
 def _attempts_without_topic(given: dict[str, Any]) -> bool:

@@ -27,6 +27,7 @@ from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
     NoWrapper,
+    OidcToken,
     PushConfig,
     RetryPolicy,
     Subscription,
@@ -58,6 +59,8 @@ AT_FIELD = {
     "minimum_backoff": "minimum_backoff",
     "maximum_backoff": "maximum_backoff",
     "push_config": "push_endpoint",
+    "push_config.oidc_token.service_account_email": "push_account",
+    "push_config.oidc_token.audience": "push_audience",
     "labels": "labels",
 }
 """The form's field for each name that errors begin with."""
@@ -107,6 +110,9 @@ def values_of(subscription: Subscription, project: str) -> dict[str, str]:
         values["max_delivery_attempts"] = str(letters.max_delivery_attempts)
     if push is not None:
         values["push_endpoint"] = push.push_endpoint
+        if push.oidc_token is not None:
+            values["push_account"] = push.oidc_token.service_account_email
+            values["push_audience"] = push.oidc_token.audience
         values["unwrapped"] = _switch(push.no_wrapper is not None)
         values["write_metadata"] = _switch(bool(push.no_wrapper and push.no_wrapper.write_metadata))
     if retry is not None:
@@ -191,7 +197,8 @@ def check_update(form: Form, fields: Mapping[str, Any], stored: Subscription, pr
         form.attempt(partial(rules.check_subscription_update, fields, stored, project), AT_FIELD)
 
 
-_FIRST = ("id", "topic", "delivery", "push_endpoint", "shown", "form_token", "unwrapped")
+_PUSH = ("push_endpoint", "push_account", "push_audience", "unwrapped")
+_FIRST = ("id", "topic", "delivery", *_PUSH, "shown", "form_token")
 """The fields that stand first; the others are under "More options"."""
 
 
@@ -239,7 +246,9 @@ def _push(form: Form) -> PushConfig | None:
     if form["delivery"] != "push":
         return None
     unwrapped = NoWrapper(form.is_on("write_metadata")) if form.is_on("unwrapped") else None
-    return PushConfig(form.text("push_endpoint"), no_wrapper=unwrapped)
+    account, audience = form.text("push_account"), form.text("push_audience")
+    token = OidcToken(account, audience) if account or audience else None
+    return PushConfig(form.text("push_endpoint"), no_wrapper=unwrapped, oidc_token=token)
 
 
 def _dead_letters(form: Form) -> DeadLetterPolicy | None:

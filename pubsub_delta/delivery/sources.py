@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
@@ -38,6 +38,10 @@ class Source:
     def terms(self) -> delivery.Terms:
         """The terms on which the subscription delivers."""
         return delivery.Terms(self.subscription, self.messages.ordering_keys)
+
+    def without_dead_letters(self) -> Source:
+        """Return it as if the subscription had no dead-letter policy."""
+        return replace(self, subscription=replace(self.subscription, dead_letter_policy=None))
 
     def catch_up(self, state: AckState, now: datetime) -> AckState:
         """Bring an ack state up to date; nothing is written.

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pubsub_delta.errors import NotFound
 from pubsub_delta.names import ResourceName
-from pubsub_delta.policy.iam import IamPolicy, check_policy, replaced
+from pubsub_delta.policy.iam import Binding, IamPolicy, check_policy, replaced
 from pubsub_delta.tables.store import Tables
 
 
@@ -16,6 +16,11 @@ def get_policy(tables: Tables, name: ResourceName, now: datetime) -> IamPolicy:
     if found is None:
         raise NotFound(f"{name} does not exist")
     return found
+
+
+def get_bindings(tables: Tables, now: datetime) -> dict[str, tuple[Binding, ...]]:
+    """Return the bindings of every resource that has a policy, by its name."""
+    return {name: each.bindings for name, each in tables.registry.policies.all(now).items()}
 
 
 def set_policy(

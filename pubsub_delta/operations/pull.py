@@ -148,11 +148,14 @@ def exchange(
     deadline: timedelta | None = None,
     *,
     uid: str,
+    forward: bool = True,
 ) -> tuple[Lease | None, Answer]:
     """Say what became of messages and lease up to ``max_messages`` more (0: none), in one commit.
 
     Pub/Sub: a request of StreamingPull, and the response to it. ``deadline``: how long the lease
     is, if not the subscription's ack deadline. ``uid``: of the subscription that gave the messages.
+    ``forward``: whether exhausted messages go to the dead-letter topic; if not, it is as if there
+    were none (Pub/Sub: without the permission to forward, no delivery attempts are counted).
     """
 
     def say(state: AckState, terms: Terms) -> tuple[AckState, Answer]:
@@ -161,7 +164,7 @@ def exchange(
     def take(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
         return delivery.lease(state, max_messages, terms, now, deadline)
 
-    given, answer = _commit(tables, name, now, take, say, uid=uid)
+    given, answer = _commit(tables, name, now, take, say, uid=uid, forward=forward)
     return given.lease, answer or Answer()
 
 
@@ -181,16 +184,19 @@ def _commit(
     say: _Say[T] = _nothing,
     *,
     uid: str | None = None,
+    forward: bool = True,
 ) -> tuple[Given, T | None]:
     """Say what became of messages, see to the dead letters, and take others: one commit."""
     asking = source(tables, name, uid)
+    if not forward:
+        asking = asking.without_dead_letters()
 
     def decide(state: AckState) -> tuple[AckState, _Taken[T]]:
         found = asking.catch_up(state, now)
         heard, said = say(found, asking.terms)
         current, problem = dead_letters.decide_forwarding(tables, asking, heard)
         following, leased = take(current, asking.terms)
-        forwarding = bool(following.in_state(State.FORWARDING))
+        forwarding = forward and bool(following.in_state(State.FORWARDING))
         changed = heard != found or following != current
         keep = changed or forwarding or _was_dear(asking, state, following)
         following = following if keep else state

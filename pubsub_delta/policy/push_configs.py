@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.resources import NoWrapper, PushConfig
+from pubsub_delta.resources import NoWrapper, OidcToken, PushConfig
 
 MAX_ENDPOINT_CHARACTERS = 2048
+_EMAIL = re.compile(r"[!-?A-~]+@[!-?A-~]+")
+_LONGEST_EMAIL = 254
+_LONGEST_AUDIENCE = 2048
 PUSH_ATTRIBUTES = {"x-goog-version": "v1"}
 """The format of push requests: the only one that there is, so everything that is stored has it."""
 
@@ -32,12 +36,13 @@ def check_push_config(
     endpoint = _checked_endpoint(config.push_endpoint)
     _check_attributes(config.attributes)
     _check_no_wrapper(config.no_wrapper)
+    _check_oidc_token(config.oidc_token)
     if enable_exactly_once_delivery:
         raise InvalidArgument(
             f"push_config.push_endpoint: {endpoint!r} together with enable_exactly_once_delivery, "
             "which works only where messages are pulled; either of them is accepted"
         )
-    return PushConfig(endpoint, dict(PUSH_ATTRIBUTES), config.no_wrapper)
+    return PushConfig(endpoint, dict(PUSH_ATTRIBUTES), config.no_wrapper, config.oidc_token)
 
 
 def _check_attributes(attributes: Mapping[str, str]) -> None:
@@ -58,6 +63,32 @@ def _check_no_wrapper(no_wrapper: NoWrapper | None) -> None:
         raise InvalidArgument(
             f"push_config.no_wrapper.write_metadata: {no_wrapper.write_metadata!r} is neither "
             "True nor False"
+        )
+
+
+def _check_oidc_token(oidc_token: OidcToken | None) -> None:
+    if oidc_token is None:
+        return
+    if not isinstance(oidc_token, OidcToken):
+        raise InvalidArgument(
+            f"push_config.oidc_token: {oidc_token!r} is not an OidcToken; or None for no token"
+        )
+    email, audience = oidc_token.service_account_email, oidc_token.audience
+    is_address = isinstance(email, str) and _EMAIL.fullmatch(email)
+    if not is_address or len(email) > _LONGEST_EMAIL:
+        raise InvalidArgument(
+            f"push_config.oidc_token.service_account_email: {email!r} is no address; "
+            "account@domain is accepted"
+        )
+    if not isinstance(audience, str) or len(audience) > _LONGEST_AUDIENCE:
+        raise InvalidArgument(
+            f"push_config.oidc_token.audience: {audience!r}; text of at most {_LONGEST_AUDIENCE:,} "
+            "characters is accepted"
+        )
+    if not audience.isprintable():
+        raise InvalidArgument(
+            f"push_config.oidc_token.audience: {audience!r} has control characters; text is "
+            "accepted"
         )
 
 

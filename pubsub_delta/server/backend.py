@@ -22,6 +22,8 @@ from pubsub_delta.tables.store import Tables
 
 T = TypeVar("T")
 
+MayForward = Callable[[Subscription], bool]
+
 _ADMINISTRATORS = 8
 """So many administrative requests run at a time."""
 
@@ -34,9 +36,18 @@ class StoreBackend:
         project: the project that short ids mean.
         clock: what tells the time.
         workers: how many appends and turns run at a time.
+        may_forward: tells whether dead letters of a subscription may be forwarded.
     """
 
-    def __init__(self, tables: Tables, project: str, clock: Clock, workers: int = 4) -> None:
+    def __init__(
+        self,
+        tables: Tables,
+        project: str,
+        clock: Clock,
+        workers: int = 4,
+        may_forward: MayForward = lambda _: True,
+    ) -> None:
+        self._may_forward = may_forward
         self._now = clock.now
         self._project = project
         self._tables = tables
@@ -56,7 +67,7 @@ class StoreBackend:
     def channel(self, subscription: Subscription) -> StoreChannel:
         """Return the way to a subscription."""
         name = subscription_name(subscription.name, self._project)
-        return StoreChannel(self._tables, name, subscription.uid, self._now)
+        return StoreChannel(self._tables, name, subscription.uid, self._now, self._may_forward)
 
     def push_subscriptions(self) -> list[Subscription]:
         """Return the subscriptions, of all projects, whose messages are to be pushed."""
@@ -109,7 +120,9 @@ class StoreChannel:
         name: ResourceName,
         uid: str,
         now: Callable[[], datetime],
+        may_forward: MayForward,
     ) -> None:
+        self._may_forward = may_forward
         self._tables = tables
         self._name = name
         self._uid = uid
@@ -119,7 +132,10 @@ class StoreChannel:
         """Say a turn and lease up to so many messages for so long, in one commit."""
         now = self._now()
         found = source(self._tables, self._name, self._uid).subscription
+        forward = self._may_forward(found)
         holding, answer = pull.exchange(
-            self._tables, self._name, turn, max_messages, now, deadline, uid=self._uid
+            *(self._tables, self._name, turn, max_messages, now, deadline),
+            uid=self._uid,
+            forward=forward,
         )
         return Exchanged(holding, answer, found)

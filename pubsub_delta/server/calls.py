@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from pubsub_delta.errors import InvalidArgument, ResourceExhausted
+from pubsub_delta.server.access import Access
 from pubsub_delta.server.figures import Figures
 from pubsub_delta.server.protocol import SERVICES, Unreadable
 from pubsub_delta.server.status import abort, code_of
@@ -24,14 +25,45 @@ MOST_STREAMS = 1_000
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
 
-def behaviours(service: str, of: object, figures: Figures) -> dict[str, Any]:
-    """Return the methods of a service by name: ``CreateTopic`` is ``of.create_topic``."""
+def behaviours(
+    service: str, of: object, figures: Figures, access: Access | None = None
+) -> dict[str, Any]:
+    """Return the methods of a service by name: ``CreateTopic`` is ``of.create_topic``.
+
+    ``access``: refuses what a caller may not; None where everybody may everything.
+    """
     found: dict[str, Any] = {}
     for name, method in SERVICES[service].items():
         work = getattr(of, _WORD.sub("_", name).lower())
+        if access is not None:
+            permitted = _permitted_stream if method.streaming else _permitted
+            work = permitted(f"{service}/{name}", work, access)
         wrap = _streaming if method.streaming else _unary
         found[name] = wrap(name, work, figures)
     return found
+
+
+def _permitted(method: str, work: Unary, access: Access) -> Unary:
+    """Return a method that does nothing for who may not call it."""
+
+    async def answer(request: Any, context: Any) -> Any:
+        await access.check(method, request, context)
+        try:
+            return await work(request, context)
+        finally:  # what failed may have been written all the same
+            access.done(method)
+
+    return answer
+
+
+def _permitted_stream(method: str, work: Streaming, access: Access) -> Streaming:
+    """Return a method that ends when its caller may not call it any more."""
+
+    async def answer(requests: Any, context: Any) -> AsyncIterator[Any]:
+        async for response in work(access.checked(method, requests, context), context):
+            yield response
+
+    return answer
 
 
 def _unary(name: str, work: Unary, figures: Figures) -> Unary:

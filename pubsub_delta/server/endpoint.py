@@ -27,7 +27,9 @@ logger = logging.getLogger("pubsub_delta.server")
 
 DEADLINE_EXCEEDED = "deadline_exceeded"
 UNREACHABLE = "unreachable"
-"""What is told instead of a code: no answer in time, and no connection or no HTTP."""
+UNSIGNED = "unsigned"
+"""What is told instead of a code: no answer in time, no connection or no HTTP, and no request, as
+its token could not be signed."""
 
 _KEPT_OPEN = 4.0
 """Seconds that an idle connection is kept: less than common servers keep one."""

@@ -1,4 +1,4 @@
-"""google.iam.v1.IAMPolicy on a store: policies are kept, and refuse nobody anything."""
+"""google.iam.v1.IAMPolicy on a store: policies are kept, and hold with a policy file only."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pubsub_delta.errors import InvalidArgument, NotFound, Unimplemented
 from pubsub_delta.names import resource_name
 from pubsub_delta.operations import policies
 from pubsub_delta.policy.iam import Binding, Condition, IamPolicy, check_requested, granted
+from pubsub_delta.server.access import Access
 from pubsub_delta.server.desk import Desk
 
 _CHANGEABLE = {"bindings", "etag", "version"}
@@ -21,9 +22,12 @@ _CHANGEABLE = {"bindings", "etag", "version"}
 class IamService:
     """The policies of topics, subscriptions and snapshots."""
 
-    def __init__(self, desk: Desk, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, desk: Desk, now: Callable[[], datetime], access: Access | None = None
+    ) -> None:
         self._backend = desk.backend
         self._now = now
+        self._access = access
 
     async def get_iam_policy(self, request: Any, _: Any) -> Any:
         """Return the policy of a resource."""
@@ -41,11 +45,13 @@ class IamService:
                 f"update_mask: {', '.join(sorted(named))}; bindings, etag and version are accepted"
             )
         new = _policy(request.policy)
+        if self._access is not None:
+            self._access.check_stored(new)
         set_it = partial(policies.set_policy, with_bindings="bindings" in named)
         return _message(await self._do(set_it, name, new))
 
-    async def test_iam_permissions(self, request: Any, _context: Any) -> Any:  # noqa: PT019
-        """Return which permissions the caller has: all that there are.
+    async def test_iam_permissions(self, request: Any, context: Any) -> Any:
+        """Return which permissions the caller has: all that there are, without a policy file.
 
         Google: on what does not exist there are none, and that is no error.
         """
@@ -55,6 +61,8 @@ class IamService:
         except NotFound:
             return iam_policy_pb2.TestIamPermissionsResponse()
         has = granted(name.collection, request.permissions)
+        if self._access is not None:
+            has = await self._access.granted(context, str(name), has)
         return iam_policy_pb2.TestIamPermissionsResponse(permissions=has)
 
     async def _do(self, work: Callable[..., Any], name: Any, *given: Any) -> Any:

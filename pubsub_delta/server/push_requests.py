@@ -20,11 +20,11 @@ _USER_AGENT = f"pubsub-delta/{__version__}"
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VALUE = re.compile(r"[!-~](?:[ -~]*[!-~])?|")
 _OUR_OWN = re.compile(
-    r"x-goog-pubsub-.*|host|user-agent|connection|content-length|content-encoding|expect|"
+    r"x-goog-pubsub-.*|authorization|host|user-agent|connection|content-length|content-encoding|expect|"
     r"keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade",
     re.IGNORECASE,
 )
-"""Headers that no attribute may set: they are about the request and the connection."""
+"""Headers that no attribute may set: they are about who sends, the request and the connection."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,22 @@ class PushRequest:
     body: bytes
 
 
-def push_request(config: PushConfig, subscription: str, received: ReceivedMessage) -> PushRequest:
+def push_request(
+    config: PushConfig, subscription: str, received: ReceivedMessage, token: str | None = None
+) -> PushRequest:
     """Return the request that pushes a message of a subscription.
 
     Pub/Sub: JSON around the message; without the wrapper its data as they are, with metadata in
-    headers if that is wanted.
+    headers if that is wanted. ``token``: what tells who sent it.
     """
+    request = _bare_request(config, subscription, received)
+    if token is None:
+        return request
+    headers = [*request.headers, ("Authorization", f"Bearer {token}")]
+    return PushRequest(headers, request.body)
+
+
+def _bare_request(config: PushConfig, subscription: str, received: ReceivedMessage) -> PushRequest:
     if config.no_wrapper is None:
         body = json.dumps(_wrapped(subscription, received), separators=(",", ":")).encode()
         return PushRequest(_headers(("Content-Type", "application/json")), body)

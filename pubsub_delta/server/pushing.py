@@ -10,12 +10,13 @@ from datetime import datetime
 
 from pubsub_delta.errors import FailedPrecondition, NotFound
 from pubsub_delta.policy.push_window import PushWindow
-from pubsub_delta.resources import Subscription
+from pubsub_delta.resources import PushConfig, Subscription
 from pubsub_delta.server.desk import Desk, cannot_pull
-from pubsub_delta.server.endpoint import Endpoint
+from pubsub_delta.server.endpoint import UNSIGNED, Endpoint
 from pubsub_delta.server.figures import Figures
 from pubsub_delta.server.leasing import Dispatcher, Taker
 from pubsub_delta.server.push_requests import SUCCESSES, push_request
+from pubsub_delta.server.push_tokens import PushTokens
 from pubsub_delta.server.sharing import Consumer, Delivery
 
 logger = logging.getLogger("pubsub_delta.server")
@@ -44,7 +45,9 @@ class Pusher:
         subscription: Subscription,
         figures: Figures,
         now: Callable[[], datetime],
+        tokens: PushTokens | None,
     ) -> None:
+        self._tokens = tokens
         self.dispatcher = dispatcher
         self.is_over = False
         self._figures = figures
@@ -107,7 +110,16 @@ class Pusher:
 
     async def _push(self, delivery: Delivery) -> None:
         sent = self._now()
-        request = push_request(self._config, self._subscription.name, delivery.received)
+        try:
+            token = await self._token()
+        except Exception as error:
+            logger.warning("%s: no token can be signed: %s", self._subscription.name, error)
+            self._figures.pushes[UNSIGNED] += 1
+            self._back_off(sent, UNSIGNED)
+            self.dispatcher.ledger.give_back([delivery.received.ack_id])
+            self.dispatcher.look()
+            return
+        request = push_request(self._config, self._subscription.name, delivery.received, token)
         seconds = self._subscription.ack_deadline_seconds
         code = await self._endpoint.post(self._config.push_endpoint, request, seconds)
         self._figures.pushes[code] += 1
@@ -115,6 +127,14 @@ class Pusher:
             self._succeeded(delivery)
         else:
             self._failed(delivery, sent, code)
+
+    async def _token(self) -> str | None:
+        """Return the token that a request carries, None if it carries none."""
+        if self._config.oidc_token is None:
+            return None
+        assert self._tokens is not None
+        known = self._tokens.known(self._config)
+        return known or await asyncio.to_thread(self._tokens.token, self._config)
 
     def _succeeded(self, delivery: Delivery) -> None:
         failures = self._window.failures
@@ -124,6 +144,11 @@ class Pusher:
         self.dispatcher.acknowledge([delivery.received.ack_id])
 
     def _failed(self, delivery: Delivery, sent: datetime, code: str) -> None:
+        self._back_off(sent, code)
+        self.dispatcher.modify_ack_deadline([delivery.received.ack_id], 0)
+
+    def _back_off(self, sent: datetime, code: str) -> None:
+        """Send less after a failure, and nothing for a while."""
         if not self._window.failures:
             logger.warning("%s: %s: %s; backing off", self._subscription.name, self._shown, code)
         now = self._now()
@@ -134,7 +159,6 @@ class Pusher:
             self._consumer.is_paused = True
             self._forget_resuming()
             self._resuming = asyncio.get_running_loop().call_later(pause, self._resume)
-        self.dispatcher.modify_ack_deadline([delivery.received.ack_id], 0)
 
     def _set(self, window: PushWindow) -> None:
         self._window = window
@@ -179,9 +203,12 @@ class Pushers:
     the next look, within ``LOOK`` seconds.
     """
 
-    def __init__(self, desk: Desk, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, desk: Desk, now: Callable[[], datetime], tokens: PushTokens | None = None
+    ) -> None:
         self._desk = desk
         self._now = now
+        self._tokens = tokens
         self._pushers: dict[str, Pusher] = {}
         self._changing = asyncio.Lock()
         self._learned = 0
@@ -191,6 +218,17 @@ class Pushers:
     def start(self) -> None:
         """Begin to push, and to look for what is to be pushed."""
         self._looking = asyncio.get_running_loop().create_task(self._look(), name="pushers")
+
+    def check(self, config: PushConfig | None) -> None:
+        """Refuse a push configuration whose tokens nobody here could sign."""
+        if self._lacks_keys(config):
+            raise FailedPrecondition(
+                "push_config.oidc_token: this server has no keys to sign tokens with; with "
+                "--push-keys-file it has, or leave it out"
+            )
+
+    def _lacks_keys(self, config: PushConfig | None) -> bool:
+        return config is not None and config.oidc_token is not None and self._tokens is None
 
     async def learn(self, subscription: Subscription) -> None:
         """Go by the fields that a subscription was given by this server."""
@@ -236,6 +274,10 @@ class Pushers:
     async def _go_by(self, subscription: Subscription) -> None:
         """Begin to push the messages of a subscription, or go on by its new fields."""
         name = subscription.name
+        if self._lacks_keys(subscription.push_config):
+            logger.warning("%s: nothing is pushed: there are no keys to sign its tokens with", name)
+            await self._end(name)
+            return
         running = self._pushers.get(name)
         if running is not None and not running.is_over:
             if running.dispatcher.ledger.uid == subscription.uid:
@@ -250,7 +292,8 @@ class Pushers:
             logger.warning("%s: nothing is pushed until the next look: %s", name, error)
             return
         dispatcher.end(cannot_pull(subscription))
-        self._pushers[name] = Pusher(dispatcher, subscription, self._desk.figures, self._now)
+        figures = self._desk.figures
+        self._pushers[name] = Pusher(dispatcher, subscription, figures, self._now, self._tokens)
 
     async def _end(self, name: str) -> None:
         """Push no more messages of a subscription; they can be pulled from now on."""

@@ -1,4 +1,4 @@
-"""Who may connect: addresses that may be listened to, certificates, and the bearer token."""
+"""Who may connect: addresses that may be listened to, certificates, and bearer tokens."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import ssl
 from dataclasses import dataclass
 from hmac import compare_digest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pubsub_delta.addresses import is_loopback
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.server.protocol import grpc, health
 from pubsub_delta.server.status import Unauthenticated, abort
+
+if TYPE_CHECKING:  # it needs the store, which a client does not have
+    from pubsub_delta.server.access import Access
 
 
 @dataclass(frozen=True)
@@ -19,12 +22,14 @@ class Security:
     """How a server is protected.
 
     ``certificate``, ``key``: PEM files for TLS, both or neither. ``token``: what clients send as
-    ``authorization: Bearer …``. ``insecure``: listen to a public address without these.
+    ``authorization: Bearer …``. ``access``: whose tokens are accepted instead, and what each may
+    do. ``insecure``: listen to a public address without these.
     """
 
     certificate: Path | None = None
     key: Path | None = None
     token: str | None = None
+    access: Access | None = None
     insecure: bool = False
 
     def check(self, host: str) -> None:
@@ -35,13 +40,24 @@ class Security:
             )
         if self.token is not None and (not self.token or not self.token.isprintable()):
             raise InvalidArgument("token: it is empty or has control characters; text is accepted")
-        protected = self.certificate is not None and self.token is not None
+        if self.token is not None and self.access is not None:
+            raise InvalidArgument(
+                "token-file: it is given together with a policy file, whose tokens are accepted "
+                "instead; one of the two is accepted"
+            )
+        protected = self.certificate is not None and self.tokens() is not None
         if not (is_loopback(host) or protected or self.insecure):
             raise FailedPrecondition(
                 f"host: {host!r} can be reached by others, and the server has not both TLS and a "
-                "token; --tls-certificate, --tls-key and --token-file protect it, a loopback "
-                "address is always accepted, and --insecure listens all the same"
+                "token; --tls-certificate, --tls-key and --token-file or --policy-file protect it, "
+                "a loopback address is always accepted, and --insecure listens all the same"
             )
+
+    def tokens(self) -> Tokens | None:
+        """Return what tells whether a token is accepted; None where none is asked for."""
+        if self.access is not None:
+            return self.access
+        return None if self.token is None else ServerToken(self.token)
 
     def tls(self) -> ssl.SSLContext | None:
         """Return what connections are encrypted by; None for plaintext.
@@ -77,19 +93,33 @@ def split_address(text: str) -> tuple[str, int]:
     return host or "localhost", int(port)
 
 
-class TokenCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc]
-    """Refuses calls without the token; health checks need none."""
+class Tokens(Protocol):
+    """What tells whether a token is accepted."""
+
+    def authenticate(self, authorization: str | bytes, /) -> object:
+        """Raise Unauthenticated unless that is an authorization that is accepted."""
+
+
+class ServerToken:
+    """The one token of a server: who has it may do everything."""
 
     def __init__(self, token: str) -> None:
         self._expected = f"Bearer {token}".encode()
 
-    def check(self, given: str | bytes) -> None:
+    def authenticate(self, authorization: str | bytes) -> None:
         """Raise Unauthenticated unless that is the authorization that is expected."""
-        if not compare_digest(_bytes(given), self._expected):
+        if not compare_digest(_bytes(authorization), self._expected):
             raise Unauthenticated(
                 "authorization: the bearer token is missing or not the server's; "
                 "metadata 'authorization: Bearer <token>' is accepted"
             )
+
+
+class TokenCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc]
+    """Refuses calls without a token; health checks need none."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
 
     async def intercept_service(self, continuation: Any, details: Any) -> Any:
         """Let a call through, or answer it UNAUTHENTICATED."""
@@ -97,7 +127,7 @@ class TokenCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         if handler is None or details.method.startswith(f"/{health.SERVICE_NAME}/"):
             return handler
         try:
-            self.check(dict(details.invocation_metadata).get("authorization", ""))
+            self._tokens.authenticate(dict(details.invocation_metadata).get("authorization", ""))
         except Unauthenticated as error:
             return _refusing(handler, error)
         return handler

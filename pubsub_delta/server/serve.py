@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from pubsub_delta.addresses import is_loopback
@@ -23,6 +24,8 @@ from pubsub_delta.server.pace import Pace
 from pubsub_delta.server.presence import Presence
 from pubsub_delta.server.protocol import grpc, health
 from pubsub_delta.server.publisher_service import PublisherService
+from pubsub_delta.server.push_keys import PushKeys
+from pubsub_delta.server.push_tokens import PushTokens
 from pubsub_delta.server.pushing import Pushers
 from pubsub_delta.server.rest.connection import Connections
 from pubsub_delta.server.rest.gateway import Gateway
@@ -60,13 +63,17 @@ _OPTIONS = (
 class ServerSettings:
     """Where a server listens, how it is protected, and at what pace it commits.
 
-    ``port``: 0 for a free one.
+    ``port``: 0 for a free one. ``push_keys``: the file of the keys that sign the tokens of push
+    requests; None where there are none. ``push_issuer``: the URL that these tokens name as their
+    issuer; None for that of the address.
     """
 
     host: str = "localhost"
     port: int = 8085
     security: Security = field(default_factory=Security)
     pace: Pace = field(default_factory=Pace)
+    push_keys: Path | None = None
+    push_issuer: str | None = None
 
 
 class Server:
@@ -84,10 +91,12 @@ class Server:
         settings.security.check(settings.host)
         self._settings = settings
         self._desk = Desk(backend, figures, settings.pace, now, self._presence)
-        self._pushers = Pushers(self._desk, now)
-        token = settings.security.token
-        check = None if token is None else TokenCheck(token)
-        interceptors = [] if check is None else [check]
+        keys = settings.push_keys
+        self._tokens = None if keys is None else PushTokens(PushKeys(keys, now), "", now)
+        self._pushers = Pushers(self._desk, now, self._tokens)
+        self._access = access = settings.security.access
+        tokens = settings.security.tokens()
+        interceptors = [] if tokens is None else [TokenCheck(tokens)]
         self._server = grpc.aio.server(
             interceptors=interceptors, options=_OPTIONS, maximum_concurrent_rpcs=MOST_CALLS
         )
@@ -95,11 +104,11 @@ class Server:
             protocol.PUBLISHER: PublisherService(self._desk),
             protocol.SUBSCRIBER: SubscriberService(self._desk, self._pushers),
             protocol.SCHEMA_SERVICE: SchemaService(self._desk),
-            protocol.IAM_POLICY: IamService(self._desk, now),
+            protocol.IAM_POLICY: IamService(self._desk, now, access),
         }
         self._server.add_generic_rpc_handlers(
             tuple(
-                protocol.handlers(name, behaviours(name, service, figures))
+                protocol.handlers(name, behaviours(name, service, figures, access))
                 for name, service in services.items()
             )
         )
@@ -111,20 +120,30 @@ class Server:
         gateway = Gateway(
             self._inside,
             figures,
-            check,
+            tokens,
+            (lambda _: None) if self._tokens is None else self._tokens.document,
             local_names_only=tls is None and is_loopback(settings.host),
         )
         self._http = Connections(gateway, now)
         self._front = Front(self._inside.connect, self._http.converse, tls)
 
+    @property
+    def has_policy_file(self) -> bool:
+        """Whether a policy file says who may do what."""
+        return self._access is not None
+
     async def start(self) -> int:
         """Begin to listen; return the port. FailedPrecondition if it cannot be had."""
         port = self._front.listen(self._settings.host, self._settings.port)
+        if self._tokens is not None:
+            self._tokens.issuer = self._settings.push_issuer or self._address(port)
         self._inside.listen(self._server)
         self._presence.begin()
         await self._server.start()
         self._inside.open()
-        self._looking = asyncio.create_task(self._take_over(), name="take over")
+        self._looking = [asyncio.create_task(self._take_over(), name="take over")]
+        if self._access is not None:
+            self._looking.append(asyncio.create_task(self._access.watch(), name="policy file"))
         self._pushers.start()
         await self._tell_health(protocol.SERVING)
         await self._front.start()
@@ -138,15 +157,24 @@ class Server:
             asyncio.create_task(self._http.end(GRACE)),
             asyncio.create_task(self._server.stop(GRACE)),
         ]
-        self._looking.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._looking
+        for each in self._looking:
+            each.cancel()
+        await asyncio.gather(*self._looking, return_exceptions=True)
         await self._pushers.stop()
         await self._desk.stop()
         await asyncio.gather(*ending)
         await self._inside.close()
         await self._front.close()
         self._presence.end()
+
+    def _address(self, port: int) -> str:
+        scheme = "http" if self._settings.security.certificate is None else "https"
+        return f"{scheme}://{self._settings.host}:{port}"
+
+    async def reload(self) -> None:
+        """Read the policy file again, if there is one."""
+        if self._access is not None:
+            await self._access.reload()
 
     async def _take_over(self) -> None:
         """Look every now and then whether another server is gone."""
@@ -165,6 +193,8 @@ class Server:
 async def run(make: Callable[[], Server], started: Callable[[int], object]) -> None:
     """Run a server until the process is told to end (SIGINT, SIGTERM).
 
+    SIGHUP lets it read its policy file again, if it has one.
+
     ``make`` makes it, in the event loop; ``started`` is told its port.
     """
     told_to_end = asyncio.Event()
@@ -173,6 +203,15 @@ async def run(make: Callable[[], Server], started: Callable[[int], object]) -> N
         with suppress(NotImplementedError):  # Windows has none in a loop
             loop.add_signal_handler(each, told_to_end.set)
     server = make()
+    reloading: set[asyncio.Task[None]] = set()
+
+    def reload() -> None:
+        task = loop.create_task(server.reload())
+        reloading.add(task)
+        task.add_done_callback(reloading.discard)
+
+    if server.has_policy_file and hasattr(signal, "SIGHUP"):
+        loop.add_signal_handler(signal.SIGHUP, reload)
     started(await server.start())
     await told_to_end.wait()
     logger.info("the server is shutting down")

@@ -54,6 +54,7 @@ class SubscriberService:
         name = request.name or self._new_name("subscription", topic_name(topic, "").project)
         name = wire.full_name(name, "subscription", "name")
         fields = wire.subscription_fields(request)
+        self._pushers.check(fields.get("push_config"))
         create = partial(self._admin.create_subscription, name, topic, **fields)
         made = await self._do(create)
         await self._pushers.learn(made)
@@ -207,6 +208,7 @@ class SubscriberService:
 
     async def _updated(self, name: str, fields: wire.Fields) -> Subscription:
         """Change a subscription, and go by its new fields."""
+        self._pushers.check(fields.get("push_config"))
         update = partial(self._admin.update_subscription, name, **fields)
         changed: Subscription = await self._settled(name, update)
         dispatcher = self._desk.running(name)

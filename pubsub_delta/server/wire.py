@@ -19,6 +19,7 @@ from pubsub_delta.resources import (
     ExpirationPolicy,
     Message,
     NoWrapper,
+    OidcToken,
     PushConfig,
     ReceivedMessage,
     RetryPolicy,
@@ -209,15 +210,13 @@ def changed_fields(resource: Any, mask: Any, present: Any, known: Iterable[str])
 
 def push_config(given: Any) -> PushConfig | None:
     """Return a push configuration; None without an endpoint, as messages are pulled then."""
-    if given.HasField("oidc_token"):
-        raise Unimplemented(
-            f"push_config.oidc_token: {given.oidc_token.service_account_email!r}: the server has "
-            "no identity that it could sign tokens with; leave it out"
-        )
     if not given.push_endpoint:
         return None
     bare = NoWrapper(given.no_wrapper.write_metadata) if given.HasField("no_wrapper") else None
-    return PushConfig(given.push_endpoint, dict(given.attributes), bare)
+    said = given.oidc_token
+    has_token = given.HasField("oidc_token")
+    token = OidcToken(said.service_account_email, said.audience) if has_token else None
+    return PushConfig(given.push_endpoint, dict(given.attributes), bare, token)
 
 
 def seconds_of(duration: Any) -> timedelta:
@@ -331,6 +330,9 @@ def _write_push_config(config: PushConfig, message: Any) -> None:
     if config.no_wrapper is not None:
         message.no_wrapper.SetInParent()
         message.no_wrapper.write_metadata = config.no_wrapper.write_metadata
+    if config.oidc_token is not None:
+        message.oidc_token.service_account_email = config.oidc_token.service_account_email
+        message.oidc_token.audience = config.oidc_token.audience
 
 
 def _plain(name: str) -> Callable[[Any], Any]:

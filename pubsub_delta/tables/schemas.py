@@ -221,6 +221,8 @@ SUBSCRIPTIONS = TableSchema(
         labels=TEXT_BY_TEXT,
         push_endpoint=TEXT,
         push_write_metadata=pa.bool_(),
+        push_service_account=TEXT,
+        push_audience=TEXT,
         iam_policy=TEXT,
     ),
     properties={**_REGISTRY, "delta.dataSkippingStatsColumns": "name,uid,topic_uid"},

@@ -72,6 +72,11 @@ class ServerProcess:
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
 
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
     def stop(self) -> int:
         """Tell it to end, and return its exit code."""
         for channel in self._channels:

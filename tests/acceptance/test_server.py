@@ -105,11 +105,6 @@ def test_resources_are_created_listed_updated_and_deleted(server: ServerProcess)
     assert {topic("admin"), topic("admin-dead")} <= {each.name for each in paged}
     attached = publisher.list_topic_subscriptions(topic=topic("admin"), timeout=LONG)
     assert list(attached) == [subscription("admin")]
-    push = {"name": subscription("push"), "topic": topic("admin")}
-    signed = {"oidc_token": {"service_account_email": "a@example.com"}}
-    push["push_config"] = {"push_endpoint": "https://example.com", **signed}  # type: ignore[assignment]
-    with pytest.raises(exceptions.MethodNotImplemented, match="oidc_token"):
-        subscriber.create_subscription(request=push, timeout=LONG)
     with pytest.raises(exceptions.InvalidArgument, match="filter"):
         subscriber.update_subscription(
             request={

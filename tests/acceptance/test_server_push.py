@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 pytest.importorskip("google.cloud.pubsub_v1")
+import jwt
 from google.api_core import exceptions
+from google.auth.transport.requests import Request
 from google.cloud import pubsub_v1
+from google.oauth2 import id_token
 from google.protobuf import duration_pb2
 
 from tests.acceptance.serving import LONG, ServerProcess, eventually, pulled
@@ -54,6 +57,40 @@ def pair(
     made = subscriber.create_subscription(request=request, timeout=LONG)
     assert made.push_config.push_endpoint == endpoint.url
     return publisher, subscriber
+
+
+def test_a_receiver_verifies_tokens_of_either_server_by_the_keys_of_either(
+    server: ServerProcess,
+) -> None:
+    # "several servers on one store"
+    other = ServerProcess(server.root, directory=server.log.parent)
+    other.start()
+    with listening() as endpoint:
+        publisher, subscriber = server.publisher(), server.subscriber()
+        publisher.create_topic(name=topic("signed"), timeout=LONG)
+        config = {
+            "push_endpoint": endpoint.url,
+            "oidc_token": {"service_account_email": "push@example.com", "audience": "receivers"},
+        }
+        request = {"name": subscription("signed"), "topic": topic("signed"), "push_config": config}
+        made = subscriber.create_subscription(request=request, timeout=LONG)
+        assert made.push_config.oidc_token.audience == "receivers"
+
+        def issuers() -> set[str]:
+            publisher.publish(topic("signed"), b"late").result(LONG)
+            tokens = [each.headers["authorization"].split()[1] for each in list(endpoint.requests)]
+            return {jwt.decode(each, options={"verify_signature": False})["iss"] for each in tokens}
+
+        addresses = {f"http://{each.address}" for each in (server, other)}
+        eventually(lambda: issuers() == addresses)
+        for pushed in list(endpoint.requests)[-20:]:
+            token = pushed.headers["authorization"].split()[1]
+            for address in addresses:
+                certs = f"{address}/.well-known/jwks.json"
+                claims = id_token.verify_token(token, Request(), "receivers", certs_url=certs)
+                assert claims["email"] == "push@example.com"
+        subscriber.delete_subscription(subscription=subscription("signed"), timeout=LONG)
+    assert other.stop() == 0
 
 
 def test_messages_are_pushed_as_google_writes_them(server: ServerProcess) -> None:

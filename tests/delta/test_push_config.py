@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pubsub_delta import NoWrapper, PushConfig
+from pubsub_delta import NoWrapper, OidcToken, PushConfig
 from tests.conftest import Bench
 
 URL = "https://example.com/push"
@@ -15,6 +15,9 @@ def test_the_field_is_stored_changed_and_cleared(bench: Bench) -> None:
     made = bench.store.create_subscription("pushed", topic, push_config=bare)
     assert made.push_config == PushConfig(URL, V1, NoWrapper(write_metadata=True))
     assert bench.store.get_subscription("pushed") == made
+    signed = PushConfig(URL, V1, None, OidcToken("push@example.com", "receivers"))
+    given = bench.store.update_subscription("pushed", push_config=signed)
+    assert given.push_config == bench.store.get_subscription("pushed").push_config == signed
     other = bench.store.update_subscription("pushed", push_config=PushConfig(f"{URL}/2"))
     assert other.push_config == PushConfig(f"{URL}/2", V1)
     pushing = bench.store._tables.registry.push_subscriptions()

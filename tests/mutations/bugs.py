@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.mutations.bug import Bug
+from tests.mutations.bugs_of_access import BUGS_OF_ACCESS
 from tests.mutations.bugs_of_administration import BUGS_OF_ADMINISTRATION
 from tests.mutations.bugs_of_answers import BUGS_OF_ANSWERS
 from tests.mutations.bugs_of_commands import BUGS_OF_COMMANDS
@@ -46,6 +47,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_SERVER,
     *BUGS_OF_ANSWERS,
     *BUGS_OF_REST,
+    *BUGS_OF_ACCESS,
     *BUGS_OF_COMMANDS,
     *BUGS_OF_THE_SOURCE,
     *BUGS_OF_LAYOUTS,

@@ -16,8 +16,8 @@ BUGS_OF_FAULTS = (
         "server-asks-for-the-name-twice",
         "A server speaks to a subscription that was created anew between two looks at its name.",
         "server/backend.py",
-        "max_messages, now, deadline, uid=self._uid",
-        "max_messages, now, deadline, uid=self._tables.attached(self._name)[0].uid",
+        "uid=self._uid,",
+        "uid=self._tables.attached(self._name)[0].uid,",
     ),
     Bug(
         "query-goes-on-with-a-successor",

@@ -141,7 +141,7 @@ BUGS_OF_REST = (
         "body-read-without-token",
         "The token is looked at after the body was read.",
         _GATEWAY,
-        "            if self._token is not None:\n",
+        "            if self._tokens is not None:\n",
         "            if False:\n",
     ),
     Bug(

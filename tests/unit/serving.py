@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 
 import grpc
@@ -175,12 +176,13 @@ def serving(
     pace: Pace = QUICK,
     security: Security | None = None,
     figures: Figures | None = None,
+    push_keys: Path | None = None,
 ) -> Iterator[str]:
     """Run a server in a thread of its own; give its address."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    settings = ServerSettings("127.0.0.1", 0, security or Security(), pace)
+    settings = ServerSettings("127.0.0.1", 0, security or Security(), pace, push_keys)
 
     async def start() -> tuple[Server, int]:
         server = Server(store, store.now, settings, figures or store.figures)

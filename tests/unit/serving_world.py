@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import datetime
+from pathlib import Path
 from typing import TypeVar, cast
 
 from click.testing import CliRunner, Result
@@ -64,10 +65,13 @@ class WorldBackend(StoreBackend):
 
 
 def served(
-    backend: WorldBackend, pace: Pace = QUICK, security: Security | None = None
+    backend: WorldBackend,
+    pace: Pace = QUICK,
+    security: Security | None = None,
+    push_keys: Path | None = None,
 ) -> AbstractContextManager[str]:
     """Run a server on that store; give its address."""
-    return serving(cast(MemoryStore, backend), pace, security, backend.counted)
+    return serving(cast(MemoryStore, backend), pace, security, backend.counted, push_keys)
 
 
 class Terminal:

@@ -49,8 +49,6 @@ topics update flights --clear-message-retention-duration --format=yaml
 topics update flights --message-retention-duration=1d --clear-labels --format=json
 topics update absent --clear-labels
 topics update flights
-topics add-iam-policy-binding failed --member=x --role=roles/pubsub.publisher
-topics add-iam-policy-binding absent --member=x --role=roles/pubsub.publisher
 topics delete flights --quiet
 topics delete flights failed --quiet
 topics delete failed
@@ -88,7 +86,6 @@ subscriptions describe all --format=json
 subscriptions update all --ack-deadline=601
 subscriptions update all --max-delivery-attempts=6
 subscriptions update absent --ack-deadline=60
-subscriptions add-iam-policy-binding all --member=x --role=roles/pubsub.subscriber
 subscriptions create hook --topic=flights --push-endpoint=https://example.com/push
 subscriptions describe hook --format=json
 subscriptions update hook --push-endpoint=https://example.com/other --push-no-wrapper --format=yaml

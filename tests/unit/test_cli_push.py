@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,12 +22,12 @@ CONFIG = {"pushEndpoint": URL, "attributes": {"x-goog-version": "v1"}}
 
 
 @pytest.fixture(params=["store", "server"])
-def terminal(request: pytest.FixtureRequest) -> Iterator[Terminal]:
+def terminal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Terminal]:
     backend = WorldBackend()
     if request.param == "store":
         yield Terminal(backend, None)
     else:
-        with served(backend) as address:
+        with served(backend, push_keys=tmp_path / "keys.json") as address:
             yield Terminal(backend, address)
 
 
@@ -77,6 +78,20 @@ def test_modify_push_config_sets_and_clears_the_endpoint(terminal: Terminal) -> 
     assert shown(terminal) == {}
 
 
+def test_tokens_are_named_as_gcloud_does(terminal: Terminal) -> None:
+    # gcloud pubsub subscriptions create --push-auth-service-account --push-auth-token-audience
+    run(terminal, "topics create flights")
+    push = f"--push-endpoint={URL} --push-auth-service-account=push@example.com"
+    run(terminal, f"subscriptions create hook --topic=flights {push}")
+    token = {"serviceAccountEmail": "push@example.com"}
+    assert shown(terminal) == {**CONFIG, "oidcToken": token}
+    audience = "--push-auth-token-audience=receivers"
+    run(terminal, f"subscriptions modify-push-config hook {push} {audience}")
+    assert shown(terminal) == {**CONFIG, "oidcToken": {**token, "audience": "receivers"}}
+    run(terminal, f"subscriptions modify-push-config hook --push-endpoint={URL}")
+    assert shown(terminal) == CONFIG
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [
@@ -89,6 +104,15 @@ def test_modify_push_config_sets_and_clears_the_endpoint(terminal: Terminal) -> 
         (
             f"modify-push-config hook --push-endpoint={URL} --push-no-wrapper-write-metadata",
             "needs --push-no-wrapper",
+        ),
+        (
+            f"modify-push-config hook --push-endpoint={URL} --push-auth-token-audience=a",
+            "needs --push-auth-service-account",
+        ),
+        ("create hook --topic=flights --push-auth-service-account=a@b.c", "needs --push-endpoint"),
+        (
+            f"create hook --topic=flights --push-endpoint={URL} --push-auth-service-account=a",
+            "push_config.oidc_token.service_account_email: 'a' is no address",
         ),
         ("modify-push-config hook", "Missing option '--push-endpoint'"),
         ("modify-push-config hook --push-endpoint=", "NOT_FOUND"),

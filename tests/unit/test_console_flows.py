@@ -13,7 +13,13 @@ import pytest
 pytest.importorskip("fastapi")
 
 from pubsub_delta.errors import NotFound
-from pubsub_delta.resources import DeadLetterPolicy, ExpirationPolicy, NoWrapper, RetryPolicy
+from pubsub_delta.resources import (
+    DeadLetterPolicy,
+    ExpirationPolicy,
+    NoWrapper,
+    OidcToken,
+    RetryPolicy,
+)
 from tests.unit.browsing import Browser, form_of, words
 from tests.unit.builders import HOUR, MINUTE, at
 
@@ -143,6 +149,14 @@ def test_the_delivery_type_of_a_subscription_is_selected() -> None:
     changed = browser.store.get_subscription("second").push_config
     assert changed is not None
     assert changed.no_wrapper == NoWrapper(write_metadata=True)
+    signed = {"push_account": "push@example.com", "push_audience": "receivers"}
+    browser.post("/subscriptions/second/edit", signed)
+    browser.post("/subscriptions/second/edit", {"ack_deadline": "20"})  # it is kept
+    changed = browser.store.get_subscription("second").push_config
+    assert changed is not None
+    assert changed.oidc_token == OidcToken("push@example.com", "receivers")
+    wrong = browser.post("/subscriptions/second/edit", {"push_account": "push"})
+    assert "is no address" in words(wrong.text)
     browser.post("/subscriptions/second/edit", {"delivery": "pull"})
     assert browser.store.get_subscription("second").push_config is None
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta import InvalidArgument, NoWrapper, PushConfig
+from pubsub_delta import InvalidArgument, NoWrapper, OidcToken, PushConfig
 from pubsub_delta.policy.push_configs import check_push_config
 from pubsub_delta.tables.registry.rows import columns_of, columns_of_fields, subscription_of
 from pubsub_delta.tables.schemas import SUBSCRIPTIONS
@@ -93,6 +93,26 @@ def test_a_configuration_is_a_push_config(config: Any) -> None:
         checked(config)
 
 
+@pytest.mark.parametrize(
+    ("token", "told"),
+    [
+        ({"service_account_email": "a@b.c"}, "is not an OidcToken"),
+        (OidcToken(""), "service_account_email: '' is no address"),
+        (OidcToken("push"), "'push' is no address"),
+        (OidcToken("push@b c"), "is no address"),
+        (OidcToken("é@b.c"), "is no address"),
+        (OidcToken(f"{'a' * 250}@b.cd"), "is no address"),
+        (OidcToken("a@b.c", "a\nb"), "audience: .* has control characters"),
+        (OidcToken("a@b.c", "a" * 2049), "at most 2,048 characters"),
+        (OidcToken("a@b.c", None), "audience: None"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_token_is_of_an_address(token: Any, told: str) -> None:
+    config = PushConfig(URL, oidc_token=token)
+    with pytest.raises(InvalidArgument, match=rf"push_config\.oidc_token.*{told}"):
+        check_push_config(config, enable_exactly_once_delivery=False)
+
+
 @pytest.mark.parametrize("bare", [True, {"write_metadata": True}, NoWrapper(1)])  # type: ignore[arg-type]
 def test_a_missing_wrapper_is_a_no_wrapper(bare: Any) -> None:
     with pytest.raises(InvalidArgument, match=r"push_config\.no_wrapper"):
@@ -141,6 +161,8 @@ def test_the_library_pulls_from_a_subscription_that_pushes() -> None:
         PushConfig(URL, V1),
         PushConfig(URL, V1, NoWrapper()),
         PushConfig(URL, V1, NoWrapper(write_metadata=True)),
+        PushConfig(URL, V1, None, OidcToken("a@b.c")),
+        PushConfig(URL, V1, NoWrapper(), OidcToken("a@b.c", "receivers")),
     ],
 )
 def test_what_is_stored_is_read_back(config: PushConfig | None) -> None:
@@ -151,4 +173,6 @@ def test_what_is_stored_is_read_back(config: PushConfig | None) -> None:
     assert set(columns_of_fields({"push_config": config})) == {
         "push_endpoint",
         "push_write_metadata",
+        "push_service_account",
+        "push_audience",
     }

@@ -14,7 +14,7 @@ pytest.importorskip("httpcore")
 from google.api_core import exceptions
 from google.pubsub_v1.types import pubsub
 
-from pubsub_delta import NoWrapper, PushConfig, Subscription
+from pubsub_delta import NoWrapper, OidcToken, PushConfig, Subscription
 from pubsub_delta.server import pushing, wire
 from tests.endpoints import PushEndpoint, listening
 from tests.model.drivers import MemoryDriver
@@ -244,15 +244,17 @@ def test_other_configurations_are_refused(
     assert not served.shown
 
 
-def test_tokens_are_refused_by_name(served: Clients) -> None:
-    # "`oidc_token` refused with UNIMPLEMENTED naming it"
+def test_without_keys_tokens_are_refused_by_name(served: Clients) -> None:
     signed = {"push_endpoint": URL, "oidc_token": {"service_account_email": "a@example.com"}}
-    told = r"push_config\.oidc_token: 'a@example\.com'"
-    with pytest.raises(exceptions.MethodNotImplemented, match=told):
+    told = r"push_config\.oidc_token: this server has no keys"
+    with pytest.raises(exceptions.FailedPrecondition, match=told):
         served.create(**signed)
     served.create()
-    with pytest.raises(exceptions.MethodNotImplemented, match=told):
+    with pytest.raises(exceptions.FailedPrecondition, match=told):
         served.modify(**signed)
+    with pytest.raises(exceptions.FailedPrecondition, match=told):
+        served.update(["push_config"], push_config=signed)
+    assert not served.shown
 
 
 def test_exactly_once_delivery_is_refused_with_push(served: Clients) -> None:
@@ -274,6 +276,8 @@ def test_modify_push_config_of_no_subscription_is_not_found(served: Clients) -> 
         PushConfig(URL, V1),
         PushConfig(URL, V1, NoWrapper()),
         PushConfig(URL, V1, NoWrapper(write_metadata=True)),
+        PushConfig(URL, V1, None, OidcToken("a@example.com")),
+        PushConfig(URL, V1, NoWrapper(), OidcToken("a@example.com", "receivers")),
     ],
 )
 def test_what_is_written_is_read_back(config: PushConfig | None) -> None:

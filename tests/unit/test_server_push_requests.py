@@ -124,3 +124,13 @@ def test_attributes_that_cannot_be_headers_are_left_out(name: str, value: str) -
 def test_an_ordering_key_that_cannot_be_a_header_is_left_out() -> None:
     request = sent(NoWrapper(write_metadata=True), ordering_key="schlüssel")
     assert "x-goog-pubsub-ordering-key" not in headers(request)
+
+
+@pytest.mark.parametrize("token", [None, "signed"])
+def test_only_the_server_says_who_it_is(token: str | None) -> None:
+    # "attach an OIDC JWT token as an `Authorization` header in the HTTP request"
+    forged = dict.fromkeys(("Authorization", "authorization", "AUTHORIZATION"), "Bearer forged")
+    config = PushConfig(URL, no_wrapper=NoWrapper(write_metadata=True))
+    request = push_request(config, PLAIN.name, replace(RECEIVED, attributes=forged), token)
+    named = [value for name, value in request.headers if name.lower() == "authorization"]
+    assert named == ([] if token is None else ["Bearer signed"])

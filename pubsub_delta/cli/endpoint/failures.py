@@ -21,7 +21,13 @@ from pubsub_delta.errors import (
 )
 from pubsub_delta.server.protocol import grpc
 from pubsub_delta.server.reasons import INVALID_ACK_ID, SUCCEEDED
-from pubsub_delta.server.status import ACK_ID_FAILURE, DETAILS, Unauthenticated, Unavailable
+from pubsub_delta.server.status import (
+    ACK_ID_FAILURE,
+    DETAILS,
+    PermissionDenied,
+    Unauthenticated,
+    Unavailable,
+)
 
 _CLASSES = (
     InvalidArgument,
@@ -35,6 +41,7 @@ _CLASSES = (
     Unknown,
     Unavailable,
     Unauthenticated,
+    PermissionDenied,
 )
 _BY_CODE: Mapping[str, type[PubSubError]] = {each.code: each for each in _CLASSES}
 

@@ -20,9 +20,17 @@ from pubsub_delta.server.protocol import grpc
 from pubsub_delta.server.rest import bindings, parameters, transcoding
 from pubsub_delta.server.rest.bindings import Binding
 from pubsub_delta.server.rest.parameters import Parameters
-from pubsub_delta.server.rest.replies import OK, Head, Reply, error_reply, json_reply, status_reply
+from pubsub_delta.server.rest.replies import (
+    OK,
+    Head,
+    Reply,
+    document_reply,
+    error_reply,
+    json_reply,
+    status_reply,
+)
 from pubsub_delta.server.rest.selection import Selection, selected, selection
-from pubsub_delta.server.security import TokenCheck
+from pubsub_delta.server.security import Tokens
 from pubsub_delta.server.status import DETAILS, PermissionDenied, Unavailable, code_of, status_of
 
 logger = logging.getLogger("pubsub_delta.server")
@@ -42,7 +50,8 @@ class Gateway:
 
     Args:
         channel: to the server.
-        token: checks the token before a body is read; None where there is none to show.
+        tokens: checks the token before a body is read; None where there is none to show.
+        documents: what is served to everybody by path; it may wait for the disk.
         local_names_only: whether only names of this machine are names of the server. Somebody
             else's name may be pointed to it where there is no certificate that tells.
 
@@ -50,22 +59,30 @@ class Gateway:
     """
 
     def __init__(
-        self, channel: Any, figures: Figures, token: TokenCheck | None, *, local_names_only: bool
+        self,
+        channel: Any,
+        figures: Figures,
+        tokens: Tokens | None,
+        documents: Callable[[str], Mapping[str, Any] | None] = lambda _: None,
+        *,
+        local_names_only: bool,
     ) -> None:
+        self._documents = documents
         self._channel = channel
         self._figures = figures
-        self._token = token
+        self._tokens = tokens
         self._local_names_only = local_names_only
 
     def refusal(self, head: Head) -> Reply | None:
         """Return why a request is refused before its body is read, None if it is not."""
         try:
-            if self._token is None:
+            if self._tokens is None:
                 _check_sender(head, local_names_only=self._local_names_only)
-            if _is_greeting(head):
+            if _is_greeting(head) or _is_document(head):
                 return None
-            if self._token is not None:
-                self._token.check(_authorization(head, parameters.parsed(head.query)))
+            if self._tokens is not None:
+                told = parameters.parsed(head.query)
+                self._tokens.authenticate(_authorization(head, told))
             if bindings.found(head.verb, head.path) is None:
                 raise _no_method(head)
         except PubSubError as error:
@@ -77,10 +94,19 @@ class Gateway:
         if _is_greeting(head):
             return OK
         try:
+            if _is_document(head):
+                return await self._document(head)
             return await self._called(head, body)
         except Exception as error:
             logger.error("%s %s failed unexpectedly", head.verb, head.path, exc_info=error)
             return status_reply(status_of(error), code_of(error))
+
+    async def _document(self, head: Head) -> Reply:
+        try:
+            found = await asyncio.to_thread(self._documents, head.path)
+        except PubSubError as error:
+            return error_reply(error)
+        return error_reply(_no_method(head)) if found is None else document_reply(found)
 
     async def _called(self, head: Head, body: bytes) -> Reply:
         bound = bindings.found(head.verb, head.path)
@@ -145,6 +171,10 @@ def _failed(error: Any, *, pretty: bool) -> Reply:
 
 def _is_greeting(head: Head) -> bool:
     return head.path == "/" and head.verb in ("GET", "HEAD")
+
+
+def _is_document(head: Head) -> bool:
+    return head.path.startswith("/.well-known/") and head.verb in ("GET", "HEAD")
 
 
 def _authorization(head: Head, told: Parameters) -> str:

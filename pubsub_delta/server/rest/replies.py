@@ -11,6 +11,8 @@ from pubsub_delta.server.rest import transcoding
 from pubsub_delta.server.status import code_of, status_of
 
 _JSON = "application/json; charset=UTF-8"
+_KEPT = 3_600
+"""Seconds for which a document is kept; a key that it names signs a day later."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,12 @@ OK = Reply(200, b"Ok\n", "text/plain; charset=UTF-8")
 def json_reply(value: Mapping[str, Any], *, pretty: bool = True) -> Reply:
     """Return a reply that went well."""
     return Reply(200, transcoding.text_of(value, pretty=pretty))
+
+
+def document_reply(value: Mapping[str, Any]) -> Reply:
+    """Return a document that is for everybody, and that may be kept for a while."""
+    kept = {"Cache-Control": f"public, max-age={_KEPT}"}
+    return Reply(200, transcoding.text_of(value, pretty=True), headers=kept)
 
 
 def status_reply(status: Any, code: str, *, pretty: bool = True) -> Reply:

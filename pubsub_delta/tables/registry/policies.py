@@ -27,6 +27,15 @@ class Policies:
         found = self._row(name, now)
         return None if found is None else of_text(found[COLUMN])
 
+    def all(self, now: datetime) -> dict[str, IamPolicy]:
+        """Return the policies of all resources that were given one, by name."""
+        return {
+            row["name"]: of_text(row[COLUMN])
+            for collection, table in self._tables.items()
+            for row in table.rows()
+            if row[COLUMN] is not None and _is_there(collection, row, now)
+        }
+
     def change(
         self, name: ResourceName, now: datetime, decide: Callable[[IamPolicy], IamPolicy]
     ) -> bool:
@@ -37,13 +46,13 @@ class Policies:
         return self._table(name).change(
             found["uid"],
             lambda row: {COLUMN: as_text(decide(of_text(row[COLUMN])))},
-            lambda row: _is_there(name, row, now),
+            lambda row: _is_there(name.collection, row, now),
         )
 
     def _row(self, name: ResourceName, now: datetime) -> Row | None:
         rows = self._table(name).rows()
-        found = (row for row in rows if row["name"] == str(name) and _is_there(name, row, now))
-        return next(found, None)
+        named = (row for row in rows if row["name"] == str(name))
+        return next((row for row in named if _is_there(name.collection, row, now)), None)
 
     def _table(self, name: ResourceName) -> ResourceTable:
         found = self._tables.get(name.collection)
@@ -52,7 +61,7 @@ class Policies:
         return found
 
 
-def _is_there(name: ResourceName, row: Row, now: datetime) -> bool:
-    if name.collection == "topics":
+def _is_there(collection: str, row: Row, now: datetime) -> bool:
+    if collection == "topics":
         return is_living(row)
-    return name.collection != "snapshots" or is_live(row, now)
+    return collection != "snapshots" or is_live(row, now)

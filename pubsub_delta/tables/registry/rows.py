@@ -12,6 +12,7 @@ from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
     NoWrapper,
+    OidcToken,
     PushConfig,
     RetryPolicy,
     Snapshot,
@@ -57,6 +58,9 @@ def columns_of_fields(fields: Row) -> dict[str, Any]:
             bare = value and value.no_wrapper
             row["push_endpoint"] = value and value.push_endpoint
             row["push_write_metadata"] = bare and bare.write_metadata
+            token = value and value.oidc_token
+            row["push_service_account"] = token and token.service_account_email
+            row["push_audience"] = token and token.audience
         else:
             row[name] = value
     return row
@@ -130,7 +134,9 @@ def _push_config(row: Row) -> PushConfig | None:
         return None
     metadata = row["push_write_metadata"]
     bare = None if metadata is None else NoWrapper(metadata)
-    return PushConfig(endpoint, dict(PUSH_ATTRIBUTES), bare)
+    account = row["push_service_account"]
+    token = None if account is None else OidcToken(account, row["push_audience"])
+    return PushConfig(endpoint, dict(PUSH_ATTRIBUTES), bare, token)
 
 
 def _micros(duration: timedelta | None) -> int | None:

@@ -1,0 +1,221 @@
+"""Permissions: what a caller needs for each method, and on which resources (Google's table).
+
+Google: access control with IAM, "Required Pub/Sub permissions". Its table has no row for
+``ListTopicSubscriptions`` and ``ListTopicSnapshots``; they need what the topic itself needs to be
+read. Beyond Google's rows, what a request names besides its own resource needs a permission, too,
+where the answer would tell whether it exists: a dead-letter topic ``pubsub.topics.get``, and the
+schema of ``ValidateMessage`` ``pubsub.schemas.validate``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.names import resource_name, revision_name
+from pubsub_delta.policy.access import ACT_AS
+
+
+@dataclass(frozen=True)
+class Needed:
+    """A permission that a method needs.
+
+    ``field``: the field that names the resource; the second one where the first is empty.
+    ``of_project``: on the project of what is named. ``of_topic``: on the topic of the subscription
+    that is named. ``if_given``: only where the field is set. ``with_mask``: only where the update
+    mask names that.
+    """
+
+    permission: str
+    field: str
+    otherwise: str = ""
+    of_project: bool = False
+    of_topic: bool = False
+    if_given: bool = False
+    with_mask: str = ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A permission that a request needs on a resource.
+
+    ``topic_of``: a subscription; the resource is the topic that it is attached to, and the
+    project of the subscription where it has none.
+    """
+
+    permission: str
+    resource: str
+    topic_of: str = ""
+
+
+def _on(permission: str, field: str) -> Needed:
+    return Needed(f"pubsub.{permission}", field)
+
+
+def _in(permission: str, field: str, otherwise: str = "") -> Needed:
+    return Needed(f"pubsub.{permission}", field, otherwise, of_project=True)
+
+
+def _also(permission: str, field: str, mask: str = "") -> Needed:
+    return Needed(f"pubsub.{permission}", field, if_given=True, with_mask=mask)
+
+
+def _as(field: str, mask: str = "") -> Needed:
+    return Needed(ACT_AS, field, if_given=True, with_mask=mask)
+
+
+_EMAIL = "push_config.oidc_token.service_account_email"
+_DEAD_LETTERS = "dead_letter_policy.dead_letter_topic"
+_SETTINGS = "schema_settings"
+_CONSUME = (_on("subscriptions.consume", "subscription"),)
+
+METHODS: Mapping[str, tuple[Needed, ...]] = {
+    "google.pubsub.v1.Publisher/CreateTopic": (
+        _in("topics.create", "name"),
+        _also("schemas.attach", f"{_SETTINGS}.schema"),
+    ),
+    "google.pubsub.v1.Publisher/UpdateTopic": (
+        _on("topics.update", "topic.name"),
+        _also("schemas.attach", f"topic.{_SETTINGS}.schema", _SETTINGS),
+    ),
+    "google.pubsub.v1.Publisher/Publish": (_on("topics.publish", "topic"),),
+    "google.pubsub.v1.Publisher/GetTopic": (_on("topics.get", "topic"),),
+    "google.pubsub.v1.Publisher/ListTopics": (_in("topics.list", "project"),),
+    "google.pubsub.v1.Publisher/ListTopicSubscriptions": (_on("topics.get", "topic"),),
+    "google.pubsub.v1.Publisher/ListTopicSnapshots": (_on("topics.get", "topic"),),
+    "google.pubsub.v1.Publisher/DeleteTopic": (_on("topics.delete", "topic"),),
+    "google.pubsub.v1.Publisher/DetachSubscription": (
+        Needed("pubsub.topics.detachSubscription", "subscription", of_topic=True),
+    ),
+    "google.pubsub.v1.Subscriber/CreateSubscription": (
+        _in("subscriptions.create", "name", "topic"),
+        _on("topics.attachSubscription", "topic"),
+        _also("topics.get", _DEAD_LETTERS),
+        _as(_EMAIL),
+    ),
+    "google.pubsub.v1.Subscriber/GetSubscription": (_on("subscriptions.get", "subscription"),),
+    "google.pubsub.v1.Subscriber/UpdateSubscription": (
+        _on("subscriptions.update", "subscription.name"),
+        _also("topics.get", f"subscription.{_DEAD_LETTERS}", "dead_letter_policy"),
+        _as(f"subscription.{_EMAIL}", "push_config"),
+    ),
+    "google.pubsub.v1.Subscriber/ListSubscriptions": (_in("subscriptions.list", "project"),),
+    "google.pubsub.v1.Subscriber/DeleteSubscription": (
+        _on("subscriptions.delete", "subscription"),
+    ),
+    "google.pubsub.v1.Subscriber/ModifyAckDeadline": _CONSUME,
+    "google.pubsub.v1.Subscriber/Acknowledge": _CONSUME,
+    "google.pubsub.v1.Subscriber/Pull": _CONSUME,
+    "google.pubsub.v1.Subscriber/StreamingPull": _CONSUME,
+    "google.pubsub.v1.Subscriber/ModifyPushConfig": (
+        _on("subscriptions.update", "subscription"),
+        _as(_EMAIL),
+    ),
+    "google.pubsub.v1.Subscriber/GetSnapshot": (_on("snapshots.get", "snapshot"),),
+    "google.pubsub.v1.Subscriber/ListSnapshots": (_in("snapshots.list", "project"),),
+    "google.pubsub.v1.Subscriber/CreateSnapshot": (
+        _in("snapshots.create", "name", "subscription"),
+        *_CONSUME,
+    ),
+    "google.pubsub.v1.Subscriber/UpdateSnapshot": (_on("snapshots.update", "snapshot.name"),),
+    "google.pubsub.v1.Subscriber/DeleteSnapshot": (_on("snapshots.delete", "snapshot"),),
+    "google.pubsub.v1.Subscriber/Seek": (*_CONSUME, _also("snapshots.seek", "snapshot")),
+    "google.pubsub.v1.SchemaService/CreateSchema": (_in("schemas.create", "parent"),),
+    "google.pubsub.v1.SchemaService/GetSchema": (_on("schemas.get", "name"),),
+    "google.pubsub.v1.SchemaService/ListSchemas": (_in("schemas.list", "parent"),),
+    "google.pubsub.v1.SchemaService/ListSchemaRevisions": (_on("schemas.listRevisions", "name"),),
+    "google.pubsub.v1.SchemaService/CommitSchema": (_on("schemas.commit", "name"),),
+    "google.pubsub.v1.SchemaService/RollbackSchema": (_on("schemas.rollback", "name"),),
+    "google.pubsub.v1.SchemaService/DeleteSchemaRevision": (_on("schemas.delete", "name"),),
+    "google.pubsub.v1.SchemaService/DeleteSchema": (_on("schemas.delete", "name"),),
+    "google.pubsub.v1.SchemaService/ValidateSchema": (_in("schemas.validate", "parent"),),
+    "google.pubsub.v1.SchemaService/ValidateMessage": (
+        _in("schemas.validate", "parent"),
+        _also("schemas.validate", "name"),
+    ),
+    "google.iam.v1.IAMPolicy/SetIamPolicy": (_on("{collection}.setIamPolicy", "resource"),),
+    "google.iam.v1.IAMPolicy/GetIamPolicy": (_on("{collection}.getIamPolicy", "resource"),),
+    "google.iam.v1.IAMPolicy/TestIamPermissions": (),
+}
+"""What each method needs, by its full name."""
+
+
+def asked(method: str, request: Any) -> list[Asked]:
+    """Return the permissions that a request needs; InvalidArgument where a name cannot be one.
+
+    ``request``: a message of the API, whose fields are attributes. A wrong name says nothing of
+    what exists.
+
+    >>> from types import SimpleNamespace as Request
+    >>> asked("google.pubsub.v1.Publisher/Publish", Request(topic="projects/p/topics/any"))
+    [Asked(permission='pubsub.topics.publish', resource='projects/p/topics/any', topic_of='')]
+    """
+    found = []
+    for needed in METHODS[method]:
+        value = _value(request, needed.field)
+        if not value and needed.otherwise:
+            value = _value(request, needed.otherwise)
+        if (needed.if_given and not value) or not _is_masked(request, needed.with_mask):
+            continue
+        found.append(_asked(needed, value, request))
+    return found
+
+
+def _asked(needed: Needed, value: str, request: Any) -> Asked:
+    if needed.permission == ACT_AS:
+        return Asked(ACT_AS, f"{_project(_subscription(request))}/serviceAccounts/{value}")
+    if needed.of_project:
+        return Asked(needed.permission, _project(value, needed.field))
+    collection = needed.permission.split(".")[1]
+    if needed.of_topic:
+        name = _resource(value, "subscriptions", needed.field)
+        return Asked(needed.permission, _project(name), topic_of=name)
+    if collection == "{collection}":
+        name = str(resource_name(value, needed.field))
+        collection = name.split("/")[2]
+        return Asked(needed.permission.format(collection=collection), name)
+    return Asked(needed.permission, _resource(value, collection, needed.field))
+
+
+def _resource(value: str, collection: str, field: str) -> str:
+    """Return the full name of a resource of a collection; that of a schema without a revision."""
+    if collection == "schemas" and "@" in value:
+        value = str(revision_name(value, "")[0])
+    name = resource_name(value, field)
+    if name.collection != collection:
+        raise InvalidArgument(
+            f"{field}: {value!r}; projects/{{project}}/{collection}/{{id}} is accepted"
+        )
+    return str(name)
+
+
+def _project(name: str, field: str = "name") -> str:
+    """Return the project of a full name, or of ``projects/{project}``.
+
+    >>> _project("projects/p/topics/any"), _project("projects/p")
+    ('projects/p', 'projects/p')
+    """
+    parts = name.split("/")
+    if len(parts) < 2 or parts[0] != "projects" or not parts[1]:
+        raise InvalidArgument(f"{field}: {name!r}; projects/{{project}}/… is accepted")
+    return "/".join(parts[:2])
+
+
+def _subscription(request: Any) -> str:
+    """Return the subscription that a request creates or changes."""
+    name: Any = getattr(request, "subscription", None) or getattr(request, "name", "")
+    name = name if isinstance(name, str) else name.name
+    return name or str(getattr(request, "topic", ""))
+
+
+def _value(request: Any, path: str) -> str:
+    found: Any = request
+    for part in path.split("."):
+        found = getattr(found, part)
+    return str(found)
+
+
+def _is_masked(request: Any, name: str) -> bool:
+    return not name or any(path.split(".")[0] == name for path in request.update_mask.paths)

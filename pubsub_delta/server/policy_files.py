@@ -1,0 +1,114 @@
+"""The policy file: read when the server starts, and again when it changes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pubsub_delta.errors import InvalidArgument, PubSubError, shortened
+from pubsub_delta.policy.access import AccessPolicy
+from pubsub_delta.policy.access_files import read_policy
+from pubsub_delta.server.callers import Callers, read_keys
+
+logger = logging.getLogger("pubsub_delta.server")
+
+_LARGEST = 10_000_000
+"""Bytes of a policy file."""
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """YAML in which no name stands twice: of two the first would be forgotten without a word."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        names = [self.construct_object(key, deep=True) for key, _ in node.value]
+        twice = {str(each) for each in names if names.count(each) > 1}
+        if twice:
+            raise InvalidArgument(f"{sorted(twice)[0]!r} stands there twice; once is accepted")
+        return super().construct_mapping(node, deep)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a policy file said when it was read: the policy, and whose tokens are whose."""
+
+    policy: AccessPolicy
+    callers: Callers
+
+
+class PolicyFile:
+    """A policy file, with the files of issuers' keys that it names.
+
+    What was read last holds on while what stands there now cannot be read.
+
+    Args:
+        path: YAML or JSON.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._files: tuple[Path, ...] = (path,)
+        self._seen: Hashable = None
+        self.loaded = self._load()
+
+    def look(self) -> bool:
+        """Read it again if one of the files has changed; tell whether it holds now."""
+        if self._signature() == self._seen:
+            return False
+        return self.reload()
+
+    def reload(self) -> bool:
+        """Read it again; tell whether it holds now. If it cannot be read the log says why."""
+        try:
+            self.loaded = self._load()
+        except PubSubError as error:
+            logger.error("the policy file is not in force, and the one before it is: %s", error)
+            return False
+        logger.info("the policy file was read again, and is in force")
+        return True
+
+    def _load(self) -> Loaded:
+        self._seen = self._signature()  # before it is read: a change meanwhile is seen later
+        try:
+            before = _stamp(self._path)
+            policy = read_policy(_document(self._path))
+            keys = [self._path.parent / issuer.keys for issuer in policy.issuers]
+            self._files, self._seen = (self._path, *keys), (before, *map(_stamp, keys))
+            sets = {
+                issuer.issuer: read_keys(file, f"issuers[{place}].keys")
+                for place, (issuer, file) in enumerate(zip(policy.issuers, keys, strict=True))
+            }
+        except PubSubError as error:
+            raise type(error)(f"policy-file: {str(self._path)!r}: {error}") from None
+        return Loaded(policy, Callers(policy, sets))
+
+    def _signature(self) -> Hashable:
+        return tuple(map(_stamp, self._files))
+
+
+def _stamp(file: Path) -> Hashable:
+    """Return what tells one version of a file from the next; a link is followed."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino, found.st_dev
+
+
+def _document(path: Path) -> Any:
+    try:
+        text = path.read_bytes()
+        if len(text) > _LARGEST:
+            raise InvalidArgument(f"{len(text):,} bytes; up to {_LARGEST:,} are accepted")
+        return yaml.load(text, _Loader)  # noqa: S506  (it is a SafeLoader)
+    except OSError as error:
+        raise InvalidArgument(f"it cannot be read ({error}); YAML or JSON is accepted") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        if isinstance(error, InvalidArgument):
+            raise
+        why = shortened(" ".join(str(error).split()), 300)
+        raise InvalidArgument(f"it is neither YAML nor JSON: {why}") from None

@@ -1,0 +1,87 @@
+"""A server with a policy file, on a store in memory, and those who call it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from pubsub_delta.server.access import Access, store_access
+from pubsub_delta.server.protocol import SERVICES
+from pubsub_delta.server.security import Security
+from tests.unit.access_files import SNAPSHOT, SUBSCRIPTION, TOPIC, token_of, write
+from tests.unit.raw_calls import Server
+from tests.unit.serving import LONG
+from tests.unit.serving_world import WorldBackend, served
+
+
+class World:
+    """A server with a policy file, on a store with a topic, a subscription and a snapshot."""
+
+    def __init__(
+        self, address: str, channel: Any, backend: WorldBackend, access: Access, path: Path
+    ) -> None:
+        self.address, self.channel = address, channel
+        self.backend, self.access, self.path = backend, access, path
+
+    def as_(self, member: str | None) -> Caller:
+        """Return the server as somebody calls it."""
+        return Caller(self.channel, member)
+
+    def write(self, *bound_to: Any, **more: Any) -> None:
+        """Write the policy file anew; the server reads it."""
+        write(self.path, *bound_to, **more)
+        self.access._file.reload()
+
+
+class Caller(Server):
+    """A server as a member calls it, or somebody without a token."""
+
+    def __init__(self, channel: Any, member: str | None) -> None:
+        super().__init__(channel)
+        token = None if member is None else f"Bearer {token_of(member)}"
+        self.metadata = () if token is None else (("authorization", token),)
+
+    def send(self, service: str, method: str, request: Any) -> Any:
+        of = SERVICES[service][method]
+        ask = self.channel.unary_unary(
+            f"/{service}/{method}",
+            request_serializer=of.request.SerializeToString,
+            response_deserializer=of.response.FromString,
+        )
+        return ask(request, timeout=LONG, metadata=self.metadata)
+
+
+@contextmanager
+def world(path: Path, *bound_to: Any, **more: Any) -> Iterator[World]:
+    backend = WorldBackend()
+    write(path, *bound_to, **more)
+    access = store_access(path, lambda: backend.store._tables, backend.now)
+    backend._may_forward = access.may_forward
+    backend.store.create_topic(TOPIC)
+    backend.store.create_subscription(SUBSCRIPTION, TOPIC)
+    backend.store.create_snapshot(SNAPSHOT, SUBSCRIPTION)
+    with (
+        served(backend, security=Security(access=access)) as address,
+        grpc.insecure_channel(address) as channel,
+    ):
+        yield World(address, channel, backend, access, path)
+
+
+def rest(
+    world: World, verb: str, target: str, body: Any, member: str | None
+) -> tuple[int, dict[str, str], Any]:
+    """Send a request; return the status, the headers and the JSON of the reply."""
+    connection = HTTPConnection(world.address, timeout=LONG)
+    token = {} if member is None else {"Authorization": f"Bearer {token_of(member)}"}
+    sent = {"Content-Type": "application/json", **token}
+    connection.request(verb, target, None if body is None else json.dumps(body), sent)
+    reply = connection.getresponse()
+    read = json.loads(reply.read())
+    connection.close()
+    return reply.status, dict(reply.getheaders()), read
