@@ -119,6 +119,7 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
         insecure=bool(options["insecure"]),
     )
     security.check(host)
+    issuer = checked_issuer(options["push_issuer"])
     gather = parse_duration(options["group_commit"], "group-commit").total_seconds()
     pace = Pace(gather=gather, confirm_acks=bool(options["confirm_acks"]))
     level = app.settings.log_level
@@ -141,7 +142,6 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
         def server() -> Server:
             local = store.tables.local_directory
             keys = options["push_keys_file"] or (local and Path(local, FOLDER, KEYS))
-            issuer = checked_issuer(options["push_issuer"])
             presence = Presence(local, store.tables.new_id())
             settings = ServerSettings(host, port, security, pace, keys or None, issuer)
             return Server(backend, clock.now, settings, figures, presence)

@@ -24,8 +24,9 @@ class Needed:
 
     ``field``: the field that names the resource; the second one where the first is empty.
     ``of_project``: on the project of what is named. ``of_topic``: on the topic of the subscription
-    that is named. ``if_given``: only where the field is set. ``with_mask``: only where the update
-    mask names that.
+    that is named. ``of_account``: on the service account whose tokens the subscription that is
+    named sends already, if it does. ``if_given``: only where the field is set. ``with_mask``: only
+    where the update mask names that. ``within_mask``: only where it names a part of that.
     """
 
     permission: str
@@ -33,8 +34,10 @@ class Needed:
     otherwise: str = ""
     of_project: bool = False
     of_topic: bool = False
+    of_account: bool = False
     if_given: bool = False
     with_mask: str = ""
+    within_mask: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,14 @@ class Asked:
     """A permission that a request needs on a resource.
 
     ``topic_of``: a subscription; the resource is the topic that it is attached to, and the
-    project of the subscription where it has none.
+    project of the subscription where it has none. ``account_of``: a subscription; the resource is
+    the service account whose tokens it sends, and nothing is needed where it sends none.
     """
 
     permission: str
     resource: str
     topic_of: str = ""
+    account_of: str = ""
 
 
 def _on(permission: str, field: str) -> Needed:
@@ -100,6 +105,8 @@ METHODS: Mapping[str, tuple[Needed, ...]] = {
         _on("subscriptions.update", "subscription.name"),
         _also("topics.get", f"subscription.{_DEAD_LETTERS}", "dead_letter_policy"),
         _as(f"subscription.{_EMAIL}", "push_config"),
+        # The endpoint alone may change: then the token that is there goes to another receiver.
+        Needed(ACT_AS, "subscription.name", of_account=True, within_mask="push_config"),
     ),
     "google.pubsub.v1.Subscriber/ListSubscriptions": (_in("subscriptions.list", "project"),),
     "google.pubsub.v1.Subscriber/DeleteSubscription": (
@@ -149,21 +156,26 @@ def asked(method: str, request: Any) -> list[Asked]:
     what exists.
 
     >>> from types import SimpleNamespace as Request
-    >>> asked("google.pubsub.v1.Publisher/Publish", Request(topic="projects/p/topics/any"))
-    [Asked(permission='pubsub.topics.publish', resource='projects/p/topics/any', topic_of='')]
+    >>> publish, sent = "google.pubsub.v1.Publisher/Publish", Request(topic="projects/p/topics/any")
+    >>> [needed] = asked(publish, sent)
+    >>> needed.permission, needed.resource
+    ('pubsub.topics.publish', 'projects/p/topics/any')
     """
     found = []
     for needed in METHODS[method]:
         value = _value(request, needed.field)
         if not value and needed.otherwise:
             value = _value(request, needed.otherwise)
-        if (needed.if_given and not value) or not _is_masked(request, needed.with_mask):
+        if (needed.if_given and not value) or not _is_masked(request, needed):
             continue
         found.append(_asked(needed, value, request))
     return found
 
 
 def _asked(needed: Needed, value: str, request: Any) -> Asked:
+    if needed.of_account:
+        name = _resource(value, "subscriptions", needed.field)
+        return Asked(ACT_AS, _project(name), account_of=name)
     if needed.permission == ACT_AS:
         return Asked(ACT_AS, f"{_project(_subscription(request))}/serviceAccounts/{value}")
     if needed.of_project:
@@ -217,5 +229,10 @@ def _value(request: Any, path: str) -> str:
     return str(found)
 
 
-def _is_masked(request: Any, name: str) -> bool:
-    return not name or any(path.split(".")[0] == name for path in request.update_mask.paths)
+def _is_masked(request: Any, needed: Needed) -> bool:
+    if not needed.with_mask and not needed.within_mask:
+        return True
+    paths = request.update_mask.paths
+    if needed.within_mask:
+        return any(path.startswith(f"{needed.within_mask}.") for path in paths)
+    return any(path.split(".")[0] == needed.with_mask for path in paths)

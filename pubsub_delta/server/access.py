@@ -11,13 +11,12 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from pubsub_delta.clock import uptime
-from pubsub_delta.names import DELETED_TOPIC, resource_name
+from pubsub_delta.names import DELETED_TOPIC
 from pubsub_delta.operations import policies
 from pubsub_delta.policy.access import Caller, check_enforceable, is_granted
 from pubsub_delta.policy.iam import Binding, IamPolicy
@@ -52,8 +51,7 @@ class Access:
     Args:
         file: the policy file.
         stored: the bindings that are stored with resources.
-        topic_of: the topic of a subscription by its name; None where there is no subscription. It
-            may wait for the store.
+        subscription: finds a subscription by its name, or None. It may wait for the store.
         now: what tells the time.
         stream_check: seconds from one check of an open stream to the next.
     """
@@ -62,13 +60,13 @@ class Access:
         self,
         file: PolicyFile,
         stored: StoredPolicies,
-        topic_of: Callable[[str], str | None],
+        subscription: Callable[[str], Subscription | None],
         now: Callable[[], datetime],
         stream_check: float = STREAM_CHECK,
     ) -> None:
         self._file = file
         self._stored = stored
-        self._topic_of = topic_of
+        self._subscription = subscription
         self._now = now
         self._stream_check = stream_check
         self._cannot_forward: set[str] = set()
@@ -134,19 +132,25 @@ class Access:
 
     async def _check(self, caller: Caller, needed: Sequence[Asked]) -> None:
         for each in needed:
-            each = await self._resolved(each)
-            if not await self._has(caller, each.permission, each.resource):
-                logger.info("%s lacks %s on %s", caller.member, each.permission, each.resource)
+            resource = await self._resource(each)
+            if resource and not await self._has(caller, each.permission, resource):
+                logger.info("%s lacks %s on %s", caller.member, each.permission, resource)
                 raise PermissionDenied("User not authorized to perform this action.")
 
-    async def _resolved(self, needed: Asked) -> Asked:
-        """Return what is needed with the topic of a subscription in its place, if it has one."""
-        if not needed.topic_of:
-            return needed
-        topic = await asyncio.to_thread(self._topic_of, needed.topic_of)
-        if topic is None or topic == DELETED_TOPIC:
-            return needed
-        return replace(needed, resource=str(resource_name(topic, "topic")))
+    async def _resource(self, needed: Asked) -> str | None:
+        """Return on what a permission is needed; None where it is not needed after all."""
+        name = needed.topic_of or needed.account_of
+        if not name:
+            return needed.resource
+        found = await asyncio.to_thread(self._subscription, name)
+        if needed.account_of:
+            token = found and found.push_config and found.push_config.oidc_token
+            return (
+                f"{needed.resource}/serviceAccounts/{token.service_account_email}"
+                if token
+                else None
+            )
+        return needed.resource if found is None or found.topic == DELETED_TOPIC else found.topic
 
     async def _has(self, caller: Caller, permission: str, resource: str) -> bool:
         policy = self._file.loaded.policy
@@ -199,7 +203,10 @@ class Access:
         """Read the policy file again whenever it has changed."""
         while True:
             await asyncio.sleep(LOOK)
-            await asyncio.to_thread(self._file.look)
+            try:
+                await asyncio.to_thread(self._file.look)
+            except Exception:
+                logger.exception("the policy file could not be looked at")
 
     async def reload(self) -> None:
         """Read the policy file again, also where it looks unchanged."""
@@ -221,15 +228,14 @@ class _Store:
     def bindings(self) -> dict[str, tuple[Binding, ...]]:
         return policies.get_bindings(self._tables(), self._now())
 
-    def topic_of(self, subscription: str) -> str | None:
-        found = self._tables().registry.subscription(subscription)
-        return None if found is None else found.topic
+    def subscription(self, name: str) -> Subscription | None:
+        return self._tables().registry.subscription(name)
 
 
 def store_access(path: Path, tables: Callable[[], Tables], now: Callable[[], datetime]) -> Access:
     """Return the access that a policy file gives to a store; InvalidArgument if it is wrong."""
     store = _Store(tables, now)
-    return Access(PolicyFile(path), StoredPolicies(store.bindings), store.topic_of, now)
+    return Access(PolicyFile(path), StoredPolicies(store.bindings), store.subscription, now)
 
 
 def may_forward(access: Access | None) -> Callable[[Subscription], bool]:

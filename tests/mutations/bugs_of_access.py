@@ -88,8 +88,8 @@ BUGS_OF_ACCESS = (
         "detached-by-the-project",
         "Who detaches is decided by the subscription's project, not by its topic.",
         _SERVER,
-        "if topic is None or topic == DELETED_TOPIC:",
-        "if topic != needed.topic_of:",
+        "return needed.resource if found is None or found.topic == DELETED_TOPIC else found.topic",
+        "return needed.resource",
     ),
     Bug(
         "policy-never-asked",
@@ -202,6 +202,13 @@ BUGS_OF_ACCESS = (
         _PERMISSIONS,
         '        _as(f"subscription.{_EMAIL}", "push_config"),\n',
         "",
+    ),
+    Bug(
+        "tokens-of-others-sent-elsewhere",
+        "Whoever may change a subscription may have its tokens sent to an endpoint of his own.",
+        _PERMISSIONS,
+        'return any(path.startswith(f"{needed.within_mask}.") for path in paths)',
+        "return False",
     ),
     Bug(
         "new-key-signs-before-it-is-known",

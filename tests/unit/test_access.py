@@ -208,6 +208,10 @@ def test_a_change_needs_more_only_for_what_its_mask_names() -> None:
     assert needs("labels") == [update]
     assert needs("dead_letter_policy.dead_letter_topic") == [update, "pubsub.topics.get"]
     assert needs("labels", "push_config") == [update, ACT_AS]
+    assert needs("push_config.push_endpoint") == [update, ACT_AS, ACT_AS]
+    moved = {"subscription": subscription, "update_mask": {"paths": ["push_config.push_endpoint"]}}
+    last = asked(f"{SUB}/UpdateSubscription", request(**moved))[-1]
+    assert last == Asked(ACT_AS, "projects/p", account_of=SUBSCRIPTION)
 
 
 def test_a_snapshot_needs_its_project_and_its_subscription() -> None:

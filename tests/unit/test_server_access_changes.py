@@ -16,7 +16,7 @@ import grpc
 
 from pubsub_delta.policy import redelivery
 from pubsub_delta.policy.iam import Binding
-from pubsub_delta.resources import DeadLetterPolicy
+from pubsub_delta.resources import DeadLetterPolicy, OidcToken, PushConfig
 from pubsub_delta.server.protocol import IAM_POLICY, PUBLISHER, SERVICES, SUBSCRIBER
 from pubsub_delta.server.stored_policies import FRESH, StoredPolicies
 from tests.unit.access_files import (
@@ -238,6 +238,28 @@ def test_a_stream_whose_token_expires_goes_on(path: Path) -> None:
         eventually(lambda: len(stream.messages) >= 4)
         stream.say()
         assert stream.error is None
+
+
+def test_the_token_of_a_push_goes_nowhere_else_without_its_account(path: Path) -> None:
+    # "the caller … must have the iam.serviceAccounts.actAs permission for the service account"
+    update = (SUBSCRIPTION, bound("pubsub.editor", ANN))
+    account = "projects/p/serviceAccounts/push@example.com"
+    asked = {
+        "subscription": {"name": SUBSCRIPTION, "push_config": {"push_endpoint": "http://b.c/d"}},
+        "update_mask": {"paths": ["push_config.push_endpoint"]},
+    }
+    with world(path, update) as server:
+        store = server.backend.store
+        signed = PushConfig("http://a.b/c", oidc_token=OidcToken("push@example.com"))
+        store.update_subscription(SUBSCRIPTION, push_config=signed)
+        with refused("PERMISSION_DENIED"):
+            server.as_(ANN).call(SUBSCRIBER, "UpdateSubscription", **asked)
+        server.write(update, (account, bound("iam.serviceAccountUser", ANN)))
+        with refused("FAILED_PRECONDITION", "no keys"):  # permitted; this server has none
+            server.as_(ANN).call(SUBSCRIBER, "UpdateSubscription", **asked)
+        server.write(update)
+        store.update_subscription(SUBSCRIPTION, push_config=PushConfig("http://a.b/c"))
+        server.as_(ANN).call(SUBSCRIBER, "UpdateSubscription", **asked)
 
 
 DEAD = "projects/p/topics/dead"
