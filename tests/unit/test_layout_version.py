@@ -8,18 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from pubsub_delta import FailedPrecondition, PubSub
+from pubsub_delta import FailedPrecondition
 from pubsub_delta.tables import schemas
 from pubsub_delta.tables.layout_version import LAYOUT_VERSION, PROPERTY, check_layout_version
 from tests.model.memory import LAYOUT
 from tests.unit.in_memory import NAME, TOPIC, InMemory
 
+Use = Callable[[Any], object]
 NEWER = f"it has layout version 2, and this library reads version {LAYOUT_VERSION}"
 REGISTRY = ("topics", "subscriptions", "snapshots", "schemas")
-USES: dict[str, Callable[[PubSub], object]] = {
+USES: dict[str, Use] = {
     "publish": lambda store: store.publish(TOPIC, ["a"]),
     "pull": lambda store: store.pull(NAME),
     "acknowledge": lambda store: store.acknowledge(NAME, ["x"]),
@@ -59,7 +61,7 @@ def versions(world: InMemory) -> dict[str, int]:
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES.keys())
 def test_a_newer_store_is_refused_by_name_and_nothing_is_written(
-    use: Callable[[PubSub], object],
+    use: Use,
 ) -> None:
     world = InMemory()
     before = upgrade(world)
@@ -70,7 +72,7 @@ def test_a_newer_store_is_refused_by_name_and_nothing_is_written(
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES.keys())
 def test_a_process_that_runs_while_the_store_is_upgraded_notices_with_its_next_read(
-    use: Callable[[PubSub], object],
+    use: Use,
 ) -> None:
     world = InMemory()
     world.publish("a")

@@ -137,7 +137,8 @@ def test_a_table_that_is_written_for_long_is_opened_again(
 def test_a_row_is_deleted_once(lanes: tuple[DirectLane, DirectLane], tmp_path: Path) -> None:
     table, lane = layout_of(str(tmp_path)).topics, lanes[0]
     row = pa.Table.from_pylist([{"uid": "1", "name": "n"}], schema=TOPICS.columns)
-    lane.create(table, TOPICS, row)
+    lane.create(table, TOPICS)
+    assert lane.append(table, row, "first")
     assert not lane.delete_row(table, [("uid", "=", "2")], "a")
     assert lane.delete_row(table, [("uid", "=", "1")], "b")
     assert not lanes[1].delete_row(table, [("uid", "=", "1")], "c")
