@@ -23,6 +23,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "long_running.py": ("successors",),
     "server/backend.py": ("successors", "server_seeks"),
     "server/pushing.py": ("server_push_changes", "push_tokens"),
+    "server/desk.py": ("server_presence",),
     "clock.py": ("fine_times", "clock"),
     "durations.py": ("fine_times", "durations"),
     "cli/arguments.py": ("cli_arguments",),
@@ -207,6 +208,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/registry/resource_table.py": (
         "layout_version",
         "tables_in_memory",
+        "snapshot_calls",
         "if_unchanged",
         "expiration",
     ),

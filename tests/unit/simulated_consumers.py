@@ -110,6 +110,9 @@ class SimulatedSource:
     def catch_up(self, state: AckState, now: datetime) -> AckState:
         return replay.catch_up(state, self.terms, look(self.world), now)
 
+    def has_lost_messages(self, _: int) -> bool:
+        return False
+
 
 @dataclass(frozen=True)
 class DeadLetterTopic:

@@ -109,26 +109,28 @@ def test_where_the_log_was_cut_it_is_looked_what_is_stored(
     assert world.backlog() == {"later": "available", "last": "available"}
 
 
-def test_what_is_gone_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes a look at the topic, which the next pull should not repeat."""
+def test_whether_messages_are_gone_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes a look at the topic, which the next pull of nothing should not repeat."""
     world = InMemory()
-    world.publish("a", "b", "c")
-    first = world.pull()
-    uid = world.store.get_subscription(NAME).uid
-    version = world.driver.world.lane.version(world.tables.ack_state_tables.table(uid))
-    world.store.acknowledge(NAME, [each.ack_id for each in first])
-    deleted_since(world, version)
-    world.pull()
-    looks: list[object] = []
+    world.publish("a")
+    world.ack("a")
+    world.be_at(1)
+    world.publish("b")
+    (b,) = world.pull()
+    world.store.modify_ack_deadline(NAME, [b.ack_id], 600)
+    world.be_at(MINUTE)
+    told = world.store.maintain(exact=True, dead_letters=False, expiration=False)
+    assert list(told.discarded.values()) == [1]
+    looks: list[Positions] = []
     real = Messages.positions_within
 
-    def counted_look(messages: Messages, positions: Positions) -> Positions:
+    def noted(messages: Messages, positions: Positions) -> Positions:
         looks.append(positions)
         return real(messages, positions)
 
-    monkeypatch.setattr(Messages, "positions_within", counted_look)
-    assert world.pull() == []
-    assert looks == []
+    monkeypatch.setattr(Messages, "positions_within", noted)
+    assert world.pull() == world.pull() == world.pull() == []
+    assert len(looks) == 1
 
 
 def test_a_restored_topic_has_no_more_messages_than_it_holds() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pubsub_delta import MaintenanceReport
+from pubsub_delta import DeadLetterPolicy, MaintenanceReport
 from tests.unit.builders import DAY, HOUR
-from tests.unit.in_memory import NAME, TOPIC, InMemory
+from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 
 
 def run(store: InMemory, *, exact: bool = True, dry_run: bool = False) -> MaintenanceReport:
@@ -114,3 +114,32 @@ def test_a_topic_that_nobody_holds_is_emptied_once_it_is_deleted() -> None:
     assert store.stored_under(uid) == []
     store.be_at(32 * DAY)
     assert run(store).discarded == {}
+
+
+def test_a_detached_subscription_forwards_nothing() -> None:
+    """Detached, it has nothing and gives nothing."""
+    store = InMemory(dead_letter_policy=DeadLetterPolicy(LETTERS, 5))
+    store.publish("a")
+    for _ in range(5):
+        ack_ids = [each.ack_id for each in store.pull()]
+        store.store.modify_ack_deadline(NAME, ack_ids, 0)
+    store.store.detach_subscription(NAME)
+    told = store.store.maintain(retention=False, expiration=False)
+    assert (told.dead_letters, told.problems) == ({}, {})
+    assert store.stored(LETTERS) == []
+
+
+def test_a_deleted_topic_is_known_until_its_files_may_be_removed() -> None:
+    """VACUUM may not remove young files; whoever forgets the topic leaves them for ever."""
+    store = acked_and_unacked()
+    store.store.delete_subscription(NAME)
+    store.store.delete_topic(TOPIC)
+    registry = store.tables.registry
+    store.be_at(30 * DAY)
+    run(store)
+    assert [topic.name for topic, _ in registry.deleted_topics()] == [
+        f"projects/local/topics/{TOPIC}"
+    ]
+    store.be_at(32 * DAY)
+    run(store)
+    assert registry.deleted_topics() == []

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("grpc")
+from pubsub_delta.policy.ack_ids import parse_ack_id
 from pubsub_delta.policy.ack_state import State, union
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.server import presence
@@ -179,6 +180,25 @@ def test_messages_of_a_killed_server_are_available_at_once_and_what_clients_have
         await calls.acknowledge(*has)
         await soon(lambda: calls.store.metrics(NAME)["num_undelivered_messages"] == 3)
         await desk.stop()
+
+    running(test)
+
+
+def test_what_was_left_of_a_deleted_subscription_means_nothing_of_its_successor(
+    tmp_path: Path,
+) -> None:
+    async def test(calls: Calls) -> None:
+        await calls.publish("a", "b")
+        (ack_id, _) = await calls.pull(2)
+        parsed = parse_ack_id(ack_id)
+        assert parsed is not None
+        left = here(tmp_path, "first")
+        left.journal(NAME, UID).leased(parsed.lease_id, Positions.of(leased(calls)))
+        killed(left)
+        now, figures = calls.backend.now, calls.backend.counted
+        after = Desk(calls.backend, figures, QUICK, now, here(tmp_path))
+        await after.take_over()
+        assert len(leased(calls)) == 2
 
     running(test)
 
