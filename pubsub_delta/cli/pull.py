@@ -379,7 +379,8 @@ def fail_if(app: App, what: str, ack_ids: Sequence[str]) -> None:
     if ack_ids:
         told = one_line(",".join(ack_ids))
         app.tell(f"Failed to {what} the messages with the following ackIds: [{told}]")
+        count = f"{len(ack_ids):,} message{'s' * (len(ack_ids) != 1)}"
         raise InvalidArgument(
-            f"ack_ids: failed to {what} {len(ack_ids):,} messages; ack ids of live leases of this "
-            "subscription are accepted"
+            f"ack_ids: failed to {what} {count}; ack ids of live leases of this subscription are "
+            "accepted"
         )

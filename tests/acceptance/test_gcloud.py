@@ -76,7 +76,7 @@ class Tool:
             timeout=LONG,
         )
         if keeps:
-            self.kept = done.stdout.strip()
+            self.kept = done.stdout.strip() or "none"
         told = _MOVED.sub("", done.stderr) if done.returncode == 0 else ""
         printed, told = (each.replace(self.kept, "{ID}") for each in (done.stdout, told))
         return done.returncode, printed, told

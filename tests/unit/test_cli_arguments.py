@@ -236,7 +236,7 @@ def test_ack_ids_stand_together_or_apart(options: list[str]) -> None:
     assert store.calls == [("acknowledge", (SUBSCRIPTIONS + "sss", ["A1", "A2"]), {})]
     assert "Acked the messages with the following ackIds: [A1]\n" in result.stderr
     assert "Failed to ack the messages with the following ackIds: [A2]\n" in result.stderr
-    assert "INVALID_ARGUMENT: ack_ids: failed to ack" in result.stderr
+    assert "INVALID_ARGUMENT: ack_ids: failed to ack 1 message; ack ids of live" in result.stderr
     assert result.exit_code == 1
 
 
