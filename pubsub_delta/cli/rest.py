@@ -19,6 +19,7 @@ from pubsub_delta.resources import (
     Topic,
 )
 from pubsub_delta.schemas import Encoding, Schema, SchemaSettings
+from pubsub_delta.table_config import TableConfig
 
 if TYPE_CHECKING:  # it needs Spark
     from pubsub_delta.operations.history import TopicCommit
@@ -85,6 +86,7 @@ def subscription_record(subscription: Subscription) -> Record:
                 "minimumBackoff": duration_text(retry.minimum_backoff),
                 "maximumBackoff": duration_text(retry.maximum_backoff),
             },
+            "bigqueryConfig": _table_config(subscription.table_config),
             "labels": dict(subscription.labels),
             "detached": subscription.detached,
             "topicMessageRetentionDuration": duration_text(
@@ -212,6 +214,21 @@ def _push_config(config: PushConfig | None) -> Record:
         named = {"serviceAccountEmail": token.service_account_email, "audience": token.audience}
         told["oidcToken"] = _filled(named)
     return told if bare is None else {**told, "noWrapper": {"writeMetadata": bare.write_metadata}}
+
+
+def _table_config(config: TableConfig | None) -> Record | None:
+    if config is None:
+        return None
+    return _filled(
+        {
+            "table": config.table,
+            "useTopicSchema": config.use_topic_schema,
+            "useTableSchema": config.use_table_schema,
+            "writeMetadata": config.write_metadata,
+            "dropUnknownFields": config.drop_unknown_fields,
+            "state": config.state and config.state.value,
+        }
+    )
 
 
 def _schema_settings(settings: SchemaSettings | None) -> Record | None:

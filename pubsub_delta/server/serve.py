@@ -32,6 +32,7 @@ from pubsub_delta.server.rest.gateway import Gateway
 from pubsub_delta.server.schema_service import SchemaService
 from pubsub_delta.server.security import Security, TokenCheck
 from pubsub_delta.server.subscriber_service import SubscriberService
+from pubsub_delta.server.table_writing import TableWriters
 
 logger = logging.getLogger("pubsub_delta.server")
 
@@ -94,6 +95,7 @@ class Server:
         keys = settings.push_keys
         self._tokens = None if keys is None else PushTokens(PushKeys(keys, now), "", now)
         self._pushers = Pushers(self._desk, now, self._tokens)
+        self._writers = TableWriters(self._desk, settings.pace)
         self._access = access = settings.security.access
         tokens = settings.security.tokens()
         interceptors = [] if tokens is None else [TokenCheck(tokens)]
@@ -102,7 +104,7 @@ class Server:
         )
         services = {
             protocol.PUBLISHER: PublisherService(self._desk),
-            protocol.SUBSCRIBER: SubscriberService(self._desk, self._pushers),
+            protocol.SUBSCRIBER: SubscriberService(self._desk, self._pushers, self._writers),
             protocol.SCHEMA_SERVICE: SchemaService(self._desk),
             protocol.IAM_POLICY: IamService(self._desk, now, access),
         }
@@ -145,6 +147,7 @@ class Server:
         if self._access is not None:
             self._looking.append(asyncio.create_task(self._access.watch(), name="policy file"))
         self._pushers.start()
+        self._writers.start()
         await self._tell_health(protocol.SERVING)
         await self._front.start()
         return port
@@ -161,6 +164,7 @@ class Server:
             each.cancel()
         await asyncio.gather(*self._looking, return_exceptions=True)
         await self._pushers.stop()
+        await self._writers.stop()
         await self._desk.stop()
         await asyncio.gather(*ending)
         await self._inside.close()

@@ -25,6 +25,7 @@ from tests.mutations.bugs_of_schemas import BUGS_OF_SCHEMAS
 from tests.mutations.bugs_of_server import BUGS_OF_SERVER
 from tests.mutations.bugs_of_storages import BUGS_OF_STORAGES
 from tests.mutations.bugs_of_surfaces import BUGS_OF_SURFACES
+from tests.mutations.bugs_of_table_writes import BUGS_OF_TABLE_WRITES
 from tests.mutations.bugs_of_tables import BUGS_OF_TABLES
 from tests.mutations.bugs_of_terminals import BUGS_OF_TERMINALS
 from tests.mutations.bugs_of_the_console import BUGS_OF_THE_CONSOLE
@@ -39,6 +40,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_ADMINISTRATION,
     *BUGS_OF_OPERATIONS,
     *BUGS_OF_TABLES,
+    *BUGS_OF_TABLE_WRITES,
     *BUGS_OF_MESSAGES,
     *BUGS_OF_READINGS,
     *BUGS_OF_PUSH,

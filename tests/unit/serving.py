@@ -20,6 +20,7 @@ from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcTransp
 
 from pubsub_delta.clock import SystemClock
 from pubsub_delta.errors import NotFound
+from pubsub_delta.operations.write_table import TableWrites
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_state import Absorbed, AckState, Seek, State, union
@@ -111,6 +112,12 @@ class MemoryStore:
     def push_subscriptions(self) -> list[Subscription]:
         now = self.subscription_now
         return [] if self.gone or now.push_config is None else [now]
+
+    def table_subscriptions(self) -> list[Subscription]:
+        return []
+
+    def write_table(self, name: str) -> TableWrites:
+        raise NotFound(name)
 
     def publisher(self, topic: str) -> Append:
         if topic != TOPIC:
