@@ -23,6 +23,7 @@ from pubsub_delta.server.pace import Pace
 from pubsub_delta.server.presence import Abandoned, Presence
 from pubsub_delta.server.publishing import Append, Gathering
 from pubsub_delta.server.status import Unavailable
+from pubsub_delta.server.tracing import Tracing, Untraced
 
 T = TypeVar("T")
 
@@ -72,8 +73,10 @@ class Desk:
         pace: Pace,
         now: Callable[[], datetime],
         presence: Presence | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         self._presence = presence or Presence(None, "")
+        self._tracing = tracing or Untraced()
         self.backend = backend
         self.figures = figures
         self._pace = pace
@@ -91,15 +94,18 @@ class Desk:
         gathering = self._gatherings.get(topic)
         if gathering is None:
             gathering = self._gatherings[topic] = Gathering(
-                lambda: self.backend.publisher(topic),
+                lambda: self._tracing.appending(topic, self.backend.publisher(topic)),
                 self.backend.blocking,
                 self.figures,
                 lambda: self.published(topic),
                 self._pace.gather,
             )
         try:
-            with self._memory.to_publish(size):
-                return await gathering.publish(messages, size)
+            tracing = self._tracing.publishing(topic, messages)
+            with self._memory.to_publish(size), tracing as published:
+                ids = await gathering.publish(messages, size)
+                published(ids)
+                return ids
         except NotFound:
             self._gatherings.pop(topic, None)  # there may be any number of such names
             raise
@@ -194,6 +200,7 @@ class Desk:
             self._now,
             self._presence.journal(name, subscription.uid),
             self._memory.part(),
+            self._tracing,
         )
         over = [each for each, known in self._dispatchers.items() if known.is_over]
         for each in over:

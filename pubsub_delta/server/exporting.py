@@ -26,6 +26,16 @@ _COUNTS = {
 }
 
 
+def own_names() -> dict[str, bool]:
+    """Return the names of the figures that a server counts of itself, and whether each counts up.
+
+    ``ServerExporter.collect`` gives them.
+    """
+    counters = (*_COUNTS, "requests", "pushes")
+    found = {f"pubsub_delta_server_{name}": True for name in counters}
+    return {**found, "pubsub_delta_server_open_streams": False}
+
+
 class ServerExporter(MetricsExporter):
     """The metrics of the store, measured at an interval, and what the server counts of itself."""
 

@@ -33,6 +33,7 @@ from pubsub_delta.server.schema_service import SchemaService
 from pubsub_delta.server.security import Security, TokenCheck
 from pubsub_delta.server.subscriber_service import SubscriberService
 from pubsub_delta.server.table_writing import TableWriters
+from pubsub_delta.server.tracing import Tracing
 
 logger = logging.getLogger("pubsub_delta.server")
 
@@ -87,11 +88,12 @@ class Server:
         settings: ServerSettings,
         figures: Figures,
         presence: Presence | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         self._presence = presence or Presence(None, "")
         settings.security.check(settings.host)
         self._settings = settings
-        self._desk = Desk(backend, figures, settings.pace, now, self._presence)
+        self._desk = Desk(backend, figures, settings.pace, now, self._presence, tracing)
         keys = settings.push_keys
         self._tokens = None if keys is None else PushTokens(PushKeys(keys, now), "", now)
         self._pushers = Pushers(self._desk, now, self._tokens)
@@ -110,7 +112,7 @@ class Server:
         }
         self._server.add_generic_rpc_handlers(
             tuple(
-                protocol.handlers(name, behaviours(name, service, figures, access))
+                protocol.handlers(name, behaviours(name, service, figures, access, tracing))
                 for name, service in services.items()
             )
         )

@@ -25,6 +25,7 @@ from pubsub_delta import (
     TableState,
 )
 from pubsub_delta.delivery import sources, table_writes
+from pubsub_delta.operations import write_table
 from tests.lanes.table_world import (
     BYTES,
     DEAD,
@@ -309,7 +310,19 @@ def test_a_table_with_constraints_is_refused(world: World) -> None:
 
 def test_a_directory_beside_the_root_is_not_below_it(tmp_path: Path) -> None:
     world = World(tmp_path)
-    beside = f"{world.root}/tables-of-others/orders"
-    DeltaTable.create(beside, BYTES)
-    with pytest.raises(InvalidArgument, match=r"is not below|among the tables"):
-        world.subscribe(table=beside)
+    lake, beside = tmp_path / "lake", tmp_path / "lake-of-others" / "orders"
+    store = PubSub(None, str(world.root), tables_root=str(lake))
+    DeltaTable.create(str(beside), BYTES)
+    with pytest.raises(InvalidArgument, match="is not below"):
+        store.create_subscription(NAME, TOPIC, table_config=TableConfig(str(beside)))
+
+
+def test_one_slice_is_one_commit(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_writes, "SLICE_MESSAGES", 2)
+    world.make()
+    world.subscribe()
+    world.publish(b"a", b"b", b"c")
+    name = world.store._subscription(NAME)
+    done = write_table.write_table(world.store._tables, name, world.clock.now, slices=1)
+    assert (done.written, done.is_done) == (2, False)
+    assert world.data == [b"a", b"b"]

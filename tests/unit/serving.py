@@ -34,6 +34,7 @@ from pubsub_delta.server.pace import Pace
 from pubsub_delta.server.publishing import Append
 from pubsub_delta.server.security import Security
 from pubsub_delta.server.serve import Server, ServerSettings
+from pubsub_delta.server.tracing import Tracing
 from tests.unit.builders import PLAIN, KeysOf
 
 T = TypeVar("T")
@@ -184,6 +185,7 @@ def serving(
     security: Security | None = None,
     figures: Figures | None = None,
     push_keys: Path | None = None,
+    tracing: Tracing | None = None,
 ) -> Iterator[str]:
     """Run a server in a thread of its own; give its address."""
     loop = asyncio.new_event_loop()
@@ -192,7 +194,8 @@ def serving(
     settings = ServerSettings("127.0.0.1", 0, security or Security(), pace, push_keys)
 
     async def start() -> tuple[Server, int]:
-        server = Server(store, store.now, settings, figures or store.figures)
+        told = figures or store.figures
+        server = Server(store, store.now, settings, told, tracing=tracing)
         return server, await server.start()
 
     server, port = asyncio.run_coroutine_threadsafe(start(), loop).result(20)
