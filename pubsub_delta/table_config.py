@@ -41,3 +41,8 @@ class TableConfig:
     write_metadata: bool = False
     drop_unknown_fields: bool = False
     state: TableState | None = field(default=None, compare=False)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether nothing can be written to the table, as far as was told."""
+        return self.state not in (None, TableState.ACTIVE)

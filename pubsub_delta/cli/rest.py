@@ -66,6 +66,7 @@ def subscription_record(subscription: Subscription) -> Record:
     The policy of one that never expires is empty, and so is the push config of one that is pulled.
     """
     dead, retry = subscription.dead_letter_policy, subscription.retry_policy
+    table = subscription.table_config
     record = _filled(
         {
             "name": subscription.name,
@@ -86,13 +87,13 @@ def subscription_record(subscription: Subscription) -> Record:
                 "minimumBackoff": duration_text(retry.minimum_backoff),
                 "maximumBackoff": duration_text(retry.maximum_backoff),
             },
-            "bigqueryConfig": _table_config(subscription.table_config),
+            "bigqueryConfig": _table_config(table),
             "labels": dict(subscription.labels),
             "detached": subscription.detached,
             "topicMessageRetentionDuration": duration_text(
                 subscription.topic_message_retention_duration
             ),
-            "state": _STATE,
+            "state": "RESOURCE_ERROR" if table is not None and table.is_refused else _STATE,
             "createTime": _told(subscription.create_time),
             "updateTime": _told(subscription.update_time),
         }

@@ -30,7 +30,7 @@ from pubsub_delta.resources import (
 )
 from pubsub_delta.server.protocol import message_class
 from pubsub_delta.server.schema_wire import settings_message, settings_of
-from pubsub_delta.table_config import TableConfig
+from pubsub_delta.table_config import TableConfig, TableState
 
 TOPIC_FIELDS = ("labels", "message_retention_duration", "schema_settings")
 SUBSCRIPTION_FIELDS = (
@@ -72,6 +72,8 @@ _STORED_AS = {"bigquery_config": "table_config"}
 """Fields that have another name here: their table is no BigQuery's."""
 _ACTIVE = 1
 """The state ACTIVE of a topic and of a subscription."""
+_RESOURCE_ERROR = 2
+"""The state of a subscription whose table cannot be written."""
 
 _Topic = message_class("Topic")
 _Subscription = message_class("Subscription")
@@ -96,6 +98,7 @@ def topic_message(topic: Topic) -> Any:
 def subscription_message(subscription: Subscription) -> Any:
     """Return a subscription as a protobuf message; push_config is empty where it is pulled from."""
     dead, retry = subscription.dead_letter_policy, subscription.retry_policy
+    table = subscription.table_config
     message = _Subscription(
         name=subscription.name,
         topic=subscription.topic,
@@ -108,13 +111,13 @@ def subscription_message(subscription: Subscription) -> Any:
         detached=subscription.detached,
         enable_exactly_once_delivery=subscription.enable_exactly_once_delivery,
         topic_message_retention_duration=_duration(subscription.topic_message_retention_duration),
-        state=_ACTIVE,
+        state=_RESOURCE_ERROR if table is not None and table.is_refused else _ACTIVE,
     )
     message.push_config.SetInParent()
     if subscription.push_config is not None:
         _write_push_config(subscription.push_config, message.push_config)
-    if subscription.table_config is not None:
-        _write_table_config(subscription.table_config, message.bigquery_config)
+    if table is not None:
+        _write_table_config(table, message.bigquery_config)
     message.expiration_policy.SetInParent()
     ttl = _duration(subscription.expiration_policy.ttl)
     if ttl is not None:
@@ -358,9 +361,18 @@ def _write_table_config(config: TableConfig, message: Any) -> None:
     for name in SWITCHES:
         setattr(message, name, getattr(config, name))
     if config.state is not None:
-        message.state = (
-            message.DESCRIPTOR.enum_types_by_name["State"].values_by_name[config.state.value].number
-        )
+        message.state = _states(message).values_by_name[config.state.value].number
+
+
+def state_of(given: Any) -> TableState | None:
+    """Return the state that a server tells of a table; None where it tells none."""
+    named = _states(given).values_by_number.get(given.state)
+    known = named is not None and named.name in TableState.__members__
+    return TableState(named.name) if named is not None and known else None
+
+
+def _states(message: Any) -> Any:
+    return message.DESCRIPTOR.enum_types_by_name["State"]
 
 
 def _renamed(fields: Fields) -> Fields:

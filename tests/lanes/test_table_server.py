@@ -16,9 +16,10 @@ from deltalake import DeltaTable, write_deltalake
 pytest.importorskip("grpc")
 from google.api_core import exceptions
 from google.protobuf import field_mask_pb2
-from google.pubsub_v1.types import BigQueryConfig, CloudStorageConfig
+from google.pubsub_v1.types import BigQueryConfig, CloudStorageConfig, Subscription
 
-from pubsub_delta import PubSub, TableConfig
+from pubsub_delta import PubSub, TableConfig, TableState
+from pubsub_delta.cli.endpoint.resources import subscription_of
 from pubsub_delta.clock import SystemClock
 from pubsub_delta.server import table_writing
 from pubsub_delta.server.backend import StoreBackend
@@ -175,6 +176,11 @@ def test_the_state_tells_what_is_wrong_and_writing_goes_on_when_it_is_right(
         write_deltalake(str(backend.table), other, mode="overwrite", schema_mode="overwrite")
         publisher.publish(TOPIC, b"a").result(LONG)
         assert state() == State.SCHEMA_MISMATCH
+        told = subscriber.get_subscription(subscription=NAME)
+        assert told.state == Subscription.State.RESOURCE_ERROR
+        read = subscription_of(Subscription.pb(told)).table_config
+        assert read is not None
+        assert read.state is TableState.SCHEMA_MISMATCH
         right = pa.table({"data": pa.array([], pa.string())})
         write_deltalake(str(backend.table), right, mode="overwrite", schema_mode="overwrite")
         eventually(lambda: backend.rows == ["a"])

@@ -97,7 +97,7 @@ BUGS_OF_TABLE_WRITES = (
         "a-path-beside-the-root",
         "A table beside the allowed directory, whose name begins like it, may be written.",
         "tables/targets.py",
-        'if not path.startswith(f"{self.root}/") or',
+        'if not path.startswith(f"{self.root}/") or not all(names) or',
         "if not path.startswith(self.root) or",
     ),
     Bug(
