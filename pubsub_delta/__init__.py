@@ -40,12 +40,14 @@ from pubsub_delta.resources import (
     Topic,
 )
 from pubsub_delta.schemas import Encoding, Schema, SchemaSettings, SchemaType
+from pubsub_delta.table_config import TableConfig, TableState
 
 if TYPE_CHECKING:
     from pubsub_delta.batches import PulledBatch
     from pubsub_delta.callbacks import PulledMessage
     from pubsub_delta.client import PubSub
     from pubsub_delta.delivery.surveys import AckStateSurvey, SurveyedSpan
+    from pubsub_delta.delivery.table_runs import TableWrites
     from pubsub_delta.operations.find import FoundMessage, MessageQuery, MessageSearch
     from pubsub_delta.operations.history import TopicCommit
     from pubsub_delta.operations.maintain import MaintenanceReport
@@ -118,6 +120,9 @@ __all__ = [
     "SubscriptionMoment",
     "SurveyedSpan",
     "SystemClock",
+    "TableConfig",
+    "TableState",
+    "TableWrites",
     "Topic",
     "TopicCommit",
     "TopicFigures",
@@ -147,6 +152,7 @@ _LATER = {
     "SubscriptionFigures": "tables.ack_state.figures",
     "SubscriptionMoment": "operations.survey",
     "SurveyedSpan": "delivery.surveys",
+    "TableWrites": "delivery.table_runs",
     "TopicCommit": "operations.history",
     "ViewsReport": "operations.views",
     "TopicFigures": "operations.survey",

@@ -28,6 +28,7 @@ from pubsub_delta.resources import (
 )
 from pubsub_delta.schema_administration import SchemaAdministration
 from pubsub_delta.schemas import SchemaSettings
+from pubsub_delta.table_config import TableConfig
 from pubsub_delta.tables.store import Tables
 
 
@@ -150,6 +151,7 @@ class Administration(SchemaAdministration):
         retry_policy: RetryPolicy | None = None,
         labels: Mapping[str, str] | None = None,
         push_config: PushConfig | None = None,
+        table_config: TableConfig | None = None,
     ) -> Subscription:
         """Create a subscription to what is published to the topic from now on.
 
@@ -177,6 +179,9 @@ class Administration(SchemaAdministration):
             push_config: where a running ``pubsub-delta serve`` pushes the messages to. The library
                 itself does not push; its ``pull`` takes messages of such a subscription as of any
                 other, and each goes to whoever leases it first.
+            table_config: the Delta table that a running server, ``maintain`` and ``write_table``
+                write the messages to, each once. NotFound if there is no such table,
+                InvalidArgument if its columns do not do. Nobody can pull from it then.
         """
         return administer.create_subscription(
             self._tables,
@@ -194,12 +199,13 @@ class Administration(SchemaAdministration):
             retry_policy=retry_policy,
             labels=labels,
             push_config=push_config,
+            table_config=table_config,
             project=self._project,
         )
 
     def get_subscription(self, subscription: str) -> Subscription:
         """Return a subscription. NotFound if there is none."""
-        return self._tables.subscription(self._subscription(subscription))
+        return administer.get_subscription(self._tables, self._subscription(subscription))
 
     def list_subscriptions(
         self,
@@ -218,10 +224,10 @@ class Administration(SchemaAdministration):
     ) -> Subscription:
         """Change the named fields; all others stay as they are.
 
-        None clears ``dead_letter_policy``, ``retry_policy`` and ``push_config``. These can be
-        changed, too: ``ack_deadline_seconds``, ``message_retention_duration``,
-        ``retain_acked_messages``, ``expiration_policy``, ``enable_exactly_once_delivery`` and
-        ``labels``.
+        None clears ``dead_letter_policy``, ``retry_policy``, ``push_config`` and
+        ``table_config``. These can be changed, too: ``ack_deadline_seconds``,
+        ``message_retention_duration``, ``retain_acked_messages``, ``expiration_policy``,
+        ``enable_exactly_once_delivery`` and ``labels``.
 
         ``if_unchanged``: the subscription as it was read. If it is stored otherwise by now,
         nothing is changed, and Aborted is raised. What follows from its topic does not count.

@@ -19,6 +19,7 @@ from pubsub_delta.operations import (
     publish,
     pull,
     seek,
+    write_table,
 )
 from pubsub_delta.operations.acknowledge import Named
 from pubsub_delta.operations.seek import SeekPreview
@@ -44,6 +45,8 @@ class PubSub(Inspection):
             (``"s3a://bucket/pubsub"``) or a catalog schema (``"main.pubsub"``).
         project: the project that short ids mean.
         clock: what tells the time; a ManualClock in tests.
+        tables_root: a directory or URL below which the tables are that subscriptions are written
+            to (``table_config``); by default ``tables`` below the root.
         lane: ``"direct"`` or ``"spark"`` does all that is small that way; by default it is done
             directly where deltalake reaches the tables, and by Spark elsewhere.
 
@@ -59,11 +62,12 @@ class PubSub(Inspection):
         project: str = "local",
         clock: Clock | None = None,
         lane: Literal["direct", "spark"] | None = None,
+        tables_root: str | None = None,
     ) -> None:
         if spark is not None and not callable(spark):  # one that is started later is checked then
             check_session(spark)
         time = clock if clock is not None else SystemClock()
-        super().__init__(Tables(spark, root, lane=lane), project, time)
+        super().__init__(Tables(spark, root, lane=lane, tables_root=tables_root), project, time)
 
     @property
     def spark(self) -> SparkSession:
@@ -185,6 +189,17 @@ class PubSub(Inspection):
             None if snapshot is None else self._snapshot(snapshot),
         )
 
+    def write_table(self, subscription: str) -> write_table.TableWrites:
+        """Write the messages of a table subscription to its table now, each once.
+
+        A running server does that by itself, and ``maintain`` for those without one. All of them
+        may do it at the same time. FailedPrecondition without a ``table_config``; what keeps
+        messages from being written is told by the result.
+        """
+        return write_table.write_table(
+            self._tables, self._subscription(subscription), self._clock.now
+        )
+
     # Metrics and upkeep
 
     def metrics(self, name: str, *, exact: bool = False) -> Metrics:
@@ -244,6 +259,7 @@ class PubSub(Inspection):
     def maintain(
         self,
         *,
+        tables: bool = True,
         dead_letters: bool = True,
         expiration: bool = True,
         retention: bool = True,
@@ -256,6 +272,7 @@ class PubSub(Inspection):
         """Do what must be done even where nobody pulls. Problems are reported, not raised.
 
         Args:
+            tables: write the messages of table subscriptions to their tables.
             dead_letters: forward messages whose last delivery attempt failed.
             expiration: delete subscriptions idle for longer than their ttl, and old snapshots.
             retention: delete the messages that nobody can get any more: whole days of publishing,
@@ -270,6 +287,7 @@ class PubSub(Inspection):
             dry_run: only tell what would be done.
         """
         duties = maintain.Duties(
+            tables=tables,
             dead_letters=dead_letters,
             expiration=expiration,
             retention=retention,
@@ -279,7 +297,7 @@ class PubSub(Inspection):
             log_retention=maintain.checked_log_retention(log_retention),
             dry_run=dry_run,
         )
-        return maintain.maintain(self._tables, self._clock.now(), duties)
+        return maintain.maintain(self._tables, self._clock.now, duties)
 
     def _acknowledge(self, name: ResourceName, ack_ids: AckIds | Named) -> AckResult:
         return acknowledge.acknowledge(self._tables, name, ack_ids, self._clock.now())

@@ -190,6 +190,12 @@ class MetricsExporter(Collector):
             yield told
 
 
+def family_names() -> dict[str, bool]:
+    """Return the names of all figures of a store, and whether each counts up."""
+    found = {f"pubsub_{each.kind}_{each.name}": each.counter for each in METRICS}
+    return {**found, "pubsub_delta_up": False, "pubsub_delta_measurements": True}
+
+
 def _families(rows: Iterable[MetricRow]) -> Iterator[Family]:
     """Return the families of some figures, in the order of the metrics."""
     found: dict[tuple[str, str], list[MetricRow]] = {}

@@ -45,9 +45,9 @@ class Inspection(LongRunning):
     def backlog(self, subscription: str) -> DataFrame:
         """Return the unacknowledged messages of a subscription; nothing is leased or written.
 
-        Columns: message_id and the message's columns, ``state`` (available, leased, backing_off
-        or forwarding), and ``delivery_attempt``, the one under way or to come. It is one above
-        the permitted ones where the message waits to be forwarded.
+        Columns: message_id and the message's columns, ``state`` (available, leased,
+        backing_off, forwarding or writing), and ``delivery_attempt``, the one under way or to come.
+        It is one above the permitted ones where the message waits to be forwarded.
         """
         return measure.backlog(self._tables, self._subscription(subscription), self._clock.now())
 

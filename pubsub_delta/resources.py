@@ -12,6 +12,7 @@ from typing import Any, TypeVar, overload
 from pubsub_delta.durations import Duration, parse_duration
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.schemas import SchemaSettings
+from pubsub_delta.table_config import TableConfig
 
 T = TypeVar("T")
 
@@ -165,7 +166,8 @@ class Subscription:
     ``retain_acked_messages``, an acknowledged one can be sought back.
     ``topic_message_retention_duration`` is the topic's own. Without a ``retry_policy`` a failed
     message is available again at once. ``update_time`` is of the last change of a field.
-    ``push_config``: where a running server pushes the messages to; None if they are pulled.
+    ``push_config``: where a running server pushes the messages to, and ``table_config``: the table
+    that they are written to; None if they are pulled.
     """
 
     name: str
@@ -186,6 +188,7 @@ class Subscription:
     update_time: datetime
     uid: str
     push_config: PushConfig | None = None
+    table_config: TableConfig | None = None
 
 
 @dataclass(frozen=True)

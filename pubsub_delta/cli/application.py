@@ -68,7 +68,7 @@ class App:
         self.pause = pause if pause is not None else threading.Event().wait
         self.in_shell = False
         self._stored: Stored | None = None
-        self._stores: dict[tuple[str, str, str | None], PubSub] = {}
+        self._stores: dict[tuple[str, str, str | None, str | None], PubSub] = {}
         self._servers: dict[Settings, Service] = {}
         self._opener = opener if opener is not None else _open_store
         self._clock = clock if clock is not None else SystemClock()
@@ -97,16 +97,17 @@ class App:
                 "a directory, a URL or a catalog schema"
             )
         root, project, remote = self.settings.root, self.settings.project, self.settings.remote
-        for _, _, other in self._stores:
+        for _, _, other, _ in self._stores:
             if other != remote:
                 raise FailedPrecondition(
                     f"--remote: {remote!r}: this shell's session is with {other or 'local Spark'}, "
                     "and it can have one only; another shell, or a command of its own, is accepted"
                 )
-        if (root, project, remote) not in self._stores:
+        named = (root, project, remote, self.settings.tables_root)
+        if named not in self._stores:
             with waiting(f"Connecting to {remote}", 0) if remote else nullcontext():
-                self._stores[root, project, remote] = self._opener(self.settings)
-        return self._stores[root, project, remote]
+                self._stores[named] = self._opener(self.settings)
+        return self._stores[named]
 
     def opened(self, settings: Settings) -> PubSub:
         """Return the store that other settings name than those of the command line."""

@@ -95,6 +95,10 @@ def global_options() -> list[click.Parameter]:
         *gcloud_options(),
         flatten,
         GlobalOption(["--root"], help="The store: a directory, URL or catalog schema."),
+        GlobalOption(
+            ["--tables-root"],
+            help="Below which subscriptions may be written to tables: tables below the root.",
+        ),
         GlobalOption(["--project"], help="What short names mean: local, if nobody says."),
         GlobalOption(
             ["--format"],

@@ -19,6 +19,7 @@ from pubsub_delta.resources import (
     Topic,
 )
 from pubsub_delta.schemas import Encoding, Schema, SchemaSettings
+from pubsub_delta.table_config import TableConfig
 
 if TYPE_CHECKING:  # it needs Spark
     from pubsub_delta.operations.history import TopicCommit
@@ -65,6 +66,7 @@ def subscription_record(subscription: Subscription) -> Record:
     The policy of one that never expires is empty, and so is the push config of one that is pulled.
     """
     dead, retry = subscription.dead_letter_policy, subscription.retry_policy
+    table = subscription.table_config
     record = _filled(
         {
             "name": subscription.name,
@@ -85,12 +87,13 @@ def subscription_record(subscription: Subscription) -> Record:
                 "minimumBackoff": duration_text(retry.minimum_backoff),
                 "maximumBackoff": duration_text(retry.maximum_backoff),
             },
+            "bigqueryConfig": _table_config(table),
             "labels": dict(subscription.labels),
             "detached": subscription.detached,
             "topicMessageRetentionDuration": duration_text(
                 subscription.topic_message_retention_duration
             ),
-            "state": _STATE,
+            "state": "RESOURCE_ERROR" if table is not None and table.is_refused else _STATE,
             "createTime": _told(subscription.create_time),
             "updateTime": _told(subscription.update_time),
         }
@@ -212,6 +215,21 @@ def _push_config(config: PushConfig | None) -> Record:
         named = {"serviceAccountEmail": token.service_account_email, "audience": token.audience}
         told["oidcToken"] = _filled(named)
     return told if bare is None else {**told, "noWrapper": {"writeMetadata": bare.write_metadata}}
+
+
+def _table_config(config: TableConfig | None) -> Record | None:
+    if config is None:
+        return None
+    return _filled(
+        {
+            "table": config.table,
+            "useTopicSchema": config.use_topic_schema,
+            "useTableSchema": config.use_table_schema,
+            "writeMetadata": config.write_metadata,
+            "dropUnknownFields": config.drop_unknown_fields,
+            "state": config.state and config.state.value,
+        }
+    )
 
 
 def _schema_settings(settings: SchemaSettings | None) -> Record | None:

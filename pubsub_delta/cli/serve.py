@@ -54,6 +54,11 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--metrics-port", type=click.IntRange(0, 65535), help="Serve /metrics there.")
 @click.option("--metrics-interval", default="60s", show_default=True, help="Measure so often.")
+@click.option(
+    "--otlp-endpoint",
+    metavar="URL",
+    help="Send traces and metrics there, as OpenTelemetry does: http://localhost:4317.",
+)
 @click.option("--tls-certificate", type=_FILE, help="A PEM file: serve TLS.")
 @click.option("--tls-key", type=_FILE, help="A PEM file: the key of the certificate.")
 @click.option("--token-file", type=_FILE, help="Clients must send what stands in it as a token.")
@@ -107,6 +112,7 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     from pubsub_delta.server.push_tokens import checked_issuer
     from pubsub_delta.server.security import Security, split_address
     from pubsub_delta.server.serve import Server, ServerSettings, run
+    from pubsub_delta.server.tracing import telemetry
 
     host, port = split_address(host_port)
     token, policy, clock = options["token_file"], options["policy_file"], SystemClock()
@@ -144,14 +150,21 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
             keys = options["push_keys_file"] or (local and Path(local, FOLDER, KEYS))
             presence = Presence(local, store.tables.new_id())
             settings = ServerSettings(host, port, security, pace, keys or None, issuer)
-            return Server(backend, clock.now, settings, figures, presence)
+            return Server(backend, clock.now, settings, figures, presence, tracing)
 
-        if options["metrics_port"] is not None:
+        tracing, port_of_metrics = None, options["metrics_port"]
+        asked = telemetry(options["otlp_endpoint"], app.environment)
+        if asked is not None or port_of_metrics is not None:
             from pubsub_delta.server.exporting import ServerExporter
 
             every = options["metrics_interval"]
             exporter = ServerExporter(figures, backend.figures, clock.now, every)
+            if asked is not None:
+                told = asked(exporter.collect)
+                running.callback(told.stop)
+                tracing = told.tracing
             running.enter_context(exporter)
-            scraped = exporter.serve(options["metrics_port"])
-            app.tell(f"Metrics: http://127.0.0.1:{scraped}/metrics")
+            if port_of_metrics is not None:
+                scraped = exporter.serve(port_of_metrics)
+                app.tell(f"Metrics: http://127.0.0.1:{scraped}/metrics")
         asyncio.run(run(server, started))

@@ -45,9 +45,20 @@ def open_store(settings: Settings) -> PubSub:
     _log_from(settings.log_level)
     if settings.remote is None:
         without_pandas()
-        return PubSub(lambda: _started(settings), settings.root, project=settings.project)
+        return PubSub(
+            lambda: _started(settings),
+            settings.root,
+            project=settings.project,
+            tables_root=settings.tables_root,
+        )
     spark = connected(settings.remote)
-    return PubSub(spark, settings.root, project=settings.project, lane="spark")
+    return PubSub(
+        spark,
+        settings.root,
+        project=settings.project,
+        lane="spark",
+        tables_root=settings.tables_root,
+    )
 
 
 def without_pandas() -> None:

@@ -17,8 +17,9 @@ DEFAULT_FILE = ".config/pubsub_delta/config.toml"
 LOG_LEVELS = ("error", "warning", "info", "debug")
 
 STORE = ("root", "remote")
+TABLES = ("tables_root",)
 SERVER = ("endpoint", "endpoint_tls", "endpoint_token_file")
-KEYS = ("project", "format", *STORE, *SERVER)
+KEYS = ("project", "format", *STORE, *TABLES, *SERVER)
 """What the file may say; each is a text. The environment may say all of it but ``format``."""
 
 
@@ -26,14 +27,17 @@ KEYS = ("project", "format", *STORE, *SERVER)
 class Settings:
     """What a command is told besides its own options.
 
-    ``root``: the store, None if nobody names one. ``endpoint``: a running server that answers in
-    its place; then there is no ``root``. ``endpoint_tls``: what its certificate is checked by.
+    ``root``: the store, None if nobody names one. ``tables_root``: below which it may write
+    subscriptions to tables; None for ``tables`` below the root. ``endpoint``: a running server that
+    answers in its place; then there is no ``root``. ``endpoint_tls``: what its certificate is
+    checked by.
     """
 
     root: str | None = None
     project: str = "local"
     format: str | None = None
     remote: str | None = None
+    tables_root: str | None = None
     endpoint: str | None = None
     endpoint_tls: str | None = None
     endpoint_token_file: str | None = None
@@ -59,7 +63,7 @@ def read_settings(given: Mapping[str, Any], environment: Mapping[str, str]) -> S
     idle = [key for key in SERVER if key in told["the command line"]]
     if idle and "endpoint" not in kept:
         raise InvalidArgument(f"--{idle[0].replace('_', '-')} needs --endpoint, or does nothing")
-    for key in ("root", "endpoint_tls", "endpoint_token_file"):
+    for key in ("root", "tables_root", "endpoint_tls", "endpoint_token_file"):
         if str(kept.get(key, "")).startswith("~"):  # no shell expands the one in --root=~/store
             kept[key] = expanduser(kept[key])
     return Settings(**kept)

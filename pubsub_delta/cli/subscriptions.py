@@ -25,6 +25,7 @@ from pubsub_delta.cli.listing import listed, listing_options
 from pubsub_delta.cli.loading import Commands
 from pubsub_delta.cli.permissions import binding_command
 from pubsub_delta.cli.rest import metrics_record, subscription_record
+from pubsub_delta.cli.table_options import table_fields, table_options
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
@@ -140,6 +141,7 @@ def push_options(command: F) -> F:
         "subscriptions create audit --topic=flights --dead-letter-topic=failed "
         "--max-delivery-attempts=10",
         "subscriptions create hook --topic=flights --push-endpoint=https://example.com/push",
+        "subscriptions create rows --topic=flights --table=shop.sales.flights --write-metadata",
     ],
 )
 @click.argument("subscription", nargs=-1, required=True)
@@ -149,6 +151,7 @@ def push_options(command: F) -> F:
 @click.option("--topic-project", help="The project of the topic.")
 @terms
 @push_options
+@table_options
 @click.option("--message-filter", default="", help="Which messages, by their attributes.")
 @click.option("--enable-message-ordering", cls=Switch, help="Deliver a key's messages in order.")
 @pairs_option("--labels", help="Labels of the new subscription.")
@@ -167,7 +170,7 @@ def create(
     """Create subscriptions to what is published from now on."""
     if _attempts_without_topic(given):
         raise click.UsageError("--max-delivery-attempts needs --dead-letter-topic")
-    fields = {**_terms(app, given), **_push(given)}
+    fields = {**_terms(app, given), **_push(given), **table_fields(given)}
     source = app.topic(topic, topic_project) if topic else _only_topic(app, topic_project)
 
     def one(short: str) -> Any:
@@ -198,6 +201,8 @@ def create(
 @click.argument("subscription", type=SUBSCRIPTION)
 @terms
 @push_options
+@table_options
+@click.option("--clear-bigquery-config", is_flag=True, help="Write to no table any more.")
 @click.option("--clear-dead-letter-policy", is_flag=True, help="Forward nothing, count nothing.")
 @click.option("--clear-retry-policy", is_flag=True, help="Redeliver at once.")
 @label_changes
@@ -206,6 +211,7 @@ def update(
     app: App,
     /,
     subscription: str,
+    clear_bigquery_config: bool,
     clear_dead_letter_policy: bool,
     clear_retry_policy: bool,
     update_labels: dict[str, str],
@@ -229,6 +235,7 @@ def update(
             raise click.UsageError("--max-delivery-attempts needs --dead-letter-topic")
         given["dead_letter_topic"] = before.dead_letter_policy.dead_letter_topic
     fields = {**_terms(app, given), **_push(given)}
+    fields |= table_fields(given, clear=clear_bigquery_config)
     if clear_dead_letter_policy:
         fields["dead_letter_policy"] = None
     if clear_retry_policy:

@@ -13,7 +13,7 @@ from pubsub_delta.cli.commands import Verb
 from pubsub_delta.cli.rest import plain
 from pubsub_delta.cli.terminal import printable
 
-DUTIES = ("dead-letters", "expiration", "retention", "optimize", "vacuum")
+DUTIES = ("tables", "dead-letters", "expiration", "retention", "optimize", "vacuum")
 
 
 def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
@@ -39,7 +39,7 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
 )
 @click.option(
     "--duties",
-    default="dead-letters,expiration,retention",
+    default="tables,dead-letters,expiration,retention",
     show_default=True,
     callback=read_duties,
     help="What to do, separated by commas; also optimize and vacuum.",
@@ -59,7 +59,7 @@ def maintain(
     exact: bool | None,
     dry_run: bool | None,
 ) -> None:
-    """Forward dead letters, delete what is over, tidy up.
+    """Write to tables, forward dead letters, delete what is over, tidy up.
 
     What fails is told and stops nothing else; the exit code is then 1, and running it again is
     right. It may run late, twice, and beside publishers and consumers.

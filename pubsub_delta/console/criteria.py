@@ -18,6 +18,7 @@ STATES = {
     "leased": ("Leased", frozenset({"leased"})),
     "backing_off": ("Backing off", frozenset({"backing_off"})),
     "forwarding": ("To dead letters", frozenset({"forwarding"})),
+    "writing": ("To its table", frozenset({"writing"})),
     "kept": ("Acknowledged, kept to replay", KEPT),
     "any": ("All that the topic stores", None),
 }

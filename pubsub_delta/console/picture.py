@@ -29,6 +29,7 @@ _LANES = (
     ("leased", "Leased"),
     ("backing_off", "Backing off"),
     ("forwarding", "To dead letters"),
+    ("writing", "To its table"),
     ("retained", "Acked, kept to replay"),
     ("acknowledged", "Acknowledged"),
     ("expired", "Older than it keeps"),

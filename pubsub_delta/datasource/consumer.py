@@ -10,6 +10,7 @@ from __future__ import annotations
 from pubsub_delta.clock import Clock
 from pubsub_delta.datasource.offsets import Offset
 from pubsub_delta.datasource.parts import SpansPart, spans_parts
+from pubsub_delta.delivery.consuming import Given
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.lease_keeper import LeaseKeeper
@@ -115,7 +116,7 @@ class Consumer:
             self._keeper.leave()
         self._keeper = self._held = None
 
-    def _pull(self, offset: Offset, max_messages: int | None) -> tuple[pull.Given, int | None]:
+    def _pull(self, offset: Offset, max_messages: int | None) -> tuple[Given, int | None]:
         """Pull for a micro-batch; tell the number of the reader's last one if it is not older."""
         finishing = self._drain is not None and self._drain.is_finishing
         given = pull.pull_micro_batch(

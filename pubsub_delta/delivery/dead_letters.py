@@ -19,11 +19,13 @@ import numpy as np
 import pyarrow as pa
 
 from pubsub_delta.clock import rfc3339
+from pubsub_delta.delivery import table_writes
 from pubsub_delta.delivery.readings import LOST, STRAY, plain, positions_of, unreadable
 from pubsub_delta.delivery.sources import Source
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import redelivery
 from pubsub_delta.policy.ack_state import AckState, Span, union
+from pubsub_delta.policy.messages import MAX_VALUE_BYTES
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
@@ -153,7 +155,7 @@ def _append(
     They have not where other messages have landed under that number, or a higher one, before an
     operator restored the ack state: Delta skips them then.
     """
-    letters, messages = _letters(source, spans), tables.messages(target)
+    letters, messages = _letters(tables, source, spans), tables.messages(target)
     publish_id = f"{source.uid}.{number}.{_digest(spans)}"
     landed = repeat_on_conflict(
         lambda: messages.append(letters, now, publish_id, (source.uid, number)),
@@ -168,14 +170,19 @@ def _digest(spans: Sequence[Span]) -> str:
     return hashlib.blake2b(positions.tobytes(), digest_size=8).hexdigest()
 
 
-def _letters(source: Source, spans: Sequence[Span]) -> pa.Table:
+def _letters(tables: Tables, source: Source, spans: Sequence[Span]) -> pa.Table:
     """Return messages with the attributes that tell where they come from.
+
+    Pub/Sub: what could not be written to a table tells why.
 
     One that cannot be read is forwarded as far as it can be, and an attribute tells what is wrong.
     """
     own_name = subscription_name(source.subscription.name, project="")
     told = {"Subscription": own_name.id, "SubscriptionProject": own_name.project}
     rows, wrong, lost = _stored(source, spans)
+    unfit = dict[int, str]()
+    if source.subscription.table_config is not None:
+        unfit = table_writes.reasons(tables, source, rows)
 
     def attributes(row: dict[str, Any]) -> list[tuple[str, str]]:
         position, time = row["position"], row["publish_time"]
@@ -183,6 +190,8 @@ def _letters(source: Source, spans: Sequence[Span]) -> pa.Table:
         added = {"DeliveryCount": str(attempt - 1), **told}
         if time is not None:
             added["TopicPublishTime"] = rfc3339(time)
+        if position in unfit:
+            added["DeliveryErrorMessage"] = _within(unfit[position], MAX_VALUE_BYTES)
         named = {f"{_PREFIX}{name}": value for name, value in added.items()}
         if position in wrong:
             named[UNREADABLE] = f"message {position}: {wrong[position]}"
@@ -215,6 +224,11 @@ def _stored(source: Source, spans: Sequence[Span]) -> tuple[pa.Table, dict[int, 
     for place, why in unreadable(rows).items():
         wrong[rows["position"][place].as_py()] = why
     return rows, wrong, lost
+
+
+def _within(text: str, size: int) -> str:
+    """Return a text that has at most so many bytes."""
+    return text.encode()[:size].decode(errors="ignore")
 
 
 def _kept(source: Source, count: int, why: str) -> str:

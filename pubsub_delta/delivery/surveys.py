@@ -28,8 +28,8 @@ keeps messages, or acknowledged (or left out by its filter)."""
 class SurveyedSpan:
     """Messages of a subscription that share a state, and between which times they were published.
 
-    ``state``: available, leased, backing_off or forwarding; or acked or retained, which are
-    acknowledged and kept because they may come back. Among ``AckStateSurvey.others``: before,
+    ``state``: available, leased, backing_off, forwarding or writing; or acked or retained, which
+    are acknowledged and kept because they may come back. Among ``AckStateSurvey.others``: before,
     expired or acknowledged. ``until``: the end of lease or backoff. ``runs``: the first and last
     positions of runs of them, in order; what lies within the last one need not all be of them.
     """

@@ -1,7 +1,7 @@
 """Look after a store: the job for a scheduler.
 
     spark-submit --properties-file conf/spark-defaults.conf pubsub_delta/jobs/maintain.py \
-        --root /data/pubsub --duties dead-letters,expiration,retention
+        --root /data/pubsub --duties tables,dead-letters,expiration,retention
 
 It is safe to run late, twice, and beside publishers, consumers and itself. What fails is told and
 stops nothing else; the exit code is then 1, and running it again is right. By plain ``python`` it
@@ -20,7 +20,7 @@ import click
 from pubsub_delta import MaintenanceReport, PubSub
 from pubsub_delta.jobs import terminal
 
-DUTIES = ("dead-letters", "expiration", "retention", "optimize", "vacuum")
+DUTIES = ("tables", "dead-letters", "expiration", "retention", "optimize", "vacuum")
 FAILED = 1
 
 
@@ -39,7 +39,7 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
 @terminal.store_options
 @click.option(
     "--duties",
-    default="dead-letters,expiration,retention",
+    default="tables,dead-letters,expiration,retention",
     show_default=True,
     callback=read_duties,
     help="What to do, separated by commas; also optimize and vacuum.",
@@ -49,6 +49,12 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     metavar="DURATION",
     help="Forget older commits of topics, such as 1d; for topics of a commit a second.",
 )
+@click.option(
+    "--tables-root",
+    envvar="PUBSUB_DELTA_TABLES_ROOT",
+    show_envvar=True,
+    help="Below which subscriptions may be written to tables: tables below the root.",
+)
 @click.option("--exact", is_flag=True, help="Delete to the message, not only whole days.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
 def maintain(
@@ -57,13 +63,15 @@ def maintain(
     summary: Path | None,
     duties: list[str],
     log_retention: str | None,
+    tables_root: str | None,
     exact: bool,
     dry_run: bool,
 ) -> None:
-    """Forward dead letters, delete what is expired or nobody can get, tidy and VACUUM."""
+    """Write to tables, forward dead letters, delete what is over, tidy and VACUUM."""
 
     def job() -> int:
-        store = PubSub(terminal.session_if_needed("maintain"), root, project=project)
+        session = terminal.session_if_needed("maintain")
+        store = PubSub(session, root, project=project, tables_root=tables_root)
         switches = {duty.replace("-", "_"): duty in duties for duty in DUTIES}
         report = store.maintain(
             **switches, log_retention=log_retention, exact=exact, dry_run=dry_run
@@ -89,6 +97,7 @@ def tell(report: MaintenanceReport, duties: Iterable[str]) -> None:
 def totals(report: MaintenanceReport, would: str) -> Iterator[str]:
     """Tell how much was done, without what was nothing."""
     for count, what, done in (
+        (sum(report.written.values()), "message", "written to tables"),
         (sum(report.dead_letters.values()), "message", "forwarded"),
         (len(report.expired), "subscription or snapshot", "deleted"),
         (sum(report.discarded.values()), "message", "deleted"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from pubsub_delta.delivery import schemas, sources
+from pubsub_delta.delivery import schemas, sources, table_writes
 from pubsub_delta.durations import Duration
 from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound
 from pubsub_delta.names import ResourceName
@@ -18,6 +18,7 @@ from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.policy.paging import page
 from pubsub_delta.policy.push_configs import check_push_config
 from pubsub_delta.policy.schemas.revisions import check_settings
+from pubsub_delta.policy.table_configs import check_table_config
 from pubsub_delta.policy.unchanged import check_if_unchanged, check_unchanged
 from pubsub_delta.resources import (
     DeadLetterPolicy,
@@ -29,6 +30,7 @@ from pubsub_delta.resources import (
     Topic,
 )
 from pubsub_delta.schemas import SchemaSettings
+from pubsub_delta.table_config import TableConfig
 from pubsub_delta.tables.store import Tables
 
 _TERMS = {
@@ -88,6 +90,7 @@ def create_subscription(
     retry_policy: RetryPolicy | None,
     labels: Mapping[str, str] | None,
     push_config: PushConfig | None,
+    table_config: TableConfig | None,
     project: str,
 ) -> Subscription:
     """Create a subscription to what is published to its topic from now on."""
@@ -119,11 +122,17 @@ def create_subscription(
         push_config=check_push_config(
             push_config, enable_exactly_once_delivery=enable_exactly_once_delivery
         ),
+        table_config=check_table_config(
+            table_config,
+            push_config=push_config,
+            enable_exactly_once_delivery=enable_exactly_once_delivery,
+        ),
     )
     topic = tables.topic(topic_name)
     _check_dead_letter_topic(tables, subscription.dead_letter_policy)
     free = tables.registry.subscription(subscription.name) is None
     _must_be_free(free, "subscription", name)
+    table_writes.check(tables, subscription)
     tail = tables.messages(topic.uid).history.version()
     tables.ack_states.create(subscription.uid, AckState(after_version=tail))
     added = tables.registry.add_subscription(subscription, topic.uid)
@@ -133,7 +142,15 @@ def create_subscription(
         subscription.dead_letter_policy,
         lambda: tables.registry.remove_subscription(subscription.uid),
     )
-    return replace(subscription, topic_message_retention_duration=topic.message_retention_duration)
+    return table_writes.with_state(
+        tables,
+        replace(subscription, topic_message_retention_duration=topic.message_retention_duration),
+    )
+
+
+def get_subscription(tables: Tables, name: ResourceName) -> Subscription:
+    """Return a subscription, or raise NotFound naming it."""
+    return table_writes.with_state(tables, tables.subscription(name))
 
 
 def list_topics(
@@ -147,7 +164,9 @@ def list_subscriptions(
     tables: Tables, project: str, page_size: int | None, page_token: str | None
 ) -> Page[Subscription]:
     """List the subscriptions of a project by name."""
-    return page(tables.registry.subscriptions(f"projects/{project}/"), page_size, page_token)
+    found = page(tables.registry.subscriptions(f"projects/{project}/"), page_size, page_token)
+    told = (table_writes.with_state(tables, each) for each in found)
+    return Page(told, found.next_page_token)
 
 
 def list_topic_subscriptions(
@@ -227,6 +246,8 @@ def update_subscription(
         return before
     policy = changes.get("dead_letter_policy")
     _check_dead_letter_topic(tables, policy)
+    if "table_config" in changes:
+        table_writes.check(tables, replace(before, table_config=changes["table_config"]))
     if not before.detached and _TERMS & changes.keys():
         source = sources.source(tables, name)
 
@@ -247,7 +268,7 @@ def update_subscription(
 
     changed = _change_subscription(tables, name, before.uid, decide, wanted)
     _keep_dead_letter_topic(tables, policy, lambda: _take_back(tables, before, policy))
-    return changed
+    return table_writes.with_state(tables, changed)
 
 
 def detach_subscription(tables: Tables, name: ResourceName, now: datetime) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from pubsub_delta.delivery import dead_letters
+from pubsub_delta.delivery import dead_letters, table_runs, table_writes
 from pubsub_delta.delivery.sources import Source, source_of
 from pubsub_delta.durations import Duration, parse_duration_within
 from pubsub_delta.errors import AlreadyExists
+from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import redelivery, retention
 from pubsub_delta.policy.ack_state import AckState, State
 from pubsub_delta.resources import Subscription, Topic
@@ -36,6 +37,7 @@ class Duties:
     ``log_retention``: for how long the commits of topics stay known; None forgets none.
     """
 
+    tables: bool
     dead_letters: bool
     expiration: bool
     retention: bool
@@ -50,14 +52,16 @@ class Duties:
 class MaintenanceReport:
     """What a run of ``maintain`` did, by the full name of the resource; or would have done.
 
-    ``dead_letters``: messages forwarded, by subscription. ``expired``: subscriptions and snapshots
-    that were deleted. ``discarded``: messages that nobody can get any more and that were deleted,
-    by topic; ``kept_from``: the earliest publish time that somebody may still get, by topic, None
-    where there is none. ``optimized``: files that were replaced by fewer, by topic. ``vacuumed``:
-    topics whose unneeded files were removed. ``forgotten``: commits that were forgotten, by topic.
+    ``written``: messages that were written to the tables of subscriptions. ``dead_letters``:
+    messages forwarded, by subscription. ``expired``: subscriptions and snapshots that were deleted.
+    ``discarded``: messages that nobody can get any more and that were deleted, by topic;
+    ``kept_from``: the earliest publish time that somebody may still get, by topic, None where there
+    is none. ``optimized``: files that were replaced by fewer, by topic. ``vacuumed``: topics whose
+    unneeded files were removed. ``forgotten``: commits that were forgotten, by topic.
     ``problems``: what could not be done, and why; the rest was.
     """
 
+    written: dict[str, int] = field(default_factory=dict)
     dead_letters: dict[str, int] = field(default_factory=dict)
     expired: list[str] = field(default_factory=list)
     discarded: dict[str, int] = field(default_factory=dict)
@@ -75,6 +79,8 @@ class MaintenanceReport:
         ['dead-letters: projects/p/subscriptions/s: 1 message forwarded']
         """
         would = "would be " if self.dry_run else ""
+        for resource, count in self.written.items():
+            yield f"tables: {resource}: {_counted(count, 'message')} {would}written"
         for resource, count in self.dead_letters.items():
             yield f"dead-letters: {resource}: {_counted(count, 'message')} {would}forwarded"
         for resource in self.expired:
@@ -106,12 +112,15 @@ def checked_log_retention(asked: Duration | None) -> timedelta | None:
     return None if asked is None else parse_duration_within(asked, "log_retention", *_LOG_RETENTION)
 
 
-def maintain(tables: Tables, now: datetime, duties: Duties) -> MaintenanceReport:
+def maintain(tables: Tables, clock: Callable[[], datetime], duties: Duties) -> MaintenanceReport:
     """Do the duties for all subscriptions and topics; what fails is told, and stops nothing else.
 
     It is safe to run late, twice, and beside publishers, consumers and itself.
     """
     report = MaintenanceReport(dry_run=duties.dry_run)
+    if duties.tables:
+        _write_tables(tables, clock, report)
+    now = clock()
     if duties.dead_letters:
         _forward_all(tables, now, report)
     if duties.expiration:
@@ -121,6 +130,26 @@ def maintain(tables: Tables, now: datetime, duties: Duties) -> MaintenanceReport
     if duties.log_retention is not None:
         _clean_logs(tables, now, duties.log_retention, report)
     return report
+
+
+def _write_tables(tables: Tables, clock: Callable[[], datetime], report: MaintenanceReport) -> None:
+    for subscription in tables.registry.subscriptions_to("table_name"):
+        if subscription.detached:
+            continue
+        with _telling(report, subscription.name):
+            name = subscription_name(subscription.name, "")
+            if report.dry_run:
+                asking = source_of(tables, *tables.attached(name))
+                state = asking.catch_up(tables.ack_states.read(asking.uid), clock())
+                count = state.count(State.AVAILABLE, State.WRITING)
+                problem = table_writes.look(tables, subscription)[1]
+            else:
+                done = table_runs.run(tables, name, clock)
+                count, problem = done.written, done.problem
+            if count:
+                report.written[subscription.name] = count
+            if problem:
+                report.problems[subscription.name] = problem
 
 
 def _forward_all(tables: Tables, now: datetime, report: MaintenanceReport) -> None:

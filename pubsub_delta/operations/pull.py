@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from pubsub_delta.delivery import dead_letters
+from pubsub_delta.delivery.consuming import Given, Say, Take, commit, nothing_said
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.delivery.sources import Source, source
-from pubsub_delta.errors import DeadLetterWarning
+from pubsub_delta.delivery.table_writes import cannot_pull
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import delivery, replay, streams
-from pubsub_delta.policy.ack_state import AckState, Span, State
+from pubsub_delta.policy.ack_state import AckState, Span
 from pubsub_delta.policy.delivery import Terms
 from pubsub_delta.policy.fields import check_max_messages
 from pubsub_delta.policy.turns import Answer, Turn, hear
 from pubsub_delta.tables.store import Tables
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Given:
-    """What came of one commit of a consumer: a lease, perhaps, and the ack state that is left."""
-
-    lease: Lease | None
-    state: AckState
 
 
 def pull(
@@ -71,7 +61,7 @@ def pull_micro_batch(
     def take(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
         return streams.begin(state, query_id, batch_id, max_messages, terms, now, below)
 
-    return _commit(tables, name, now, take, say, uid=uid)[0]
+    return _commit(tables, name, now, take, say, uid=uid, leases=max_messages != 0)[0]
 
 
 def resume_micro_batch(
@@ -164,70 +154,34 @@ def exchange(
     def take(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
         return delivery.lease(state, max_messages, terms, now, deadline)
 
-    given, answer = _commit(tables, name, now, take, say, uid=uid, forward=forward)
+    given, answer = _commit(
+        tables,
+        name,
+        now,
+        take,
+        say,
+        uid=uid,
+        forward=forward,
+        leases=max_messages > 0,
+    )
     return given.lease, answer or Answer()
-
-
-_Take = Callable[[AckState, Terms], "tuple[AckState, list[Span]]"]
-_Say = Callable[[AckState, Terms], "tuple[AckState, T | None]"]
-
-
-def _nothing(state: AckState, _: Terms) -> tuple[AckState, None]:
-    return state, None
 
 
 def _commit(
     tables: Tables,
     name: ResourceName,
     now: datetime,
-    take: _Take,
-    say: _Say[T] = _nothing,
+    take: Take,
+    say: Say[T] = nothing_said,
     *,
     uid: str | None = None,
     forward: bool = True,
+    leases: bool = True,
 ) -> tuple[Given, T | None]:
-    """Say what became of messages, see to the dead letters, and take others: one commit."""
+    """Say what became of messages, and take others, unless they are written to a table."""
     asking = source(tables, name, uid)
     if not forward:
         asking = asking.without_dead_letters()
-
-    def decide(state: AckState) -> tuple[AckState, _Taken[T]]:
-        found = asking.catch_up(state, now)
-        heard, said = say(found, asking.terms)
-        current, problem = dead_letters.decide_forwarding(tables, asking, heard)
-        following, leased = take(current, asking.terms)
-        forwarding = forward and bool(following.in_state(State.FORWARDING))
-        changed = heard != found or following != current
-        keep = changed or forwarding or _was_dear(asking, state, following)
-        following = following if keep else state
-        following = replay.used(state, following, asking.subscription, now)
-        return following, _Taken(leased, forwarding, problem, said, following)
-
-    taken = tables.ack_states.change(asking.uid, decide)
-    problem = taken.problem
-    if taken.forwarding:
-        problem = dead_letters.forward(tables, asking, now).problem or problem
-    if problem:
-        warnings.warn(problem, DeadLetterWarning, stacklevel=4)
-    lease = Lease(tables.lanes, asking, taken.leased) if taken.leased else None
-    return Given(lease, taken.state), taken.said
-
-
-@dataclass(frozen=True)
-class _Taken(Generic[T]):
-    leased: Sequence[Span]
-    forwarding: bool
-    problem: str | None
-    said: T | None
-    state: AckState
-
-
-def _was_dear(source: Source, before: AckState, after: AckState) -> bool:
-    """Tell whether finding out what is new took a scan that the next pull should not repeat."""
-    scans = bool(source.subscription.filter or before.floor)
-    has_moved = after.after_version != before.after_version
-    if before.seeks or (scans and has_moved):
-        return True
-    if has_moved and before.spans and source.has_lost_messages(before.after_version):
-        return True
-    return source.subscription.enable_message_ordering and after.spans != before.spans
+    if leases and asking.subscription.table_config is not None:
+        raise cannot_pull(asking.subscription)
+    return commit(tables, asking, now, take, say, forward=forward)

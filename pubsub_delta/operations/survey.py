@@ -25,7 +25,7 @@ class PeekedMessage:
     """An unacknowledged message as a look without a lease shows it.
 
     ``data``: its first bytes, and ``data_size`` how many it has. ``state``: available, leased,
-    backing_off or forwarding. ``delivery_attempt`` is None without a dead-letter policy.
+    backing_off, forwarding or writing. ``delivery_attempt`` is None without a dead-letter policy.
     """
 
     message_id: str

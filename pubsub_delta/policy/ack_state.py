@@ -24,6 +24,8 @@ class State(str, Enum):
     BACKING_OFF = "backing_off"
     FORWARDING = "forwarding"
     """On the way to the dead-letter topic: decided, but perhaps not written there yet."""
+    WRITING = "writing"
+    """On the way to the subscription's table: decided, but perhaps not written there yet."""
     ACKED = "acked"
     """Acknowledged under a live lease of an ordered subscription: a failure of an earlier message
     of the same ordering key brings them back."""
@@ -40,10 +42,11 @@ class Span:
 
     ``failures``: consecutive failed deliveries, counted while there is a retry policy.
     ``delivery_attempt``: of the delivery that is under way, or comes next; 1 without a
-    dead-letter policy. ``lease_id``: the number of the delivery, or of the forwarding.
+    dead-letter policy. ``lease_id``: the number of the delivery, the
+    forwarding, or the write.
     ``failed_lease_id``: the number of the delivery that failed last; None where none has failed.
     ``until``: the end of the lease or of the backoff, which is no longer part of it.
-    ``forward_to``: the uid of the dead-letter topic.
+    ``forward_to``: the uid of the dead-letter topic, or where the table is.
     """
 
     state: State

@@ -141,7 +141,7 @@ def acknowledge(
         unacked = late & union(state.unacked())
         outcomes.success[lease_id] = known - unacked
         outcomes.expired[lease_id] = unacked
-        elsewhere = state.positions(State.LEASED, State.FORWARDING)
+        elsewhere = state.positions(State.LEASED, State.FORWARDING, State.WRITING)
         state = _acked(state, lease_id, live, unacked - elsewhere, terms)
     return _spoken_for({}, before, _counted(state, outcomes, malformed)), outcomes
 

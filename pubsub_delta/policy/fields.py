@@ -12,6 +12,7 @@ from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import topic_name
 from pubsub_delta.policy.push_configs import check_push_config
 from pubsub_delta.policy.schemas.revisions import check_settings
+from pubsub_delta.policy.table_configs import check_table_config
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
@@ -244,17 +245,24 @@ def check_subscription_update(
         "retry_policy": check_retry_policy,
         "labels": check_labels,
         "push_config": lambda value: value,
+        "table_config": lambda value: value,
     }
     changes = _checked(fields, checks)
-    if {"push_config", "enable_exactly_once_delivery"} & changes.keys():
-        config = check_push_config(
-            changes.get("push_config", subscription.push_config),
-            enable_exactly_once_delivery=changes.get(
-                "enable_exactly_once_delivery", subscription.enable_exactly_once_delivery
-            ),
+    if {"push_config", "table_config", "enable_exactly_once_delivery"} & changes.keys():
+        exactly_once = changes.get(
+            "enable_exactly_once_delivery", subscription.enable_exactly_once_delivery
         )
-        if "push_config" in changes:
-            changes["push_config"] = config
+        push = check_push_config(
+            changes.get("push_config", subscription.push_config),
+            enable_exactly_once_delivery=exactly_once,
+        )
+        table = check_table_config(
+            changes.get("table_config", subscription.table_config),
+            push_config=push,
+            enable_exactly_once_delivery=exactly_once,
+        )
+        checked = {"push_config": push, "table_config": table}
+        changes |= {name: config for name, config in checked.items() if name in changes}
     if {"message_retention_duration", "expiration_policy"} & changes.keys():
         policy = check_expiration_policy(
             changes.get("expiration_policy", subscription.expiration_policy),

@@ -135,5 +135,6 @@ def _holding_up(state: AckState, subscription: Subscription) -> list[Span]:
     return [
         span
         for span in state.spans
-        if span.state in (State.LEASED, State.BACKING_OFF) or is_exhausted(span, subscription)
+        if span.state in (State.LEASED, State.BACKING_OFF, State.WRITING)
+        or is_exhausted(span, subscription)
     ]

@@ -16,6 +16,8 @@ from pubsub_delta.resources import RetryPolicy, Subscription
 
 _MOST_FAILURES = 31
 """Counted no further: a microsecond doubled thirty times is beyond the longest backoff."""
+DECIDED = (State.FORWARDING, State.WRITING)
+"""What goes its way whatever happens to the subscription meanwhile."""
 
 
 def backoff(policy: RetryPolicy | None, failures: int) -> timedelta:
@@ -76,7 +78,7 @@ def forget_attempts(state: AckState) -> AckState:
 
 
 def _decided(span: Span) -> bool:
-    return span.state is State.FORWARDING
+    return span.state in DECIDED
 
 
 # Forwarding, in three steps that can each be repeated: decide (here, with the pull's own commit),

@@ -16,6 +16,7 @@ from pubsub_delta.policy import delivery, retention
 from pubsub_delta.policy.ack_state import Absorbed, AckState, Captured, Seek, Span, State, union
 from pubsub_delta.policy.delivery import Terms
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.redelivery import DECIDED
 from pubsub_delta.policy.spans import holding
 from pubsub_delta.resources import Subscription
 
@@ -90,7 +91,7 @@ def note_seek(state: AckState, seek: Seek, terms: Terms) -> AckState:
     state = delivery.settle(state, terms, seek.at)
     spans = []
     for span in state.spans:
-        if span.state in (State.RETAINED, State.FORWARDING):
+        if span.state is State.RETAINED or span.state in DECIDED:
             spans.append(span)
         elif span.state is not State.ACKED:
             spans.append(span.untried())
@@ -111,7 +112,7 @@ def withdraw(state: AckState, seek: Seek) -> AckState:
 
 def without_what_is_gone(state: AckState, stored: Positions) -> AckState:
     """Take messages that are not stored out of a state; what is being forwarded goes its way."""
-    kept = [span if span.state is State.FORWARDING else span.only(stored) for span in state.spans]
+    kept = [span if span.state in DECIDED else span.only(stored) for span in state.spans]
     streams = tuple(replace(each, positions=each.positions & stored) for each in state.streams)
     return holding(replace(state, streams=streams), kept)
 
@@ -198,7 +199,7 @@ def _to_time(state: AckState, seek: Seek, time: datetime, terms: Terms, log: Log
     state = _absorb(state, log, seek.at_version, retain=retain)
     state = replace(state, after_version=seek.at_version)
     limit = max(time, seek.at - terms.subscription.message_retention_duration)
-    going = state.in_state(State.FORWARDING)
+    going = state.in_state(*DECIDED)
     unacked = [span for span in state.unacked() if span not in going]
     past, kept = retention.divide(unacked, time, log.earlier)
     retained, back = retention.divide(state.in_state(State.RETAINED), limit, log.earlier)
@@ -221,7 +222,7 @@ def _to_snapshot(
     retain = terms.subscription.retain_acked_messages
     if retain:  # what the seek acknowledges must be known
         state = _absorb(state, log, seek.at_version, retain=retain)
-    going = state.in_state(State.FORWARDING)
+    going = state.in_state(*DECIDED)
     spans = list(captured.spans)
     if spans and captured.filter != terms.subscription.filter:
         wanted = log.passing(spans)

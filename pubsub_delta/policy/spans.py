@@ -43,6 +43,7 @@ def holding(state: AckState, spans: Iterable[Span]) -> AckState:
         *_few(by_state[State.LEASED], MAX_LEASED_SPANS),
         *_few(by_state[State.BACKING_OFF], MAX_WAITING_SPANS),
         *by_state[State.FORWARDING],
+        *by_state[State.WRITING],
         *(span for span in by_state[State.ACKED] if span.lease_id in live),
     ]
     retained = by_state[State.RETAINED]

@@ -13,7 +13,8 @@ from pubsub_delta.clock import Clock
 from pubsub_delta.delivery.sources import source
 from pubsub_delta.metrics import MetricRow
 from pubsub_delta.names import ResourceName, snapshot_name, subscription_name, topic_name
-from pubsub_delta.operations import metrics, publish, pull, seek
+from pubsub_delta.operations import metrics, publish, pull, seek, write_table
+from pubsub_delta.operations.write_table import TableWrites
 from pubsub_delta.policy.turns import Turn
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.channel import Exchanged
@@ -71,8 +72,21 @@ class StoreBackend:
 
     def push_subscriptions(self) -> list[Subscription]:
         """Return the subscriptions, of all projects, whose messages are to be pushed."""
-        found = self._tables.registry.push_subscriptions()
+        found = self._tables.registry.subscriptions_to("push_endpoint")
         return [each for each in found if not each.detached]
+
+    def table_subscriptions(self) -> list[Subscription]:
+        """Return the subscriptions, of all projects, that are written to tables."""
+        found = self._tables.registry.subscriptions_to("table_name")
+        return [each for each in found if not each.detached]
+
+    def write_table(self, name: str) -> TableWrites:
+        """Write a slice of a subscription to its table."""
+        subscription = subscription_name(name, self._project)
+        forward = self._may_forward(self._tables.attached(subscription)[0])
+        return write_table.write_table(
+            self._tables, subscription, self._now, slices=1, forward=forward
+        )
 
     def publisher(self, topic: str) -> Append:
         """Return what publishes messages to a topic in one commit, and returns their ids.

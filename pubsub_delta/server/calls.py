@@ -13,6 +13,7 @@ from pubsub_delta.server.access import Access
 from pubsub_delta.server.figures import Figures
 from pubsub_delta.server.protocol import SERVICES, Unreadable
 from pubsub_delta.server.status import abort, code_of
+from pubsub_delta.server.tracing import Tracing
 
 logger = logging.getLogger("pubsub_delta.server")
 
@@ -26,11 +27,16 @@ _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 def behaviours(
-    service: str, of: object, figures: Figures, access: Access | None = None
+    service: str,
+    of: object,
+    figures: Figures,
+    access: Access | None = None,
+    tracing: Tracing | None = None,
 ) -> dict[str, Any]:
     """Return the methods of a service by name: ``CreateTopic`` is ``of.create_topic``.
 
     ``access``: refuses what a caller may not; None where everybody may everything.
+    ``tracing``: makes calls a part of the traces of their clients.
     """
     found: dict[str, Any] = {}
     for name, method in SERVICES[service].items():
@@ -38,8 +44,10 @@ def behaviours(
         if access is not None:
             permitted = _permitted_stream if method.streaming else _permitted
             work = permitted(f"{service}/{name}", work, access)
-        wrap = _streaming if method.streaming else _unary
-        found[name] = wrap(name, work, figures)
+        if method.streaming:
+            found[name] = _streaming(name, work, figures)
+        else:
+            found[name] = _unary(name, _traced(service, name, work, tracing), figures)
     return found
 
 
@@ -64,6 +72,18 @@ def _permitted_stream(method: str, work: Streaming, access: Access) -> Streaming
             yield response
 
     return answer
+
+
+def _traced(service: str, name: str, work: Unary, tracing: Tracing | None) -> Unary:
+    """Return the work of a call as a part of the trace of its client."""
+    if tracing is None:
+        return work
+
+    async def traced(request: Any, context: Any) -> Any:
+        with tracing.call(service, name, context):
+            return await work(request, context)
+
+    return traced
 
 
 def _unary(name: str, work: Unary, figures: Figures) -> Unary:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from pubsub_delta.policy.turns import Answer, Turn
 from pubsub_delta.resources import Subscription
 from pubsub_delta.subscriber import Holding
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -29,3 +32,9 @@ class Channel(Protocol):
         Aborted: nothing was written. NotFound: the subscription is gone, or another one has its
         name.
         """
+
+
+class Blocking(Protocol):
+    """Runs a function that waits for a store in a thread, and gives what it returns."""
+
+    async def __call__(self, work: Callable[[], T], /) -> T: ...

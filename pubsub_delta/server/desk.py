@@ -9,7 +9,9 @@ from datetime import datetime
 from typing import Protocol, TypeVar
 
 from pubsub_delta.administration import Administration
+from pubsub_delta.delivery import table_writes
 from pubsub_delta.errors import FailedPrecondition, NotFound
+from pubsub_delta.operations.write_table import TableWrites
 from pubsub_delta.policy.turns import Turn
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.channel import Channel
@@ -21,6 +23,7 @@ from pubsub_delta.server.pace import Pace
 from pubsub_delta.server.presence import Abandoned, Presence
 from pubsub_delta.server.publishing import Append, Gathering
 from pubsub_delta.server.status import Unavailable
+from pubsub_delta.server.tracing import Tracing, Untraced
 
 T = TypeVar("T")
 
@@ -41,6 +44,12 @@ class Backend(Protocol):
 
     def push_subscriptions(self) -> Sequence[Subscription]:
         """Return the subscriptions, of all projects, whose messages are to be pushed."""
+
+    def table_subscriptions(self) -> Sequence[Subscription]:
+        """Return the subscriptions, of all projects, that are written to tables."""
+
+    def write_table(self, name: str) -> TableWrites:
+        """Write a slice of a subscription to its table."""
 
     def publisher(self, topic: str) -> Append:
         """Return what publishes to a topic that is there now, else NotFound."""
@@ -64,13 +73,16 @@ class Desk:
         pace: Pace,
         now: Callable[[], datetime],
         presence: Presence | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         self._presence = presence or Presence(None, "")
+        self._tracing = tracing or Untraced()
         self.backend = backend
         self.figures = figures
         self._pace = pace
         self._now = now
         self._memory = Memory()
+        self.listeners: list[Callable[[str], object]] = []
         self._gatherings: dict[str, Gathering] = {}
         self._dispatchers: dict[str, Dispatcher] = {}
         self._opening = asyncio.Lock()
@@ -82,21 +94,26 @@ class Desk:
         gathering = self._gatherings.get(topic)
         if gathering is None:
             gathering = self._gatherings[topic] = Gathering(
-                lambda: self.backend.publisher(topic),
+                lambda: self._tracing.appending(topic, self.backend.publisher(topic)),
                 self.backend.blocking,
                 self.figures,
                 lambda: self.published(topic),
                 self._pace.gather,
             )
         try:
-            with self._memory.to_publish(size):
-                return await gathering.publish(messages, size)
+            tracing = self._tracing.publishing(topic, messages)
+            with self._memory.to_publish(size), tracing as published:
+                ids = await gathering.publish(messages, size)
+                published(ids)
+                return ids
         except NotFound:
             self._gatherings.pop(topic, None)  # there may be any number of such names
             raise
 
     def published(self, topic: str) -> None:
-        """Let the subscriptions of a topic look for what was published."""
+        """Let the subscriptions of a topic look for what was published, and tell who listens."""
+        for tell in self.listeners:
+            tell(topic)
         for dispatcher in self._dispatchers.values():
             if dispatcher.subscription.topic == topic:
                 dispatcher.look()
@@ -120,10 +137,12 @@ class Desk:
     async def pulled(self, name: str) -> Dispatcher:
         """Return the dispatcher of a subscription for somebody who pulls.
 
-        FailedPrecondition where its messages are pushed (Pub/Sub: they cannot be pulled then).
+        FailedPrecondition where its messages are pushed, or written to a table (Pub/Sub: they
+        cannot be pulled then).
         """
         found = await self.dispatcher(name)
-        if found.subscription.push_config is not None:
+        fields = found.subscription
+        if fields.push_config is not None or fields.table_config is not None:
             raise cannot_pull(found.subscription)
         return found
 
@@ -181,6 +200,7 @@ class Desk:
             self._now,
             self._presence.journal(name, subscription.uid),
             self._memory.part(),
+            self._tracing,
         )
         over = [each for each, known in self._dispatchers.items() if known.is_over]
         for each in over:
@@ -190,8 +210,9 @@ class Desk:
 
 
 def cannot_pull(subscription: Subscription) -> FailedPrecondition:
-    """Return why nobody can pull from a subscription whose messages are pushed."""
-    assert subscription.push_config is not None
+    """Return why nobody can pull from a subscription that pushes, or is written to a table."""
+    if subscription.push_config is None:
+        return table_writes.cannot_pull(subscription)
     shown = subscription.push_config.push_endpoint.partition("?")[0]  # the rest may be a secret
     return FailedPrecondition(
         f"subscription {subscription.name} pushes its messages to {shown!r}; it can be pulled from "

@@ -20,8 +20,20 @@ _COUNTS = {
     "acknowledged": "Number of ack ids that clients acknowledged.",
     "expired": "Number of deliveries whose deadline passed.",
     "turns": "Number of exchanges with subscriptions: one commit each, or none.",
+    "table_rows": "Number of messages written to the tables of subscriptions.",
+    "table_failures": "Number of deliveries whose message did not fit the table.",
     "failed_turns": "Number of exchanges that failed and were tried again.",
 }
+
+
+def own_names() -> dict[str, bool]:
+    """Return the names of the figures that a server counts of itself, and whether each counts up.
+
+    ``ServerExporter.collect`` gives them.
+    """
+    counters = (*_COUNTS, "requests", "pushes")
+    found = {f"pubsub_delta_server_{name}": True for name in counters}
+    return {**found, "pubsub_delta_server_open_streams": False}
 
 
 class ServerExporter(MetricsExporter):

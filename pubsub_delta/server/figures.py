@@ -11,7 +11,8 @@ class Figures:
     """Counts since the server was started.
 
     ``requests`` by method and canonical code, ``pushes`` by the code of the answer, or by why there
-    was none.
+    was none. ``table_rows``: messages that were written to tables, ``table_failures``: deliveries
+    whose message did not fit its table.
     """
 
     published: int = 0
@@ -22,5 +23,7 @@ class Figures:
     turns: int = 0
     failed_turns: int = 0
     open_streams: int = 0
+    table_rows: int = 0
+    table_failures: int = 0
     requests: Counter[tuple[str, str]] = field(default_factory=Counter)
     pushes: Counter[str] = field(default_factory=Counter)

@@ -9,19 +9,20 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from pubsub_delta.errors import Aborted, FailedPrecondition, NotFound, PubSubError
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.resources import Subscription
 from pubsub_delta.server.answers import INVALID_ACK_ID, Asked
-from pubsub_delta.server.channel import Channel
+from pubsub_delta.server.channel import Blocking, Channel
 from pubsub_delta.server.figures import Figures
 from pubsub_delta.server.ledger import Ledger
 from pubsub_delta.server.memory import Memory
 from pubsub_delta.server.pace import Pace
 from pubsub_delta.server.presence import Journal
 from pubsub_delta.server.sharing import Consumer, Delivery, prefetch
+from pubsub_delta.server.tracing import Tracing, Untraced
 from pubsub_delta.subscriber import Holding
 
 T = TypeVar("T")
@@ -39,12 +40,6 @@ _KEPT_FOR_THE_BUSY = 60.0
 _FAILURES = 5
 """Turns in a row that may fail before consumers are told."""
 _TICK = 0.5
-
-
-class Blocking(Protocol):
-    """Runs a function that waits for Spark in a thread, and gives what it returns."""
-
-    async def __call__(self, work: Callable[[], T], /) -> T: ...
 
 
 @dataclass(eq=False)
@@ -79,7 +74,9 @@ class Dispatcher:
         now: Callable[[], datetime],
         journal: Journal | None = None,
         memory: Memory | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
+        self._tracing = tracing or Untraced()
         self._journal = journal or Journal(None, name)
         self.name = name
         self.subscription = subscription
@@ -124,13 +121,16 @@ class Dispatcher:
         self.ledger.unsaid.check_room()
         asked = self.ledger.acknowledge(ack_ids)
         self._figures.acknowledged += len(ack_ids)
+        asked.when_settled(self._tracing.answered(self.name, ack_ids, None, self._now()))
         self._said()
         return asked
 
     def modify_ack_deadline(self, ack_ids: Iterable[str], seconds: int) -> Asked:
         """Move the deadlines of deliveries; 0 is a nack."""
         self.ledger.unsaid.check_room()
-        asked = self.ledger.modify_ack_deadline(ack_ids, seconds, self._now())
+        now, ack_ids = self._now(), list(ack_ids)
+        asked = self.ledger.modify_ack_deadline(ack_ids, seconds, now)
+        asked.when_settled(self._tracing.answered(self.name, ack_ids, seconds, now))
         self._said()
         return asked
 
@@ -229,6 +229,7 @@ class Dispatcher:
     async def _attend(self) -> None:
         now = self._now()
         self._figures.expired += self.ledger.expire(now)
+        self._tracing.lapsed(now)
         self._let_go_of_what_nobody_wants(now)
         if self.ledger.unsaid and not self._stopping:
             passed = max(0.0, (now - self._turned).total_seconds())
@@ -272,7 +273,8 @@ class Dispatcher:
         self._look_now = self._look_now and not wanted
         try:
             length = self.ledger.length
-            done = await self._blocking(lambda: self._channel.exchange(turn, wanted, length))
+            with self._tracing.committing(self.name):
+                done = await self._blocking(lambda: self._channel.exchange(turn, wanted, length))
         except (NotFound, FailedPrecondition) as error:
             self.gone(error)
             return False
@@ -347,6 +349,7 @@ class Dispatcher:
                 self.ledger.sent(deliveries, consumer.ack_deadline_seconds, now)
                 self._sent += len(deliveries)
                 self._figures.delivered += len(deliveries)
+                self._tracing.leased(self.name, deliveries, now)
                 self._takers[consumer].take(deliveries)
 
     # What goes wrong, and the end

@@ -12,8 +12,8 @@ from functools import partial
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.resources import Message
+from pubsub_delta.server.channel import Blocking
 from pubsub_delta.server.figures import Figures
-from pubsub_delta.server.leasing import Blocking
 
 logger = logging.getLogger("pubsub_delta.server")
 

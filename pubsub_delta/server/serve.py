@@ -32,6 +32,8 @@ from pubsub_delta.server.rest.gateway import Gateway
 from pubsub_delta.server.schema_service import SchemaService
 from pubsub_delta.server.security import Security, TokenCheck
 from pubsub_delta.server.subscriber_service import SubscriberService
+from pubsub_delta.server.table_writing import TableWriters
+from pubsub_delta.server.tracing import Tracing
 
 logger = logging.getLogger("pubsub_delta.server")
 
@@ -86,14 +88,16 @@ class Server:
         settings: ServerSettings,
         figures: Figures,
         presence: Presence | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         self._presence = presence or Presence(None, "")
         settings.security.check(settings.host)
         self._settings = settings
-        self._desk = Desk(backend, figures, settings.pace, now, self._presence)
+        self._desk = Desk(backend, figures, settings.pace, now, self._presence, tracing)
         keys = settings.push_keys
         self._tokens = None if keys is None else PushTokens(PushKeys(keys, now), "", now)
         self._pushers = Pushers(self._desk, now, self._tokens)
+        self._writers = TableWriters(self._desk, settings.pace)
         self._access = access = settings.security.access
         tokens = settings.security.tokens()
         interceptors = [] if tokens is None else [TokenCheck(tokens)]
@@ -102,13 +106,13 @@ class Server:
         )
         services = {
             protocol.PUBLISHER: PublisherService(self._desk),
-            protocol.SUBSCRIBER: SubscriberService(self._desk, self._pushers),
+            protocol.SUBSCRIBER: SubscriberService(self._desk, self._pushers, self._writers),
             protocol.SCHEMA_SERVICE: SchemaService(self._desk),
             protocol.IAM_POLICY: IamService(self._desk, now, access),
         }
         self._server.add_generic_rpc_handlers(
             tuple(
-                protocol.handlers(name, behaviours(name, service, figures, access))
+                protocol.handlers(name, behaviours(name, service, figures, access, tracing))
                 for name, service in services.items()
             )
         )
@@ -145,6 +149,7 @@ class Server:
         if self._access is not None:
             self._looking.append(asyncio.create_task(self._access.watch(), name="policy file"))
         self._pushers.start()
+        self._writers.start()
         await self._tell_health(protocol.SERVING)
         await self._front.start()
         return port
@@ -161,6 +166,7 @@ class Server:
             each.cancel()
         await asyncio.gather(*self._looking, return_exceptions=True)
         await self._pushers.stop()
+        await self._writers.stop()
         await self._desk.stop()
         await asyncio.gather(*ending)
         await self._inside.close()

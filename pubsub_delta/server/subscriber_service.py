@@ -24,6 +24,7 @@ from pubsub_delta.server.pushing import Pushers
 from pubsub_delta.server.sharing import Consumer, Delivery
 from pubsub_delta.server.status import AckIdFailure, Unavailable, check_lengths
 from pubsub_delta.server.streams import Stream
+from pubsub_delta.server.table_writing import TableWriters
 
 LONGEST_PULL = 20.0
 """Seconds that a pull waits for a first message, if its client waits that long."""
@@ -40,16 +41,17 @@ _Sought = message_class("SeekResponse")
 class SubscriberService:
     """Subscriptions and snapshots, and what is delivered."""
 
-    def __init__(self, desk: Desk, pushers: Pushers) -> None:
+    def __init__(self, desk: Desk, pushers: Pushers, writers: TableWriters) -> None:
         self._desk = desk
         self._pushers = pushers
+        self._writers = writers
         self._admin = desk.backend.administration
         self._do = desk.backend.administer
 
     # Subscriptions
 
     async def create_subscription(self, request: Any, _: Any) -> Any:
-        """Create a subscription; where it pushes, that begins."""
+        """Create a subscription; where it pushes, or is written to a table, that begins."""
         topic = wire.full_name(request.topic, "topic")
         name = request.name or self._new_name("subscription", topic_name(topic, "").project)
         name = wire.full_name(name, "subscription", "name")
@@ -58,6 +60,7 @@ class SubscriberService:
         create = partial(self._admin.create_subscription, name, topic, **fields)
         made = await self._do(create)
         await self._pushers.learn(made)
+        await self._writers.learn(made)
         return wire.subscription_message(made)
 
     async def get_subscription(self, request: Any, _: Any) -> Any:
@@ -215,6 +218,7 @@ class SubscriberService:
         if dispatcher is not None:
             dispatcher.learn(changed)
         await self._pushers.learn(changed)
+        await self._writers.learn(changed)
         return changed
 
     async def _of(self, request: Any) -> Dispatcher:

@@ -14,6 +14,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from pubsub_delta.clock import from_nanos, to_micros
 from pubsub_delta.durations import exactly
 from pubsub_delta.errors import InvalidArgument, Unimplemented
+from pubsub_delta.policy.table_configs import SWITCHES
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
@@ -29,6 +30,7 @@ from pubsub_delta.resources import (
 )
 from pubsub_delta.server.protocol import message_class
 from pubsub_delta.server.schema_wire import settings_message, settings_of
+from pubsub_delta.table_config import TableConfig, TableState
 
 TOPIC_FIELDS = ("labels", "message_retention_duration", "schema_settings")
 SUBSCRIPTION_FIELDS = (
@@ -43,6 +45,7 @@ SUBSCRIPTION_FIELDS = (
     "retry_policy",
     "enable_exactly_once_delivery",
     "push_config",
+    "bigquery_config",
 )
 SNAPSHOT_FIELDS = ("labels", "expire_time")
 """What a client may say of a resource besides its name and topic."""
@@ -60,14 +63,17 @@ _WHY_NOT = {
     "ingestion_data_source_settings": "a topic takes in nothing by itself; publish to it",
     "message_transforms": "messages are delivered as they were published",
     "tags": "there is no resource manager that would know tags; labels are kept",
-    "bigquery_config": "nothing is written to BigQuery; messages are in Delta tables already",
-    "cloud_storage_config": "nothing is written to Cloud Storage; messages are in Delta tables "
-    "already",
+    "cloud_storage_config": "nothing is written to files of Cloud Storage; bigquery_config names a "
+    "Delta table",
     "bigtable_config": "nothing is written to Bigtable; messages are in Delta tables already",
 }
 """Fields of topics and subscriptions that are refused by name, and why they would do nothing."""
+_STORED_AS = {"bigquery_config": "table_config"}
+"""Fields that have another name here: their table is no BigQuery's."""
 _ACTIVE = 1
 """The state ACTIVE of a topic and of a subscription."""
+_RESOURCE_ERROR = 2
+"""The state of a subscription whose table cannot be written."""
 
 _Topic = message_class("Topic")
 _Subscription = message_class("Subscription")
@@ -92,6 +98,7 @@ def topic_message(topic: Topic) -> Any:
 def subscription_message(subscription: Subscription) -> Any:
     """Return a subscription as a protobuf message; push_config is empty where it is pulled from."""
     dead, retry = subscription.dead_letter_policy, subscription.retry_policy
+    table = subscription.table_config
     message = _Subscription(
         name=subscription.name,
         topic=subscription.topic,
@@ -104,11 +111,13 @@ def subscription_message(subscription: Subscription) -> Any:
         detached=subscription.detached,
         enable_exactly_once_delivery=subscription.enable_exactly_once_delivery,
         topic_message_retention_duration=_duration(subscription.topic_message_retention_duration),
-        state=_ACTIVE,
+        state=_RESOURCE_ERROR if table is not None and table.is_refused else _ACTIVE,
     )
     message.push_config.SetInParent()
     if subscription.push_config is not None:
         _write_push_config(subscription.push_config, message.push_config)
+    if table is not None:
+        _write_table_config(table, message.bigquery_config)
     message.expiration_policy.SetInParent()
     ttl = _duration(subscription.expiration_policy.ttl)
     if ttl is not None:
@@ -165,7 +174,7 @@ def topic_fields(topic: Any) -> Fields:
 def subscription_fields(subscription: Any) -> Fields:
     """Return the fields of a subscription that is to be created, without those left out."""
     _refuse_unknown(subscription, {"name", "topic", *SUBSCRIPTION_FIELDS})
-    fields = {name: _READ[name](subscription) for name in SUBSCRIPTION_FIELDS}
+    fields = _renamed({name: _READ[name](subscription) for name in SUBSCRIPTION_FIELDS})
     if fields["message_retention_duration"] is None:
         del fields["message_retention_duration"]
     return fields
@@ -205,7 +214,7 @@ def changed_fields(resource: Any, mask: Any, present: Any, known: Iterable[str])
             f"update_mask: {shown}: one of them leads into a field that has no fields of its own; "
             "the names of fields are accepted"
         ) from None
-    return {name: _READ[name](merged) if name in known else None for name in named}
+    return _renamed({name: _READ[name](merged) if name in known else None for name in named})
 
 
 def push_config(given: Any) -> PushConfig | None:
@@ -217,6 +226,18 @@ def push_config(given: Any) -> PushConfig | None:
     has_token = given.HasField("oidc_token")
     token = OidcToken(said.service_account_email, said.audience) if has_token else None
     return PushConfig(given.push_endpoint, dict(given.attributes), bare, token)
+
+
+def table_config(given: Any) -> TableConfig | None:
+    """Return the table that messages are written to; None where the request names none."""
+    if given.service_account_email:
+        raise Unimplemented(
+            f"bigquery_config.service_account_email: {given.service_account_email!r}: tables are "
+            "written with the keys of the server; leave it out"
+        )
+    if not given.table:
+        return None
+    return TableConfig(given.table, **{name: getattr(given, name) for name in SWITCHES})
 
 
 def seconds_of(duration: Any) -> timedelta:
@@ -335,6 +356,30 @@ def _write_push_config(config: PushConfig, message: Any) -> None:
         message.oidc_token.audience = config.oidc_token.audience
 
 
+def _write_table_config(config: TableConfig, message: Any) -> None:
+    message.table = config.table
+    for name in SWITCHES:
+        setattr(message, name, getattr(config, name))
+    if config.state is not None:
+        message.state = _states(message).values_by_name[config.state.value].number
+
+
+def state_of(given: Any) -> TableState | None:
+    """Return the state that a server tells of a table; None where it tells none."""
+    named = _states(given).values_by_number.get(given.state)
+    known = named is not None and named.name in TableState.__members__
+    return TableState(named.name) if named is not None and known else None
+
+
+def _states(message: Any) -> Any:
+    return message.DESCRIPTOR.enum_types_by_name["State"]
+
+
+def _renamed(fields: Fields) -> Fields:
+    """Return fields under the names that the store has for them."""
+    return {_STORED_AS.get(name, name): value for name, value in fields.items()}
+
+
 def _plain(name: str) -> Callable[[Any], Any]:
     return lambda resource: getattr(resource, name)
 
@@ -348,5 +393,6 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
     "retry_policy": _retry_policy,
     "schema_settings": settings_of,
     "push_config": lambda resource: push_config(resource.push_config),
+    "bigquery_config": lambda resource: table_config(resource.bigquery_config),
     "expire_time": lambda resource: time_of(resource.expire_time),
 }

@@ -18,6 +18,7 @@ from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.messages.ranges import Ranges
 from pubsub_delta.tables.registry import Registry
 from pubsub_delta.tables.registry.schemas import StoredSchema
+from pubsub_delta.tables.targets import TablePlaces, Target
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,6 +38,8 @@ class Tables:
         new_id: gives names that nobody else has.
         lane: which lane to take, instead of the one that fits.
         hadoop: settings of the storage (``fs.s3a.…``), where there is no session to ask for them.
+        tables_root: below which subscriptions may be written to tables; by default ``tables`` below
+            the store's root.
     """
 
     def __init__(
@@ -46,10 +49,12 @@ class Tables:
         new_id: Callable[[], str] = new_uid,
         lane: LaneName | None = None,
         hadoop: Mapping[str, str] | None = None,
+        tables_root: str | None = None,
     ) -> None:
         self.new_id = new_id
         self.layout = layout_of(root)
         self.lanes = Lanes(spark, self.layout, lane, hadoop)
+        self.places = TablePlaces(self.layout, tables_root)
         self._commits = KnownCommits()
 
     @cached_property
@@ -98,6 +103,10 @@ class Tables:
         history = History(self.lanes.control, table, self._commits)
         positions = self.layout.positions(topic_uid)
         return Messages(self.lanes, table, positions, self._ranges, history)
+
+    def target(self, table: str) -> Target:
+        """Open the table that a subscription is written to. Unwritable where it cannot be."""
+        return self.lanes.open_target(self.places.path(table))
 
     def topic(self, name: ResourceName) -> Topic:
         """Return a topic, or raise NotFound naming it."""

@@ -20,8 +20,8 @@ def test_the_field_is_stored_changed_and_cleared(bench: Bench) -> None:
     assert given.push_config == bench.store.get_subscription("pushed").push_config == signed
     other = bench.store.update_subscription("pushed", push_config=PushConfig(f"{URL}/2"))
     assert other.push_config == PushConfig(f"{URL}/2", V1)
-    pushing = bench.store._tables.registry.push_subscriptions()
+    pushing = bench.store._tables.registry.subscriptions_to("push_endpoint")
     assert [each.push_config for each in pushing if each.name == made.name] == [other.push_config]
     assert bench.store.update_subscription("pushed", push_config=None).push_config is None
-    names = [each.name for each in bench.store._tables.registry.push_subscriptions()]
+    names = [each.name for each in bench.store._tables.registry.subscriptions_to("push_endpoint")]
     assert made.name not in names

@@ -316,7 +316,7 @@ def test_subscriptions_are_found_by_what_they_are_for(case: Case) -> None:
     assert registry.add_subscription(second, "c" * 32)
     assert registry.subscriptions_of(TOPIC) == [SUBSCRIPTION]
     assert registry.sources("c" * 32) == [(second, "c" * 32)]
-    assert registry.push_subscriptions() == registry.dead_lettering_to(TOPIC) == []
+    assert registry.subscriptions_to("push_endpoint") == registry.dead_lettering_to(TOPIC) == []
 
 
 def test_a_store_of_a_newer_layout_is_refused_by_whoever_has_read_it_and_who_has_not(

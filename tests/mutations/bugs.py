@@ -25,10 +25,12 @@ from tests.mutations.bugs_of_schemas import BUGS_OF_SCHEMAS
 from tests.mutations.bugs_of_server import BUGS_OF_SERVER
 from tests.mutations.bugs_of_storages import BUGS_OF_STORAGES
 from tests.mutations.bugs_of_surfaces import BUGS_OF_SURFACES
+from tests.mutations.bugs_of_table_writes import BUGS_OF_TABLE_WRITES
 from tests.mutations.bugs_of_tables import BUGS_OF_TABLES
 from tests.mutations.bugs_of_terminals import BUGS_OF_TERMINALS
 from tests.mutations.bugs_of_the_console import BUGS_OF_THE_CONSOLE
 from tests.mutations.bugs_of_the_source import BUGS_OF_THE_SOURCE
+from tests.mutations.bugs_of_traces import BUGS_OF_TRACES
 from tests.mutations.bugs_of_values import BUGS_OF_VALUES
 
 BUGS: tuple[Bug, ...] = (
@@ -39,6 +41,8 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_ADMINISTRATION,
     *BUGS_OF_OPERATIONS,
     *BUGS_OF_TABLES,
+    *BUGS_OF_TABLE_WRITES,
+    *BUGS_OF_TRACES,
     *BUGS_OF_MESSAGES,
     *BUGS_OF_READINGS,
     *BUGS_OF_PUSH,

@@ -119,8 +119,8 @@ BUGS_OF_ADMINISTRATION = (
         "update-to-an-absent-topic",
         "An update sets a dead-letter topic that does not exist.",
         _ADMINISTER,
-        "    _check_dead_letter_topic(tables, policy)\n    if not before",
-        "    policy = None\n    if not before",
+        '    _check_dead_letter_topic(tables, policy)\n    if "table_config"',
+        '    policy = None\n    if "table_config"',
     ),
     Bug(
         "detached-is-listed",

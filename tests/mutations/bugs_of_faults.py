@@ -23,8 +23,8 @@ BUGS_OF_FAULTS = (
         "query-goes-on-with-a-successor",
         "A query goes on with the subscription that was created anew under the name of its own.",
         "operations/pull.py",
-        "return _commit(tables, name, now, take, say, uid=uid)[0]",
-        "return _commit(tables, name, now, take, say)[0]",
+        "take, say, uid=uid, leases=max_messages != 0)[0]",
+        "take, say, leases=max_messages != 0)[0]",
     ),
     Bug(
         "deleted-messages-are-waited-for",

@@ -9,6 +9,7 @@ _METRICS = "operations/metrics.py"
 _PULL = "operations/pull.py"
 _SEEK = "operations/seek.py"
 _SNAPSHOT = "operations/snapshot.py"
+_CONSUMING = "delivery/consuming.py"
 _PUBLISH = "operations/publish.py"
 
 BUGS_OF_OPERATIONS = (
@@ -88,7 +89,7 @@ BUGS_OF_OPERATIONS = (
     Bug(
         "empty-pull-commits",
         "A pull that finds nothing and has nothing to remember is a commit all the same.",
-        _PULL,
+        _CONSUMING,
         "following = following if keep else state",
         "following = replay.used(state, following, source.subscription, now) if keep else "
         "replay.replace(state, active_time=now)",
@@ -96,7 +97,7 @@ BUGS_OF_OPERATIONS = (
     Bug(
         "pull-is-no-activity",
         "Pulling does not keep a subscription from expiring.",
-        _PULL,
+        _CONSUMING,
         "        following = replay.used(state, following, asking.subscription, now)\n"
         "        return following, _Taken",
         "        return following, _Taken",
@@ -104,7 +105,7 @@ BUGS_OF_OPERATIONS = (
     Bug(
         "empty-pull-forwards-nothing",
         "A pull that leases nothing does not forward what it decided to.",
-        _PULL,
+        _CONSUMING,
         "    if taken.forwarding:",
         "    if taken.forwarding and taken.leased:",
     ),

@@ -98,7 +98,7 @@ BUGS_OF_REPLAY = (
         "forwarding-taken-for-gone",
         "A message on its way to the dead-letter topic is taken out with what is gone.",
         _REPLAY,
-        "kept = [span if span.state is State.FORWARDING else span.only(stored)",
+        "kept = [span if span.state in DECIDED else span.only(stored)",
         "kept = [span.only(stored)",
     ),
     Bug(

@@ -85,8 +85,8 @@ BUGS_OF_TERMINALS = (
         "commands-load-pandas",
         "Every command imports pandas, where it is installed.",
         "cli/session.py",
-        "        without_pandas()\n        return PubSub(lambda",
-        "        return PubSub(lambda",
+        "        without_pandas()\n        return PubSub(\n",
+        "        return PubSub(\n",
     ),
     Bug(
         "colours-in-a-pipe",

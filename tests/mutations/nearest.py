@@ -6,6 +6,8 @@ from pathlib import Path
 
 from tests.mutations.bug import LIBRARY, REPOSITORY, Bug
 
+TABLE_WRITES = ("lanes/test_table_writes", "lanes/test_table_rows")
+
 NEAREST: dict[str, tuple[str, ...]] = {
     "console/jobs.py": ("console_jobs",),
     "console/deleting.py": ("console_flows",),
@@ -81,11 +83,24 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/registry/policies.py": ("server_iam", "server_access_changes"),
     "policy/filter_grammar.py": ("filters",),
     "policy/messages.py": ("messages",),
-    "policy/ordering.py": ("ordering", "delivery_order"),
+    "policy/ordering.py": ("ordering", "delivery_order", "lanes/test_table_writes"),
     "policy/paging.py": ("paging",),
     "policy/positions.py": ("positions",),
     "policy/push_configs.py": ("push_configs",),
     "policy/push_window.py": ("push_window",),
+    "policy/table_configs.py": TABLE_WRITES,
+    "policy/table_writes.py": TABLE_WRITES,
+    "delivery/consuming.py": ("consumer_calls", "expiration", *TABLE_WRITES),
+    "delivery/table_runs.py": TABLE_WRITES,
+    "delivery/table_writes.py": TABLE_WRITES,
+    "operations/write_table.py": ("lanes/test_table_rows",),
+    "tables/json_values.py": TABLE_WRITES,
+    "tables/target_rows.py": TABLE_WRITES,
+    "tables/targets.py": TABLE_WRITES,
+    "server/table_writing.py": ("lanes/test_table_server",),
+    "server/otel.py": ("server_otel",),
+    "server/observing.py": ("server_otel",),
+    "server/tracing.py": ("server_otel",),
     "policy/redelivery.py": ("redelivery", "many_dead_letters", "delivery_order", "consumer_calls"),
     "policy/replay.py": ("replay", "snapshots", "seek_calls", "every_seek"),
     "policy/retention.py": ("retention", "needed", "replay"),
@@ -114,6 +129,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "restored",
         "successors",
         "server_access_changes",
+        *TABLE_WRITES,
     ),
     "operations/seek.py": ("seek_calls", "races"),
     "operations/snapshot.py": ("seek_calls", "snapshot_calls"),
@@ -275,7 +291,10 @@ FAR_AWAY = (
 
 def nearest_tests(bug: Bug) -> list[str]:
     """Return the files with the nearest tests of a bug's module, examples in docstrings too."""
-    found = [f"tests/unit/test_{name}.py" for name in NEAREST[bug.file]]
+    found = [
+        f"tests/{name}.py" if "/" in name else f"tests/unit/test_{name}.py"
+        for name in NEAREST[bug.file]
+    ]
     has_examples = ">>>" in bug.path(REPOSITORY).read_text(encoding="utf-8")
     return [f"{LIBRARY}/{bug.file}", *found] if has_examples else found
 

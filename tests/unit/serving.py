@@ -20,6 +20,7 @@ from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcTransp
 
 from pubsub_delta.clock import SystemClock
 from pubsub_delta.errors import NotFound
+from pubsub_delta.operations.write_table import TableWrites
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_state import Absorbed, AckState, Seek, State, union
@@ -33,6 +34,7 @@ from pubsub_delta.server.pace import Pace
 from pubsub_delta.server.publishing import Append
 from pubsub_delta.server.security import Security
 from pubsub_delta.server.serve import Server, ServerSettings
+from pubsub_delta.server.tracing import Tracing
 from tests.unit.builders import PLAIN, KeysOf
 
 T = TypeVar("T")
@@ -112,6 +114,12 @@ class MemoryStore:
         now = self.subscription_now
         return [] if self.gone or now.push_config is None else [now]
 
+    def table_subscriptions(self) -> list[Subscription]:
+        return []
+
+    def write_table(self, name: str) -> TableWrites:
+        raise NotFound(name)
+
     def publisher(self, topic: str) -> Append:
         if topic != TOPIC:
             raise NotFound(f"topic {topic} does not exist")
@@ -177,6 +185,7 @@ def serving(
     security: Security | None = None,
     figures: Figures | None = None,
     push_keys: Path | None = None,
+    tracing: Tracing | None = None,
 ) -> Iterator[str]:
     """Run a server in a thread of its own; give its address."""
     loop = asyncio.new_event_loop()
@@ -185,7 +194,8 @@ def serving(
     settings = ServerSettings("127.0.0.1", 0, security or Security(), pace, push_keys)
 
     async def start() -> tuple[Server, int]:
-        server = Server(store, store.now, settings, figures or store.figures)
+        told = figures or store.figures
+        server = Server(store, store.now, settings, told, tracing=tracing)
         return server, await server.start()
 
     server, port = asyncio.run_coroutine_threadsafe(start(), loop).result(20)

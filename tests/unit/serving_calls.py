@@ -13,6 +13,7 @@ from pubsub_delta.server.publisher_service import PublisherService
 from pubsub_delta.server.pushing import Pushers
 from pubsub_delta.server.streams import Stream
 from pubsub_delta.server.subscriber_service import SubscriberService
+from pubsub_delta.server.table_writing import TableWriters
 from tests.unit.serving import LONG, QUICK
 from tests.unit.serving_world import WorldBackend
 
@@ -45,7 +46,9 @@ class Calls:
         self.desk = desk
         self._services = {
             PUBLISHER: PublisherService(desk),
-            SUBSCRIBER: SubscriberService(desk, Pushers(desk, self.backend.now)),
+            SUBSCRIBER: SubscriberService(
+                desk, Pushers(desk, self.backend.now), TableWriters(desk, QUICK)
+            ),
         }
 
     async def publish(self, *data: str) -> None:

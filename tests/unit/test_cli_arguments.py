@@ -341,7 +341,7 @@ def test_a_listing_is_all_pages_or_as_many_as_are_asked_for() -> None:
 
 
 def test_maintain_tells_what_was_done_and_fails_where_something_was_not() -> None:
-    store = Noting(maintain=MaintenanceReport({"s": 2}, problems={"x": "why\nso"}))
+    store = Noting(maintain=MaintenanceReport(dead_letters={"s": 2}, problems={"x": "why\nso"}))
     result = run(store, "maintain", "--duties=dead-letters,vacuum", "--dry-run")
     assert result.stdout == "dead-letters: s: 2 messages forwarded\nnot done: x: why so\n"
     assert result.exit_code == 1

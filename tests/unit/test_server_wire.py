@@ -92,7 +92,12 @@ def test_an_absent_expiration_policy_is_the_default_and_an_empty_one_means_never
 @pytest.mark.parametrize(
     ("kind", "fields", "name"),
     [
-        ("Subscription", {"bigquery_config": {"table": "t"}}, "bigquery_config"),
+        (
+            "Subscription",
+            {"bigquery_config": {"table": "t", "service_account_email": "a@b"}},
+            "bigquery_config.service_account_email",
+        ),
+        ("Subscription", {"bigtable_config": {"table": "t"}}, "bigtable_config"),
         ("Subscription", {"message_transforms": [{"disabled": True}]}, "message_transforms"),
         ("Subscription", {"cloud_storage_config": {"bucket": "b"}}, "cloud_storage_config"),
         ("Subscription", {"tags": {"123/a": "b"}}, "tags"),

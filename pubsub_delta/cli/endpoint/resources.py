@@ -47,6 +47,9 @@ def subscription_of(message: Any) -> Subscription:
     fields["labels"] = _sorted(message.labels)
     fields.setdefault("message_retention_duration", timedelta(days=7))
     fields["expiration_policy"] = fields["expiration_policy"] or ExpirationPolicy()
+    if fields["table_config"] is not None:
+        state = wire.state_of(message.bigquery_config)
+        fields["table_config"] = replace(fields["table_config"], state=state)
     retained = message.HasField("topic_message_retention_duration")
     of_topic = wire.seconds_of(message.topic_message_retention_duration) if retained else None
     return Subscription(

@@ -17,6 +17,7 @@ from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import Lane
 from pubsub_delta.tables.lanes.scans import Scans
 from pubsub_delta.tables.layout import Layout, on_disk
+from pubsub_delta.tables.targets import Target
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -196,14 +197,23 @@ class Lanes:
 
         return SparkScans(self.spark)
 
+    def open_target(self, path: str) -> Target:
+        """Open a table that a subscription is written to, at its last version. Unwritable."""
+        from pubsub_delta.tables.lanes.direct.targets import DirectTarget
+
+        return DirectTarget(on_disk(path) or path, self._options_of(path))
+
     def _storage_options(self) -> Mapping[str, str] | None:
-        """Return what opens the storage: settings of the session, or of the environment."""
-        if self._layout.local_directory() is not None:
+        return self._options_of(self._layout.base)
+
+    def _options_of(self, root: str) -> Mapping[str, str] | None:
+        """Return what opens a storage: settings of the session, or of the environment."""
+        if on_disk(root) is not None:
             return None
         from pubsub_delta.tables.lanes.direct.credentials import storage_options
 
         hadoop = self._hadoop if self._started is None else settings_of(self._started)
-        return storage_options(hadoop, self._layout.base)
+        return storage_options(hadoop, root)
 
 
 def refusal_of_spark(location: str, settings: Mapping[str, str]) -> str | None:

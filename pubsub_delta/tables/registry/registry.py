@@ -186,10 +186,10 @@ class Registry:
         found = [row for row in rows if topic_uid in (None, row["topic_uid"])]
         return [(subscription_of(row), row["topic_uid"]) for row in found]
 
-    def push_subscriptions(self) -> list[Subscription]:
-        """Return the subscriptions that push."""
+    def subscriptions_to(self, where: Literal["push_endpoint", "table_name"]) -> list[Subscription]:
+        """Return the subscriptions that push, or those that are written to tables."""
         rows = self._subscriptions.rows()
-        return [subscription_of(row) for row in rows if row["push_endpoint"] is not None]
+        return [subscription_of(row) for row in rows if row[where] is not None]
 
     def add_subscription(self, subscription: Subscription, topic_uid: str) -> bool:
         """Add a subscription unless its name is taken; tell whether it was added."""

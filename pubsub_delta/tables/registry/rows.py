@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from pubsub_delta.policy.push_configs import PUSH_ATTRIBUTES
+from pubsub_delta.policy.table_configs import SWITCHES
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
@@ -20,6 +21,7 @@ from pubsub_delta.resources import (
     Topic,
 )
 from pubsub_delta.schemas import Encoding, SchemaSettings
+from pubsub_delta.table_config import TableConfig
 from pubsub_delta.tables.ack_state.rows import utc
 
 Row = Mapping[str, Any]
@@ -61,6 +63,10 @@ def columns_of_fields(fields: Row) -> dict[str, Any]:
             token = value and value.oidc_token
             row["push_service_account"] = token and token.service_account_email
             row["push_audience"] = token and token.audience
+        elif name == "table_config":
+            row["table_name"] = value and value.table
+            for switch in SWITCHES:
+                row[switch] = value and getattr(value, switch)
         else:
             row[name] = value
     return row
@@ -113,6 +119,7 @@ def subscription_of(row: Row) -> Subscription:
         update_time=utc(row["update_time"]),
         uid=row["uid"],
         push_config=_push_config(row),
+        table_config=_table_config(row),
     )
 
 
@@ -137,6 +144,12 @@ def _push_config(row: Row) -> PushConfig | None:
     account = row["push_service_account"]
     token = None if account is None else OidcToken(account, row["push_audience"])
     return PushConfig(endpoint, dict(PUSH_ATTRIBUTES), bare, token)
+
+
+def _table_config(row: Row) -> TableConfig | None:
+    if row["table_name"] is None:
+        return None
+    return TableConfig(row["table_name"], **{switch: row[switch] for switch in SWITCHES})
 
 
 def _micros(duration: timedelta | None) -> int | None:

@@ -1,0 +1,60 @@
+"""Options that tell to which table the messages of a subscription are written, as gcloud's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from pubsub_delta.cli.arguments import Switch, exclude
+from pubsub_delta.policy.table_configs import SWITCHES
+from pubsub_delta.table_config import TableConfig
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def table_options(command: F) -> F:
+    """Add the options that tell which table, and what its columns are."""
+    for option in (
+        click.option(
+            "--drop-unknown-fields",
+            cls=Switch,
+            help="With a schema: leave out fields that have no column.",
+        ),
+        click.option(
+            "--write-metadata",
+            cls=Switch,
+            help="Write subscription_name, message_id, publish_time and attributes, too.",
+        ),
+        click.option(
+            "--use-table-schema", cls=Switch, help="Data is JSON; its members are the columns."
+        ),
+        click.option(
+            "--use-topic-schema", cls=Switch, help="The fields of the topic's schema are columns."
+        ),
+        click.option(
+            "--table",
+            "--bigquery-table",
+            "table",
+            metavar="TABLE",
+            help="The Delta table that messages are written to: project.dataset.table, or a path.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def table_fields(given: dict[str, Any], *, clear: bool = False) -> dict[str, Any]:
+    """Return the field that the options name; as at Google it is set whole."""
+    switches = {name: given[name] for name in SWITCHES}
+    exclude(table=given["table"], clear_bigquery_config=clear)
+    if clear:
+        return {"table_config": None}
+    if given["table"] is None:
+        named = next((name for name, value in switches.items() if value), None)
+        if named is not None:
+            raise click.UsageError(f"--{named.replace('_', '-')} needs --table")
+        return {}
+    chosen: dict[str, Any] = {name: bool(value) for name, value in switches.items()}
+    return {"table_config": TableConfig(given["table"], **chosen)}

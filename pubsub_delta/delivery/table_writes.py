@@ -1,0 +1,272 @@
+"""Writes to the tables of subscriptions: once each, whoever dies in between.
+
+The steps are those of ``policy.table_writes``; here they are carried out. Rows and the number of
+their write are one commit of the table: so it can be told for good whether they have landed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from pubsub_delta.delivery.leases import Lease
+from pubsub_delta.delivery.readings import plain
+from pubsub_delta.delivery.schemas import typing_of
+from pubsub_delta.delivery.sources import Source
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
+from pubsub_delta.policy import table_writes
+from pubsub_delta.policy.ack_state import AckState, Span, union
+from pubsub_delta.policy.messages import size_of
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.resources import ReceivedMessage, Subscription
+from pubsub_delta.table_config import TableConfig, TableState
+from pubsub_delta.tables.lanes.retries import repeat_on_conflict
+from pubsub_delta.tables.store import Tables
+from pubsub_delta.tables.target_rows import Rowing
+from pubsub_delta.tables.targets import Outcome, Target, Unwritable
+
+SLICE_MESSAGES = 10_000
+SLICE_BYTES = 32_000_000
+"""Of one write at most; a single larger message comes alone."""
+_PROBE = 8
+"""Messages that are read first, of which nobody knows yet how large they are."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How many messages have landed, and why others wait."""
+
+    count: int = 0
+    problem: Unwritable | None = None
+
+
+def rowing_of(tables: Tables, subscription: Subscription, target: Target) -> Rowing:
+    """Return what makes rows of a subscription's messages; Unwritable where none can be made."""
+    rowing = _rowing(tables, subscription, target)
+    wrong = rowing.mismatch()
+    if wrong is not None:
+        raise Unwritable(TableState.SCHEMA_MISMATCH, wrong)
+    return rowing
+
+
+def _rowing(tables: Tables, subscription: Subscription, target: Target) -> Rowing:
+    config, typing = _config(subscription), None
+    if config.use_topic_schema:
+        topic = tables.registry.topic(subscription.topic)
+        if topic is None:
+            raise Unwritable(
+                TableState.SCHEMA_MISMATCH,
+                "the topic was deleted, and with it what tells its schema",
+            )
+        try:
+            typing = typing_of(tables, topic)
+            _ = typing.fields
+        except FailedPrecondition as error:
+            raise Unwritable(TableState.SCHEMA_MISMATCH, str(error)) from error
+    return Rowing(config, subscription.name, target.columns, typing)
+
+
+def read_slice(lease: Lease) -> tuple[list[ReceivedMessage], Positions]:
+    """Read the first messages of a lease, of so many bytes at most, and tell up to where.
+
+    What lies below that and was not read cannot be read.
+    """
+    left, room, largest = lease.positions, SLICE_BYTES, 0
+    read: list[ReceivedMessage] = []
+    while left and room > 0:
+        wanted = left.first(max(1, room // largest) if largest else _PROBE)
+        got = lease.receive(wanted, room)
+        reached = wanted
+        if got and len(got) < len(wanted - lease.aside.positions):
+            reached = wanted.within(0, int(got[-1].message_id))
+        sizes = [size_of(each) for each in got]
+        largest = max([*sizes, largest, 1])
+        read += got
+        left, room = left - reached, room - sum(sizes)
+        if reached != wanted:
+            break
+    return read, lease.positions - left
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Rows that were just made of messages, for a table as it was then."""
+
+    positions: Positions
+    target: Target
+    rows: pa.Table
+
+
+def finish(
+    tables: Tables, source: Source, state: AckState, prepared: Prepared | None = None
+) -> Finished:
+    """Carry out what was decided to be written, the lowest number first.
+
+    ``prepared``: rows that need not be read again.
+    """
+    count = 0
+    waiting = table_writes.writes(state)
+    while waiting:
+        number = min(waiting)
+        spans = waiting.pop(number)
+        is_prepared = prepared is not None and prepared.positions == union(spans)
+        at_hand = [prepared] if prepared is not None and is_prepared else []
+        step = partial(_carry_out, tables, source, number, spans, at_hand)
+        try:
+            done = repeat_on_conflict(step, f"rows of {source.subscription.name}")
+        except Unwritable as problem:
+            return Finished(count, problem)
+        tables.ack_states.change(source.uid, partial(_finish, done, number))
+        if done is table_writes.renumbered:
+            waiting = table_writes.writes(tables.ack_states.read(source.uid))
+        elif done is not table_writes.given_back:
+            count += sum(map(len, spans))
+    return Finished(count)
+
+
+_Step = Callable[[AckState, int], AckState]
+
+
+def _finish(step: _Step, number: int, state: AckState) -> tuple[AckState, None]:
+    return step(state, number), None
+
+
+def _carry_out(
+    tables: Tables, source: Source, number: int, spans: Sequence[Span], at_hand: list[Prepared]
+) -> _Step:
+    """Write the messages of a number, if they are not written; return what that makes of them.
+
+    Conflict where somebody else was faster: it is looked again what has become of the number.
+    ``at_hand``: rows for the first try.
+    """
+    subscription = source.subscription
+    table, config = spans[0].forward_to, subscription.table_config
+    assert table is not None
+    written = partial(table_writes.written, retain=subscription.retain_acked_messages)
+    key, write_id = (f"pubsub_delta.{source.uid}", number), _write_id(source, number, spans)
+    is_wanted = config is not None and config.table == table
+    if at_hand and is_wanted:
+        prepared = at_hand.pop()
+        if prepared.target.outcome(key, write_id) is None:
+            prepared.target.append(prepared.rows, key, write_id)
+            return written
+    try:
+        target = tables.target(table)
+    except Unwritable:
+        if is_wanted:
+            raise
+        return table_writes.given_back  # to a table that the subscription had before
+    outcome = target.outcome(key, write_id)
+    if outcome is Outcome.WRITTEN:
+        return written
+    if outcome is not None:
+        cancelled = outcome is Outcome.CANCELLED
+        return table_writes.given_back if cancelled else table_writes.renumbered
+    rows = _rows(tables, source, target, spans) if is_wanted else None
+    if rows is None:
+        target.cancel(key, write_id)
+        return table_writes.given_back
+    target.append(rows, key, write_id)
+    return written
+
+
+def _rows(tables: Tables, source: Source, target: Target, spans: Sequence[Span]) -> pa.Table | None:
+    """Return the rows of messages; None where one of them does not fit any more."""
+    lease = Lease(tables.lanes, source, spans)
+    messages = lease.receive(lease.positions, 2 * SLICE_BYTES)
+    if len(messages) < len(lease.positions):
+        return None
+    try:
+        made = rowing_of(tables, source.subscription, target).rows(messages)
+    except Unwritable:
+        return None
+    return None if made.unfit else made.rows
+
+
+def reasons(tables: Tables, source: Source, rows: pa.Table) -> dict[int, str]:
+    """Return why messages (with the columns of a topic) do not fit their table, by position.
+
+    Nothing of those that fit by now, nor where nobody can tell as the table cannot be opened.
+    """
+    messages = [
+        ReceivedMessage(
+            ack_id="",
+            message_id=str(row["position"]),
+            publish_time=row["publish_time"],
+            data=row["data"] or b"",
+            attributes=dict(row["attributes"] or ()),
+            ordering_key=row["ordering_key"] or "",
+            delivery_attempt=None,
+        )
+        for row in plain(rows)
+        if row["publish_time"] is not None
+    ]
+    try:
+        target = tables.target(_config(source.subscription).table)
+        unfit = rowing_of(tables, source.subscription, target).rows(messages).unfit
+    except Unwritable as why:
+        if why.state is not TableState.SCHEMA_MISMATCH:
+            return {}
+        return dict.fromkeys((int(each.message_id) for each in messages), str(why))
+    return {int(messages[place].message_id): why for place, why in unfit.items()}
+
+
+def look(tables: Tables, subscription: Subscription) -> tuple[TableState, str]:
+    """Tell whether messages of a subscription can be written to its table, and why not."""
+    try:
+        rowing_of(tables, subscription, tables.target(_config(subscription).table))
+    except Unwritable as why:
+        return why.state, str(why)
+    return TableState.ACTIVE, ""
+
+
+def with_state(tables: Tables, subscription: Subscription) -> Subscription:
+    """Return a subscription with the state of its table, if it has one and that can be told."""
+    config = subscription.table_config
+    if config is None:
+        return subscription
+    try:
+        state = look(tables, subscription)[0]
+    except Exception:  # a storage that does not answer keeps nobody from looking a name up
+        return subscription
+    return replace(subscription, table_config=replace(config, state=state))
+
+
+def check(tables: Tables, subscription: Subscription) -> None:
+    """Refuse a table that cannot be written to, as Pub/Sub does when it is told of one.
+
+    NotFound where there is none; InvalidArgument where it does not go together with the rest.
+    """
+    if subscription.table_config is None:
+        return
+    state, why = look(tables, subscription)
+    if state is TableState.NOT_FOUND:
+        raise NotFound(f"table_config.table: {why}")
+    if state is not TableState.ACTIVE:
+        raise InvalidArgument(f"table_config.table: {why}")
+
+
+def cannot_pull(subscription: Subscription) -> FailedPrecondition:
+    """Return why nobody can pull from a subscription whose messages are written to a table."""
+    return FailedPrecondition(
+        f"subscription {subscription.name} writes its messages to the table "
+        f"{_config(subscription).table!r}; it can be pulled from when its table_config is cleared"
+    )
+
+
+def _config(subscription: Subscription) -> TableConfig:
+    config = subscription.table_config
+    assert config is not None
+    return config
+
+
+def _write_id(source: Source, number: int, spans: Sequence[Span]) -> str:
+    """Return what tells a write from another one that was given the same number."""
+    positions = np.fromiter(union(spans), np.int64)
+    digest = hashlib.blake2b(positions.tobytes(), digest_size=8).hexdigest()
+    return f"{source.uid}.{number}.{digest}"

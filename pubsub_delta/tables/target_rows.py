@@ -1,0 +1,246 @@
+"""Messages as the rows of a table that they are written to: which fit, and why others do not.
+
+Pub/Sub: the columns of a BigQuery subscription. Without a schema ``data`` is a column; the fields
+of the topic's schema are columns; or the members of a JSON object, as the table has them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from pubsub_delta.policy.schemas.fitting import Typing, Unfit
+from pubsub_delta.resources import ReceivedMessage
+from pubsub_delta.table_config import TableConfig
+from pubsub_delta.tables.json_values import value_of
+from pubsub_delta.tables.schemas import TEXT, TEXT_BY_TEXT, TIME
+from pubsub_delta.tables.typed import arrow_type
+
+_METADATA: Mapping[str, tuple[pa.DataType, ...]] = {
+    "subscription_name": (TEXT,),
+    "message_id": (TEXT,),
+    "publish_time": (TIME,),
+    "attributes": (TEXT, TEXT_BY_TEXT),
+}
+"""The columns of ``write_metadata``, and what types they may have."""
+_DATA = (pa.binary(), TEXT)
+_WIDER = {
+    pa.int32(): (pa.int64(), pa.float64()),
+    pa.float32(): (pa.float64(),),
+}
+ORDERING_KEY = "ordering_key"
+"""Beside the attributes: the ordering key, if there is one (Pub/Sub: properties without a column
+of their own)."""
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of those messages that fit a table, and why others do not, by their place."""
+
+    rows: pa.Table
+    unfit: Mapping[int, str]
+
+
+class Rowing:
+    """Makes rows for a table out of messages of a subscription.
+
+    Args:
+        config: what the columns are.
+        subscription: its full name, as it is written.
+        columns: those of the table.
+        typing: of the topic's schema, where its fields are the columns.
+    """
+
+    def __init__(
+        self, config: TableConfig, subscription: str, columns: pa.Schema, typing: Typing | None
+    ) -> None:
+        self._config = config
+        self._subscription = subscription
+        self._columns = columns
+        self._typing = typing
+        self._required = [each for each in columns if _is_required(each)]
+        self._by_metadata = config.write_metadata
+        self._fields: dict[str, pa.DataType] = {}
+        if typing is not None:
+            self._fields = {name: arrow_type(type_) for name, type_ in typing.fields.fields}
+
+    def mismatch(self) -> str | None:
+        """Return why no message can be written at all; None where those that fit can."""
+        config, wrong = self._config, list[str]()
+        if self._by_metadata:
+            for name, types in _METADATA.items():
+                wrong += self._lacks(name, types)
+                if name in self._fields:
+                    wrong.append(f"{name} is a field of the topic's schema and metadata as well")
+        if not config.use_topic_schema and not config.use_table_schema:
+            wrong += self._lacks("data", _DATA)
+        for name, type_ in self._fields.items():
+            if name not in self._columns.names and config.drop_unknown_fields:
+                continue
+            wrong += self._lacks(name, (type_, *_WIDER.get(type_, ())))
+        if not config.use_table_schema:
+            given = {*self._fields, *(_METADATA if self._by_metadata else ())}
+            given |= set() if config.use_topic_schema else {"data"}
+            for column in self._columns:
+                if not column.nullable and column.name not in given:
+                    wrong.append(f"column {column.name} is NOT NULL, and nothing is written to it")
+        return "; ".join(wrong) or None
+
+    def rows(self, messages: Sequence[ReceivedMessage]) -> Rows:
+        """Return the rows of messages, with all columns of the table."""
+        found, unfit = list[Values](), dict[int, str]()
+        for place, message in enumerate(messages):
+            try:
+                found.append(self._checked(self._values(message)))
+            except Unfit as why:
+                unfit[place] = str(why)
+        try:
+            return Rows(self._table(found), unfit)
+        except _UNFIT:
+            return self._one_by_one(messages, unfit)
+
+    def _one_by_one(self, messages: Sequence[ReceivedMessage], unfit: dict[int, str]) -> Rows:
+        """Find out which values Arrow does not take for their columns."""
+        found = []
+        for place, message in enumerate(messages):
+            if place in unfit:
+                continue
+            values = self._checked(self._values(message))
+            try:
+                self._table([values])
+                found.append(values)
+            except _UNFIT as error:
+                unfit[place] = str(error)
+        return Rows(self._table(found), unfit)
+
+    def _table(self, found: Sequence[Values]) -> pa.Table:
+        arrays = []
+        for column in self._columns:
+            values = [each.get(column.name) for each in found]
+            source = self._fields.get(column.name, column.type)
+            if source == column.type:
+                arrays.append(pa.array(values, column.type))
+            else:
+                arrays.append(pa.array(values, source).cast(column.type))
+        return pa.Table.from_arrays(arrays, schema=self._columns)
+
+    def _values(self, message: ReceivedMessage) -> Values:
+        if self._typing is not None:
+            values = self._typing.values(message.data, message.attributes)
+            values = {name: each for name, each in values.items() if name in self._columns.names}
+        elif self._config.use_table_schema:
+            values = self._members(message.data)
+        else:
+            values = {"data": self._data(message.data)}
+        return values | self._metadata(message) if self._by_metadata else values
+
+    def _data(self, data: bytes) -> bytes | str:
+        if self._columns.field("data").type != TEXT:
+            return data
+        return _text(data)
+
+    def _members(self, data: bytes) -> Values:
+        """Read a JSON object as the columns of the table."""
+        try:
+            members = json.loads(_text(data), parse_constant=_no_number, parse_float=Decimal)
+        except (ValueError, RecursionError) as error:
+            raise Unfit(f"data is no JSON: {error}") from None
+        if not isinstance(members, dict):
+            raise Unfit("data is no JSON object")
+        values = Values()
+        for name, value in members.items():
+            if name in self._columns.names and not (self._by_metadata and name in _METADATA):
+                values[name] = value_of(self._columns.field(name).type, value, name)
+            elif not self._config.drop_unknown_fields:
+                raise Unfit(f"there is no column for {name}")
+        return values
+
+    def _metadata(self, message: ReceivedMessage) -> Values:
+        attributes = dict(message.attributes)
+        if message.ordering_key:
+            attributes[ORDERING_KEY] = message.ordering_key
+        as_text = self._columns.field("attributes").type == TEXT
+        return {
+            "subscription_name": self._subscription,
+            "message_id": message.message_id,
+            "publish_time": message.publish_time,
+            "attributes": json.dumps(attributes, ensure_ascii=False)
+            if as_text
+            else list(attributes.items()),
+        }
+
+    def _checked(self, values: Values) -> Values:
+        for column in self._required:
+            if _lacks_a_value(column, values.get(column.name)):
+                raise Unfit(f"column {column.name} is NOT NULL, and there is no value for it")
+        return values
+
+    def _lacks(self, name: str, types: Sequence[pa.DataType]) -> list[str]:
+        if name not in self._columns.names:
+            return [f"the table has no column {name}"]
+        found = self._columns.field(name).type
+        if any(_same(found, each) for each in types):
+            return []
+        wanted = " or ".join(map(str, types))
+        return [f"column {name} is {found}; {wanted} is needed"]
+
+
+_UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise Unfit("data is no valid UTF-8, as a text must be") from None
+
+
+def _no_number(text: str) -> Callable[[], object]:
+    raise ValueError(f"{text} is no number of JSON")
+
+
+def _is_required(column: pa.Field) -> bool:
+    """Tell whether a column, or a part of its values, is NOT NULL."""
+    return not column.nullable or any(map(_is_required, _parts(column.type)))
+
+
+def _parts(type_: pa.DataType) -> list[pa.Field]:
+    if pa.types.is_list(type_):
+        return [type_.value_field]
+    if pa.types.is_map(type_):
+        return [type_.item_field]
+    return list(type_) if pa.types.is_struct(type_) else []
+
+
+def _lacks_a_value(column: pa.Field, value: Any) -> bool:
+    if value is None:
+        return not column.nullable
+    type_ = column.type
+    if pa.types.is_list(type_):
+        return any(_lacks_a_value(type_.value_field, each) for each in value)
+    if pa.types.is_map(type_):
+        pairs = value.items() if isinstance(value, dict) else value
+        return any(_lacks_a_value(type_.item_field, each) for _, each in pairs)
+    if pa.types.is_struct(type_):
+        return any(_lacks_a_value(each, value.get(each.name)) for each in type_)
+    return False
+
+
+def _same(one: pa.DataType, other: pa.DataType) -> bool:
+    """Tell whether types are the same, whatever the names of the parts of lists and maps are."""
+    if pa.types.is_list(one) and pa.types.is_list(other):
+        return _same(one.value_type, other.value_type)
+    if pa.types.is_map(one) and pa.types.is_map(other):
+        return _same(one.item_type, other.item_type) and _same(one.key_type, other.key_type)
+    if pa.types.is_struct(one) and pa.types.is_struct(other):
+        names = [each.name for each in one] == [each.name for each in other]
+        pairs = zip(one, other, strict=True) if names else ()
+        return names and all(_same(mine.type, theirs.type) for mine, theirs in pairs)
+    return bool(one == other)

@@ -1,0 +1,107 @@
+"""The tables that subscriptions are written to: where they may be, and what is asked of them."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Protocol
+
+import pyarrow as pa
+
+from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.policy.table_configs import parts_of
+from pubsub_delta.table_config import TableState
+from pubsub_delta.tables.layout import Layout, layout_of, on_disk
+
+FOLDER = "tables"
+"""Below the root of a store: where tables are, unless another place is named."""
+
+
+class Unwritable(Exception):
+    """A table cannot be written to, whoever tries; its text tells why."""
+
+    def __init__(self, state: TableState, why: str) -> None:
+        super().__init__(why)
+        self.state = state
+
+
+class Outcome(Enum):
+    """What has become of a number under which rows were to be written."""
+
+    WRITTEN = "written"
+    CANCELLED = "cancelled"
+    OTHER = "other"
+    """Another write has it, or a higher one: an operator has restored an earlier ack state."""
+
+
+class Target(Protocol):
+    """A table as it is at one version. Who writes to it later than that loses nothing by it.
+
+    ``key``: (application, number) of a write, which no other one has; ``write_id``: a text that
+    tells the write from another one under the same number.
+    """
+
+    @property
+    def columns(self) -> pa.Schema:
+        """The columns that rows are written to."""
+
+    def outcome(self, key: tuple[str, int], write_id: str) -> Outcome | None:
+        """Tell what has become of a number; None where it is free."""
+
+    def append(self, rows: pa.Table, key: tuple[str, int], write_id: str) -> None:
+        """Append rows in one commit that takes the number.
+
+        Conflict where somebody else has taken it meanwhile, or has changed the table.
+        """
+
+    def cancel(self, key: tuple[str, int], write_id: str) -> None:
+        """Take a number by a commit without rows. Conflict as in ``append``."""
+
+
+class TablePlaces:
+    """Where the tables may be that subscriptions are written to.
+
+    Args:
+        layout: of the store, whose own tables nobody may write to.
+        root: a directory or URL, below which they are; None: ``tables`` below the store's root.
+    """
+
+    def __init__(self, layout: Layout, root: str | None) -> None:
+        self._store = None if layout.in_catalog else layout.base
+        if root is not None:
+            given = layout_of(root)
+            if given.in_catalog:
+                raise FailedPrecondition(
+                    f"tables_root: {root!r} is a catalog schema; a directory or a URL is accepted"
+                )
+            self.root: str | None = given.base
+        else:
+            self.root = None if self._store is None else f"{self._store}/{FOLDER}"
+
+    def path(self, table: str) -> str:
+        """Return the path or URL of a table, by its name or as it was named.
+
+        Unwritable where it is not below the root, or where the store has its own tables.
+        """
+        if self.root is None:
+            raise Unwritable(
+                TableState.PERMISSION_DENIED,
+                "a store in a catalog has no place for tables of its own; tables_root names one",
+            )
+        path = "/".join(parts_of(table) or [on_disk(table) or table])
+        path = path.rstrip("/") if path.startswith("/") or "://" in path else f"{self.root}/{path}"
+        names = path.removeprefix(f"{self.root}/").split("/")
+        if not path.startswith(f"{self.root}/") or not all(names) or {".", ".."} & set(names):
+            raise Unwritable(
+                TableState.PERMISSION_DENIED, f"{table} is not below {self.root}, the tables_root"
+            )
+        if self._is_of_the_store(path):
+            raise Unwritable(
+                TableState.PERMISSION_DENIED, f"{table} is among the tables of the store itself"
+            )
+        return path
+
+    def _is_of_the_store(self, path: str) -> bool:
+        store = self._store
+        if store is None or not f"{path}/".startswith(f"{store}/"):
+            return False
+        return not path.startswith(f"{store}/{FOLDER}/")

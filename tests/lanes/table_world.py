@@ -1,0 +1,107 @@
+"""A store with a table subscription, on real tables, for the tests of writing to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, Schema
+
+from pubsub_delta import (
+    ManualClock,
+    Message,
+    PubSub,
+    TableConfig,
+    TableState,
+)
+from pubsub_delta.policy.ack_state import State
+
+TOPIC, DEAD, NAME = "orders", "failed", "rows"
+BYTES = pa.schema([("data", pa.binary())])
+TEXTS = pa.schema([("data", pa.string())])
+METADATA = pa.schema(
+    [
+        *BYTES,
+        ("subscription_name", pa.string()),
+        ("message_id", pa.string()),
+        ("publish_time", pa.timestamp("us", "UTC")),
+        ("attributes", pa.string()),
+    ]
+)
+
+
+class World:
+    """A store with a topic, and a table that a subscription of it is written to."""
+
+    def __init__(self, root: Path) -> None:
+        self.clock, self.root = ManualClock(), root / "store"
+        self.table = self.root / "tables" / "shop" / "orders"
+        self.store = self.another()
+        self.store.create_topic(TOPIC)
+
+    def another(self) -> PubSub:
+        """Open the store as another process would."""
+        return PubSub(None, str(self.root), clock=self.clock)
+
+    def make(self, columns: pa.Schema | Schema = BYTES) -> None:
+        DeltaTable.create(str(self.table), columns)
+
+    def subscribe(self, *, name: str = NAME, table: str = "shop.orders", **fields: Any) -> None:
+        switches = {key: fields.pop(key) for key in list(fields) if key in SWITCHES}
+        config = TableConfig(table, **switches)
+        self.store.create_subscription(name, TOPIC, table_config=config, **fields)
+
+    def publish(self, *data: bytes, key: str = "") -> None:
+        self.store.publish(TOPIC, [Message(each, ordering_key=key) for each in data])
+
+    def write(self, store: PubSub | None = None) -> tuple[int, int]:
+        done = (store or self.store).write_table(NAME)
+        assert done.state is TableState.ACTIVE, done.problem
+        return done.written, done.failed
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        found = DeltaTable(str(self.table)).to_pyarrow_table().to_pylist()
+        return sorted(found, key=lambda row: str(row.get("data", row)))
+
+    @property
+    def data(self) -> list[Any]:
+        return [row["data"] for row in self.rows]
+
+    def states(self) -> dict[str, int]:
+        tables = self.store._tables
+        uid = self.store.get_subscription(NAME).uid
+        return {
+            each.value: count
+            for each in State
+            if (count := tables.ack_states.read(uid).count(each))
+        }
+
+
+SWITCHES = ("use_topic_schema", "use_table_schema", "write_metadata", "drop_unknown_fields")
+
+
+class Killed(BaseException):
+    """The process dies here."""
+
+
+def kill_before(monkeypatch: pytest.MonkeyPatch, of: object, name: str) -> None:
+    def die(*_: Any, **__: Any) -> None:
+        raise Killed
+
+    monkeypatch.setattr(of, name, die)
+
+
+def only_for(name: str) -> Callable[..., Any]:
+    """Return ``partial`` for a process that dies when it is used for any other function."""
+
+    def make(function: Callable[..., Any], *args: Any, **named: Any) -> Callable[..., Any]:
+        if function.__name__ not in (name, "written"):
+            raise Killed
+        return partial(function, *args, **named)
+
+    return make
