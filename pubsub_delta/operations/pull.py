@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Generic, TypeVar
 
 from pubsub_delta.delivery import dead_letters
@@ -187,11 +188,8 @@ def _commit(
     forward: bool = True,
 ) -> tuple[Given, T | None]:
     """Say what became of messages, see to the dead letters, and take others: one commit."""
-    asking = source(tables, name, uid)
-    if not forward:
-        asking = asking.without_dead_letters()
 
-    def decide(state: AckState) -> tuple[AckState, _Taken[T]]:
+    def decide(asking: Source, state: AckState) -> tuple[AckState, _Taken[T]]:
         found = asking.catch_up(state, now)
         heard, said = say(found, asking.terms)
         current, problem = dead_letters.decide_forwarding(tables, asking, heard)
@@ -203,7 +201,12 @@ def _commit(
         following = replay.used(state, following, asking.subscription, now)
         return following, _Taken(leased, forwarding, problem, said, following)
 
-    taken = tables.ack_states.change(asking.uid, decide)
+    ahead = partial(tables.looking_ahead, name)
+    with ahead():
+        asking = source(tables, name, uid)
+        if not forward:
+            asking = asking.without_dead_letters()
+        taken = tables.ack_states.change(asking.uid, partial(decide, asking), ahead)
     problem = taken.problem
     if taken.forwarding:
         problem = dead_letters.forward(tables, asking, now).problem or problem
