@@ -102,15 +102,11 @@ class PubSub(Inspection):
         Spark makes of it. Messages given one by one, or as an Arrow table, are received in that
         order.
         """
-        found = self._tables.topic(self._topic(topic))
-        return publish.publish(
-            self._tables,
-            found,
-            messages,
-            self._clock.now(),
-            idempotency_id,
-            order_by,
-        )
+        name, tables = self._topic(topic), self._tables
+        with tables.looking_ahead(name):
+            return publish.publish(
+                tables, tables.topic(name), messages, self._clock.now(), idempotency_id, order_by
+            )
 
     def pull(self, subscription: str, max_messages: int | None = None) -> PulledBatch:
         """Lease up to so many available messages, oldest first, until now + the ack deadline.

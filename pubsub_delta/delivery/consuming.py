@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Generic, TypeVar
@@ -38,6 +39,7 @@ class Given:
 
 Take = Callable[[AckState, Terms], "tuple[AckState, list[Span]]"]
 Say = Callable[[AckState, Terms], "tuple[AckState, T | None]"]
+Ahead = Callable[[], AbstractContextManager[None]]
 
 
 def nothing_said(state: AckState, _: Terms) -> tuple[AckState, None]:
@@ -51,11 +53,13 @@ def commit(
     now: datetime,
     take: Take,
     say: Say[T] = nothing_said,
+    ahead: Ahead = nullcontext,
     *,
     forward: bool = True,
 ) -> tuple[Given, T | None]:
     """Say what became of messages, see to the dead letters, and take others: one commit.
 
+    ``ahead``: begins to look at what the commit will look at, while the ack state is read.
     ``forward``: whether what is on its way to the dead-letter topic is written there.
     """
 
@@ -71,7 +75,7 @@ def commit(
         following = replay.used(state, following, asking.subscription, now)
         return following, _Taken(leased, forwarding, problem, said, following)
 
-    taken = tables.ack_states.change(asking.uid, decide)
+    taken = tables.ack_states.change(asking.uid, decide, ahead)
     problem = taken.problem
     if taken.forwarding:
         problem = dead_letters.forward(tables, asking, now).problem or problem

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeVar
 
 from pubsub_delta.delivery.consuming import Given, Say, Take, commit, nothing_said
@@ -179,9 +180,11 @@ def _commit(
     leases: bool = True,
 ) -> tuple[Given, T | None]:
     """Say what became of messages, and take others, unless they are written to a table."""
-    asking = source(tables, name, uid)
-    if not forward:
-        asking = asking.without_dead_letters()
-    if leases and asking.subscription.table_config is not None:
-        raise cannot_pull(asking.subscription)
-    return commit(tables, asking, now, take, say, forward=forward)
+    ahead = partial(tables.looking_ahead, name)
+    with ahead():
+        asking = source(tables, name, uid)
+        if not forward:
+            asking = asking.without_dead_letters()
+        if leases and asking.subscription.table_config is not None:
+            raise cannot_pull(asking.subscription)
+        return commit(tables, asking, now, take, say, ahead, forward=forward)

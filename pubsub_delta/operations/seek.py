@@ -59,9 +59,12 @@ def seek(
     Exactly one target. The next look at the subscription carries it out. Of a snapshot that was
     deleted before the seek is noted, messages may be gone: then it is taken back, and NotFound.
     """
-    source, target, found = _asked(tables, name, now, time, snapshot)
-    note = partial(_note, source, target, found, now)
-    noted = tables.ack_states.change(source.uid, partial(note, False))
+    with tables.looking_ahead(
+        name, tables.layout.snapshots if time is None else tables.layout.topics
+    ):
+        source, target, found = _asked(tables, name, now, time, snapshot)
+        note = partial(_note, source, target, found, now)
+        noted = tables.ack_states.change(source.uid, partial(note, False))
     if noted is None:
         dead_letters.forward(tables, source, now)
         noted = tables.ack_states.change(source.uid, partial(note, True))
@@ -130,7 +133,7 @@ def _note(
         return state, None
     asked = Seek(
         at=now,
-        at_version=source.messages.history.version(),
+        at_version=source.messages.history.version(state.after_version),
         time=time,
         covered_from=None if time is None else source.covered_from(now),
         captured=None if found is None else found.captured,

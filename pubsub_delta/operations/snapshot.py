@@ -36,28 +36,12 @@ def create_snapshot(
     as a copy of the ack state, and last it is there. What fails takes the announcement back.
     """
     checked = rules.check_labels(labels)
-    source = sources.source(tables, subscription)
-    topic = tables.registry.topic_of_uid(source.topic_uid)
-    if topic is None:
-        raise FailedPrecondition(
-            f"subscription {subscription}: its topic was deleted; "
-            "a snapshot needs a topic that still exists"
-        )
-    announced = Snapshot(
-        name=str(name),
-        topic=topic.name,
-        expire_time=now + replay.SNAPSHOT_LIFETIME,
-        labels=checked,
-        create_time=now,
-        uid=tables.new_id(),
-    )
-    filter_ = source.subscription.filter
-    if not tables.registry.announce_snapshot(announced, topic.uid, filter_):
-        raise AlreadyExists(
-            f"snapshot {name} exists already; choose another name or delete it first"
-        )
+    layout = tables.layout
+    with tables.lanes.control.looking_ahead(layout.topics, layout.snapshots):
+        source, announced = _announced(tables, name, subscription, now, checked)
     try:
-        captured = replay.capture(_copied(tables, source, announced, now), filter_)
+        copied = _copied(tables, source, announced, now)
+        captured = replay.capture(copied, source.subscription.filter)
         expire_time = replay.snapshot_expiry(str(name), now, _oldest(source, captured))
         if not tables.registry.finish_snapshot(announced.uid, expire_time):
             raise Aborted(
@@ -71,6 +55,36 @@ def create_snapshot(
     return replace(announced, expire_time=expire_time)
 
 
+def _announced(
+    tables: Tables,
+    name: ResourceName,
+    subscription: ResourceName,
+    now: datetime,
+    labels: Mapping[str, str],
+) -> tuple[Source, Snapshot]:
+    """Announce a snapshot, and return what it is to be of."""
+    source = sources.source(tables, subscription)
+    topic = tables.registry.topic_of_uid(source.topic_uid)
+    if topic is None:
+        raise FailedPrecondition(
+            f"subscription {subscription}: its topic was deleted; "
+            "a snapshot needs a topic that still exists"
+        )
+    announced = Snapshot(
+        name=str(name),
+        topic=topic.name,
+        expire_time=now + replay.SNAPSHOT_LIFETIME,
+        labels=labels,
+        create_time=now,
+        uid=tables.new_id(),
+    )
+    if not tables.registry.announce_snapshot(announced, topic.uid, source.subscription.filter):
+        raise AlreadyExists(
+            f"snapshot {name} exists already; choose another name or delete it first"
+        )
+    return source, announced
+
+
 def _copied(tables: Tables, source: Source, snapshot: Snapshot, now: datetime) -> AckState:
     """Copy the ack state of a subscription that has caught up, and return it.
 
@@ -80,12 +94,15 @@ def _copied(tables: Tables, source: Source, snapshot: Snapshot, now: datetime) -
     """
 
     def attempt() -> AckState:
-        settled = _settled(tables, source, now)
+        ack_state = tables.layout.ack_state(source.uid)
+        with tables.lanes.control.looking_ahead(ack_state):
+            settled = _settled(tables, source, now)
 
         def is_fit(state: AckState) -> bool:
             return not state.seeks and state.after_version >= settled.after_version
 
-        copied = tables.registry.capture_snapshot(snapshot.uid, source.uid, is_fit)
+        seen = tables.ack_states.written(source.uid)
+        copied = tables.registry.capture_snapshot(snapshot.uid, source.uid, is_fit, seen)
         if copied is None:
             raise Conflict(f"the ack state of {source.subscription.name} was sought")
         return copied

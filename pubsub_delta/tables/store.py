@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,9 @@ from pubsub_delta.tables.targets import TablePlaces, Target
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_TOPICS_KNOWN = 1000
+"""Names of which it is known which topic they are about; most of them may be deleted by now."""
 
 
 def new_uid() -> str:
@@ -56,6 +60,7 @@ class Tables:
         self.lanes = Lanes(spark, self.layout, lane, hadoop)
         self.places = TablePlaces(self.layout, tables_root)
         self._commits = KnownCommits()
+        self._topic_uids: dict[str, str] = {}
 
     @cached_property
     def registry(self) -> Registry:
@@ -108,13 +113,29 @@ class Tables:
         """Open the table that a subscription is written to. Unwritable where it cannot be."""
         return self.lanes.open_target(self.places.path(table))
 
+    def looking_ahead(self, name: ResourceName, *tables: str) -> AbstractContextManager[None]:
+        """Begin to look at a topic's messages while the registry is looked at, and at more tables.
+
+        ``name``: of the topic, or of a subscription; it is known which topic that is, or it is not
+        looked at. Object storage: looks that follow each other take a request's time each.
+        """
+        uid = self._topic_uids.get(str(name))
+        messages = () if uid is None else (self.layout.messages(uid),)
+        return self.lanes.control.looking_ahead(*messages, *tables)
+
     def topic(self, name: ResourceName) -> Topic:
         """Return a topic, or raise NotFound naming it."""
         found = self.registry.topic(str(name))
         if found is None:
             self.registry.check_newest_commit("topics")
             raise NotFound(f"topic {name} does not exist; create it first")
+        self._note_topic(name, found.uid)
         return found
+
+    def _note_topic(self, name: ResourceName, uid: str) -> None:
+        if len(self._topic_uids) >= _TOPICS_KNOWN:
+            self._topic_uids.clear()
+        self._topic_uids[str(name)] = uid
 
     def schema(self, name: ResourceName) -> StoredSchema:
         """Return a schema with its revisions, or raise NotFound naming it."""
@@ -153,6 +174,7 @@ class Tables:
                 f"subscription {name} is detached from its topic and has no messages any more; "
                 "delete it and create it anew"
             )
+        self._note_topic(name, found[1])
         return found
 
     def _no_subscription(self, name: ResourceName) -> NotFound:

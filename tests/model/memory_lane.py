@@ -115,6 +115,9 @@ class MemoryLane:
     def version(self, table: str) -> int:
         return len(self._table(table).versions) - 1
 
+    def looking_ahead(self, *tables: str) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def history(
         self, table: str, limit: int | None = None, newest: int | None = None
     ) -> list[LoggedCommit]:

@@ -13,6 +13,7 @@ from tests.mutations.bugs_of_grammar import BUGS_OF_GRAMMAR
 from tests.mutations.bugs_of_layouts import BUGS_OF_LAYOUTS
 from tests.mutations.bugs_of_lines import BUGS_OF_LINES
 from tests.mutations.bugs_of_listings import BUGS_OF_LISTINGS
+from tests.mutations.bugs_of_looks import BUGS_OF_LOOKS
 from tests.mutations.bugs_of_messages import BUGS_OF_MESSAGES
 from tests.mutations.bugs_of_operations import BUGS_OF_OPERATIONS
 from tests.mutations.bugs_of_order import BUGS_OF_ORDER
@@ -61,6 +62,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_PLATFORMS,
     *BUGS_OF_THE_CONSOLE,
     *BUGS_OF_STORAGES,
+    *BUGS_OF_LOOKS,
     *BUGS_OF_TERMINALS,
     *BUGS_OF_FAULTS,
 )

@@ -36,8 +36,8 @@ BUGS_OF_TABLES = (
         "memory-believed",
         "A change that changes nothing is answered from memory, however old that is.",
         _STATES,
-        "if state == remembered.state and self._port.read(uid).is_same(remembered):",
-        "if state == remembered.state:",
+        "                if self._port.read(uid).is_same(remembered):\n",
+        "                if remembered.is_same(remembered):\n",
     ),
     Bug(
         "same-revision-same-state",

@@ -37,7 +37,9 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/direct/failures.py": ("storage_failures",),
     "tables/lanes/direct/filters.py": ("stored_attributes",),
     "cli/records.py": ("cli_publish_records",),
-    "tables/lanes/direct/handles.py": ("swaps",),
+    "tables/lanes/direct/handles.py": ("swaps", "looks"),
+    "tables/lanes/direct/merging.py": ("looks",),
+    "tables/lanes/direct/snapshots.py": ("looks",),
     "tables/lanes/direct/tables.py": ("swaps",),
     "tables/lanes/choice.py": (),
     "cli/times.py": ("fine_times", "cli_times"),
@@ -203,6 +205,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/ack_state/rows.py": ("state_rows",),
     "tables/ack_state/snapshots.py": ("snapshot_calls",),
     "tables/ack_state/states.py": (
+        "looks",
         "lost_answers",
         "swaps",
         "restored",
@@ -211,7 +214,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/ack_state/tables.py": ("tables_in_memory",),
     "tables/lanes/locks.py": ("locks",),
-    "tables/messages/commits.py": ("restored", "tables_in_memory", "retention_job"),
+    "tables/messages/commits.py": ("looks", "restored", "tables_in_memory", "retention_job"),
     "tables/messages/messages.py": ("tables_in_memory", "retention_job", "races"),
     "tables/messages/ranges.py": ("tables_in_memory",),
     "tables/registry/registry.py": (

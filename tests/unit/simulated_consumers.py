@@ -49,7 +49,7 @@ class NotedAckStates(AckStates):
         if world.storm.one_process:
             self._written = world.memory
 
-    def change(self, uid: str, decide: Decide[T]) -> T:
+    def change(self, uid: str, decide: Decide[T], *_: object) -> T:
         change, answer_of = self.asked or self._forgetting()
         self.asked = None
         doing = self.port.doing = Undertaking(change)
@@ -128,7 +128,7 @@ class SimulatedTables:
         self.registry = self
         self.lanes = None
         self.ack_states = NotedAckStates(world, consumer, new_id)
-        self.is_received = bool
+        self.is_received, self.looking_ahead = bool, world.looking_ahead
 
     def source(self, _: ResourceName, uid: str | None = None) -> SimulatedSource:
         assert uid in (None, PLAIN.uid)

@@ -14,6 +14,7 @@ import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -246,6 +247,10 @@ class World:
         """End the simulation, in whatever handler of the library this happens."""
         self.scheduler.error = self.scheduler.error or error
         raise Stopped from error
+
+    def looking_ahead(self, _: object) -> AbstractContextManager[None]:
+        """Look at nothing ahead: when a look is made is drawn by the scheduler."""
+        return nullcontext()
 
     def append(self, number: int, positions: list[int]) -> None:
         """Append to the dead-letter topic, unless this number or a later one has landed."""

@@ -66,7 +66,7 @@ PARTS: dict[str, dict[str, str]] = {
         "name": "checked to be the name of a column",
         "value.isoformat()": NUMBER,
     },
-    "tables/lanes/direct/tables": {"c": OURS},
+    "tables/lanes/direct/merging": {"name": OURS},
     "tables/lanes/spark/bitmaps": {"first": NUMBER, "last": NUMBER},
     "tables/lanes/spark/columns": {
         "UNROLLED_ATTRIBUTES": OURS,

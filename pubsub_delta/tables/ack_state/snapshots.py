@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pubsub_delta.policy import replay
 from pubsub_delta.policy.ack_state import AckState, Captured
 from pubsub_delta.tables.ack_state.rows import state_of_row
+from pubsub_delta.tables.ack_state.states import Stored
 from pubsub_delta.tables.ack_state.tables import only_row, state_at
 from pubsub_delta.tables.lanes.protocol import Lane, TableMissing
 from pubsub_delta.tables.layout import Layout
@@ -25,15 +26,22 @@ class SnapshotTables:
         return self._layout.snapshot(snapshot_uid)
 
     def capture(
-        self, subscription_uid: str, snapshot_uid: str, is_fit: Callable[[AckState], bool]
+        self,
+        subscription_uid: str,
+        snapshot_uid: str,
+        is_fit: Callable[[AckState], bool],
+        seen: Stored | None = None,
     ) -> AckState | None:
         """Clone an ack state as it is stored now, if it is fit for that, and return it, or None.
 
-        A version never changes: what is cloned is what was looked at.
+        A version never changes: what is cloned is what was looked at. ``seen``: what was just seen.
         """
         source = self._layout.ack_state(subscription_uid)
-        version = self._lane.version(source)
-        state = state_at(self._lane, source, version)
+        if seen is not None and seen.version is not None:
+            version, state = seen.version, seen.state
+        else:
+            version = self._lane.version(source)
+            state = state_at(self._lane, source, version)
         if not is_fit(state):
             return None
         self._lane.clone(source, version, self._layout.snapshot(snapshot_uid), ACK_STATE)

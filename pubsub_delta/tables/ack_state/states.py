@@ -7,8 +7,9 @@ the same message: whoever comes second changes nothing, reads again and decides 
 from __future__ import annotations
 
 import secrets
+import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
@@ -21,6 +22,7 @@ from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 
 T = TypeVar("T")
 Decide = Callable[[AckState], "tuple[AckState, T]"]
+_Ahead = AbstractContextManager[None]
 
 REMEMBERED_COMMITS = 20
 """How many commit ids are stored, for a writer whose answer was lost to find its own."""
@@ -89,7 +91,8 @@ class AckStates:
     """Reads and replaces the ack states of a store.
 
     What this process wrote last is remembered, and a decision is first tried on that: the swap
-    fails if it is out of date. So an operation that follows another need not read in between.
+    fails if it is out of date. So an operation that follows another need not read in between. Where
+    others have written in between, the next operation reads first, until nobody has.
 
     Args:
         port: where they are stored.
@@ -110,6 +113,8 @@ class AckStates:
         self._sleep = sleep
         self._leap = leap
         self._written: dict[str, Stored] = {}
+        self._shared: set[str] = set()
+        self._turns: dict[str, threading.RLock] = {}
 
     def create(self, uid: str, state: AckState) -> None:
         """Store the ack state of a new subscription."""
@@ -121,28 +126,48 @@ class AckStates:
         """Return a subscription's ack state as it is now."""
         return self._port.read(uid).state
 
+    def written(self, uid: str) -> Stored | None:
+        """Return what this process has written, if it was stored when that was last looked at."""
+        return None if uid in self._shared else self._written.get(uid)
+
+    def _turn(self, uid: str) -> threading.RLock:
+        return self._turns.setdefault(uid, threading.RLock())
+
     def forget(self, uid: str) -> None:
         """Forget what is remembered of a subscription that is deleted or detached."""
         self._written.pop(uid, None)
+        self._shared.discard(uid)
+        self._turns.pop(uid, None)
 
-    def change(self, uid: str, decide: Decide[T]) -> T:
+    def change(self, uid: str, decide: Decide[T], ahead: Callable[[], _Ahead] = nullcontext) -> T:
         """Replace an ack state by what ``decide`` makes of it, and return decide's second value.
 
         ``decide`` may be called more than once. Nothing is written where it changes nothing.
+        Threads take turns, so that only other processes can be faster. ``ahead``: begins what
+        ``decide`` will look at, while the state is read.
         Raise Aborted after too many lost races, Unknown where it cannot be told who won.
         """
+        with self._turn(uid):
+            return self._change(uid, decide, ahead)
+
+    def _change(self, uid: str, decide: Decide[T], ahead: Callable[[], _Ahead]) -> T:
         remembered = self._written.get(uid)
-        if remembered is not None:
+        if remembered is not None and uid not in self._shared:
             state, result = decide(remembered.state)
-            if state == remembered.state and self._port.read(uid).is_same(remembered):
+            if state == remembered.state:
+                if self._port.read(uid).is_same(remembered):
+                    return result
+                self._written.pop(uid, None)
+            elif self._swap(uid, remembered, state, wait=False):
                 return result
-            if state != remembered.state and self._swap(uid, remembered, state, wait=False):
-                return result
+            self._shared.add(uid)
 
         def attempt() -> T:
             # On a local disk the lock lets a slow process have its turn among quick ones.
-            with self._port.locked(uid):
+            with self._port.locked(uid), ahead():
                 stored = self._port.read(uid)
+                if remembered is not None and stored.is_same(remembered):
+                    self._shared.discard(uid)
                 number = stored.state.next_lease_id + self._leap()
                 given = replace(stored.state, next_lease_id=number)
                 state, result = decide(given)

@@ -117,6 +117,14 @@ class Lane(Protocol):
     def version(self, table: str) -> int:
         """Return the version of the last commit; TableMissing."""
 
+    def looking_ahead(self, *tables: str) -> AbstractContextManager[None]:
+        """Begin to look at tables, where each look takes as long as a request does.
+
+        The first look at each of them within the context, by this thread, is that one. So what is
+        looked at in an order may be seen in another one: a table whose last commit is told by
+        another table must be looked at again where it does not have that.
+        """
+
     def history(
         self, table: str, limit: int | None = None, newest: int | None = None
     ) -> list[LoggedCommit]:

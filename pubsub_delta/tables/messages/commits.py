@@ -116,9 +116,11 @@ class History:
         self._known = known
         self._newest: int | None = None
 
-    def version(self) -> int:
-        """Return the version of the last commit."""
+    def version(self, seen: int = -1) -> int:
+        """Return the version of the last commit; ``seen``: one that is known to be there."""
         self._newest = self._lane.version(self._table)
+        if self._newest < seen:  # looked at before that was read somewhere else
+            self._newest = self._lane.version(self._table)
         return self._newest
 
     def newest_version(self) -> int:
@@ -132,6 +134,8 @@ class History:
         version.
         """
         seen = self._last(_FIRST_LOOK)
+        if seen[0].version < version:  # looked at before the version was read somewhere else
+            seen = self._last(_FIRST_LOOK)
         behind = seen[0].version - version
         if behind < 0:
             raise DataLoss(

@@ -24,6 +24,7 @@ from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.ack_state import AckState, Captured
 from pubsub_delta.resources import Snapshot, Subscription, Topic
 from pubsub_delta.tables.ack_state.snapshots import SnapshotTables
+from pubsub_delta.tables.ack_state.states import Stored
 from pubsub_delta.tables.lanes.protocol import Lane
 from pubsub_delta.tables.layout import Layout
 from pubsub_delta.tables.registry.conditions import (
@@ -282,10 +283,10 @@ class Registry:
         return bool(late) and self._snapshots.add(row, TAKEN_SNAPSHOT)
 
     def capture_snapshot(
-        self, uid: str, subscription_uid: str, is_fit: Callable[[AckState], bool]
+        self, uid: str, source: str, is_fit: Callable[[AckState], bool], seen: Stored | None = None
     ) -> AckState | None:
         """Copy an ack state into the table of a snapshot if it is fit; return it, or None."""
-        return self._held.capture(subscription_uid, uid, is_fit)
+        return self._held.capture(source, uid, is_fit, seen)
 
     def finish_snapshot(self, uid: str, expire_time: datetime) -> bool:
         """Have an announced snapshot be there; tell whether it had not lapsed."""

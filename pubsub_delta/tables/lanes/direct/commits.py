@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -16,6 +17,7 @@ from deltalake import (
     WriterProperties,
     write_deltalake,
 )
+from deltalake.exceptions import DeltaError
 
 from pubsub_delta.clock import from_micros
 from pubsub_delta.tables.lanes.protocol import LoggedCommit
@@ -38,6 +40,27 @@ NO_CLEANUP = PostCommitHookProperties(cleanup_expired_logs=False)
 """No look for expired commits, which lists the whole log: ``tidy_control`` is for that."""
 
 
+_NO_SUCH_VERSION = 1 << 40
+_NEWEST = re.compile(
+    r"no new commits were found after existing snapshot version (\d+)"
+    r"|LogSegment end version (\d+) not the same as the specified end version"
+)
+
+
+def newest_version(opened: DeltaTable) -> int | None:
+    """Return the version of the last commit, by one listing of the log; None where that fails.
+
+    A version is asked for that no table has, and the error tells which one is the last: where there
+    is nothing new ``update_incremental`` asks for a checkpoint besides.
+    """
+    try:
+        opened.load_as_version(_NO_SUCH_VERSION)
+    except DeltaError as error:
+        told = _NEWEST.search(str(error))
+        return None if told is None else int(told[1] or told[2])
+    return None
+
+
 def has_landed(opened: DeltaTable, transaction: tuple[str, int] | None) -> bool:
     """Tell whether a transaction, or a later one of its application, has landed."""
     landed = None if transaction is None else opened.transaction_version(transaction[0])
@@ -50,15 +73,22 @@ def carrying(told: dict[str, Any], transaction: tuple[str, int] | None) -> Commi
     return CommitProperties(custom_metadata=told, app_transactions=transactions)
 
 
-def write_over(opened: DeltaTable, rows: pa.Table, hooks: PostCommitHookProperties | None) -> None:
-    """Replace all rows of a table, if nobody has committed since the version it is open at."""
+def write_over(
+    opened: DeltaTable, rows: pa.Table, hooks: PostCommitHookProperties | None
+) -> pa.Table:
+    """Replace all rows of a table, if nobody has committed since the version it is open at.
+
+    Return what was written: those columns that the table has.
+    """
+    written = rows.select(pa.schema(opened.schema().to_arrow()).names)
     write_deltalake(
         opened,
-        rows.select(pa.schema(opened.schema().to_arrow()).names),
+        written,
         mode="overwrite",
         commit_properties=_ONLY_NEXT,
         post_commithook_properties=hooks,
     )
+    return written
 
 
 def completed(rows: pa.Table, columns: pa.Schema) -> pa.Table:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
+import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.lanes.damage import lost_commit
+from pubsub_delta.tables.lanes.direct.commits import newest_version
 from pubsub_delta.tables.lanes.direct.failures import telling, unreachable
 from pubsub_delta.tables.lanes.direct.snapshots import Snapshot
 from pubsub_delta.tables.lanes.direct.storage import address_of
@@ -27,6 +30,8 @@ _COMMITS_SEEN = 20
 """Commits after which a table is opened again: a handle slows down with each that it has seen."""
 _COMMITS_SEEN_AFAR = CHECKPOINT_INTERVAL
 """The same in object storage, where opening takes requests for every commit since a checkpoint."""
+_LOOKING = 4
+"""Threads that look at tables ahead."""
 _TRIES = 5
 _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
          "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_KEY", "AZURE_STORAGE_TOKEN")  # fmt: skip
@@ -43,6 +48,15 @@ class _Handle:
         self.checked = 0
         self.folder: tuple[int, int] | None = None
         self.snapshot: Snapshot | None = None
+        self.moves = False
+        """Whether the last look has found commits of others: the next one likely does, too."""
+
+    def update(self, opened: DeltaTable) -> None:
+        """Bring a table up to date: one request where there is nothing new, or three."""
+        before = opened.version()
+        if self.moves or newest_version(opened) != before:
+            opened.update_incremental()
+            self.moves = opened.version() != before
 
     @property
     def fresh(self) -> DeltaTable | None:
@@ -51,6 +65,13 @@ class _Handle:
         if self.table is None or self.table.version() - self.opened_at > most:
             return None
         return self.table
+
+
+class _Ahead(threading.local):
+    """The looks that a thread has begun, by table; each is used once."""
+
+    def __init__(self) -> None:
+        self.looks: dict[str, Future[None]] = {}
 
 
 class Handles:
@@ -65,6 +86,42 @@ class Handles:
         self._handles: OrderedDict[str, _Handle] = OrderedDict()
         self._lock = threading.Lock()
         self._keys = _keys_of_environment()
+        self._ahead = _Ahead()
+        self._looking: ThreadPoolExecutor | None = None
+
+    @contextmanager
+    def looking_ahead(self, tables: Sequence[str]) -> Iterator[None]:
+        """Begin to look at tables; the first look at each within this, by this thread, is that one.
+
+        On a local disk nothing is begun: a look takes less than a thread does.
+        """
+        begun = self._ahead.looks
+        afar = [t for t in tables if "://" in address_of(t) and t not in begun]
+        begun.update({table: self._pool().submit(self._look, table) for table in afar})
+        try:
+            yield
+        finally:
+            for table in afar:
+                begun.pop(table, None)
+
+    def _look(self, table: str) -> None:
+        handle = self._handle(table)
+        with handle.lock:
+            self._updated(table, handle)
+
+    def _has_looked(self, table: str) -> bool:
+        """Wait for a look that was begun ahead, and tell whether there was one."""
+        look = self._ahead.looks.pop(table, None)
+        if look is None:
+            return False
+        look.result()
+        return True
+
+    def _pool(self) -> ThreadPoolExecutor:
+        with self._lock:
+            if self._looking is None:
+                self._looking = ThreadPoolExecutor(_LOOKING, "look")
+            return self._looking
 
     @contextmanager
     def newest(self, table: str, seen: int | None = None) -> Iterator[DeltaTable]:
@@ -73,10 +130,11 @@ class Handles:
         One that is as of ``seen``, the last commit as the caller has just seen it, is given as it
         is: each look lists the log.
         """
+        looked = self._has_looked(table)
         handle = self._handle(table)
         with handle.lock:
             opened = handle.fresh
-            is_seen = opened is not None and opened.version() == seen
+            is_seen = opened is not None and (looked or opened.version() == seen)
             if opened is None or not is_seen or _folder(address_of(table)) != handle.folder:
                 opened = self._updated(table, handle)
             yield opened
@@ -92,14 +150,29 @@ class Handles:
 
     def snapshot(self, table: str, seen: int | None = None) -> Snapshot:
         """Return a table as of its last commit; as it is open, where that is as of ``seen``."""
+        looked = self._has_looked(table)
         handle = self._handle(table)
         with handle.lock:
             opened = handle.fresh
-            if opened is None or opened.version() != seen:
+            if opened is None or not (looked or opened.version() == seen):
                 opened = self._updated(table, handle)
             if handle.snapshot is None or handle.snapshot.version != opened.version():
                 handle.snapshot = Snapshot(table, opened, self.options)
             return handle.snapshot
+
+    def known_rows(self, table: str, opened: DeltaTable) -> pa.Table | None:
+        """Return all rows of a table as it is open, if they are few; None if they are many."""
+        handle = self._handle(table)
+        with handle.lock:
+            if handle.snapshot is None or handle.snapshot.version != opened.version():
+                handle.snapshot = Snapshot(table, opened, self.options)
+            return handle.snapshot.rows() if handle.snapshot.has_few_rows else None
+
+    def keep_rows(self, table: str, opened: DeltaTable, rows: pa.Table) -> None:
+        """Know the rows of a table that has just been written over: they need not be read."""
+        handle = self._handle(table)
+        with handle.lock:
+            handle.snapshot = Snapshot(table, opened, self.options, rows)
 
     def snapshot_at(self, table: str, version: int) -> Snapshot:
         """Return a table as of a version; FailedPrecondition where it is not kept any more."""
@@ -164,7 +237,7 @@ class Handles:
         opened = handle.fresh
         if opened is not None and folder == handle.folder:
             try:
-                opened.update_incremental()
+                handle.update(opened)
             except DeltaError:
                 opened = None  # commits that it had not seen are gone by now: from a checkpoint on
             if opened is not None and handle.fresh is opened:

@@ -32,6 +32,9 @@ _WHOLE = 8 * 1024 * 1024
 _KEPT = 1024 * 1024
 """Bytes of the files up to which all rows of a table are kept in memory."""
 
+_FEW = 1000
+"""Rows up to which a table is written anew with each change of one: some 100 kB of a registry."""
+
 _SHORT_OF = timedelta(microseconds=999)
 """By how much a maximum in the log's statistics, which are in milliseconds, may be too low."""
 
@@ -61,7 +64,13 @@ class StoredFile:
 class Snapshot:
     """The files of a table at a version. It does not change; vacuum may remove its files."""
 
-    def __init__(self, table: str, opened: DeltaTable, options: Mapping[str, str] | None) -> None:
+    def __init__(
+        self,
+        table: str,
+        opened: DeltaTable,
+        options: Mapping[str, str] | None,
+        rows: pa.Table | None = None,
+    ) -> None:
         protocol = opened.protocol()
         if protocol.min_reader_version > 1:
             raise FailedPrecondition(
@@ -75,6 +84,8 @@ class Snapshot:
         self._actions = pa.table(opened.get_add_actions(flatten=True))
         self._address = address_of(table)
         self._options = dict(options) if options else None
+        if rows is not None:  # what was just written need not be read
+            self._all_rows = rows.cast(self.columns)
 
     def files(self, where: Where = ()) -> list[StoredFile]:
         """Return the files that may have rows for which some conditions hold."""
@@ -83,6 +94,12 @@ class Snapshot:
     def data_files(self) -> list[DataFile]:
         """Return the files of a topic; a maximum of times is where it is at most."""
         return [_data_file(each) for each in self.files()]
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether there are so few rows that writing all of them beats finding one."""
+        counts = self._actions["num_records"].to_pylist()
+        return len(counts) <= _AT_ONCE and None not in counts and sum(counts) <= _FEW
 
     def rows(self, where: Where = (), columns: Sequence[str] | None = None) -> pa.Table:
         """Return some columns of the rows for which all conditions hold."""

@@ -24,6 +24,7 @@ from pubsub_delta.tables.lanes.direct.conditions import in_sql
 from pubsub_delta.tables.lanes.direct.failures import FAILURES, telling
 from pubsub_delta.tables.lanes.direct.files import WrittenFile, write_file
 from pubsub_delta.tables.lanes.direct.handles import Handles
+from pubsub_delta.tables.lanes.direct.merging import merge_by_query, merged
 from pubsub_delta.tables.lanes.direct.snapshots import Snapshot
 from pubsub_delta.tables.lanes.direct.storage import address_of, is_local
 from pubsub_delta.tables.lanes.direct.upkeep import (
@@ -137,6 +138,10 @@ class DirectLane:
         with telling(table), self._handles.newest(table) as opened:
             return int(opened.version())
 
+    def looking_ahead(self, *tables: str) -> AbstractContextManager[None]:
+        """Look at tables at the same time, in object storage."""
+        return self._handles.looking_ahead(tables)
+
     def history(
         self, table: str, limit: int | None = None, newest: int | None = None
     ) -> list[LoggedCommit]:
@@ -202,27 +207,14 @@ class DirectLane:
             as_open = not merge.insert and not is_local(table)
             find = self._handles.last_seen if as_open else self._handles.newest
             with find(table) as opened:
-                merger = opened.merge(
-                    rows,
-                    merge.on,
-                    source_alias="new",
-                    target_alias="old",
-                    streamed_exec=False,
-                    post_commithook_properties=self._hooks(table),
-                )
-                if merge.update:
-                    merger = merger.when_matched_update({c: f"new.{c}" for c in merge.update})
-                if merge.delete:
-                    merger = merger.when_matched_delete()
-                if merge.insert:
-                    columns = pa.schema(opened.schema().to_arrow()).names
-                    merger = merger.when_not_matched_insert({c: f"new.{c}" for c in columns})
-                counts = merger.execute()
+                known = self._handles.known_rows(table, opened) if rows.num_rows == 1 else None
+                if known is None:
+                    changed = merge_by_query(opened, rows, merge, self._hooks(table))
+                else:
+                    following, changed = merged(known, rows, merge)
+                    if changed:
+                        self._write_over(table, opened, following)
                 version = opened.version()
-            changed = sum(
-                int(counts[f"num_target_rows_{what}"])
-                for what in ("updated", "inserted", "deleted")
-            )
             if changed and version % CHECKPOINT_INTERVAL == 0:
                 self._tidy(table, tidy_control)
         return changed
@@ -239,10 +231,14 @@ class DirectLane:
             with telling(table), self._handles.newest(table, version) as opened:
                 if opened.version() != version:
                     return False
-                write_over(opened, rows, self._hooks(table))
+                self._write_over(table, opened, rows)
             if (version + 1) % CHECKPOINT_INTERVAL == 0:
                 self._tidy(table, tidy_control)
         return True
+
+    def _write_over(self, table: str, opened: DeltaTable, rows: pa.Table) -> None:
+        written = write_over(opened, rows, self._hooks(table))
+        self._handles.keep_rows(table, opened, written)
 
     def append(
         self,

@@ -1,0 +1,94 @@
+"""MERGE of a row into a table: of few rows in memory, of many by ``deltalake``.
+
+A MERGE of ``deltalake`` reads the file of the row, which is three requests in object storage, and
+plans a query. A table of few rows is known in memory as of its version: so it is written anew, in a
+commit that may only be the next one.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable, PostCommitHookProperties
+
+from pubsub_delta.tables.lanes.protocol import Merge
+
+_CONDITION = re.compile(r"old\.(\w+) (?:([=<>]) new\.(\w+)|IS NULL)")
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+
+
+def merged(old: pa.Table, new: pa.Table, merge: Merge) -> tuple[pa.Table, int]:
+    """Return the rows of a table after a MERGE of one row, and how many changed, came or went.
+
+    >>> old = pa.table({"name": ["a", "b"], "etag": ["1", "2"]})
+    >>> new = pa.table({"name": ["b"], "seen": ["2"], "etag": ["3"]})
+    >>> swap = Merge(on="old.name = new.name AND old.etag = new.seen", update=["etag"])
+    >>> rows, changed = merged(old, new, swap)
+    >>> rows["etag"].to_pylist(), changed
+    (['1', '3'], 1)
+    """
+    matches = _matches(old, new, merge.on)
+    count = sum(matches)
+    if not count and merge.insert:
+        return pa.concat_tables([old, new.select(old.column_names).cast(old.schema)]), 1
+    if not count or not (merge.update or merge.delete):
+        return old, 0
+    kept = old.filter(pa.array([not each for each in matches]))
+    if merge.delete:
+        return kept, count
+    changed = old.filter(pa.array(matches))
+    for name in merge.update:
+        field = old.schema.field(name)
+        column = new[name].take(pa.array([0] * count)).cast(field.type)
+        changed = changed.set_column(old.column_names.index(name), field, column)
+    return pa.concat_tables([kept, changed]), count
+
+
+def _matches(old: pa.Table, new: pa.Table, on: str) -> list[bool]:
+    """Tell of each row whether a condition holds, as SQL says: nothing compares with null."""
+    found = [True] * old.num_rows
+    for part in on.split(" AND "):
+        told = _CONDITION.fullmatch(part)
+        if told is None:
+            raise ValueError(f"{part} compares otherwise than conditions of a Merge do")
+        column = old[told[1]].to_pylist()
+        if told[2] is None:
+            holds = [each is None for each in column]
+        else:
+            compare, value = _OPERATORS[told[2]], new[told[3]][0].as_py()
+            holds = [None not in (each, value) and compare(each, value) for each in column]
+        found = [both and each for both, each in zip(found, holds, strict=True)]
+    return found
+
+
+def merge_by_query(
+    opened: DeltaTable, rows: pa.Table, merge: Merge, hooks: PostCommitHookProperties | None
+) -> int:
+    """MERGE rows by a query of ``deltalake``; return how many changed, came or went."""
+    merger = opened.merge(
+        rows,
+        merge.on,
+        source_alias="new",
+        target_alias="old",
+        streamed_exec=False,
+        post_commithook_properties=hooks,
+    )
+    if merge.update:
+        merger = merger.when_matched_update({name: f"new.{name}" for name in merge.update})
+    if merge.delete:
+        merger = merger.when_matched_delete()
+    if merge.insert:
+        columns = pa.schema(opened.schema().to_arrow()).names
+        merger = merger.when_not_matched_insert({name: f"new.{name}" for name in columns})
+    counts = merger.execute()
+    return sum(
+        int(counts[f"num_target_rows_{what}"]) for what in ("updated", "inserted", "deleted")
+    )
