@@ -84,7 +84,7 @@ class Lanes:
         base = self._layout.base
         needs, aside = "this needs Spark (a DataFrame, a streaming query or a catalog)", ""
         if self._layout.in_catalog:
-            needs = f"root: {base!r} is a schema of a catalog, whose tables Spark finds"
+            needs = f"root: {base!r} is a schema of a catalog, which needs Spark"
             aside = f"; a directory is written {f'./{base}'!r}"
         return FailedPrecondition(
             f"{needs}, and the store was opened without: open it as PubSub(spark, root), where "
