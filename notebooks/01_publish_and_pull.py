@@ -171,7 +171,7 @@ assert store.metrics("board")["num_undelivered_messages"] == 0
 # COMMAND ----------
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5), layout="constrained")
-colours = plt.get_cmap("viridis")
+colours = ("#264653", "#6d597a", "#2a9d8f", "#e9c46a", "#e76f51", "#adb5bd")
 bottom = dict.fromkeys(range(5, 24), 0)
 for number, by_hour in enumerate(pulls):
     left.bar(
@@ -179,7 +179,7 @@ for number, by_hour in enumerate(pulls):
         list(by_hour.values()),
         bottom=[bottom[each] for each in by_hour],
         width=0.85,
-        color=colours(number / (len(pulls) - 1)),
+        color=colours[number % len(colours)],
         label=f"pull {number + 1}: {sum(by_hour.values())}",
     )
     for each, count in by_hour.items():

@@ -71,14 +71,16 @@ def _of_csv(lines: Iterable[bytes]) -> Iterator[Record]:
             return
         if not row:
             continue
-        if names is None:
+        if any("\udc80" <= letter <= "\udcff" for value in row for letter in value):
+            yield Record(f"line {first}", text, "it is no UTF-8")
+            if names is None:
+                return  # what the columns are called is not known
+        elif names is None:
             names, twice = row, sorted({name for name in row if row.count(name) > 1})
             if twice:
                 why = f"it names the column {twice[0]!r} twice; once is accepted"
                 yield Record(f"line {first}", text, why)
                 return
-        elif any("\udc80" <= letter <= "\udcff" for value in row for letter in value):
-            yield Record(f"line {first}", text, "it is no UTF-8")
         elif len(row) != len(names):
             why = f"it has {len(row)} columns; {len(names)} are accepted: {', '.join(names)}"
             yield Record(f"line {first}", text, why)

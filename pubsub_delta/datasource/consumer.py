@@ -7,12 +7,15 @@ asking acknowledges that one, and leases the next, in one commit.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+from pubsub_delta.administration import Administration
 from pubsub_delta.clock import Clock
 from pubsub_delta.datasource.offsets import Offset
 from pubsub_delta.datasource.parts import SpansPart, spans_parts
 from pubsub_delta.delivery.consuming import Given
 from pubsub_delta.delivery.leases import Lease
-from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound
 from pubsub_delta.lease_keeper import LeaseKeeper
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import pull
@@ -31,8 +34,18 @@ class Consumer:
         self._clock = clock
         self._reader = tables.new_id()
         self._drain: Drain | None = None
+        self._drains_from_the_start = False
         self._held: tuple[Offset, Lease | None] | None = None
         self._keeper: LeaseKeeper | None = None
+
+    def subscribe_to(self, topic: ResourceName) -> None:
+        """Create the subscription if there is none; NotFound where there is no such topic."""
+        if self._tables.registry.subscription(str(self._name)) is not None:
+            return
+        with suppress(AlreadyExists):  # by another query, between the two lines
+            _Administration(self._tables, self._clock).create_subscription(
+                str(self._name), str(topic)
+            )
 
     def start(self, topic: ResourceName | None = None) -> Offset:
         """Return the offset before everything; NotFound, FailedPrecondition if there is nothing.
@@ -45,11 +58,20 @@ class Consumer:
                 f"topic: {topic}, while subscription {self._name} is attached to "
                 f"{subscribed.topic}; that one is accepted, or no topic"
             )
+        if self._drains_from_the_start:
+            self.drain()
         return Offset(subscribed.uid)
 
     def drain(self) -> None:
-        """Take no messages that come from now on, and end when each that is there was offered."""
-        end = pull.newest_position(self._tables, self._name, self._clock.now())
+        """Take no messages that come from now on, and end when each that is there was offered.
+
+        A subscription that is not there has none; the start creates it, or tells.
+        """
+        try:
+            end = pull.newest_position(self._tables, self._name, self._clock.now())
+        except NotFound:
+            self._drains_from_the_start = True
+            return
         self._drain = Drain(end)
 
     def following(self, start: Offset, max_messages: int | None) -> Offset:
@@ -147,3 +169,12 @@ class Consumer:
                 f"{offset.subscription}, here {subscribed.uid}), one that was deleted perhaps; "
                 "a checkpoint of this one is accepted, or a new one"
             )
+
+
+class _Administration(Administration):
+    """Administration without a store object: names are full ones."""
+
+    def __init__(self, tables: Tables, clock: Clock) -> None:
+        self._tables = tables
+        self._project = "local"
+        self._clock = clock

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Literal
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError
@@ -31,6 +32,9 @@ _ALIASES = {
 }
 """Other names: that of ``load(path)``, and those of the Pub/Sub connector of Databricks."""
 
+_ENVIRONMENT = {"root": "PUBSUB_DELTA_ROOT", "project": "PUBSUB_DELTA_PROJECT"}
+"""What stands for an option that is not given, as for the command line."""
+
 _IGNORED = frozenset(
     {
         *("clientEmail", "clientId", "privateKey", "privateKeyId", "serviceCredential"),
@@ -53,11 +57,13 @@ COLUMNS = ("pubsub_delta", "databricks")
 class Options:
     """The options of one read or write. A name is canonical: ``subscription``, ``asOf``.
 
-    ``storage``: settings of Hadoop's object stores, as pairs.
+    ``storage``: settings of Hadoop's object stores, as pairs. ``is_of_databricks``: the query was
+    written for the Pub/Sub connector of Databricks, as the option ``subscriptionId`` shows.
     """
 
     given: tuple[tuple[str, str], ...]
     storage: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    is_of_databricks: bool = False
 
     def get(self, name: str) -> str | None:
         """Return an option's text; None where it is not given."""
@@ -70,14 +76,15 @@ class Options:
         if root is None:
             raise InvalidArgument(
                 "root: the option is not given; the store's directory or URL is accepted, as in "
-                '.option("root", "/data/pubsub"), or .load("/data/pubsub")'
+                '.option("root", "/data/pubsub"), or .load("/data/pubsub"), or in the variable '
+                "PUBSUB_DELTA_ROOT of the driver's environment"
             )
         return root
 
     @property
     def is_databricks(self) -> bool:
         """Whether the columns are those of the Pub/Sub connector of Databricks."""
-        chosen = self.get("columns") or COLUMNS[0]
+        chosen = self.get("columns") or COLUMNS[self.is_of_databricks]
         if chosen not in COLUMNS:
             raise InvalidArgument(f"columns: {chosen!r}; one of {', '.join(COLUMNS)} is accepted")
         return chosen == COLUMNS[1]
@@ -93,6 +100,11 @@ class Options:
         """The subscription that a stream consumes, if one is given."""
         name = self.get("subscription")
         return None if name is None else subscription_name(name, self._project)
+
+    @property
+    def creates_subscription(self) -> bool:
+        """Whether a subscription that is not there is created, as that connector does."""
+        return self.is_of_databricks and self.get("topic") is not None
 
     @property
     def backlog(self) -> ResourceName | None:
@@ -200,10 +212,16 @@ class Options:
         return int(text)
 
 
-def read_options(given: Mapping[str, str]) -> Options:
-    """Read the options that Spark passes, whatever their case; InvalidArgument by name."""
+def read_options(
+    given: Mapping[str, str], environment: Mapping[str, str] = MappingProxyType({})
+) -> Options:
+    """Read the options that Spark passes, whatever their case; InvalidArgument by name.
+
+    ``environment``: tells root and project where no option does.
+    """
     found: dict[str, str] = {}
     storage: dict[str, str] = {}
+    is_of_databricks = False
     for key, value in given.items():
         if key.lower().startswith(_STORAGE):
             storage[key.lower()] = value
@@ -223,13 +241,17 @@ def read_options(given: Mapping[str, str]) -> Options:
             continue
         if name in _IGNORED:
             continue
+        is_of_databricks |= name == "subscriptionId"
         plain = _ALIASES.get(name, name)
         if found.setdefault(plain, value) != value:
             raise InvalidArgument(
                 f"{name}: {value!r}, while {plain} is {found[plain]!r} by another name; "
                 "one of the two is accepted"
             )
-    return Options(tuple(sorted(found.items())), tuple(sorted(storage.items())))
+    for name, variable in _ENVIRONMENT.items():
+        if text := environment.get(variable):
+            found.setdefault(name, text)
+    return Options(tuple(sorted(found.items())), tuple(sorted(storage.items())), is_of_databricks)
 
 
 @lru_cache(maxsize=8)

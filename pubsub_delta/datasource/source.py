@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import MutableMapping
 
 import pyarrow as pa
@@ -22,7 +23,7 @@ class PubSubDataSource(DataSource):
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
-        self._options = read_options(dict(options))
+        self._options = read_options(dict(options), os.environ)
 
     @classmethod
     def name(cls) -> str:

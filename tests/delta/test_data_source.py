@@ -271,23 +271,51 @@ def test_the_lease_of_a_long_micro_batch_is_extended(live: Live) -> None:
     assert deadlines[1] > deadlines[0]
 
 
-def test_a_stream_in_the_columns_of_the_other_connector(live: Live) -> None:
-    """Its options and columns: messageId, payload, attributes as JSON, a time in milliseconds."""
-    live.store.publish(TOPIC, [Message(b"a", {"carrier": "UA"})])
+def test_a_query_of_the_other_connector_runs_with_another_format(live: Live) -> None:
+    """As its documentation writes it, with credentials, for a subscription that is not there yet.
+
+    Its columns: messageId, payload, attributes as JSON, a time in milliseconds.
+    """
+    live.publish("before")
+    auth_options = {
+        "clientId": "1",
+        "clientEmail": "me@example.com",
+        "privateKey": "secret",
+        "privateKeyId": "2",
+    }
+
+    def query() -> DataFrame:
+        return (
+            live.spark.readStream.format(FORMAT)
+            .option("subscriptionId", "mysub")
+            .option("topicId", TOPIC)
+            .option("projectId", "local")
+            .options(**auth_options)
+            .load(live.root)
+        )
+
     rows: list[Any] = []
-    reader = live.spark.readStream.format(FORMAT).option("columns", "databricks")
-    reader = reader.option("subscriptionId", NAME).option("topicId", TOPIC)
-    reader = reader.option("projectId", "local").option("clientEmail", "me@example.com")
-    df = reader.load(live.root)
-    assert df.dtypes == [
+
+    def run() -> None:
+        writer = query().writeStream.foreachBatch(lambda batch, _: rows.extend(batch.collect()))
+        writer = writer.option("checkpointLocation", str(live.at / "theirs"))
+        assert writer.trigger(availableNow=True).start().awaitTermination(120)
+
+    run()
+    assert (rows, live.store.metrics("mysub")["num_undelivered_messages"]) == ([], 0)
+    live.store.publish(TOPIC, [Message(b"a", {"carrier": "UA"})])
+    run()
+    assert query().dtypes == [
         ("messageId", "string"),
         ("payload", "binary"),
         ("attributes", "string"),
         ("publishTimestampInMillis", "bigint"),
     ]
-    writer = df.writeStream.foreachBatch(lambda batch, _: rows.extend(batch.collect()))
-    assert writer.trigger(availableNow=True).start().awaitTermination(120)
     assert [json.loads(row["attributes"]) for row in rows] == [{"carrier": "UA"}]
+    assert [bytes(row["payload"]) for row in rows] == [b"a"]
+    live.store.delete_subscription("mysub")
+    with pytest.raises(StreamingQueryException, match="mysub does not exist"):
+        run()
 
 
 def test_the_messages_of_a_key_come_in_order(live: Live) -> None:

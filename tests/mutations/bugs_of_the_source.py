@@ -16,6 +16,27 @@ _FILES = ("tests/lanes/test_data_source_files.py",)
 
 BUGS_OF_THE_SOURCE = (
     Bug(
+        "subscription-of-a-typing-error",
+        "A query of our own names a subscription that is not there, and gets one that is empty.",
+        _OPTIONS,
+        'return self.is_of_databricks and self.get("topic") is not None',
+        'return self.get("topic") is not None',
+    ),
+    Bug(
+        "columns-of-the-other-connector",
+        "A query that was written for the other connector finds none of its columns.",
+        _OPTIONS,
+        'is_of_databricks |= name == "subscriptionId"',
+        'is_of_databricks |= name == "subscription"',
+    ),
+    Bug(
+        "root-of-the-environment",
+        "The environment's store is taken although an option names another one.",
+        _OPTIONS,
+        "found.setdefault(name, text)",
+        "found[name] = text",
+    ),
+    Bug(
         "drain-of-the-same-again",
         "A query that drains never ends while its messages are given back again and again.",
         "policy/drains.py",

@@ -97,6 +97,7 @@ def test_objects_arrive_as_they_stand_in_lines_or_an_array(
         ("a.csv", 'a\n"x\n', "line 2: it is no CSV: unexpected end of data"),
         ("a.csv", "a,a\n1,2\n", "line 1: it names the column 'a' twice"),
         ("a.csv", "a\n\udcff\n", "line 2: it is no UTF-8"),
+        ("a.csv", "\udcff\udcfea\n1\n", "line 1: it is no UTF-8"),  # UTF-16, for example
         ("a.json", '{"a":1}\n{"a":\n', "line 2: it is no JSON: Expecting value at character 6"),
         ("a.json", "7\n", "line 1: it is no JSON object"),
         ("a.json", '[{"a":1}, 7]', "element 2: it is no JSON object"),

@@ -120,6 +120,38 @@ def test_a_root_that_takes_a_session_is_refused(root: str) -> None:
         read_options({"root": root}).tables()
 
 
+def test_the_environment_names_the_store_where_no_option_does() -> None:
+    """As for the command line: so a query need not name it."""
+    environment = {"PUBSUB_DELTA_ROOT": "/data/pubsub", "PUBSUB_DELTA_PROJECT": "work"}
+    options = read_options({"topic": "flights"}, environment)
+    assert (options.root, str(options.topic)) == ("/data/pubsub", "projects/work/topics/flights")
+    asked = read_options({"topic": "flights", "path": "/other", "projectId": "me"}, environment)
+    assert (asked.root, str(asked.topic)) == ("/other", "projects/me/topics/flights")
+
+
+def test_a_query_that_was_written_for_the_other_connector_gets_its_columns() -> None:
+    # "so that a query written for its Pub/Sub source changes one word"
+    theirs = {"subscriptionId": "delays", "topicId": "flights", "projectId": "work"}
+    assert columns_of(read_options(theirs)) == DATABRICKS
+    assert columns_of(read_options({**theirs, "columns": "pubsub_delta"})) == BATCH
+    assert columns_of(read_options({"subscription": "delays", "topicId": "flights"})) == BATCH
+
+
+@pytest.mark.parametrize(
+    ("given", "creates"),
+    [
+        ({"subscriptionId": "delays", "topicId": "flights"}, True),
+        ({"subscriptionId": "delays"}, False),
+        ({"subscription": "delays", "topic": "flights"}, False),
+    ],
+)
+def test_only_a_query_of_the_other_connector_creates_its_subscription(
+    given: dict[str, str], creates: bool
+) -> None:
+    """Its documentation: a subscription is created if none exists with the id."""
+    assert read_options(given).creates_subscription is creates
+
+
 def test_the_tables_of_a_store_are_opened_once_in_a_process(tmp_path: Path) -> None:
     given = {"root": str(tmp_path), "fs.s3a.access.key": "me"}
     assert read_options(given).tables() is read_options(given).tables()

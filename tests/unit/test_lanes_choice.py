@@ -43,3 +43,11 @@ def test_on_s3_no_dataframe_is_published_beside_the_direct_lane(
     table = "delta.`s3a://bucket/pubsub/messages/0`"
     with pytest.raises(FailedPrecondition, match="on S3 a DataFrame cannot be published"):
         lanes("s3a://bucket/pubsub").writer_for(table)
+
+
+def test_who_names_a_directory_without_its_slash_is_told() -> None:
+    # "Every message says what was wrong, the offending value, and what would be accepted."
+    with pytest.raises(FailedPrecondition, match=r"'store' is a schema of a catalog.*'\./store'"):
+        Lanes(None, layout_of("store")).spark  # noqa: B018
+    with pytest.raises(FailedPrecondition, match=r"^this needs Spark .*local_session\(\)"):
+        Lanes(None, layout_of("./store")).spark  # noqa: B018

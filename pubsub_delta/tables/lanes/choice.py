@@ -75,15 +75,22 @@ class Lanes:
         with self._lock:
             if self._started is None:
                 if self._given is None:
-                    raise FailedPrecondition(
-                        "this needs Spark (a DataFrame, a streaming query or a catalog), and the "
-                        "store was opened without: open it as PubSub(spark, root), where "
-                        "local_session() returns a session"
-                    )
+                    raise self._without_spark()
                 started = cast("Callable[[], SparkSession]", self._given)()
                 check_session(started)
                 self._started = started
             return self._started
+
+    def _without_spark(self) -> FailedPrecondition:
+        base = self._layout.base
+        needs, aside = "this needs Spark (a DataFrame, a streaming query or a catalog)", ""
+        if self._layout.in_catalog:
+            needs = f"root: {base!r} is a schema of a catalog, which needs Spark"
+            aside = f"; a directory is written {f'./{base}'!r}"
+        return FailedPrecondition(
+            f"{needs}, and the store was opened without: open it as PubSub(spark, root), where "
+            f"local_session() returns a session{aside}"
+        )
 
     @cached_property
     def choice(self) -> tuple[LaneName, str]:
