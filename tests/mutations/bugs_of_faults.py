@@ -110,8 +110,8 @@ BUGS_OF_FAULTS = (
         "detached-forwards",
         "The dead letters of a detached subscription are forwarded.",
         "operations/maintain.py",
-        "        if subscription.detached:\n            continue\n",
-        "",
+        "tables.registry.sources():\n        if subscription.detached:\n            continue\n",
+        "tables.registry.sources():\n",
     ),
     Bug(
         "deleted-topic-forgotten-at-once",
