@@ -185,7 +185,7 @@ BUGS_OF_ACCESS = (
     Bug(
         "forwarding-goes-on-without-roles",
         "What another process decided to forward is forwarded without the roles for it.",
-        "operations/pull.py",
+        "delivery/consuming.py",
         "forwarding = forward and bool(",
         "forwarding = bool(",
     ),

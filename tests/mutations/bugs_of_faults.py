@@ -43,7 +43,7 @@ BUGS_OF_FAULTS = (
     Bug(
         "deleted-messages-looked-for-again",
         "Every pull of nothing looks again whether the held messages are stored.",
-        "operations/pull.py",
+        "delivery/consuming.py",
         "if has_moved and before.spans and source.has_lost_messages(before.after_version):",
         "if False:",
     ),
@@ -110,8 +110,8 @@ BUGS_OF_FAULTS = (
         "detached-forwards",
         "The dead letters of a detached subscription are forwarded.",
         "operations/maintain.py",
-        "        if subscription.detached:\n            continue\n",
-        "",
+        "tables.registry.sources():\n        if subscription.detached:\n            continue\n",
+        "tables.registry.sources():\n",
     ),
     Bug(
         "deleted-topic-forgotten-at-once",
