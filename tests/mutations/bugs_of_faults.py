@@ -100,13 +100,6 @@ BUGS_OF_FAULTS = (
         "if found.name == left.subscription:",
     ),
     Bug(
-        "another-snapshot-is-finished",
-        "Of two snapshots that are taken at once the other one is there, before it is copied.",
-        "tables/registry/resource_table.py",
-        'if added is not None and added[1]["uid"] == uid:',
-        "if added is not None:",
-    ),
-    Bug(
         "detached-forwards",
         "The dead letters of a detached subscription are forwarded.",
         "operations/maintain.py",

@@ -98,6 +98,7 @@ class SimulatedSource:
     messages: SimulatedMessages
 
     uid = PLAIN.uid
+    has_lost_messages = staticmethod(lambda _: False)
 
     @property
     def subscription(self) -> Subscription:
@@ -109,9 +110,6 @@ class SimulatedSource:
 
     def catch_up(self, state: AckState, now: datetime) -> AckState:
         return replay.catch_up(state, self.terms, look(self.world), now)
-
-    def has_lost_messages(self, _: int) -> bool:
-        return False
 
 
 @dataclass(frozen=True)
@@ -130,8 +128,7 @@ class SimulatedTables:
         self.ack_states = NotedAckStates(world, consumer, new_id)
         self.is_received, self.looking_ahead = bool, world.looking_ahead
 
-    def source(self, _: ResourceName, uid: str | None = None) -> SimulatedSource:
-        assert uid in (None, PLAIN.uid)
+    def source(self, _: ResourceName) -> SimulatedSource:
         return SimulatedSource(self.world, self.messages())
 
     def messages(self, _: str = "") -> SimulatedMessages:
@@ -143,9 +140,9 @@ class SimulatedTables:
     topic_of_uid = topic
 
 
-def source(tables: Tables, name: ResourceName, uid: str | None = None) -> SimulatedSource:
+def source(tables: Tables, name: ResourceName, _: str | None = None) -> SimulatedSource:
     """Stand in for ``delivery.sources.source``: who looks may see an old topic."""
-    return cast(SimulatedTables, tables).source(name, uid)
+    return cast(SimulatedTables, tables).source(name)
 
 
 def append_dead_letters(
@@ -315,8 +312,8 @@ class Query(Consumer):
 
     def micro_batch(self, batch_id: int) -> None:
         def run(_: Change, now: datetime) -> Answer:
-            given = pull_micro_batch(self.store, NAME, self.name, batch_id, 4, now, uid=PLAIN.uid)
-            return leased_by(given.lease)
+            asked = (NAME, self.name, batch_id, 4, now)
+            return leased_by(pull_micro_batch(self.store, *asked, uid=PLAIN.uid).lease)
 
         said = Said(micro_batch=(self.name, batch_id))
         self.tell(said, lambda taken: leased_by_spans(taken.leased), run, pulls=True)

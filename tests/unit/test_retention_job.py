@@ -135,6 +135,7 @@ def test_a_deleted_topic_is_known_until_its_files_may_be_removed() -> None:
     store.store.delete_subscription(NAME)
     store.store.delete_topic(TOPIC)
     registry = store.tables.registry
+    run(store)
     store.be_at(30 * DAY)
     run(store)
     assert [topic.name for topic, _ in registry.deleted_topics()] == [

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta import Snapshot
 from pubsub_delta.errors import Aborted, AlreadyExists, FailedPrecondition
 from pubsub_delta.policy.ack_state import AckState
 from tests.unit.builders import DAY, HOUR, MINUTE
-from tests.unit.in_memory import NAME, TOPIC, InMemory
+from tests.unit.in_memory import NAME, InMemory
 
 TAKEN = "before"
 
@@ -119,28 +118,3 @@ def test_who_was_too_slow_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None
         world.store.create_snapshot(TAKEN, NAME)
     assert world.store.get_snapshot(TAKEN).labels == {"by": "other"}
     assert left_over(world) == []
-
-
-def test_of_two_that_are_taken_at_once_each_finishes_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A server takes several at a time: who is second must not be there before it is copied."""
-    world = InMemory()
-    world.publish("a")
-    registry, topic = world.tables.registry, world.store.get_topic(TOPIC)
-
-    def announce_another() -> None:
-        taken = Snapshot(
-            name="projects/local/snapshots/another",
-            topic=topic.name,
-            expire_time=world.now + timedelta(days=7),
-            labels={},
-            create_time=world.now,
-            uid=world.tables.new_id(),
-        )
-        assert registry.announce_snapshot(taken, topic.uid, "")
-
-    between(world, monkeypatch, announce_another)
-    world.store.create_snapshot(TAKEN, NAME)
-    listed = [each.name for each in world.store.list_snapshots()]
-    assert listed == [f"projects/local/snapshots/{TAKEN}"]
