@@ -126,4 +126,14 @@ def _millis(times: pa.Array) -> pa.Array:
 
 
 def _json(attributes: pa.Array) -> pa.Array:
-    return pa.array([json.dumps(dict(pairs or ())) for pairs in attributes.to_pylist()], TEXT)
+    """Return attributes as JSON objects. What is no UTF-8, as of another writer, is replaced.
+
+    One message that cannot be read never stops those behind it.
+    """
+    stored = attributes.cast(pa.map_(pa.binary(), pa.binary())).to_pylist()
+    texts = ({_text(key): _text(value) for key, value in pairs or ()} for pairs in stored)
+    return pa.array([json.dumps(each) for each in texts], TEXT)
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode(errors="replace")

@@ -227,6 +227,20 @@ def test_delivery_attempts_are_told_where_they_are_counted_only() -> None:
     assert (row["state"], row["delivery_attempt"]) == ("available", None)
 
 
+def test_attributes_that_are_no_utf8_stop_no_query() -> None:
+    # "one message that cannot be read (damage, an older writer) never stops those behind it"
+    kept = pa.array([[(b"a", b"\xff1")], None], pa.map_(pa.binary(), pa.binary()))
+    keys, values = kept.keys.view(pa.string()), kept.items.view(pa.string())
+    rows = pa.RecordBatch.from_pydict(
+        {
+            "position": pa.array([1, 2], pa.int64()),
+            "attributes": pa.MapArray.from_arrays(kept.offsets, keys, values),
+        }
+    )
+    columns = pa.schema([DATABRICKS.field("attributes")])
+    assert shaped(rows, columns)["attributes"].to_pylist() == ['{"a": "\\ufffd1"}', "{}"]
+
+
 def test_attributes_of_the_other_connector_are_json_and_times_whole_milliseconds() -> None:
     (row,) = shaped(stored(4), DATABRICKS).to_pylist()
     assert json.loads(row["attributes"]) == {"a": "é", "b": '"'}
