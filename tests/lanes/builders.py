@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from pubsub_delta.tables.lanes.protocol import Lane, Merge
+from pubsub_delta.tables.layout_version import PROPERTY
 from pubsub_delta.tables.schemas import ACK_STATE, MESSAGES, POSITIONS, TableSchema
 
 NOON = datetime(2025, 1, 1, 12, tzinfo=timezone.utc)
@@ -82,3 +83,9 @@ def shortlived(schema: TableSchema) -> TableSchema:
 
 def column(rows: pa.Table, name: str) -> Sequence[Any]:
     return list(rows[name].to_pylist())
+
+
+def of_delta(schema: TableSchema) -> TableSchema:
+    """Return a schema without properties of our own: rows of version 0 go only beside Delta's."""
+    known = {name: value for name, value in schema.properties.items() if name != PROPERTY}
+    return replace(schema, properties=known)

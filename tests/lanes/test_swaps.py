@@ -8,7 +8,7 @@ import pytest
 from pubsub_delta.tables.lanes.protocol import Lane, TableMissing
 from pubsub_delta.tables.layout import layout_of
 from pubsub_delta.tables.schemas import POSITIONS, TOPICS
-from tests.lanes.builders import CAS, next_position
+from tests.lanes.builders import CAS, next_position, of_delta
 
 UID = "1" * 32
 
@@ -30,7 +30,7 @@ def test_a_row_is_deleted_once(lane: Lane, root: str) -> None:
     with pytest.raises(TableMissing):
         lane.delete_row(table, [("uid", "=", "1")], "a")
     row = pa.Table.from_pylist([{"uid": "1", "name": "n"}], schema=TOPICS.columns)
-    lane.create(table, TOPICS, row)
+    lane.create(table, of_delta(TOPICS), row)
     assert not lane.delete_row(table, [("uid", "=", "2")], "a")
     assert lane.delete_row(table, [("uid", "=", "1")], "b")
     assert not lane.delete_row(table, [("uid", "=", "1")], "c")

@@ -32,6 +32,7 @@ from tests.lanes.builders import (
     messages,
     next_position,
     numbers,
+    of_delta,
     topic,
 )
 from tests.lanes.conftest import Bench
@@ -138,7 +139,7 @@ def test_a_row_is_added_unless_it_is_there(bench: Bench) -> None:
 
 def test_some_columns_of_a_row_are_updated(bench: Bench) -> None:
     lane, table = bench.lane, bench.table("topics")
-    lane.create(table, TOPICS, named("a", uid="1", etag="old"))
+    lane.create(table, of_delta(TOPICS), named("a", uid="1", etag="old"))
     change = pa.table({"name": ["a"], "was": ["old"], "etag": ["new"]})
     on = "old.name = new.name AND old.etag = new.was"
     assert lane.merge(table, change, Merge(on=on, update=("etag",))) == 1
@@ -148,7 +149,7 @@ def test_some_columns_of_a_row_are_updated(bench: Bench) -> None:
 
 def test_a_row_is_deleted_if_it_matches(bench: Bench) -> None:
     lane, table = bench.lane, bench.table("topics")
-    lane.create(table, TOPICS, pa.concat_tables([named("a"), named("b")]))
+    lane.create(table, of_delta(TOPICS), pa.concat_tables([named("a"), named("b")]))
     gone = pa.table({"name": ["a"]})
     delete = Merge(on="old.name = new.name", delete=True)
     assert lane.merge(table, gone, delete) == 1
@@ -263,7 +264,7 @@ def test_rows_are_read_by_conditions(bench: Bench) -> None:
         named("ab", uid="2", create_time=at(hours=2)),
         named("b", create_time=at(hours=3)),
     ]
-    lane.create(table, TOPICS, pa.concat_tables(rows))
+    lane.create(table, of_delta(TOPICS), pa.concat_tables(rows))
 
     def found(*where: Condition) -> list[str]:
         return sorted(column(lane.read(table, where, ["name"]), "name"))
@@ -368,7 +369,7 @@ def test_messages_before_a_time_are_deleted_to_the_microsecond(bench: Bench) -> 
 
 def test_rows_are_deleted_by_name(bench: Bench) -> None:
     lane, table = bench.lane, bench.table("topics")
-    lane.create(table, TOPICS, pa.concat_tables([named("it's"), named("b"), named("c")]))
+    lane.create(table, of_delta(TOPICS), pa.concat_tables([named("it's"), named("b"), named("c")]))
     assert lane.delete(table, [("name", "in", ["it's", "c"])]) == 2
     assert column(lane.read(table), "name") == ["b"]
     assert lane.delete(table, ()) == 1
