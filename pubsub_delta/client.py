@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pubsub_delta.batches import AckIds, PulledBatch
 from pubsub_delta.clock import Clock, SystemClock
+from pubsub_delta.delivery import table_runs
 from pubsub_delta.durations import Duration
 from pubsub_delta.inspection import Inspection
 from pubsub_delta.metrics import MetricRow, Metrics
@@ -19,7 +20,6 @@ from pubsub_delta.operations import (
     publish,
     pull,
     seek,
-    write_table,
 )
 from pubsub_delta.operations.acknowledge import Named
 from pubsub_delta.operations.seek import SeekPreview
@@ -185,16 +185,14 @@ class PubSub(Inspection):
             None if snapshot is None else self._snapshot(snapshot),
         )
 
-    def write_table(self, subscription: str) -> write_table.TableWrites:
+    def write_table(self, subscription: str) -> table_runs.TableWrites:
         """Write the messages of a table subscription to its table now, each once.
 
         A running server does that by itself, and ``maintain`` for those without one. All of them
         may do it at the same time. FailedPrecondition without a ``table_config``; what keeps
         messages from being written is told by the result.
         """
-        return write_table.write_table(
-            self._tables, self._subscription(subscription), self._clock.now
-        )
+        return table_runs.run(self._tables, self._subscription(subscription), self._clock.now)
 
     # Metrics and upkeep
 

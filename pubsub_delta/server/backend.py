@@ -10,11 +10,12 @@ from typing import TypeVar
 
 from pubsub_delta.administration import Administration
 from pubsub_delta.clock import Clock
+from pubsub_delta.delivery import table_runs
 from pubsub_delta.delivery.sources import source
+from pubsub_delta.delivery.table_runs import TableWrites
 from pubsub_delta.metrics import MetricRow
 from pubsub_delta.names import ResourceName, snapshot_name, subscription_name, topic_name
-from pubsub_delta.operations import metrics, publish, pull, seek, write_table
-from pubsub_delta.operations.write_table import TableWrites
+from pubsub_delta.operations import metrics, publish, pull, seek
 from pubsub_delta.policy.turns import Turn
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.channel import Exchanged
@@ -84,9 +85,7 @@ class StoreBackend:
         """Write a slice of a subscription to its table."""
         subscription = subscription_name(name, self._project)
         forward = self._may_forward(self._tables.attached(subscription)[0])
-        return write_table.write_table(
-            self._tables, subscription, self._now, slices=1, forward=forward
-        )
+        return table_runs.run(self._tables, subscription, self._now, slices=1, forward=forward)
 
     def publisher(self, topic: str) -> Append:
         """Return what publishes messages to a topic in one commit, and returns their ids.

@@ -10,8 +10,8 @@ from typing import Protocol, TypeVar
 
 from pubsub_delta.administration import Administration
 from pubsub_delta.delivery import table_writes
+from pubsub_delta.delivery.table_runs import TableWrites
 from pubsub_delta.errors import FailedPrecondition, NotFound
-from pubsub_delta.operations.write_table import TableWrites
 from pubsub_delta.policy.turns import Turn
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.channel import Channel

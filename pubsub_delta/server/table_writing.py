@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 
+from pubsub_delta.delivery.table_runs import TableWrites
 from pubsub_delta.errors import FailedPrecondition, NotFound
-from pubsub_delta.operations.write_table import TableWrites
 from pubsub_delta.resources import Subscription
 from pubsub_delta.server.desk import Desk, cannot_pull
 from pubsub_delta.server.figures import Figures

@@ -24,8 +24,7 @@ from pubsub_delta import (
     TableConfig,
     TableState,
 )
-from pubsub_delta.delivery import sources, table_writes
-from pubsub_delta.operations import write_table
+from pubsub_delta.delivery import sources, table_runs, table_writes
 from tests.lanes.table_world import (
     BYTES,
     DEAD,
@@ -323,6 +322,6 @@ def test_one_slice_is_one_commit(world: World, monkeypatch: pytest.MonkeyPatch) 
     world.subscribe()
     world.publish(b"a", b"b", b"c")
     name = world.store._subscription(NAME)
-    done = write_table.write_table(world.store._tables, name, world.clock.now, slices=1)
+    done = table_runs.run(world.store._tables, name, world.clock.now, slices=1)
     assert (done.written, done.is_done) == (2, False)
     assert world.data == [b"a", b"b"]

@@ -82,9 +82,9 @@ BUGS_OF_TABLE_WRITES = (
     Bug(
         "write-of-one-slice-is-endless",
         "A run that was asked for one slice writes everything that there is.",
-        "operations/write_table.py",
-        "table_runs.run(tables, name, clock, slices, forward=forward)",
-        "table_runs.run(tables, name, clock, forward=forward)",
+        "delivery/table_runs.py",
+        "while slices is None or done < slices:",
+        "while slices is None or done >= 0:",
     ),
     Bug(
         "tables-of-the-store-are-targets",

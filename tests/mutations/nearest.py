@@ -101,7 +101,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "delivery/table_runs.py": TABLE_WRITES,
     "delivery/table_writes.py": TABLE_WRITES,
-    "operations/write_table.py": ("lanes/test_table_rows",),
     "tables/json_values.py": TABLE_WRITES,
     "tables/target_rows.py": TABLE_WRITES,
     "tables/targets.py": TABLE_WRITES,

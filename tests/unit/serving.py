@@ -19,8 +19,8 @@ from google.pubsub_v1.services.publisher.transports import PublisherGrpcTranspor
 from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcTransport
 
 from pubsub_delta.clock import SystemClock
+from pubsub_delta.delivery.table_runs import TableWrites
 from pubsub_delta.errors import NotFound
-from pubsub_delta.operations.write_table import TableWrites
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_state import Absorbed, AckState, Seek, State, union
