@@ -12,7 +12,7 @@ from benchmarks.floor import make_payloads
 from benchmarks.measuring import Bench
 from pubsub_delta import DeadLetterPolicy, ManualClock, PubSub
 from pubsub_delta.operations.pull import exchange
-from pubsub_delta.policy.turns import Turn
+from pubsub_delta.policy.ack_requests import AckRequest
 
 TOPIC, LETTERS = "messages", "letters"
 DAYS, COMMITS_A_DAY = 5, 2
@@ -108,4 +108,4 @@ def _wear_out(store: PubSub, now: datetime) -> None:
     assert others._lease is not None
     held = {others._lease.lease_id: others._lease.positions}
     name, uid = store._subscription("lettered"), store.get_subscription("lettered").uid
-    exchange(store._tables, name, Turn(given_back=held), max_messages=0, now=now, uid=uid)
+    exchange(store._tables, name, AckRequest(given_back=held), max_messages=0, now=now, uid=uid)

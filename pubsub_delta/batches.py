@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
-from pubsub_delta.operations.acknowledge import Named
+from pubsub_delta.operations.acknowledge import AckTargets
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import AckResult, ReceivedMessage
 from pubsub_delta.tables.schemas import BATCH
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 AckIds: TypeAlias = "DataFrame | pa.Table | pa.Array | pa.ChunkedArray | Iterable[str]"
 """Ack ids one by one, as an Arrow array, or in a column ``ack_id`` of rows."""
 
-_NOTHING = Named("", {})
+_NOTHING = AckTargets("", {})
 
 
 class PulledBatch:
@@ -40,8 +40,8 @@ class PulledBatch:
         self,
         lease: Lease | None,
         spark: Callable[[], SparkSession],
-        acknowledge: Callable[[AckIds | Named], AckResult],
-        modify_ack_deadline: Callable[[AckIds | Named, int], AckResult],
+        acknowledge: Callable[[AckIds | AckTargets], AckResult],
+        modify_ack_deadline: Callable[[AckIds | AckTargets, int], AckResult],
     ) -> None:
         self._lease = lease
         self._spark = spark
@@ -115,7 +115,7 @@ class PulledBatch:
             return "PulledBatch(empty)"
         return f"PulledBatch({self.message_count} messages until {self._lease.until.isoformat()})"
 
-    def _chosen(self, ids: AckIds | None, where: Column | None) -> AckIds | Named:
+    def _chosen(self, ids: AckIds | None, where: Column | None) -> AckIds | AckTargets:
         if where is None:
             return self._named(lambda lease: lease.positions) if ids is None else ids
         if ids is not None:
@@ -127,8 +127,8 @@ class PulledBatch:
             )
         return self._named(lambda lease: lease.chosen(where))
 
-    def _named(self, choose: Callable[[Lease], Positions]) -> Named:
+    def _named(self, choose: Callable[[Lease], Positions]) -> AckTargets:
         if self._lease is None:
             return _NOTHING
         chosen = choose(self._lease) - self._lease.aside.positions
-        return Named(self._lease.source.uid, {self._lease.lease_id: chosen})
+        return AckTargets(self._lease.source.uid, {self._lease.lease_id: chosen})

@@ -21,7 +21,7 @@ from pubsub_delta.operations import (
     pull,
     seek,
 )
-from pubsub_delta.operations.acknowledge import Named
+from pubsub_delta.operations.acknowledge import AckTargets
 from pubsub_delta.operations.seek import SeekPreview
 from pubsub_delta.resources import AckResult, Message
 from pubsub_delta.session import Sessions, check_session
@@ -293,13 +293,13 @@ class PubSub(Inspection):
         )
         return maintain.maintain(self._tables, self._clock.now, duties)
 
-    def _acknowledge(self, name: ResourceName, ack_ids: AckIds | Named) -> AckResult:
+    def _acknowledge(self, name: ResourceName, ack_ids: AckIds | AckTargets) -> AckResult:
         return acknowledge.acknowledge(self._tables, name, ack_ids, self._clock.now())
 
     def _modify_ack_deadline(
         self,
         name: ResourceName,
-        ack_ids: AckIds | Named,
+        ack_ids: AckIds | AckTargets,
         seconds: int,
     ) -> AckResult:
         return acknowledge.modify_ack_deadline(

@@ -11,7 +11,7 @@ from pubsub_delta.clock import Clock
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import acknowledge, pull
-from pubsub_delta.operations.acknowledge import Named
+from pubsub_delta.operations.acknowledge import AckTargets
 from pubsub_delta.tables.store import Tables
 
 IDLE_SECONDS = 1.0
@@ -47,7 +47,7 @@ class LeaseKeeper:
     ) -> None:
         self._tables = tables
         self._name = name
-        self._messages = Named(lease.source.uid, {lease.lease_id: lease.positions})
+        self._messages = AckTargets(lease.source.uid, {lease.lease_id: lease.positions})
         self._deadline: int = lease.source.subscription.ack_deadline_seconds
         self._query_id = query_id
         self._batch_id = batch_id

@@ -11,7 +11,7 @@ from pubsub_delta.clock import Clock
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import measure, publish, pull
-from pubsub_delta.policy.turns import Answer, Turn
+from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
 from pubsub_delta.resources import BatchSettings, FlowControl, Message, PublishFlowControl
 from pubsub_delta.tables.store import Tables
 
@@ -185,7 +185,7 @@ class _Channel:
     def subscription(self) -> str:
         return str(self._name)
 
-    def exchange(self, turn: Turn, max_messages: int) -> tuple[Lease | None, Answer]:
+    def exchange(self, turn: AckRequest, max_messages: int) -> tuple[Lease | None, AckResponse]:
         now = self._clock.now()
         return pull.exchange(self._tables, self._name, turn, max_messages, now, uid=self._uid)
 

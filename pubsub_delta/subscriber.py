@@ -13,9 +13,9 @@ from typing import Protocol
 
 from pubsub_delta.callbacks import Callbacks, PulledMessage
 from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument
+from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.policy.turns import Answer, Turn
 from pubsub_delta.resources import FlowControl, ReceivedMessage
 from pubsub_delta.words import Outcome, Words, failing, saying, told_by
 
@@ -49,7 +49,7 @@ class Holding(Protocol):
 class Channel(Protocol):
     """The way to a subscription: a request of StreamingPull, and the response to it."""
 
-    def exchange(self, turn: Turn, max_messages: int) -> tuple[Holding | None, Answer]:
+    def exchange(self, turn: AckRequest, max_messages: int) -> tuple[Holding | None, AckResponse]:
         """Say a turn and lease up to ``max_messages`` more (0: none), in one commit.
 
         Aborted: nothing was written.
@@ -238,7 +238,7 @@ class StreamingPull:
         room = max(0, self._flow_control.max_messages - outstanding)
         if self._callbacks.stopping:
             room = 0
-        if not room and turn == Turn():
+        if not room and turn == AckRequest():
             return
         try:
             holding, answer = self._channel.exchange(turn, room)
@@ -258,7 +258,7 @@ class StreamingPull:
         self._drop_what_is_too_old(self._channel.now())
         given_back = {lease_id: lease.outstanding for lease_id, lease in self._leases.items()}
         turn = replace(saying(self._unsaid), given_back=given_back)
-        if turn != Turn():
+        if turn != AckRequest():
             self._hear(turn, self._say_finally(turn))
         self._leases.clear()
         return sum(map(len, given_back.values()))
@@ -267,7 +267,7 @@ class StreamingPull:
         which = self._channel.subscription
         logger.warning("%s: nothing was written; it is said again: %s", which, error)
 
-    def _say_finally(self, turn: Turn) -> Answer:
+    def _say_finally(self, turn: AckRequest) -> AckResponse:
         for _ in range(_LAST_TURNS - 1):
             try:
                 return self._channel.exchange(turn, 0)[1]
@@ -306,7 +306,7 @@ class StreamingPull:
             if now - lease.pulled >= self._max_lease_duration:
                 self._forget(lease_id)
 
-    def _extending(self, turn: Turn, now: datetime) -> tuple[Turn, list[_Lease]]:
+    def _extending(self, turn: AckRequest, now: datetime) -> tuple[AckRequest, list[_Lease]]:
         """Let a turn also extend the leases for which it is time; return these, too.
 
         A message whose deadline the turn moves keeps that one this time.
@@ -322,7 +322,7 @@ class StreamingPull:
                 held[lease_id] = held.get(lease_id, _NONE) | extended
         return replace(turn, deadlines=deadlines), due
 
-    def _hear(self, turn: Turn, answer: Answer) -> None:
+    def _hear(self, turn: AckRequest, answer: AckResponse) -> None:
         self._settle(told_by(answer))
         for deadline, held in turn.deadlines.items():
             kept = answer.deadlines[deadline].success

@@ -8,8 +8,8 @@ from concurrent.futures import Future
 from datetime import timedelta
 from typing import TypeAlias
 
+from pubsub_delta.policy.ack_requests import AckRequest, AckResponse, PositionsByLease
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.policy.turns import Answer, Held, Turn
 
 Outcome: TypeAlias = Callable[[int, int], str]
 """Tells what came of a lease's position, or raises the error that kept it from being said."""
@@ -32,7 +32,7 @@ class Words:
         self.waiting: list[tuple[Future[str], int, int]] = []
 
 
-def saying(words: Sequence[Words]) -> Turn:
+def saying(words: Sequence[Words]) -> AckRequest:
     """Return the turn that says some words: of each message the last one."""
     acked = _held(each.acked for each in words)
     nacked = _held(each.nacked for each in words)
@@ -41,9 +41,9 @@ def saying(words: Sequence[Words]) -> Turn:
     for (lease_id, position), deadline in last.items():
         if not any(position in held.get(lease_id, _NONE) for held in (acked, nacked)):
             moved.setdefault(deadline, {}).setdefault(lease_id, []).append(position)
-    deadlines: dict[timedelta, Held] = {timedelta(0): nacked} if nacked else {}
+    deadlines: dict[timedelta, PositionsByLease] = {timedelta(0): nacked} if nacked else {}
     deadlines.update((deadline, _held([lists])) for deadline, lists in moved.items())
-    return Turn(acknowledged=acked, deadlines=deadlines)
+    return AckRequest(acknowledged=acked, deadlines=deadlines)
 
 
 def _held(parts: Iterable[Mapping[int, list[int]]]) -> dict[int, Positions]:
@@ -54,7 +54,7 @@ def _held(parts: Iterable[Mapping[int, list[int]]]) -> dict[int, Positions]:
     return {lease_id: Positions.of(positions) for lease_id, positions in together.items()}
 
 
-def told_by(answer: Answer) -> Outcome:
+def told_by(answer: AckResponse) -> Outcome:
     """Return what tells the outcomes that an answer of the store holds."""
 
     def outcome(lease_id: int, position: int) -> str:

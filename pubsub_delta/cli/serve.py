@@ -104,14 +104,14 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
 
     from pubsub_delta.server.access import may_forward, store_access
     from pubsub_delta.server.backend import StoreBackend
-    from pubsub_delta.server.figures import Figures
+    from pubsub_delta.server.counters import Counters
     from pubsub_delta.server.logs import log_to
-    from pubsub_delta.server.pace import Pace
     from pubsub_delta.server.presence import FOLDER, Presence
     from pubsub_delta.server.push_keys import KEYS
     from pubsub_delta.server.push_tokens import checked_issuer
     from pubsub_delta.server.security import Security, split_address
     from pubsub_delta.server.serve import Server, ServerSettings, run
+    from pubsub_delta.server.timing import Timing
     from pubsub_delta.server.tracing import telemetry
 
     host, port = split_address(host_port)
@@ -127,13 +127,13 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     security.check(host)
     issuer = checked_issuer(options["push_issuer"])
     gather = parse_duration(options["group_commit"], "group-commit").total_seconds()
-    pace = Pace(gather=gather, confirm_acks=bool(options["confirm_acks"]))
+    timing = Timing(gather=gather, confirm_acks=bool(options["confirm_acks"]))
     level = app.settings.log_level
     with ExitStack() as running:
         start_console = running.enter_context(console_beside(app, options))
         store = app.store
         log_to(logging.StreamHandler(), log_format, "info" if level == "error" else level)
-        figures = Figures()
+        counters = Counters()
         backend = StoreBackend(
             store.tables, app.settings.project, clock, options["workers"], may_forward(access)
         )
@@ -149,8 +149,8 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
             local = store.tables.local_directory
             keys = options["push_keys_file"] or (local and Path(local, FOLDER, KEYS))
             presence = Presence(local, store.tables.new_id())
-            settings = ServerSettings(host, port, security, pace, keys or None, issuer)
-            return Server(backend, clock.now, settings, figures, presence, tracing)
+            settings = ServerSettings(host, port, security, timing, keys or None, issuer)
+            return Server(backend, clock.now, settings, counters, presence, tracing)
 
         tracing, port_of_metrics = None, options["metrics_port"]
         asked = telemetry(options["otlp_endpoint"], app.environment)
@@ -158,7 +158,7 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
             from pubsub_delta.server.exporting import ServerExporter
 
             every = options["metrics_interval"]
-            exporter = ServerExporter(figures, backend.figures, clock.now, every)
+            exporter = ServerExporter(counters, backend.figures, clock.now, every)
             if asked is not None:
                 told = asked(exporter.collect)
                 running.callback(told.stop)

@@ -29,7 +29,7 @@ _SHOWN = 100
 
 
 @dataclass(frozen=True)
-class Named:
+class AckTargets:
     """The messages that a call is about: positions by lease, and the ids that name none.
 
     ``subscription_uid``: of the subscription that gave the leases. A later one of its name has
@@ -41,13 +41,13 @@ class Named:
     malformed: Ids = field(default_factory=lambda: Ids.of(()))
 
 
-AckIds: TypeAlias = "DataFrame | pa.Table | pa.Array | pa.ChunkedArray | Iterable[str] | Named"
+AckIds: TypeAlias = "DataFrame | pa.Table | pa.Array | pa.ChunkedArray | Iterable[str] | AckTargets"
 
 
 def acknowledge(tables: Tables, name: ResourceName, ack_ids: AckIds, now: datetime) -> AckResult:
     """Acknowledge deliveries. A repeated ack is a success, but not with exactly-once delivery."""
 
-    def decide(source: Source, named: Named, state: AckState) -> tuple[AckState, Outcomes]:
+    def decide(source: Source, named: AckTargets, state: AckState) -> tuple[AckState, Outcomes]:
         return delivery.acknowledge(
             state, named.positions, source.terms, now, malformed=len(named.malformed)
         )
@@ -61,7 +61,7 @@ def modify_ack_deadline(
     """Give deliveries a new deadline, counted from now; 0 returns them at once (a nack)."""
     deadline = check_new_deadline(ack_deadline_seconds)
 
-    def decide(source: Source, named: Named, state: AckState) -> tuple[AckState, Outcomes]:
+    def decide(source: Source, named: AckTargets, state: AckState) -> tuple[AckState, Outcomes]:
         return delivery.modify_ack_deadline(state, named.positions, source.terms, now, deadline)
 
     return _apply(tables, name, ack_ids, now, decide)
@@ -72,7 +72,7 @@ def _apply(
     name: ResourceName,
     ack_ids: AckIds,
     now: datetime,
-    decide: Callable[[Source, Named, AckState], tuple[AckState, Outcomes]],
+    decide: Callable[[Source, AckTargets, AckState], tuple[AckState, Outcomes]],
 ) -> AckResult:
     found = source(tables, name)
     named = _read(ack_ids, found.subscription)
@@ -92,9 +92,9 @@ def _apply(
     )
 
 
-def _read(ack_ids: AckIds, subscription: Subscription) -> Named:
+def _read(ack_ids: AckIds, subscription: Subscription) -> AckTargets:
     """Sort ack ids by lease; InvalidArgument where there is none, or none is well formed."""
-    if isinstance(ack_ids, Named):
+    if isinstance(ack_ids, AckTargets):
         return ack_ids
     if isinstance(ack_ids, (str, bytes)):
         raise InvalidArgument(f"ack_ids: {ack_ids!r} is a single text; pass a list of ack ids")
@@ -125,7 +125,7 @@ def _read(ack_ids: AckIds, subscription: Subscription) -> Named:
         if ack_id is None or ack_id.subscription_uid != subscription.uid
     )
     named = {lease: Positions.of(each) for lease, each in found.items()}
-    return Named(subscription.uid, named, Ids.of(foreign))
+    return AckTargets(subscription.uid, named, Ids.of(foreign))
 
 
 def _is_frame(ack_ids: Any) -> TypeGuard[DataFrame]:
@@ -143,7 +143,7 @@ def _ack_id_column(table: pa.Table | pa.RecordBatch) -> pa.Array | pa.ChunkedArr
     return table.column("ack_id")
 
 
-def _read_frame(frame: DataFrame, subscription: Subscription) -> Named:
+def _read_frame(frame: DataFrame, subscription: Subscription) -> AckTargets:
     """Fold a DataFrame's column ack_id into bitmaps on the executors."""
     from pubsub_delta.tables.lanes.spark import frames  # this is what needs Spark
 
@@ -157,7 +157,7 @@ def _read_frame(frame: DataFrame, subscription: Subscription) -> Named:
     found, foreign = frames.fold_ack_ids(frame, subscription.uid)
     if not found and not any(map(parse_ack_id, foreign)):
         raise _no_ack_id(foreign, "the DataFrame has no rows")
-    return Named(subscription.uid, found, Ids.of(text or "" for text in foreign))
+    return AckTargets(subscription.uid, found, Ids.of(text or "" for text in foreign))
 
 
 def _no_ack_id(given: Sequence[object], none: str) -> InvalidArgument:

@@ -13,10 +13,10 @@ from pubsub_delta.delivery.sources import Source, source
 from pubsub_delta.delivery.table_writes import cannot_pull
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import delivery, replay, streams
+from pubsub_delta.policy.ack_requests import AckRequest, AckResponse, apply
 from pubsub_delta.policy.ack_state import AckState, Span
 from pubsub_delta.policy.delivery import Terms
 from pubsub_delta.policy.fields import check_max_messages
-from pubsub_delta.policy.turns import Answer, Turn, hear
 from pubsub_delta.tables.store import Tables
 
 T = TypeVar("T")
@@ -133,14 +133,14 @@ def _change(
 def exchange(
     tables: Tables,
     name: ResourceName,
-    turn: Turn,
+    turn: AckRequest,
     max_messages: int,
     now: datetime,
     deadline: timedelta | None = None,
     *,
     uid: str,
     forward: bool = True,
-) -> tuple[Lease | None, Answer]:
+) -> tuple[Lease | None, AckResponse]:
     """Say what became of messages and lease up to ``max_messages`` more (0: none), in one commit.
 
     Pub/Sub: a request of StreamingPull, and the response to it. ``deadline``: how long the lease
@@ -149,8 +149,8 @@ def exchange(
     were none (Pub/Sub: without the permission to forward, no delivery attempts are counted).
     """
 
-    def say(state: AckState, terms: Terms) -> tuple[AckState, Answer]:
-        return hear(state, turn, terms, now)
+    def say(state: AckState, terms: Terms) -> tuple[AckState, AckResponse]:
+        return apply(state, turn, terms, now)
 
     def take(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
         return delivery.lease(state, max_messages, terms, now, deadline)
@@ -165,7 +165,7 @@ def exchange(
         forward=forward,
         leases=max_messages > 0,
     )
-    return given.lease, answer or Answer()
+    return given.lease, answer or AckResponse()
 
 
 def _commit(

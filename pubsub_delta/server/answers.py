@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from pubsub_delta.errors import InvalidArgument, ResourceExhausted
+from pubsub_delta.policy.ack_requests import AckRequest, AckResponse, PositionsByLease
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.policy.turns import Answer, Held, Turn
 from pubsub_delta.server.reasons import INVALID_ACK_ID, TRANSIENT
 
 __all__ = ["INVALID_ACK_ID", "TRANSIENT", "Asked", "Place", "Unsaid"]
@@ -179,14 +179,14 @@ class Unsaid:
         given_back = self._heard.given_back
         given_back[lease_id] = given_back.get(lease_id, _NONE) | positions
 
-    def turn(self, extensions: Mapping[timedelta, Held]) -> Turn:
+    def turn(self, extensions: Mapping[timedelta, PositionsByLease]) -> AckRequest:
         """Return a turn of everything that is to be said, and of extensions of leases.
 
         If the turn before was not written, what it said is said again.
         """
         words = self._next if self._saying is None else _joined(self._saying, self._next)
         self._saying, self._next = words, _Words()
-        deadlines: dict[timedelta, Held] = dict(extensions)
+        deadlines: dict[timedelta, PositionsByLease] = dict(extensions)
         for deadline, named in words.deadlines.items():
             said = dict(deadlines.get(deadline, {}))
             for lease_id, positions in named.items():
@@ -196,14 +196,14 @@ class Unsaid:
         repeated: dict[int, list[int]] = {}
         for (lease_id, position), _, _ in words.repeated:
             repeated.setdefault(lease_id, []).append(position)
-        return Turn(
+        return AckRequest(
             acknowledged,
             deadlines,
             dict(words.given_back),
             {lease: Positions.of(found) for lease, found in repeated.items()},
         )
 
-    def settle(self, answer: Answer) -> Finished:
+    def settle(self, answer: AckResponse) -> Finished:
         """Tell those who wait what came of the turn; return the ids that are done with."""
         words, self._saying = self._saying or _Words(), None
         done = Finished()

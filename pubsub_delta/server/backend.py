@@ -16,7 +16,7 @@ from pubsub_delta.delivery.table_runs import TableWrites
 from pubsub_delta.metrics import MetricRow
 from pubsub_delta.names import ResourceName, snapshot_name, subscription_name, topic_name
 from pubsub_delta.operations import metrics, publish, pull, seek
-from pubsub_delta.policy.turns import Turn
+from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.channel import Exchanged
 from pubsub_delta.server.publishing import Append
@@ -141,7 +141,7 @@ class StoreChannel:
         self._uid = uid
         self._now = now
 
-    def exchange(self, turn: Turn, max_messages: int, deadline: timedelta) -> Exchanged:
+    def exchange(self, turn: AckRequest, max_messages: int, deadline: timedelta) -> Exchanged:
         """Say a turn and lease up to so many messages for so long, in one commit."""
         now = self._now()
         found = source(self._tables, self._name, self._uid).subscription

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol, TypeVar
 
-from pubsub_delta.policy.turns import Answer, Turn
+from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
 from pubsub_delta.resources import Subscription
 from pubsub_delta.subscriber import Holding
 
@@ -19,14 +19,14 @@ class Exchanged:
     """What came of an exchange: perhaps a lease, the answer, and the subscription as it is."""
 
     holding: Holding | None
-    answer: Answer
+    answer: AckResponse
     subscription: Subscription
 
 
 class Channel(Protocol):
     """The way to a subscription."""
 
-    def exchange(self, turn: Turn, max_messages: int, deadline: timedelta) -> Exchanged:
+    def exchange(self, turn: AckRequest, max_messages: int, deadline: timedelta) -> Exchanged:
         """Say a turn and lease up to so many messages for so long, in one commit.
 
         Aborted: nothing was written. NotFound: the subscription is gone, or another one has its

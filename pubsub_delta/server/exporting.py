@@ -1,4 +1,4 @@
-"""The figures of a server, and of its store, for Prometheus. It needs the extra ``prometheus``."""
+"""The metrics of a server, and of its store, for Prometheus. It needs the extra ``prometheus``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from prometheus_client.core import Metric as Family
 from pubsub_delta.durations import Duration
 from pubsub_delta.exporter import MetricsExporter
 from pubsub_delta.metrics import MetricRow
-from pubsub_delta.server.figures import Figures
+from pubsub_delta.server.counters import Counters
 
 _COUNTS = {
     "published": "Number of messages published by clients of this server.",
@@ -27,7 +27,7 @@ _COUNTS = {
 
 
 def own_names() -> dict[str, bool]:
-    """Return the names of the figures that a server counts of itself, and whether each counts up.
+    """Return the names of what a server counts of itself, and whether each counts up.
 
     ``ServerExporter.collect`` gives them.
     """
@@ -41,16 +41,16 @@ class ServerExporter(MetricsExporter):
 
     def __init__(
         self,
-        figures: Figures,
+        counters: Counters,
         measure: Callable[[], Sequence[MetricRow]],
         now: Callable[[], datetime],
         interval: Duration,
     ) -> None:
         super().__init__(measure, now, interval=interval)
-        self._counted = figures
+        self._counted = counters
 
     def collect(self) -> Iterator[Family]:
-        """Return the figures of the store as of the last measurement, and those of the server."""
+        """Return the metrics of the store as of the last measurement, and those of the server."""
         yield from super().collect()
         for name, help_text in _COUNTS.items():
             value = getattr(self._counted, name)

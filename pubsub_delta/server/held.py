@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.server.sharing import Delivery
+from pubsub_delta.server.assigner import Delivery
 
 LEASE = timedelta(seconds=12)
 """How long a lease is at least, and is extended for when less than two thirds of it are left."""

@@ -1,4 +1,4 @@
-"""Metrics by OTLP: the figures that Prometheus gets, under the same names."""
+"""Metrics by OTLP: the counters that Prometheus gets, under the same names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pubsub_delta.server.exporting import own_names
 
 
 def observe(meter: Meter, collect: Callable[[], Iterable[Any]]) -> None:
-    """Let a meter have all figures of a store and its server; they are collected when it asks."""
+    """Let a meter have all counters of a store and its server; they are collected when it asks."""
     for name, is_counter in {**family_names(), **own_names()}.items():
         make = meter.create_observable_counter if is_counter else meter.create_observable_gauge
         make(name, [_reading(name, collect)])

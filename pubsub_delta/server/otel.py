@@ -28,9 +28,9 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from pubsub_delta import __version__
 from pubsub_delta.names import ResourceName, subscription_name, topic_name
 from pubsub_delta.resources import Message
+from pubsub_delta.server.assigner import Delivery
 from pubsub_delta.server.observing import observe
 from pubsub_delta.server.publishing import Append
-from pubsub_delta.server.sharing import Delivery
 from pubsub_delta.server.tracing import Tracing, Untraced
 
 PREFIX = "googclient_"
@@ -256,7 +256,7 @@ class Telemetry:
     Args:
         endpoint: of an OTLP receiver; None for what OpenTelemetry's variables name.
         environment: variables.
-        collect: gives the figures for metrics, as Prometheus gets them.
+        collect: gives the counters for metrics, as Prometheus gets them.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pubsub_delta.server import wire
-from pubsub_delta.server.sharing import Consumer, Delivery
+from pubsub_delta.server.assigner import Consumer, Delivery
 
 MOST_MESSAGES = 1000
 MOST_BYTES = 3_000_000

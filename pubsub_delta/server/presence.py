@@ -25,7 +25,7 @@ from typing import BinaryIO
 from filelock import FileLock, Timeout
 
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.server.sharing import Delivery
+from pubsub_delta.server.assigner import Delivery
 
 logger = logging.getLogger("pubsub_delta.server")
 

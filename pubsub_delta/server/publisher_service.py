@@ -11,7 +11,7 @@ from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.names import topic_name
 from pubsub_delta.policy.messages import as_message, size_of
 from pubsub_delta.server import wire
-from pubsub_delta.server.desk import Desk
+from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.protocol import message_class
 
 MOST_MESSAGES = 1000
@@ -31,10 +31,10 @@ _Detached = message_class("DetachSubscriptionResponse")
 class PublisherService:
     """Topics, and what is published to them."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._admin = desk.backend.administration
-        self._do = desk.backend.administer
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._admin = hub.backend.administration
+        self._do = hub.backend.administer
 
     async def create_topic(self, request: Any, _: Any) -> Any:
         """Create a topic."""
@@ -87,7 +87,7 @@ class PublisherService:
         """Detach a subscription from its topic."""
         name = wire.full_name(request.subscription, "subscription")
         await self._do(partial(self._admin.detach_subscription, name))
-        dispatcher = self._desk.running(name)
+        dispatcher = self._hub.running(name)
         if dispatcher is not None:
             why = f"subscription {name} was detached from its topic; it has no messages any more"
             dispatcher.gone(FailedPrecondition(why))
@@ -111,7 +111,7 @@ class PublisherService:
                 f"messages: {size:,} bytes in a request; up to {MOST_BYTES:,} bytes of data, "
                 "attributes and ordering keys are accepted"
             )
-        ids = await self._desk.publish(topic, messages, size)
+        ids = await self._hub.publish(topic, messages, size)
         return _Published(message_ids=ids)
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.resources import Message
 from pubsub_delta.server.channel import Blocking
-from pubsub_delta.server.figures import Figures
+from pubsub_delta.server.counters import Counters
 
 logger = logging.getLogger("pubsub_delta.server")
 
@@ -32,7 +32,7 @@ class _Request:
     done: asyncio.Future[Sequence[str]]
 
 
-class Gathering:
+class PublishBatcher:
     """The publish requests of one topic.
 
     While an append is under way requests gather, and for ``gather`` seconds at most after it: until
@@ -46,13 +46,13 @@ class Gathering:
         self,
         publisher: Callable[[], Append],
         blocking: Blocking,
-        figures: Figures,
+        counters: Counters,
         published: Callable[[], object],
         gather: float,
     ) -> None:
         self._publisher = publisher
         self._blocking = blocking
-        self._figures = figures
+        self._counters = counters
         self._published = published
         self._gather = gather
         self._requests: deque[_Request] = deque()
@@ -108,8 +108,8 @@ class Gathering:
         self._task = None
 
     def _answer(self, batch: Sequence[_Request], ids: Sequence[str]) -> None:
-        self._figures.published += len(ids)
-        self._figures.publish_commits += 1
+        self._counters.published += len(ids)
+        self._counters.publish_commits += 1
         start = 0
         for request in batch:
             end = start + len(request.messages)

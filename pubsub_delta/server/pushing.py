@@ -11,13 +11,13 @@ from datetime import datetime
 from pubsub_delta.errors import FailedPrecondition, NotFound
 from pubsub_delta.policy.push_window import PushWindow
 from pubsub_delta.resources import PushConfig, Subscription
-from pubsub_delta.server.desk import Desk, cannot_pull
+from pubsub_delta.server.assigner import Consumer, Delivery
+from pubsub_delta.server.counters import Counters
+from pubsub_delta.server.dispatcher import Dispatcher, Receiver
 from pubsub_delta.server.endpoint import UNSIGNED, Endpoint
-from pubsub_delta.server.figures import Figures
-from pubsub_delta.server.leasing import Dispatcher, Taker
+from pubsub_delta.server.hub import Hub, cannot_pull
 from pubsub_delta.server.push_requests import SUCCESSES, push_request
 from pubsub_delta.server.push_tokens import PushTokens
-from pubsub_delta.server.sharing import Consumer, Delivery
 
 logger = logging.getLogger("pubsub_delta.server")
 
@@ -43,14 +43,14 @@ class Pusher:
         self,
         dispatcher: Dispatcher,
         subscription: Subscription,
-        figures: Figures,
+        counters: Counters,
         now: Callable[[], datetime],
         tokens: PushTokens | None,
     ) -> None:
         self._tokens = tokens
         self.dispatcher = dispatcher
         self.is_over = False
-        self._figures = figures
+        self._counters = counters
         self._now = now
         self._window = PushWindow()
         self._consumer = Consumer(self._window.requests, _MOST_BYTES, keys_singly=True)
@@ -60,7 +60,7 @@ class Pusher:
         self._resuming: asyncio.TimerHandle | None = None
         self._closing: asyncio.Task[None] | None = None
         logger.info("%s: pushes to %s", subscription.name, self._shown)
-        dispatcher.join(Taker(self._consumer, self._take, self._fail))
+        dispatcher.join(Receiver(self._consumer, self._take, self._fail))
 
     def learn(self, subscription: Subscription) -> None:
         """Go by the fields that the subscription has now."""
@@ -77,7 +77,7 @@ class Pusher:
     def end(self) -> None:
         """Send no more; give back what waits. Requests under way are still heard."""
         self._leave()
-        self.dispatcher.ledger.give_back_waiting()
+        self.dispatcher.leaser.give_back_waiting()
         self.dispatcher.look()
 
     async def stop(self, grace: float) -> None:
@@ -87,7 +87,7 @@ class Pusher:
             await asyncio.wait(self._requests, timeout=grace)
         unanswered = [each.received.ack_id for each in self._requests.values()]
         await asyncio.gather(*self._cancelled(), return_exceptions=True)
-        self.dispatcher.ledger.give_back(unanswered)
+        self.dispatcher.leaser.give_back(unanswered)
         self.dispatcher.look()
         if self._closing is not None:
             await self._closing
@@ -114,15 +114,15 @@ class Pusher:
             token = await self._token()
         except Exception as error:
             logger.warning("%s: no token can be signed: %s", self._subscription.name, error)
-            self._figures.pushes[UNSIGNED] += 1
+            self._counters.pushes[UNSIGNED] += 1
             self._back_off(sent, UNSIGNED)
-            self.dispatcher.ledger.give_back([delivery.received.ack_id])
+            self.dispatcher.leaser.give_back([delivery.received.ack_id])
             self.dispatcher.look()
             return
         request = push_request(self._config, self._subscription.name, delivery.received, token)
         seconds = self._subscription.ack_deadline_seconds
         code = await self._endpoint.post(self._config.push_endpoint, request, seconds)
-        self._figures.pushes[code] += 1
+        self._counters.pushes[code] += 1
         if code in SUCCESSES:
             self._succeeded(delivery)
         else:
@@ -204,9 +204,9 @@ class Pushers:
     """
 
     def __init__(
-        self, desk: Desk, now: Callable[[], datetime], tokens: PushTokens | None = None
+        self, hub: Hub, now: Callable[[], datetime], tokens: PushTokens | None = None
     ) -> None:
-        self._desk = desk
+        self._hub = hub
         self._now = now
         self._tokens = tokens
         self._pushers: dict[str, Pusher] = {}
@@ -242,7 +242,7 @@ class Pushers:
     async def look(self) -> None:
         """Go by what the store says of all push subscriptions."""
         learned = self._learned
-        backend = self._desk.backend
+        backend = self._hub.backend
         found = await backend.administer(backend.push_subscriptions)
         async with self._changing:
             if learned != self._learned:
@@ -280,20 +280,20 @@ class Pushers:
             return
         running = self._pushers.get(name)
         if running is not None and not running.is_over:
-            if running.dispatcher.ledger.uid == subscription.uid:
+            if running.dispatcher.leaser.uid == subscription.uid:
                 running.learn(subscription)
                 return
             running.dispatcher.gone(_replaced(name))  # what waits is not for the other endpoint
         if self._stopping:
             return
         try:
-            dispatcher = await self._desk.dispatcher(name)
+            dispatcher = await self._hub.dispatcher(name)
         except Exception as error:
             logger.warning("%s: nothing is pushed until the next look: %s", name, error)
             return
         dispatcher.end(cannot_pull(subscription))
-        figures = self._desk.figures
-        self._pushers[name] = Pusher(dispatcher, subscription, figures, self._now, self._tokens)
+        counters = self._hub.counters
+        self._pushers[name] = Pusher(dispatcher, subscription, counters, self._now, self._tokens)
 
     async def _end(self, name: str) -> None:
         """Push no more messages of a subscription; they can be pulled from now on."""
@@ -302,10 +302,10 @@ class Pushers:
             return
         if not running.is_over:
             running.end()
-        backend = self._desk.backend
+        backend = self._hub.backend
         try:
             found = await backend.blocking(lambda: backend.subscription(name))
-            if found.uid == running.dispatcher.ledger.uid:
+            if found.uid == running.dispatcher.leaser.uid:
                 running.dispatcher.learn(found)
             else:
                 running.dispatcher.gone(_replaced(name))

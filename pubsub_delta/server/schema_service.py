@@ -9,7 +9,7 @@ from google.protobuf.empty_pb2 import Empty
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.server import schema_wire, wire
-from pubsub_delta.server.desk import Desk
+from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.protocol import message_class
 from pubsub_delta.server.publisher_service import listed
 from pubsub_delta.server.schema_wire import BASIC, schema_message
@@ -23,9 +23,9 @@ _ValidMessage = message_class("ValidateMessageResponse")
 class SchemaService:
     """Schemas and their revisions."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._admin = desk.backend.administration
-        self._do = desk.backend.administer
+    def __init__(self, hub: Hub) -> None:
+        self._admin = hub.backend.administration
+        self._do = hub.backend.administer
 
     async def create_schema(self, request: Any, _: Any) -> Any:
         """Create a schema."""

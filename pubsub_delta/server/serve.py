@@ -14,13 +14,12 @@ from typing import Any
 
 from pubsub_delta.addresses import is_loopback
 from pubsub_delta.server import protocol
-from pubsub_delta.server.calls import behaviours
-from pubsub_delta.server.desk import Backend, Desk
-from pubsub_delta.server.figures import Figures
+from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.front import Front
+from pubsub_delta.server.hub import Backend, Hub
 from pubsub_delta.server.iam_service import IamService
 from pubsub_delta.server.inside import Inside
-from pubsub_delta.server.pace import Pace
+from pubsub_delta.server.interceptors import behaviours
 from pubsub_delta.server.presence import Presence
 from pubsub_delta.server.protocol import grpc, health
 from pubsub_delta.server.publisher_service import PublisherService
@@ -33,6 +32,7 @@ from pubsub_delta.server.schema_service import SchemaService
 from pubsub_delta.server.security import Security, TokenCheck
 from pubsub_delta.server.subscriber_service import SubscriberService
 from pubsub_delta.server.table_writing import TableWriters
+from pubsub_delta.server.timing import Timing
 from pubsub_delta.server.tracing import Tracing
 
 logger = logging.getLogger("pubsub_delta.server")
@@ -63,7 +63,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """Where a server listens, how it is protected, and at what pace it commits.
+    """Where a server listens, how it is protected, and how often it commits.
 
     ``port``: 0 for a free one. ``push_keys``: the file of the keys that sign the tokens of push
     requests; None where there are none. ``push_issuer``: the URL that these tokens name as their
@@ -73,7 +73,7 @@ class ServerSettings:
     host: str = "localhost"
     port: int = 8085
     security: Security = field(default_factory=Security)
-    pace: Pace = field(default_factory=Pace)
+    timing: Timing = field(default_factory=Timing)
     push_keys: Path | None = None
     push_issuer: str | None = None
 
@@ -86,18 +86,18 @@ class Server:
         backend: Backend,
         now: Callable[[], datetime],
         settings: ServerSettings,
-        figures: Figures,
+        counters: Counters,
         presence: Presence | None = None,
         tracing: Tracing | None = None,
     ) -> None:
         self._presence = presence or Presence(None, "")
         settings.security.check(settings.host)
         self._settings = settings
-        self._desk = Desk(backend, figures, settings.pace, now, self._presence, tracing)
+        self._hub = Hub(backend, counters, settings.timing, now, self._presence, tracing)
         keys = settings.push_keys
         self._tokens = None if keys is None else PushTokens(PushKeys(keys, now), "", now)
-        self._pushers = Pushers(self._desk, now, self._tokens)
-        self._writers = TableWriters(self._desk, settings.pace)
+        self._pushers = Pushers(self._hub, now, self._tokens)
+        self._writers = TableWriters(self._hub, settings.timing)
         self._access = access = settings.security.access
         tokens = settings.security.tokens()
         interceptors = [] if tokens is None else [TokenCheck(tokens)]
@@ -105,14 +105,14 @@ class Server:
             interceptors=interceptors, options=_OPTIONS, maximum_concurrent_rpcs=MOST_CALLS
         )
         services = {
-            protocol.PUBLISHER: PublisherService(self._desk),
-            protocol.SUBSCRIBER: SubscriberService(self._desk, self._pushers, self._writers),
-            protocol.SCHEMA_SERVICE: SchemaService(self._desk),
-            protocol.IAM_POLICY: IamService(self._desk, now, access),
+            protocol.PUBLISHER: PublisherService(self._hub),
+            protocol.SUBSCRIBER: SubscriberService(self._hub, self._pushers, self._writers),
+            protocol.SCHEMA_SERVICE: SchemaService(self._hub),
+            protocol.IAM_POLICY: IamService(self._hub, now, access),
         }
         self._server.add_generic_rpc_handlers(
             tuple(
-                protocol.handlers(name, behaviours(name, service, figures, access, tracing))
+                protocol.handlers(name, behaviours(name, service, counters, access, tracing))
                 for name, service in services.items()
             )
         )
@@ -123,7 +123,7 @@ class Server:
         tls = settings.security.tls()
         gateway = Gateway(
             self._inside,
-            figures,
+            counters,
             tokens,
             (lambda _: None) if self._tokens is None else self._tokens.document,
             local_names_only=tls is None and is_loopback(settings.host),
@@ -167,7 +167,7 @@ class Server:
         await asyncio.gather(*self._looking, return_exceptions=True)
         await self._pushers.stop()
         await self._writers.stop()
-        await self._desk.stop()
+        await self._hub.stop()
         await asyncio.gather(*ending)
         await self._inside.close()
         await self._front.close()
@@ -186,7 +186,7 @@ class Server:
         """Look every now and then whether another server is gone."""
         while True:
             try:
-                await self._desk.take_over()
+                await self._hub.take_over()
             except Exception:
                 logger.exception("what a server has left could not be taken over yet")
             await asyncio.sleep(LOOK)

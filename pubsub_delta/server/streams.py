@@ -15,12 +15,12 @@ from pubsub_delta.policy.fields import (
 )
 from pubsub_delta.server import wire
 from pubsub_delta.server.answers import INVALID_ACK_ID, Asked
-from pubsub_delta.server.desk import Desk
-from pubsub_delta.server.leasing import Dispatcher, Taker
+from pubsub_delta.server.assigner import Consumer
+from pubsub_delta.server.dispatcher import Dispatcher, Receiver
+from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.memory import MOST_UNSENT
 from pubsub_delta.server.outbox import Outbox
 from pubsub_delta.server.protocol import message_class
-from pubsub_delta.server.sharing import Consumer
 from pubsub_delta.server.status import check_lengths
 
 AHEAD = 4
@@ -39,8 +39,8 @@ class Stream:
     What waits for a client that does not read is bounded: see ``Outbox``.
     """
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
 
     async def run(self, requests: Any) -> AsyncIterator[Any]:
         """Yield responses until the client says no more, or an error ends the stream."""
@@ -56,11 +56,11 @@ class Stream:
             ahead=AHEAD,
             max_unsent=MOST_UNSENT,
         )
-        dispatcher = await self._desk.pulled(name)
+        dispatcher = await self._hub.pulled(name)
         outbox = Outbox(consumer, dispatcher.sent)
         hearing = _Hearing(dispatcher, consumer, outbox)
         listening = asyncio.create_task(hearing.listen(iterator, first))
-        dispatcher.join(Taker(consumer, outbox.put, outbox.end))
+        dispatcher.join(Receiver(consumer, outbox.put, outbox.end))
         try:
             async for fields in outbox.responses():
                 yield _with_properties(dispatcher, **fields)
@@ -123,7 +123,7 @@ class _Hearing:
 
     def _confirm(self, field: str, ack_ids: Iterable[str], asked: Asked) -> None:
         """Confirm what was said, once it is written, with exactly-once delivery."""
-        if not self._dispatcher.ledger.exactly_once:
+        if not self._dispatcher.leaser.exactly_once:
             asked.check(self._dispatcher.name)
             return
         said = tuple(ack_ids)
@@ -138,7 +138,7 @@ class _Hearing:
                 "invalid_ack_ids": [each for each in said if each in invalid],
                 "temporary_failed_ack_ids": [each for each in said if each in later],
             }
-            self._dispatcher.ledger.told(named["ack_ids"])
+            self._dispatcher.leaser.told(named["ack_ids"])
             self._outbox.confirm(field, named)
 
         self._outbox.expect(len(said))

@@ -16,12 +16,12 @@ from pubsub_delta.policy.fields import check_max_messages, check_new_deadline
 from pubsub_delta.resources import Subscription
 from pubsub_delta.server import wire
 from pubsub_delta.server.answers import INVALID_ACK_ID, TRANSIENT, Asked
-from pubsub_delta.server.desk import Desk
-from pubsub_delta.server.leasing import Dispatcher, Taker
+from pubsub_delta.server.assigner import Consumer, Delivery
+from pubsub_delta.server.dispatcher import Dispatcher, Receiver
+from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.protocol import message_class
 from pubsub_delta.server.publisher_service import listed
 from pubsub_delta.server.pushing import Pushers
-from pubsub_delta.server.sharing import Consumer, Delivery
 from pubsub_delta.server.status import AckIdFailure, Unavailable, check_lengths
 from pubsub_delta.server.streams import Stream
 from pubsub_delta.server.table_writing import TableWriters
@@ -41,12 +41,12 @@ _Sought = message_class("SeekResponse")
 class SubscriberService:
     """Subscriptions and snapshots, and what is delivered."""
 
-    def __init__(self, desk: Desk, pushers: Pushers, writers: TableWriters) -> None:
-        self._desk = desk
+    def __init__(self, hub: Hub, pushers: Pushers, writers: TableWriters) -> None:
+        self._hub = hub
         self._pushers = pushers
         self._writers = writers
-        self._admin = desk.backend.administration
-        self._do = desk.backend.administer
+        self._admin = hub.backend.administration
+        self._do = hub.backend.administer
 
     # Subscriptions
 
@@ -92,7 +92,7 @@ class SubscriberService:
     async def delete_subscription(self, request: Any, _: Any) -> Any:
         """Delete a subscription; its streams end."""
         name = _subscription(request.subscription)
-        dispatcher = self._desk.running(name)
+        dispatcher = self._hub.running(name)
         await self._settled(name, partial(self._admin.delete_subscription, name))
         if dispatcher is not None:
             dispatcher.gone(NotFound(f"subscription {name} was deleted"))
@@ -108,14 +108,14 @@ class SubscriberService:
 
     async def streaming_pull(self, requests: Any, _: Any) -> AsyncIterator[Any]:
         """Deliver messages until the client or the server ends it."""
-        async for response in Stream(self._desk).run(requests):
+        async for response in Stream(self._hub).run(requests):
             yield response
 
     async def pull(self, request: Any, context: Any) -> Any:
         """Return the first messages that there are, perhaps after a while."""
         name = _subscription(request.subscription)
         check_max_messages(request.max_messages)
-        dispatcher = await self._desk.pulled(name)
+        dispatcher = await self._hub.pulled(name)
         patience = LONGEST_PULL
         remaining = context.time_remaining()
         if remaining is not None:
@@ -156,7 +156,7 @@ class SubscriberService:
         name = _subscription(request.subscription)
         time = wire.time_of(request.time) if request.HasField("time") else None
         snapshot = _snapshot(request.snapshot) if request.HasField("snapshot") else None
-        seek = partial(self._desk.backend.seek, name, time=time, snapshot=snapshot)
+        seek = partial(self._hub.backend.seek, name, time=time, snapshot=snapshot)
         await self._settled(name, seek, voids=True)
         return _Sought()
 
@@ -214,7 +214,7 @@ class SubscriberService:
         self._pushers.check(fields.get("push_config"))
         update = partial(self._admin.update_subscription, name, **fields)
         changed: Subscription = await self._settled(name, update)
-        dispatcher = self._desk.running(name)
+        dispatcher = self._hub.running(name)
         if dispatcher is not None:
             dispatcher.learn(changed)
         await self._pushers.learn(changed)
@@ -226,11 +226,11 @@ class SubscriberService:
         if not request.ack_ids:
             raise InvalidArgument("ack_ids: an empty list; at least one ack id is needed")
         check_lengths(request.ack_ids)
-        return await self._desk.dispatcher(name)
+        return await self._hub.dispatcher(name)
 
     async def _settled(self, name: str, work: Callable[[], Any], *, voids: bool = False) -> Any:
         """Do something to a subscription when what was said of it is written."""
-        dispatcher = self._desk.running(name)
+        dispatcher = self._hub.running(name)
         if dispatcher is None:
             return await self._do(work)
         async with dispatcher.settled():
@@ -249,11 +249,11 @@ async def answered(dispatcher: Dispatcher, asked: Asked, ack_ids: Iterable[str])
         settled = asyncio.Event()
         asked.when_settled(settled.set)
         await settled.wait()
-    if dispatcher.ledger.exactly_once:
+    if dispatcher.leaser.exactly_once:
         failures = {**asked.failures, **dict.fromkeys(asked.malformed, INVALID_ACK_ID)}
         if failures:
             raise AckIdFailure(failures, of=ack_ids)
-        dispatcher.ledger.told(ack_ids)
+        dispatcher.leaser.told(ack_ids)
         return
     if TRANSIENT in asked.failures.values():
         raise Unavailable("nothing was written, at several attempts; a later try may succeed")
@@ -275,7 +275,7 @@ async def _pulled(
         if not given.done():
             given.set_exception(error)
 
-    dispatcher.join(Taker(consumer, take, fail))
+    dispatcher.join(Receiver(consumer, take, fail))
     try:
         # From Python 3.12 on ``wait_for`` drops what is given at the instant of its time-out.
         await asyncio.wait([given], timeout=patience)

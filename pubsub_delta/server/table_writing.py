@@ -11,9 +11,9 @@ from functools import partial
 from pubsub_delta.delivery.table_runs import TableWrites
 from pubsub_delta.errors import FailedPrecondition, NotFound
 from pubsub_delta.resources import Subscription
-from pubsub_delta.server.desk import Desk, cannot_pull
-from pubsub_delta.server.figures import Figures
-from pubsub_delta.server.pace import Pace
+from pubsub_delta.server.counters import Counters
+from pubsub_delta.server.hub import Hub, cannot_pull
+from pubsub_delta.server.timing import Timing
 from pubsub_delta.table_config import TableState
 
 logger = logging.getLogger("pubsub_delta.server")
@@ -40,14 +40,14 @@ class TableWriter:
         name: str,
         topic: str,
         write: Callable[[], Awaitable[TableWrites]],
-        figures: Figures,
-        pace: Pace,
+        counters: Counters,
+        timing: Timing,
     ) -> None:
         self.topic = topic
         self._name = name
         self._write = write
-        self._figures = figures
-        self._pace = pace
+        self._counters = counters
+        self._timing = timing
         self._woken = asyncio.Event()
         self._ended = asyncio.Event()
         self._state = TableState.ACTIVE
@@ -70,7 +70,7 @@ class TableWriter:
         await self._task
 
     async def _run(self) -> None:
-        pause = self._pace.shortest_look
+        pause = self._timing.shortest_look
         while not self._ended.is_set():
             self._woken.clear()
             try:
@@ -84,7 +84,7 @@ class TableWriter:
                 continue
             self._note(done)
             if done.written:
-                pause = self._pace.shortest_look
+                pause = self._timing.shortest_look
             if done.is_done and (done.problem or (done.failed and not done.written)):
                 await self._rest()
                 continue
@@ -93,12 +93,12 @@ class TableWriter:
                 with suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self._woken.wait(), pause)
                 woken = self._woken.is_set()
-                longer = min(pause * 1.25, self._pace.longest_look)
-                pause = self._pace.shortest_look if woken else longer
+                longer = min(pause * 1.25, self._timing.longest_look)
+                pause = self._timing.shortest_look if woken else longer
 
     def _note(self, done: TableWrites) -> None:
-        self._figures.table_rows += done.written
-        self._figures.table_failures += done.failed
+        self._counters.table_rows += done.written
+        self._counters.table_failures += done.failed
         if done.state is not self._state:
             level = logging.INFO if done.state is TableState.ACTIVE else logging.WARNING
             logger.log(level, "%s: %s %s", self._name, done.state.value, done.problem)
@@ -119,11 +119,11 @@ class TableWriters:
     the next look, within ``LOOK`` seconds; other servers may write the same subscriptions.
     """
 
-    def __init__(self, desk: Desk, pace: Pace) -> None:
-        self._desk = desk
-        self._pace = pace
+    def __init__(self, hub: Hub, timing: Timing) -> None:
+        self._hub = hub
+        self._timing = timing
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
-        desk.listeners.append(self._published)
+        hub.listeners.append(self._published)
         self._writers: dict[str, TableWriter] = {}
         self._changing = asyncio.Lock()
         self._learned = 0
@@ -152,7 +152,7 @@ class TableWriters:
     async def look(self) -> None:
         """Go by what the store says of all table subscriptions."""
         learned = self._learned
-        backend = self._desk.backend
+        backend = self._hub.backend
         found = await backend.administer(backend.table_subscriptions)
         async with self._changing:
             if learned != self._learned:
@@ -187,22 +187,22 @@ class TableWriters:
             running.topic = subscription.topic
             running.look()
         elif not self._stopping:
-            pulled = self._desk.running(name)
+            pulled = self._hub.running(name)
             if pulled is not None:
                 pulled.learn(subscription)
                 pulled.end(cannot_pull(subscription))
-                pulled.ledger.give_back_waiting()
+                pulled.leaser.give_back_waiting()
                 pulled.look()
             self._writers[name] = TableWriter(
                 name,
                 subscription.topic,
                 partial(self._write, name),
-                self._desk.figures,
-                self._pace,
+                self._hub.counters,
+                self._timing,
             )
 
     async def _write(self, name: str) -> TableWrites:
-        backend = self._desk.backend
+        backend = self._hub.backend
         async with self._room:
             return await backend.administer(partial(backend.write_table, name))
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.resources import Message
+from pubsub_delta.server.assigner import Delivery
 from pubsub_delta.server.publishing import Append
-from pubsub_delta.server.sharing import Delivery
 
 if TYPE_CHECKING:
     from pubsub_delta.server.otel import Telemetry
@@ -93,7 +93,7 @@ _ENDPOINTS = tuple(f"OTEL_EXPORTER_OTLP_{part}ENDPOINT" for part in ("", "TRACES
 def telemetry(
     endpoint: str | None, environment: Mapping[str, str]
 ) -> Callable[[Callable[[], Iterable[Any]]], Telemetry] | None:
-    """Return what makes the telemetry that is asked for, of figures; None where none is.
+    """Return what makes the telemetry that is asked for; None where none is.
 
     It is asked for by an endpoint, or by OpenTelemetry's own variables. FailedPrecondition where
     the extra ``otel`` is not installed.

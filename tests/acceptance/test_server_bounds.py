@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("google.cloud.pubsub_v1")
 import grpc
 
-from pubsub_delta.server.calls import MOST_STREAMS
+from pubsub_delta.server.interceptors import MOST_STREAMS
 from pubsub_delta.server.protocol import PUBLISHER, SERVICES, STREAMING_PULL, SUBSCRIBER
 from tests.acceptance.serving import LONG, ServerProcess, eventually
 

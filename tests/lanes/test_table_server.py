@@ -23,7 +23,7 @@ from pubsub_delta.cli.endpoint.resources import subscription_of
 from pubsub_delta.clock import SystemClock
 from pubsub_delta.server import table_writing
 from pubsub_delta.server.backend import StoreBackend
-from pubsub_delta.server.figures import Figures
+from pubsub_delta.server.counters import Counters
 from tests.unit.serving import LONG, MemoryStore, clients, eventually, serving
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -35,12 +35,12 @@ State = BigQueryConfig.State
 
 
 class Backend(StoreBackend):
-    """A store behind a server, and the figures that it counts."""
+    """A store behind a server, and the counters that it counts."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.store = PubSub(None, str(root), project="p")
-        self.figures_counted = Figures()
+        self.figures_counted = Counters()
         super().__init__(self.store._tables, "p", SystemClock())
 
     @property
@@ -63,7 +63,7 @@ class Backend(StoreBackend):
 def running(backend: Backend) -> Iterator[tuple[Any, Any]]:
     store = cast(MemoryStore, backend)
     with (
-        serving(store, figures=backend.figures_counted) as address,
+        serving(store, counters=backend.figures_counted) as address,
         clients(address) as (publisher, subscriber),
     ):
         yield publisher, subscriber

@@ -22,7 +22,7 @@ from pubsub_delta import (
 )
 from pubsub_delta.delivery.dead_letters import UNREADABLE
 from pubsub_delta.operations import pull
-from pubsub_delta.policy.turns import Turn
+from pubsub_delta.policy.ack_requests import AckRequest
 from tests.unit.raw_rows import raw_maps, raw_texts
 
 TOPIC, NAME = "flights", "delays"
@@ -149,7 +149,7 @@ def test_a_message_that_is_lost_does_not_keep_a_consumer_from_the_others(world: 
 def received(world: World, ids: list[str], expected: str) -> list[bytes]:
     name, uid = world.store._subscription(NAME), world.store.get_subscription(NAME).uid
     now = world.clock.now()
-    lease, _ = pull.exchange(world.store._tables, name, Turn(), 10, now, uid=uid)
+    lease, _ = pull.exchange(world.store._tables, name, AckRequest(), 10, now, uid=uid)
     assert lease is not None
     with pytest.warns(UnreadableMessageWarning, match=expected):
         found = lease.receive(lease.positions, 1)  # the first, whatever its size

@@ -94,7 +94,7 @@ BUGS_OF_ACCESS = (
     Bug(
         "policy-never-asked",
         "Every caller with a token may do everything by unary calls.",
-        "server/calls.py",
+        "server/interceptors.py",
         "        await access.check(method, request, context)\n",
         "",
     ),
@@ -263,7 +263,7 @@ BUGS_OF_ACCESS = (
         "unsigned-push-is-a-failed-delivery",
         "Where no token can be signed, messages fail, and become dead letters.",
         "server/pushing.py",
-        "            self.dispatcher.ledger.give_back([delivery.received.ack_id])\n",
+        "            self.dispatcher.leaser.give_back([delivery.received.ack_id])\n",
         "            self.dispatcher.modify_ack_deadline([delivery.received.ack_id], 0)\n",
     ),
 )

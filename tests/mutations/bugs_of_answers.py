@@ -39,7 +39,7 @@ BUGS_OF_ANSWERS = (
     Bug(
         "told-success-repeated",
         "With exactly-once delivery a repeated ack succeeds for ever.",
-        "server/ledger.py",
+        "server/leaser.py",
         "self._acknowledged.pop(ack_id, None)",
         "pass",
     ),
@@ -130,7 +130,7 @@ BUGS_OF_ANSWERS = (
     Bug(
         "overdue-lease-given-away",
         "A process that was stopped gives away what others have leased since.",
-        "server/ledger.py",
+        "server/leaser.py",
         "if held.until <= now}",
         "if held.until < held.until}",
     ),
@@ -151,7 +151,7 @@ BUGS_OF_ANSWERS = (
     Bug(
         "unread-stream-takes-everything",
         "What waits for a stream is bounded by what it asks for alone.",
-        "server/sharing.py",
+        "server/assigner.py",
         "if self.max_unsent and self.unsent and self.unsent + size > self.max_unsent:",
         "if self.max_unsent and self.unsent and self.unsent < 0:",
     ),

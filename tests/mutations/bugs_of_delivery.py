@@ -320,9 +320,9 @@ BUGS_OF_DELIVERY = (
     Bug(
         "given-back-counts-a-failure",
         "Messages that a consumer gives back unseen count a failed attempt.",
-        "policy/turns.py",
-        "state = delivery.give_back(state, turn.given_back, terms, now)",
+        "policy/ack_requests.py",
+        "state = delivery.give_back(state, request.given_back, terms, now)",
         "state, _ = delivery.modify_ack_deadline(\n"
-        "            state, turn.given_back, terms, now, timedelta(0)\n        )",
+        "            state, request.given_back, terms, now, timedelta(0)\n        )",
     ),
 )

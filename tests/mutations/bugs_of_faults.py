@@ -95,7 +95,7 @@ BUGS_OF_FAULTS = (
     Bug(
         "left-of-an-earlier-subscription",
         "What a killed server had leased of a deleted subscription is given back of its successor.",
-        "server/desk.py",
+        "server/hub.py",
         "if found.uid == left.uid:",
         "if found.name == left.subscription:",
     ),
@@ -124,7 +124,7 @@ BUGS_OF_FAULTS = (
         "pushed-to-the-endpoint-of-a-successor",
         "What waits of a deleted subscription is pushed to the endpoint of the one that follows.",
         "server/pushing.py",
-        "if running.dispatcher.ledger.uid == subscription.uid:",
+        "if running.dispatcher.leaser.uid == subscription.uid:",
         "if running.dispatcher.name == subscription.name:",
     ),
 )

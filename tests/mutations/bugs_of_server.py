@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
-_LEDGER = "server/ledger.py"
+_LEDGER = "server/leaser.py"
 _OUTBOX = "server/outbox.py"
 _STATUS = "server/status.py"
 

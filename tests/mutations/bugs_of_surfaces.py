@@ -27,8 +27,8 @@ BUGS_OF_SURFACES = (
     Bug(
         "given-back-is-a-nack",
         "What could not be sent to a client counts as a failed delivery.",
-        "server/leasing.py",
-        "self.ledger.give_back(each.received.ack_id for each in deliveries)",
+        "server/dispatcher.py",
+        "self.leaser.give_back(each.received.ack_id for each in deliveries)",
         "self.modify_ack_deadline([each.received.ack_id for each in deliveries], 0)",
     ),
     Bug(

@@ -11,9 +11,9 @@ from typing import Any
 from pubsub_delta.callbacks import PulledMessage
 from pubsub_delta.clock import ManualClock
 from pubsub_delta.policy import delivery
+from pubsub_delta.policy.ack_requests import AckRequest, AckResponse, apply
 from pubsub_delta.policy.ack_state import AckState, union
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.policy.turns import Answer, Turn, hear
 from pubsub_delta.resources import FlowControl, ReceivedMessage
 from pubsub_delta.subscriber import StreamingPull
 from tests.unit.builders import START, committed, terms
@@ -23,7 +23,7 @@ from tests.unit.builders import START, committed, terms
 class Exchange:
     """One commit: what was said, how many messages were asked for, and which were leased."""
 
-    turn: Turn
+    turn: AckRequest
     asked: int
     leased: list[int]
 
@@ -88,12 +88,12 @@ class Store:
     def now(self) -> datetime:
         return self.clock.now()
 
-    def exchange(self, turn: Turn, max_messages: int) -> tuple[Holding | None, Answer]:
+    def exchange(self, turn: AckRequest, max_messages: int) -> tuple[Holding | None, AckResponse]:
         self.during()
         if self.errors:
             raise self.errors.pop(0)
         now = self.clock.now()
-        state, answer = hear(delivery.settle(self.state, self.on, now), turn, self.on, now)
+        state, answer = apply(delivery.settle(self.state, self.on, now), turn, self.on, now)
         self.state, spans = delivery.lease(state, max_messages, self.on, now)
         self.exchanges.append(Exchange(turn, max_messages, list(union(spans))))
         if not spans:

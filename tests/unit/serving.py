@@ -23,17 +23,17 @@ from pubsub_delta.delivery.table_runs import TableWrites
 from pubsub_delta.errors import NotFound
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_ids import AckId
+from pubsub_delta.policy.ack_requests import AckRequest, apply
 from pubsub_delta.policy.ack_state import Absorbed, AckState, Seek, State, union
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.replay import note_seek
-from pubsub_delta.policy.turns import Turn, hear
 from pubsub_delta.resources import Message, ReceivedMessage, Subscription
 from pubsub_delta.server.channel import Exchanged
-from pubsub_delta.server.figures import Figures
-from pubsub_delta.server.pace import Pace
+from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.publishing import Append
 from pubsub_delta.server.security import Security
 from pubsub_delta.server.serve import Server, ServerSettings
+from pubsub_delta.server.timing import Timing
 from pubsub_delta.server.tracing import Tracing
 from tests.unit.builders import PLAIN, KeysOf
 
@@ -43,7 +43,7 @@ TOPIC = PLAIN.topic
 SUBSCRIPTION = PLAIN.name
 LONG = 20
 """Seconds that a test waits for what comes soon, before it gives up."""
-QUICK = Pace(gather=0.01, shortest_look=0.02, longest_look=0.1)
+QUICK = Timing(gather=0.01, shortest_look=0.02, longest_look=0.1)
 
 
 @dataclass
@@ -89,7 +89,7 @@ class MemoryStore:
     messages: list[Message] = field(default_factory=list)
     times: list[datetime] = field(default_factory=list)
     appends: list[int] = field(default_factory=list)
-    turns: list[tuple[Turn, int]] = field(default_factory=list)
+    turns: list[tuple[AckRequest, int]] = field(default_factory=list)
     changes: int = 0
     gone: bool = False
     administration: Any = None
@@ -98,7 +98,7 @@ class MemoryStore:
         self.now = SystemClock().now
         self.state = AckState(after_version=0)
         self.subscription_now: Subscription = replace(PLAIN, **self.fields)
-        self.figures = Figures()
+        self.counters = Counters()
         self._threads = ThreadPoolExecutor(4)
         self._lock = threading.Lock()
 
@@ -135,7 +135,7 @@ class MemoryStore:
             self.state = delivery.absorb(self.state, [Absorbed(new, now, now)], len(self.appends))
             return [str(n) for n in new]
 
-    def exchange(self, turn: Turn, max_messages: int, deadline: timedelta) -> Exchanged:
+    def exchange(self, turn: AckRequest, max_messages: int, deadline: timedelta) -> Exchanged:
         self.before_exchange()
         with self._lock:
             self.subscription(SUBSCRIPTION)
@@ -144,7 +144,7 @@ class MemoryStore:
             keys = {n: message.ordering_key for n, message in enumerate(self.messages)}
             terms = delivery.Terms(self.subscription_now, KeysOf(keys))
             before = self.state
-            state, answer = hear(delivery.settle(self.state, terms, now), turn, terms, now)
+            state, answer = apply(delivery.settle(self.state, terms, now), turn, terms, now)
             self.state, spans = delivery.lease(state, max_messages, terms, now, deadline)
             self.changes += self.state != before
             holding = None
@@ -181,9 +181,9 @@ class MemoryStore:
 @contextmanager
 def serving(
     store: MemoryStore,
-    pace: Pace = QUICK,
+    timing: Timing = QUICK,
     security: Security | None = None,
-    figures: Figures | None = None,
+    counters: Counters | None = None,
     push_keys: Path | None = None,
     tracing: Tracing | None = None,
 ) -> Iterator[str]:
@@ -191,10 +191,10 @@ def serving(
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    settings = ServerSettings("127.0.0.1", 0, security or Security(), pace, push_keys)
+    settings = ServerSettings("127.0.0.1", 0, security or Security(), timing, push_keys)
 
     async def start() -> tuple[Server, int]:
-        told = figures or store.figures
+        told = counters or store.counters
         server = Server(store, store.now, settings, told, tracing=tracing)
         return server, await server.start()
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, TypeVar
 
 from pubsub_delta.policy.ack_ids import parse_ack_id
-from pubsub_delta.server.desk import Desk
+from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.protocol import PUBLISHER, SERVICES, STREAMING_PULL, SUBSCRIBER
 from pubsub_delta.server.publisher_service import PublisherService
 from pubsub_delta.server.pushing import Pushers
@@ -39,15 +39,15 @@ class Calls:
         self.store.create_topic(TOPIC)
         self.store.create_subscription(NAME, TOPIC, **fields)
         self.other_process = self.backend.open("local")
-        self.go_by(Desk(self.backend, self.backend.counted, QUICK, self.backend.now))
+        self.go_by(Hub(self.backend, self.backend.counted, QUICK, self.backend.now))
 
-    def go_by(self, desk: Desk) -> None:
+    def go_by(self, hub: Hub) -> None:
         """Call the methods of a server from now on."""
-        self.desk = desk
+        self.hub = hub
         self._services = {
-            PUBLISHER: PublisherService(desk),
+            PUBLISHER: PublisherService(hub),
             SUBSCRIBER: SubscriberService(
-                desk, Pushers(desk, self.backend.now), TableWriters(desk, QUICK)
+                hub, Pushers(hub, self.backend.now), TableWriters(hub, QUICK)
             ),
         }
 
@@ -89,7 +89,7 @@ class Calls:
 
         The server is as far as a client has read: there are no buffers in between.
         """
-        return Stream(self.desk).run(requests)
+        return Stream(self.hub).run(requests)
 
     async def _call(self, service: str, name: str, /, **fields: Any) -> Any:
         method = "".join(f"_{each.lower()}" if each.isupper() else each for each in name)[1:]
@@ -117,7 +117,7 @@ def running(test: Callable[[Calls], Coroutine[Any, Any, T]], **fields: Any) -> T
         try:
             return await test(calls)
         finally:
-            await calls.desk.stop()
+            await calls.hub.stop()
 
     return asyncio.run(run())
 

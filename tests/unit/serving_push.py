@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from pubsub_delta import PushConfig
-from pubsub_delta.server.pace import Pace
+from pubsub_delta.server.timing import Timing
 from tests.endpoints import PushEndpoint
 from tests.unit.serving import TOPIC, MemoryStore, publish
 
-SELDOM = Pace(gather=0.01, shortest_look=60, longest_look=60)
+SELDOM = Timing(gather=0.01, shortest_look=60, longest_look=60)
 """At which nothing is found that nobody tells of."""
 
 

@@ -17,9 +17,9 @@ from click.testing import CliRunner, Result
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.main import cli
 from pubsub_delta.server.backend import StoreBackend
-from pubsub_delta.server.figures import Figures
-from pubsub_delta.server.pace import Pace
+from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.security import Security
+from pubsub_delta.server.timing import Timing
 from tests.model.drivers import MemoryDriver, MemoryPubSub
 from tests.model.memory import MemoryTables
 from tests.unit.serving import QUICK, MemoryStore, serving
@@ -33,7 +33,7 @@ class WorldBackend(StoreBackend):
     def __init__(self) -> None:
         driver = MemoryDriver()
         self.clock = driver.clock
-        self.counted = Figures()
+        self.counted = Counters()
         self._world = driver.world
         self._first = MemoryTables(self._world)
         self.store = self.open("local")
@@ -66,12 +66,12 @@ class WorldBackend(StoreBackend):
 
 def served(
     backend: WorldBackend,
-    pace: Pace = QUICK,
+    timing: Timing = QUICK,
     security: Security | None = None,
     push_keys: Path | None = None,
 ) -> AbstractContextManager[str]:
     """Run a server on that store; give its address."""
-    return serving(cast(MemoryStore, backend), pace, security, backend.counted, push_keys)
+    return serving(cast(MemoryStore, backend), timing, security, backend.counted, push_keys)
 
 
 class Terminal:

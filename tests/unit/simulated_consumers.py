@@ -17,10 +17,10 @@ from pubsub_delta.operations.pull import exchange, finish_micro_batch, pull, pul
 from pubsub_delta.policy import delivery, replay
 from pubsub_delta.policy.ack_ids import AckId as AckIdText
 from pubsub_delta.policy.ack_ids import parse_ack_id
+from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.ack_state import AckState, Span, State, union
 from pubsub_delta.policy.delivery import Outcomes
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.policy.turns import Turn
 from pubsub_delta.resources import AckResult, Subscription
 from pubsub_delta.tables.ack_state.states import AckStates, Decide
 from pubsub_delta.tables.store import Tables
@@ -241,7 +241,7 @@ class Consumer:
             random.choice(parts).append(ack_id)
         acked, extended, nacked, given_back = map(tuple, parts)
         deadlines = ((15.0, extended), (0.0, nacked))
-        turn = Turn(
+        turn = AckRequest(
             held(acked), {timedelta(seconds=s): held(ids) for s, ids in deadlines}, held(given_back)
         )
         wanted = random.choice((0, 1, 3))

@@ -11,7 +11,7 @@ import pytest
 
 from pubsub_delta.batches import PulledBatch
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
-from pubsub_delta.operations.acknowledge import Named
+from pubsub_delta.operations.acknowledge import AckTargets
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import AckResult, Ids
 from pubsub_delta.tables.schemas import BATCH
@@ -68,7 +68,7 @@ def test_a_batch_is_answered_whole_by_ids_or_by_a_condition() -> None:
     said.batch.ack(where=where)
     said.batch.nack(where=where)
     said.batch.modify_ack_deadline(60, where=where)
-    whole, chosen = Named("uid", {7: WHOLE}), Named("uid", {7: CHOSEN})
+    whole, chosen = AckTargets("uid", {7: WHOLE}), AckTargets("uid", {7: CHOSEN})
     assert said.words == [(whole, None), (["a"], None), (chosen, None), (chosen, 0), (chosen, 60)]
 
 
@@ -78,8 +78,8 @@ def test_what_was_set_aside_is_not_meant() -> None:
     said.batch.ack()
     said.batch.nack(where=cast(Any, where))
     assert said.words == [
-        (Named("uid", {7: Positions.of([1])}), None),
-        (Named("uid", {7: Positions()}), 0),
+        (AckTargets("uid", {7: Positions.of([1])}), None),
+        (AckTargets("uid", {7: Positions()}), 0),
     ]
 
 
@@ -100,7 +100,7 @@ def test_an_empty_batch_has_no_rows_and_nothing_to_answer() -> None:
     assert said.batch.df == said.batch.arrow() == BATCH.empty_table()
     said.batch.ack(where=cast(Any, Column()))
     said.batch.nack()
-    assert said.words == [(Named("", {}), None), (Named("", {}), 0)]
+    assert said.words == [(AckTargets("", {}), None), (AckTargets("", {}), 0)]
 
 
 @pytest.mark.parametrize("lease", [None, Lease()])

@@ -10,7 +10,7 @@ from pubsub_delta import DeadLetterPolicy, ExpirationPolicy
 from pubsub_delta.errors import DeadLetterWarning, InvalidArgument, PubSubError
 from pubsub_delta.operations import pull
 from pubsub_delta.policy.ack_ids import AckId
-from pubsub_delta.policy.turns import Turn
+from pubsub_delta.policy.ack_requests import AckRequest
 from tests.model.memory_lane import MemoryLane
 from tests.unit.builders import at
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
@@ -117,7 +117,7 @@ def test_an_exchange_leases_for_as_long_as_it_says() -> None:
     store.publish("a")
     name, uid = store.store._subscription(NAME), store.store.get_subscription(NAME).uid
     minute = timedelta(minutes=1)
-    lease, _ = pull.exchange(store.tables, name, Turn(), 1, store.now, minute, uid=uid)
+    lease, _ = pull.exchange(store.tables, name, AckRequest(), 1, store.now, minute, uid=uid)
     assert lease is not None
     assert lease.until == store.now + minute
 

@@ -170,7 +170,7 @@ def test_where_a_token_cannot_be_signed_the_message_waits(
     store = signed_store(endpoint)
     with serving(store, push_keys=path) as address, clients(address) as (publisher, _):
         publish(publisher, {"topic": TOPIC, "messages": [{"data": b"late"}]})
-        eventually(lambda: store.figures.pushes[endpoints.UNSIGNED] >= 2)
+        eventually(lambda: store.counters.pushes[endpoints.UNSIGNED] >= 2)
         assert endpoint.requests == []
         path.unlink()
         eventually(lambda: endpoint.data == [b"late"] and store.unacked == [])

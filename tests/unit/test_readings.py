@@ -12,7 +12,7 @@ from pubsub_delta.delivery.dead_letters import UNREADABLE
 from pubsub_delta.delivery.readings import Aside, plain, unreadable, warn
 from pubsub_delta.errors import UnreadableMessageWarning
 from pubsub_delta.operations import pull
-from pubsub_delta.policy.turns import Turn
+from pubsub_delta.policy.ack_requests import AckRequest
 from tests.unit.builders import PLAIN, START
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 from tests.unit.raw_rows import RawPairs, raw_rows
@@ -156,7 +156,7 @@ def test_a_table_of_a_batch_has_the_others() -> None:
 def test_who_receives_is_given_the_others(lost: bool) -> None:
     world = Damaged(lost=lost)
     name, uid = world.store._subscription(NAME), world.store.get_subscription(NAME).uid
-    lease, _ = pull.exchange(world.tables, name, Turn(), 10, world.now, uid=uid)
+    lease, _ = pull.exchange(world.tables, name, AckRequest(), 10, world.now, uid=uid)
     assert lease is not None
     with pytest.warns(UnreadableMessageWarning, match=f"message {world.ids[1]} "):
         found = lease.receive(lease.positions, 1000)

@@ -11,8 +11,8 @@ import pytest
 
 from pubsub_delta.resources import Message
 from pubsub_delta.server import publishing
-from pubsub_delta.server.figures import Figures
-from pubsub_delta.server.publishing import Append, Gathering
+from pubsub_delta.server.counters import Counters
+from pubsub_delta.server.publishing import Append, PublishBatcher
 
 T = TypeVar("T")
 
@@ -40,8 +40,8 @@ class Log:
         await self.landed.wait()
         return work()
 
-    def gathering(self, gather: float) -> Gathering:
-        return Gathering(self.publisher, self.blocking, Figures(), lambda: None, gather)
+    def batcher(self, gather: float) -> PublishBatcher:
+        return PublishBatcher(self.publisher, self.blocking, Counters(), lambda: None, gather)
 
 
 def test_who_was_answered_by_an_append_may_be_in_the_next_one() -> None:
@@ -50,14 +50,14 @@ def test_who_was_answered_by_an_append_may_be_in_the_next_one() -> None:
 
     async def run() -> list[list[bytes]]:
         log = Log()
-        gathering = log.gathering(0.02)
-        first = asyncio.create_task(gathering.publish([Message(b"1st of a")], 8))
+        batcher = log.batcher(0.02)
+        first = asyncio.create_task(batcher.publish([Message(b"1st of a")], 8))
         await log.begun.wait()
-        waiting = asyncio.create_task(gathering.publish([Message(b"1st of b")], 8))
+        waiting = asyncio.create_task(batcher.publish([Message(b"1st of b")], 8))
         await asyncio.sleep(0)
         log.landed.set()
         await first
-        await asyncio.gather(waiting, gathering.publish([Message(b"2nd of a")], 8))
+        await asyncio.gather(waiting, batcher.publish([Message(b"2nd of a")], 8))
         return log.appends
 
     assert asyncio.run(run()) == [[b"1st of a"], [b"1st of b", b"2nd of a"]]
@@ -71,11 +71,11 @@ def test_who_publishes_one_request_after_the_other_does_not_wait() -> None:
 
     async def run() -> list[list[bytes]]:
         log = Log()
-        gathering = log.gathering(1.0)
+        batcher = log.batcher(1.0)
 
         async def twice(name: bytes) -> None:
             for number in (b"1", b"2"):
-                await gathering.publish([Message(name + number)], 2)
+                await batcher.publish([Message(name + number)], 2)
 
         clients = [asyncio.create_task(twice(b"a"))]
         await log.begun.wait()
@@ -98,11 +98,11 @@ def test_a_request_after_a_pause_waits_for_nobody() -> None:
     async def run() -> tuple[float, list[list[bytes]]]:
         log = Log()
         log.landed.set()
-        gathering = log.gathering(1.0)
-        await gathering.publish([Message(b"a1"), Message(b"b1")], 2)
+        batcher = log.batcher(1.0)
+        await batcher.publish([Message(b"a1"), Message(b"b1")], 2)
         await asyncio.sleep(1.2)
         began = time.perf_counter()
-        await gathering.publish([Message(b"a2")], 2)
+        await batcher.publish([Message(b"a2")], 2)
         return time.perf_counter() - began, log.appends
 
     waited, appends = asyncio.run(run())
@@ -114,11 +114,11 @@ def test_a_server_that_ends_does_not_wait_for_who_may_come_back() -> None:
     async def run() -> float:
         log = Log()
         log.landed.set()
-        gathering = log.gathering(3600)
-        publishing_ = asyncio.create_task(gathering.publish([Message(b"a")], 1))
+        batcher = log.batcher(3600)
+        publishing_ = asyncio.create_task(batcher.publish([Message(b"a")], 1))
         await asyncio.sleep(0.01)
         began = time.perf_counter()
-        await asyncio.wait_for(gathering.drain(), 5)
+        await asyncio.wait_for(batcher.drain(), 5)
         assert publishing_.done()
         return time.perf_counter() - began
 
@@ -131,8 +131,8 @@ def test_requests_that_fill_an_append_do_not_wait(monkeypatch: pytest.MonkeyPatc
     async def run() -> list[list[bytes]]:
         log = Log()
         log.landed.set()
-        gathering = log.gathering(3600)
-        both = (gathering.publish([Message(data)], 1) for data in (b"a", b"b"))
+        batcher = log.batcher(3600)
+        both = (batcher.publish([Message(data)], 1) for data in (b"a", b"b"))
         await asyncio.wait_for(asyncio.gather(*both), 5)
         return log.appends
 
@@ -144,10 +144,10 @@ def test_it_is_looked_whether_the_topic_is_there_while_requests_gather() -> None
 
     async def run() -> tuple[int, int]:
         log = Log()
-        gathering = log.gathering(0.5)
-        first = asyncio.create_task(gathering.publish([Message(b"a")], 1))
+        batcher = log.batcher(0.5)
+        first = asyncio.create_task(batcher.publish([Message(b"a")], 1))
         await log.begun.wait()
-        second = asyncio.create_task(gathering.publish([Message(b"b")], 1))
+        second = asyncio.create_task(batcher.publish([Message(b"b")], 1))
         await asyncio.sleep(0)
         log.landed.set()
         await first

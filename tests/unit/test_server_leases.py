@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 
 from pubsub_delta.policy.ack_state import State
+from pubsub_delta.server.assigner import Consumer
 from pubsub_delta.server.held import LEASE
-from pubsub_delta.server.sharing import Consumer
 from tests.unit.builders import at
-from tests.unit.test_server_ledger import Bench
+from tests.unit.test_server_leaser import Bench
 
 
 def test_what_consumers_have_is_leased_until_their_deadlines_and_what_waits_is_not() -> None:
@@ -37,11 +37,11 @@ def test_a_lease_of_which_clients_have_everything_is_not_extended_before_their_d
     bench.modify([bench.ack_id(lease, n) for n in range(2)], 300)
     bench.seconds = 5
     bench.turn()
-    assert bench.ledger.leases[lease].until == at(305)
+    assert bench.leaser.leases[lease].until == at(305)
     for seconds in range(6, 297, 10):
-        assert not bench.ledger.extension_due(at(seconds))
+        assert not bench.leaser.extension_due(at(seconds))
     bench.modify([bench.ack_id(lease, 0)], 600)
-    assert bench.ledger.extension_due(at(298))
+    assert bench.leaser.extension_due(at(298))
 
 
 def test_deadlines_of_many_consumers_are_few_spans() -> None:
@@ -59,10 +59,10 @@ def test_what_waits_is_let_go_when_its_lease_is_over() -> None:
     bench = Bench(consumer=Consumer(max_messages=1))
     lease = bench.lease(3)
     bench.modify([bench.ack_id(lease, 0)], 60)
-    assert bench.ledger.let_go_of_overdue(at(11.9)) == 0
+    assert bench.leaser.let_go_of_overdue(at(11.9)) == 0
     bench.seconds = 12
-    assert bench.ledger.let_go_of_overdue(at(12)) == 2
-    assert not bench.ledger.sharing.waiting
+    assert bench.leaser.let_go_of_overdue(at(12)) == 2
+    assert not bench.leaser.assigner.waiting
     assert bench.consumer.messages == 1, "who has one may still answer"
 
 
@@ -72,9 +72,9 @@ def test_what_waits_is_let_go_when_its_lease_is_over() -> None:
 def test_leases_are_longer_where_commits_are_slow(turn: float, length: float) -> None:
     # "the server's leases of messages that its clients hold must be extended in time under load"
     bench = Bench()
-    bench.ledger.took(timedelta(seconds=turn))
-    assert bench.ledger.length == timedelta(seconds=length)
+    bench.leaser.took(timedelta(seconds=turn))
+    assert bench.leaser.length == timedelta(seconds=length)
     for _ in range(200):
-        bench.ledger.took(timedelta(seconds=0.1))
-    assert bench.ledger.length == LEASE
-    assert Bench(exactly_once=True).ledger.length == timedelta(seconds=90)
+        bench.leaser.took(timedelta(seconds=0.1))
+    assert bench.leaser.length == LEASE
+    assert Bench(exactly_once=True).leaser.length == timedelta(seconds=90)

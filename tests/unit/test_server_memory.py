@@ -13,12 +13,12 @@ import grpc
 
 from pubsub_delta.errors import ResourceExhausted
 from pubsub_delta.resources import ReceivedMessage
-from pubsub_delta.server import answers, calls, memory
-from pubsub_delta.server.ledger import Ledger
+from pubsub_delta.server import answers, interceptors, memory
+from pubsub_delta.server.assigner import Assigner, Consumer, Delivery
+from pubsub_delta.server.leaser import Leaser
 from pubsub_delta.server.memory import Memory
 from pubsub_delta.server.outbox import Outbox
 from pubsub_delta.server.protocol import SERVICES, STREAMING_PULL, SUBSCRIBER
-from pubsub_delta.server.sharing import Consumer, Delivery, Sharing
 from tests.unit.builders import PLAIN, at
 from tests.unit.serving import LONG, SUBSCRIPTION, MemoryStore, eventually, serving
 from tests.unit.serving_calls import NAME, TOPIC, Calls, opening, running, soon
@@ -72,21 +72,21 @@ def test_no_more_is_leased_where_too_many_are_not_answered_for() -> None:
 def test_what_waits_for_a_stream_is_bounded_though_it_asks_for_everything() -> None:
     # "one that never reads"
     of, consumer = Memory(), Consumer(max_unsent=3_000)
-    outbox, sharing = Outbox(consumer), Sharing()
-    sharing.waiting.extend(delivery(of, n) for n in range(10))
+    outbox, assigner = Outbox(consumer), Assigner()
+    assigner.waiting.extend(delivery(of, n) for n in range(10))
 
     async def test() -> None:
-        outbox.put(sharing.hand_out([consumer]).get(consumer, []))
-        assert (consumer.unsent, len(sharing.waiting)) == (3_000, 7)
+        outbox.put(assigner.hand_out([consumer]).get(consumer, []))
+        assert (consumer.unsent, len(assigner.waiting)) == (3_000, 7)
         responses = outbox.responses()
         first = await anext(responses)
         assert len(first["received_messages"]) == 3
-        assert not sharing.hand_out([consumer]), "it is not written yet"
+        assert not assigner.hand_out([consumer]), "it is not written yet"
         outbox.end()
         with pytest.raises(StopAsyncIteration):
             await anext(responses)
         assert consumer.unsent == 0
-        assert len(sharing.hand_out([consumer])[consumer]) == 3
+        assert len(assigner.hand_out([consumer])[consumer]) == 3
 
     asyncio.run(test())
 
@@ -94,9 +94,9 @@ def test_what_waits_for_a_stream_is_bounded_though_it_asks_for_everything() -> N
 @pytest.mark.parametrize("size", [2_000, 9_000])
 def test_a_message_larger_than_may_wait_comes_alone(size: int) -> None:
     of, consumer = Memory(), Consumer(max_unsent=3_000)
-    sharing = Sharing()
-    sharing.waiting.extend(delivery(of, n, size) for n in range(2))
-    assert len(sharing.hand_out([consumer])[consumer]) == 1
+    assigner = Assigner()
+    assigner.waiting.extend(delivery(of, n, size) for n in range(2))
+    assert len(assigner.hand_out([consumer])[consumer]) == 1
 
 
 def test_a_stream_that_reads_is_given_everything_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,10 +108,10 @@ def test_a_stream_that_reads_is_given_everything_in_time(monkeypatch: pytest.Mon
         got: list[Any] = []
         while len(got) < 40:
             got += (await asyncio.wait_for(anext(stream), LONG)).received_messages
-        assert calls_.desk._memory.bytes <= 3
+        assert calls_.hub._memory.bytes <= 3
         await calls_.acknowledge(*(each.ack_id for each in got))
         await stream.aclose()  # type: ignore[attr-defined]
-        await soon(lambda: calls_.desk._memory.messages == 0)
+        await soon(lambda: calls_.hub._memory.messages == 0)
 
     running(test)
 
@@ -122,15 +122,15 @@ def test_publish_requests_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch)
 
     async def test(calls_: Calls) -> None:
         held = asyncio.Event()
-        gathering = calls_.backend.blocking
+        batcher = calls_.backend.blocking
 
         async def blocking(work: Any) -> Any:
             await held.wait()
-            return await gathering(work)
+            return await batcher(work)
 
-        calls_.desk.backend.blocking = blocking  # type: ignore[method-assign]
+        calls_.hub.backend.blocking = blocking  # type: ignore[method-assign]
         waiting = asyncio.create_task(calls_.publish("ten bytes."))
-        await soon(lambda: calls_.desk._memory.publishing == 10)
+        await soon(lambda: calls_.hub._memory.publishing == 10)
         with pytest.raises(ResourceExhausted, match="10 bytes of other requests wait"):
             await calls_.publish("x")
         held.set()
@@ -142,19 +142,19 @@ def test_publish_requests_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch)
 
 def test_words_that_cannot_be_written_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "MOST_UNSAID", 10)
-    ledger = Ledger(PLAIN.uid, ordered=False, exactly_once=False)
+    leaser = Leaser(PLAIN.uid, ordered=False, exactly_once=False)
     for n in range(11):
-        ledger.unsaid.check_room()
-        ledger.unsaid.acknowledge((1, n), f"{n}", None)
+        leaser.unsaid.check_room()
+        leaser.unsaid.acknowledge((1, n), f"{n}", None)
     with pytest.raises(ResourceExhausted, match="wait to be written"):
-        ledger.unsaid.check_room()
-    ledger.turn(at(0))
-    ledger.unsaid.check_room()
+        leaser.unsaid.check_room()
+    leaser.turn(at(0))
+    leaser.unsaid.check_room()
 
 
 def test_a_stream_too_many_is_refused_until_another_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     # "streams … each with a limit and a clear refusal"
-    monkeypatch.setattr(calls, "MOST_STREAMS", 2)
+    monkeypatch.setattr(interceptors, "MOST_STREAMS", 2)
     store = MemoryStore()
     with serving(store) as address, grpc.insecure_channel(address) as channel:
         of = SERVICES[SUBSCRIBER][STREAMING_PULL]
@@ -171,13 +171,13 @@ def test_a_stream_too_many_is_refused_until_another_ends(monkeypatch: pytest.Mon
 
         done = threading.Event()
         streams = [pull(held()) for _ in range(2)]
-        eventually(lambda: store.figures.open_streams == 2)
+        eventually(lambda: store.counters.open_streams == 2)
         with pytest.raises(grpc.RpcError, match="2 streams are open") as refused:
             list(pull(iter([first])))
         error: Any = refused.value
         assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         streams[0].cancel()
-        eventually(lambda: store.figures.open_streams == 1)
+        eventually(lambda: store.counters.open_streams == 1)
         assert list(pull(iter([first]))) == []
         done.set()
 
@@ -191,6 +191,6 @@ def test_dispatchers_of_subscriptions_that_are_gone_are_forgotten() -> None:
             await calls_._call(SUBSCRIBER, "Pull", subscription=name, **asked)
             await calls_._call(SUBSCRIBER, "DeleteSubscription", subscription=name)
         await calls_.pull(0)
-        assert len(calls_.desk._dispatchers) <= 2
+        assert len(calls_.hub._dispatchers) <= 2
 
     running(test)

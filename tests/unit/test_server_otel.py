@@ -29,8 +29,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from pubsub_delta import FailedPrecondition, InvalidArgument
 from pubsub_delta.server import otel, tracing
+from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.exporting import ServerExporter
-from pubsub_delta.server.figures import Figures
 from pubsub_delta.server.otel import Telemetry
 from pubsub_delta.server.tracing import telemetry
 from tests.unit.serving import LONG, SUBSCRIPTION, TOPIC, MemoryStore, eventually, serving
@@ -85,7 +85,7 @@ def receiving() -> Iterator[tuple[Receiver, str]]:
 @contextmanager
 def traced(store: MemoryStore) -> Iterator[tuple[Receiver, str]]:
     """Run a server that is traced; what it told has come when it has ended."""
-    exporter = ServerExporter(store.figures, list, store.now, "60s")
+    exporter = ServerExporter(store.counters, list, store.now, "60s")
     with receiving() as (receiver, endpoint):
         told = Telemetry(endpoint, {}, exporter.collect)
         try:
@@ -192,11 +192,11 @@ def test_what_is_not_sampled_and_what_is_no_trace_have_no_spans() -> None:
 
 
 def test_metrics_have_the_names_that_prometheus_has() -> None:
-    figures = Figures()
-    figures.published = 3
-    figures.requests["Publish", "OK"] = 2
+    counters = Counters()
+    counters.published = 3
+    counters.requests["Publish", "OK"] = 2
     store = MemoryStore()
-    exporter = ServerExporter(figures, list, store.now, "60s")
+    exporter = ServerExporter(counters, list, store.now, "60s")
     with receiving() as (receiver, endpoint):
         Telemetry(endpoint, {"OTEL_TRACES_EXPORTER": "none"}, exporter.collect).stop()
     (point,) = receiver.metrics["pubsub_delta_server_published"].sum.data_points
@@ -210,7 +210,7 @@ def test_the_figures_of_a_store_and_a_server_have_all_their_names() -> None:
     from pubsub_delta.server.exporting import own_names
 
     store = MemoryStore()
-    exporter = ServerExporter(Figures(), list, store.now, "60s")
+    exporter = ServerExporter(Counters(), list, store.now, "60s")
     found = {each.name for each in exporter.collect() if "_server_" in each.name}
     assert found == set(own_names())
 

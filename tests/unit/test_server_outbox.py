@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("grpc")
 from pubsub_delta.errors import NotFound
 from pubsub_delta.server import outbox
-from pubsub_delta.server.sharing import Delivery
+from pubsub_delta.server.assigner import Delivery
 from tests.unit.serving import LONG
 from tests.unit.serving_calls import NAME, Calls, leases, opening, request, running, soon
 
@@ -124,8 +124,8 @@ def test_what_was_answered_for_is_not_sent() -> None:
         first = ack_ids(await following(stream))[0]
         await calls.publish("b", "c")
         await soon(lambda: calls.backend.counted.delivered == 3)
-        ledger = (await calls.desk.dispatcher(NAME)).ledger
-        waiting = [each for each in ledger._by_ack_id if each != first]
+        leaser = (await calls.hub.dispatcher(NAME)).leaser
+        waiting = [each for each in leaser._by_ack_id if each != first]
         await calls.acknowledge(waiting[0])
         assert ack_ids(await following(stream)) == waiting[1:]
         await stream.aclose()  # type: ignore[attr-defined]
@@ -190,7 +190,7 @@ def test_messages_that_wait_come_before_the_end() -> None:
         await following(stream)
         await calls.publish("b")
         await soon(lambda: calls.backend.counted.delivered == 2)
-        (await calls.desk.dispatcher(NAME)).end(NotFound("gone"))
+        (await calls.hub.dispatcher(NAME)).end(NotFound("gone"))
         assert texts(await following(stream)) == ["b"]
         with pytest.raises(NotFound):
             await following(stream)

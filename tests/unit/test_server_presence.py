@@ -17,9 +17,9 @@ from pubsub_delta.policy.ack_ids import parse_ack_id
 from pubsub_delta.policy.ack_state import State, union
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.server import presence
-from pubsub_delta.server.desk import Desk
+from pubsub_delta.server.assigner import Delivery
+from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.presence import FOLDER, Journal, Presence
-from pubsub_delta.server.sharing import Delivery
 from tests.unit.serving import QUICK
 from tests.unit.serving_calls import NAME, Calls, opening, running, soon
 
@@ -162,24 +162,24 @@ def test_messages_of_a_killed_server_are_available_at_once_and_what_clients_have
     tmp_path: Path,
 ) -> None:
     async def test(calls: Calls) -> None:
-        now, figures = calls.backend.now, calls.backend.counted
+        now, counters = calls.backend.now, calls.backend.counted
         first = here(tmp_path, "first")
-        desk = Desk(calls.backend, figures, QUICK, now, first)
-        calls.go_by(desk)
+        hub = Hub(calls.backend, counters, QUICK, now, first)
+        calls.go_by(hub)
         stream = calls.stream(opening(max_outstanding_messages=2))
         await calls.publish("a", "b", "c", "d", "e")
         has = [each.ack_id for each in (await anext(stream)).received_messages]
         assert len(has) == 2
         await soon(lambda: len(leased(calls)) == 5)
         killed(first)
-        after = Desk(calls.backend, figures, QUICK, now, here(tmp_path))
+        after = Hub(calls.backend, counters, QUICK, now, here(tmp_path))
         await after.take_over()
         assert len(leased(calls)) == 2, "those that the client has"
         calls.go_by(after)
         assert len(await calls.pull(3)) == 3
         await calls.acknowledge(*has)
         await soon(lambda: calls.store.metrics(NAME)["num_undelivered_messages"] == 3)
-        await desk.stop()
+        await hub.stop()
 
     running(test)
 
@@ -195,8 +195,8 @@ def test_what_was_left_of_a_deleted_subscription_means_nothing_of_its_successor(
         left = here(tmp_path, "first")
         left.journal(NAME, UID).leased(parsed.lease_id, Positions.of(leased(calls)))
         killed(left)
-        now, figures = calls.backend.now, calls.backend.counted
-        after = Desk(calls.backend, figures, QUICK, now, here(tmp_path))
+        now, counters = calls.backend.now, calls.backend.counted
+        after = Hub(calls.backend, counters, QUICK, now, here(tmp_path))
         await after.take_over()
         assert len(leased(calls)) == 2
 

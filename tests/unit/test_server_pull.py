@@ -13,8 +13,8 @@ import pytest
 pytest.importorskip("grpc")
 from pubsub_delta.errors import NotFound
 from pubsub_delta.resources import Message, ReceivedMessage
-from pubsub_delta.server.leasing import Dispatcher, Taker
-from pubsub_delta.server.sharing import Consumer, Delivery
+from pubsub_delta.server.assigner import Consumer, Delivery
+from pubsub_delta.server.dispatcher import Dispatcher, Receiver
 from pubsub_delta.server.subscriber_service import _pulled
 from tests.unit.builders import START
 from tests.unit.serving import LONG, QUICK, SUBSCRIPTION, TOPIC, MemoryStore
@@ -33,15 +33,15 @@ class Giving:
         self._after = after
         self._error = error
 
-    def join(self, taker: Taker) -> None:
-        self.consumers.add(taker.consumer)
+    def join(self, receiver: Receiver) -> None:
+        self.consumers.add(receiver.consumer)
         loop = asyncio.get_running_loop()
         # Everything that is due by then happens in one turn of the loop, in the order of its time.
         loop.call_later(self._after / 2, time.sleep, 3 * PATIENCE)
         if self._error is None:
-            loop.call_later(self._after, taker.take, self.deliveries)
+            loop.call_later(self._after, receiver.take, self.deliveries)
         else:
-            loop.call_later(self._after, taker.fail, self._error)
+            loop.call_later(self._after, receiver.fail, self._error)
 
     def leave(self, consumer: Consumer) -> None:
         self.consumers.discard(consumer)
@@ -122,7 +122,7 @@ def test_what_is_given_back_is_available_at_once_and_has_not_failed() -> None:
             store.channel(store.subscription_now),
             store.subscription_now,
             store.blocking,
-            store.figures,
+            store.counters,
             QUICK,
             store.now,
         )

@@ -50,7 +50,7 @@ def test_a_success_acknowledges_the_message(code: int) -> None:
         assert request.told["message"]["messageId"] == "0"
         assert request.data == b"hello"
         assert request.attempt is None
-        assert store.figures.pushes == Counter({str(code): 1})
+        assert store.counters.pushes == Counter({str(code): 1})
 
 
 @pytest.mark.parametrize("code", [203, 302, 400, 503])
@@ -61,7 +61,7 @@ def test_any_other_answer_is_a_nack_and_the_message_comes_again(code: int) -> No
             publisher.publish(TOPIC, b"again").result(LONG)
             eventually(lambda: store.messages and store.unacked == [])
         assert endpoint.data == [b"again"] * 4
-        assert store.figures.pushes == Counter({str(code): 3, "200": 1})
+        assert store.counters.pushes == Counter({str(code): 3, "200": 1})
         nacks = [turn for turn, _ in store.turns if any(turn.deadlines.values())]
         assert len(nacks) == 3
 
@@ -70,7 +70,7 @@ def test_an_endpoint_that_nobody_listens_at_is_tried_again() -> None:
     store = pushing_to(f"http://127.0.0.1:{free_port()}/")
     with serving(store) as address, clients(address) as (publisher, _):
         publisher.publish(TOPIC, b"x").result(LONG)
-        eventually(lambda: store.figures.pushes["unreachable"] >= 3)
+        eventually(lambda: store.counters.pushes["unreachable"] >= 3)
     assert store.unacked == [0]
     assert store.leased == []
 
@@ -89,8 +89,8 @@ def test_no_answer_within_the_ack_deadline_is_a_nack() -> None:
             publisher.publish(TOPIC, b"slow").result(LONG)
             eventually(lambda: store.messages and store.unacked == [])
         released.set()
-        assert store.figures.pushes == Counter({"deadline_exceeded": 1, "200": 1})
-        assert store.figures.expired == 0
+        assert store.counters.pushes == Counter({"deadline_exceeded": 1, "200": 1})
+        assert store.counters.expired == 0
 
 
 def test_a_failing_endpoint_is_backed_off_from() -> None:
@@ -291,8 +291,8 @@ def test_the_end_waits_a_moment_for_answers() -> None:
 
 def test_pushes_are_counted_by_code_for_prometheus() -> None:
     store = MemoryStore()
-    store.figures.pushes.update({"200": 3, "unreachable": 1})
-    exporter = ServerExporter(store.figures, list, store.now, "60s")
+    store.counters.pushes.update({"200": 3, "unreachable": 1})
+    exporter = ServerExporter(store.counters, list, store.now, "60s")
     family = next(each for each in exporter.collect() if "pushes" in each.name)
     counted = {each.labels["code"]: each.value for each in family.samples}
     assert family.name == "pubsub_delta_server_pushes"

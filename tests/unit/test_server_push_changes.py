@@ -17,8 +17,8 @@ from google.api_core import exceptions
 
 from pubsub_delta import PushConfig, Subscription
 from pubsub_delta.errors import NotFound
+from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.ack_state import AckState
-from pubsub_delta.policy.turns import Turn
 from pubsub_delta.server import pushing
 from pubsub_delta.server.channel import Exchanged
 from tests.endpoints import listening
@@ -35,7 +35,7 @@ class OfUid:
     store: MemoryStore
     uid: str
 
-    def exchange(self, turn: Turn, max_messages: int, deadline: timedelta) -> Exchanged:
+    def exchange(self, turn: AckRequest, max_messages: int, deadline: timedelta) -> Exchanged:
         self.store.before_exchange()
         if self.store.subscription_now.uid != self.uid:
             raise NotFound("the subscription was deleted, and created anew")
@@ -176,5 +176,5 @@ def test_the_end_of_a_subscription_ends_its_requests() -> None:
             eventually(lambda: endpoint.requests)
             store.gone = True
             time.sleep(1.5)  # longer than the answer is waited for
-            assert store.figures.pushes == Counter()
+            assert store.counters.pushes == Counter()
         released.set()

@@ -262,8 +262,8 @@ def test_a_pull_of_many_small_messages_fits_into_a_response() -> None:
 def test_what_was_not_written_is_no_success_where_acks_are_confirmed() -> None:
     # "With --confirm-acks the answer waits for the commit"
     store = MemoryStore()
-    pace = replace(QUICK, confirm_acks=True)
-    with serving(store, pace) as address, clients(address) as (publisher, subscriber):
+    timing = replace(QUICK, confirm_acks=True)
+    with serving(store, timing) as address, clients(address) as (publisher, subscriber):
         (good,) = pulled(publisher, subscriber, 1)
 
         def fail() -> None:

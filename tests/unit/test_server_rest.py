@@ -81,8 +81,8 @@ def test_a_message_is_published_pulled_and_acknowledged() -> None:
         ids = {"ackIds": [each["ackId"] for each in received]}
         assert ask(address, "POST", f"/v1/{SUBSCRIPTION}:acknowledge", ids) == (200, {})
         eventually(lambda: store.unacked == [])
-        assert store.figures.requests["Publish", "OK"] == 1
-        assert store.figures.requests["Acknowledge", "OK"] == 1
+        assert store.counters.requests["Publish", "OK"] == 1
+        assert store.counters.requests["Acknowledge", "OK"] == 1
 
 
 def test_googles_python_library_works_over_rest() -> None:
@@ -222,7 +222,7 @@ def test_the_refusals_of_requests_that_call_nothing_are_counted() -> None:
         publish = f"/v1/{TOPIC}:publish"
         told = error(address, "POST", publish, {"messages": [{"dta": ""}]})
         assert told[:2] == (400, "INVALID_ARGUMENT")
-        assert store.figures.requests["Publish", "INVALID_ARGUMENT"] == 1
+        assert store.counters.requests["Publish", "INVALID_ARGUMENT"] == 1
         told = error(address, "POST", publish, {}, Content_Type="text/plain")
         assert "application/json is accepted" in told[2]
         told = error(address, "POST", publish, {}, Content_Encoding="gzip")
@@ -307,7 +307,7 @@ def test_a_pull_whose_client_has_gone_away_takes_no_message() -> None:
         with socket.create_connection((host, int(port)), timeout=LONG) as client:
             client.sendall((head + body).encode())
             time.sleep(0.2)  # it waits for a message
-        eventually(lambda: store.figures.requests["Pull", "CANCELLED"] == 1)
+        eventually(lambda: store.counters.requests["Pull", "CANCELLED"] == 1)
         ask(address, "POST", f"/v1/{TOPIC}:publish", {"messages": [{"data": "YQ=="}]})
         _, pulled = ask(address, "POST", f"/v1/{SUBSCRIPTION}:pull", {"maxMessages": 10})
         assert len(pulled["receivedMessages"]) == 1
@@ -342,7 +342,7 @@ def test_what_names_no_method_is_counted_nowhere() -> None:
     with serving(store) as address:
         for target in ("/v1/nothing?alt=media", f"/v1/{TOPIC}:nothing", "/v1/%FF"):
             assert ask(address, "GET", target)[0] in (400, 404)
-        assert store.figures.requests == {}
+        assert store.counters.requests == {}
 
 
 def test_ten_megabytes_are_published_and_pulled() -> None:

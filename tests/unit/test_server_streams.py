@@ -11,7 +11,7 @@ pytest.importorskip("grpc")
 from google.api_core import exceptions
 from google.pubsub_v1 import types
 
-from pubsub_delta.server import leasing
+from pubsub_delta.server import dispatcher
 from tests.unit.serving import (
     LONG,
     SUBSCRIPTION,
@@ -134,7 +134,7 @@ def test_a_wrong_request_ends_the_stream(
 def test_prefetched_messages_go_back_when_the_last_client_has_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(leasing, "_KEPT_FOR_NOBODY", 0.1)
+    monkeypatch.setattr(dispatcher, "_KEPT_FOR_NOBODY", 0.1)
     store = MemoryStore()
     with serving(store) as address, clients(address) as (publisher, subscriber):
         big = {"data": b"x" * 1000, "ordering_key": "key"}
@@ -150,7 +150,7 @@ def test_a_single_client_does_not_starve_another() -> None:
     store = MemoryStore()
     with serving(store) as address, clients(address) as (publisher, subscriber):
         streams = [RawStream(subscriber, max_outstanding_messages=100) for _ in range(4)]
-        eventually(lambda: store.figures.open_streams == 4)
+        eventually(lambda: store.counters.open_streams == 4)
         publish(publisher, {"topic": TOPIC, "messages": [{"data": b"x"}] * 40})
         for stream in streams:
             heard = 0

@@ -52,8 +52,8 @@ def test_what_is_published_is_pulled_and_acknowledged() -> None:
 
 def test_requests_that_come_during_an_append_are_one_append() -> None:
     store = SlowToAppend()
-    pace = replace(QUICK, gather=0.3)
-    with serving(store, pace) as address, clients(address) as (publisher, _):
+    timing = replace(QUICK, gather=0.3)
+    with serving(store, timing) as address, clients(address) as (publisher, _):
         request = {"topic": TOPIC, "messages": [{"data": b"x"}] * 10}
         calls = [threading.Thread(target=publish, args=(publisher, request)) for _ in range(8)]
         for call in calls:

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from pubsub_delta.policy import delivery, redelivery, replay, streams, turns
+from pubsub_delta.policy import ack_requests, delivery, redelivery, replay, streams
 from pubsub_delta.policy.ack_state import AckState, Seek, union
 from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy
 from tests.unit.builders import at, available, committed, take, terms
@@ -232,8 +232,8 @@ class CrowdMachine(QueryMachine):
             # also too late, it has said that it did not process them
             query.mine -= {n for lease, n in nacked + returned if lease == query.lease_id}
         deadlines = {timedelta(seconds=30): by_lease(extended), timedelta(0): by_lease(nacked)}
-        turn = turns.Turn(by_lease(acked), deadlines, by_lease(returned))
-        self.state, _ = turns.hear(self.state, turn, self.on, at(self.now))
+        turn = ack_requests.AckRequest(by_lease(acked), deadlines, by_lease(returned))
+        self.state, _ = ack_requests.apply(self.state, turn, self.on, at(self.now))
 
     @rule(seldom=st.integers(0, 9))
     def seek(self, seldom: int) -> None:

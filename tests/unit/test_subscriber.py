@@ -9,10 +9,10 @@ import pytest
 
 from pubsub_delta.callbacks import PulledMessage
 from pubsub_delta.policy import delivery
+from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.ack_state import Seek, State
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.replay import note_seek
-from pubsub_delta.policy.turns import Turn
 from pubsub_delta.resources import RetryPolicy
 from tests.unit.builders import at
 from tests.unit.pulling import Exchange, Start, Store, Work, a_moment, eventually, leave, pulls
@@ -46,7 +46,7 @@ def test_new_messages_are_noticed(start: Start) -> None:
     start(store, work)
     eventually(lambda: not store.unacked)
     store.pass_turns()
-    assert store.exchanges[-1] == Exchange(Turn(), 10_000, [])
+    assert store.exchanges[-1] == Exchange(AckRequest(), 10_000, [])
     store.sizes.append(1)
     store.publish(1)
     eventually(lambda: "2.1" in work.ack_ids)
@@ -212,7 +212,7 @@ def test_after_max_lease_duration_messages_are_dropped(start: Start) -> None:
     assert (store.exchanges[1].extended, store.exchanges[1].asked) == ({10: [0, 1]}, 0)
     store.clock.advance(6)
     store.pass_turns()
-    assert store.exchanges[-1] == Exchange(Turn(), 2, [])
+    assert store.exchanges[-1] == Exchange(AckRequest(), 2, [])
     store.clock.advance(4)
     eventually(lambda: store.exchanges[-1].leased == [0, 1])
     work.go_on.set()
@@ -299,7 +299,7 @@ def test_the_outcome_comes_after_the_commit(
 def test_a_turn_says_the_last_word_about_a_message(
     start: Start, timers: list[threading.Timer]
 ) -> None:
-    # A later word replaces an earlier one: hear() acknowledges first, then moves the deadlines.
+    # A later word replaces an earlier one: apply() acknowledges first, then moves the deadlines.
     store, work = Store([1] * 4), Work(leave)
     start(store, work)
     eventually(lambda: len(work.called) == 4)

@@ -14,7 +14,7 @@ import pytest
 
 from pubsub_delta.errors import NotFound
 from pubsub_delta.operations import pull
-from pubsub_delta.policy.turns import Turn
+from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.server.backend import StoreBackend
 from pubsub_delta.tables.store import Tables
 from tests.unit.in_memory import LETTERS, NAME, InMemory
@@ -64,9 +64,9 @@ def test_a_server_says_nothing_to_a_successor_that_comes_between_two_lines(
     world.publish("a0", "a1", "a2")
     backend = StoreBackend(world.tables, "local", world.driver.clock)
     channel = backend.channel(backend.subscription(f"projects/local/subscriptions/{NAME}"))
-    holding = channel.exchange(Turn(), 3, MINUTE).holding
+    holding = channel.exchange(AckRequest(), 3, MINUTE).holding
     assert holding is not None
-    turn = Turn(acknowledged={holding.lease_id: holding.positions})
+    turn = AckRequest(acknowledged={holding.lease_id: holding.positions})
     once(monkeypatch, Tables, "attached", lambda: succeed(world), "after")
     with pytest.raises(NotFound, match="created anew"):
         channel.exchange(turn, 3, MINUTE)

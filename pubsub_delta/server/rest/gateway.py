@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from google.rpc import status_pb2
 
 from pubsub_delta.errors import InvalidArgument, NotFound, PubSubError, shortened
-from pubsub_delta.server.figures import Figures
+from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.protocol import grpc
 from pubsub_delta.server.rest import bindings, parameters, transcoding
 from pubsub_delta.server.rest.bindings import Binding
@@ -61,7 +61,7 @@ class Gateway:
     def __init__(
         self,
         channel: Any,
-        figures: Figures,
+        counters: Counters,
         tokens: Tokens | None,
         documents: Callable[[str], Mapping[str, Any] | None] = lambda _: None,
         *,
@@ -69,7 +69,7 @@ class Gateway:
     ) -> None:
         self._documents = documents
         self._channel = channel
-        self._figures = figures
+        self._counters = counters
         self._tokens = tokens
         self._local_names_only = local_names_only
 
@@ -130,7 +130,7 @@ class Gateway:
             metadata, patience = _metadata(head, told), _patience(head)
             wanted = _wanted(binding, told)
         except PubSubError as error:
-            self._figures.requests[binding.name, code_of(error)] += 1
+            self._counters.requests[binding.name, code_of(error)] += 1
             logger.info("%s: %s: %s", binding.name, code_of(error), error)
             return error_reply(error, pretty=pretty)
         try:

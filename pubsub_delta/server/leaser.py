@@ -1,4 +1,4 @@
-"""The ledger of a subscription: what is leased, who has it until when, and what is to be said.
+"""The leaser of a subscription: what is leased, who has it until when, and what is to be said.
 
 The server leases messages for a short time, and extends its leases while they are held: those of
 messages that consumers have until their deadlines. So the deadlines of consumers are kept here, in
@@ -13,14 +13,14 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from pubsub_delta.policy.ack_ids import parse_ack_id
+from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.policy.turns import Answer, Turn
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server.answers import Asked, Unsaid
+from pubsub_delta.server.assigner import Assigner, Delivery
 from pubsub_delta.server.held import Held, length_of_leases
 from pubsub_delta.server.memory import Memory
-from pubsub_delta.server.sharing import Delivery, Sharing
 
 REMEMBERED_IDS = 100_000
 """Ack ids that are remembered as acknowledged or nacked, with exactly-once delivery, until that was
@@ -35,7 +35,7 @@ _NACK = timedelta(0)
 _SECOND = timedelta(seconds=1)
 
 
-class Ledger:
+class Leaser:
     """What a server holds of a subscription, and what it has to say in its next turn.
 
     ``uid``: the subscription's. ``ordered``: a failed message takes the later ones of its key in
@@ -56,7 +56,7 @@ class Ledger:
         self.uid = uid
         self.exactly_once = exactly_once
         self._confirms = confirms
-        self.sharing = Sharing(ordered=ordered)
+        self.assigner = Assigner(ordered=ordered)
         self.leases: dict[int, Held] = {}
         self.unsaid = Unsaid()
         self._by_ack_id: dict[str, Delivery] = {}
@@ -94,12 +94,12 @@ class Ledger:
         for message in messages:
             position = int(message.message_id)
             if position in held.unread:
-                key = message.ordering_key if self.sharing.ordered else ""
+                key = message.ordering_key if self.assigner.ordered else ""
                 delivery = Delivery(
                     message, lease_id, position, size_of(message), key, memory=self.memory
                 )
                 held.read[position] = delivery
-                self.sharing.waiting.append(delivery)
+                self.assigner.waiting.append(delivery)
         held.unread -= asked
         self._forget_if_empty(lease_id)
 
@@ -125,7 +125,7 @@ class Ledger:
     @property
     def waiting(self) -> int:
         """How many messages wait to be given away, read or not."""
-        return len(self.sharing.waiting) + sum(len(held.unread) for held in self.leases.values())
+        return len(self.assigner.waiting) + sum(len(held.unread) for held in self.leases.values())
 
     # What consumers say
 
@@ -242,9 +242,9 @@ class Ledger:
             for position in waiting:
                 del held.read[position]
             self._forget_if_empty(lease_id)
-        kept = [each for each in self.sharing.waiting if each.lease_id not in of]
-        self.sharing.waiting.clear()
-        self.sharing.waiting.extend(kept)
+        kept = [each for each in self.assigner.waiting if each.lease_id not in of]
+        self.assigner.waiting.clear()
+        self.assigner.waiting.extend(kept)
         return returned
 
     def hand_over(self, now: datetime) -> int:
@@ -265,12 +265,12 @@ class Ledger:
     def forget(self) -> None:
         """Forget what is held and remembered: a seek has voided it, or the subscription is gone."""
         for delivery in self._by_ack_id.values():
-            self.sharing.let_go(delivery)
+            self.assigner.let_go(delivery)
         self._clear()
 
     def _clear(self) -> None:
         self.leases.clear()
-        self.sharing.forget()
+        self.assigner.forget()
         self._by_ack_id.clear()
         self._deadlines.clear()
         self._acknowledged.clear()
@@ -278,7 +278,7 @@ class Ledger:
 
     # The turn
 
-    def turn(self, now: datetime) -> Turn:
+    def turn(self, now: datetime) -> AckRequest:
         """Return what is to be said now, with the extensions of leases that need one."""
         due = {each: held for each, held in self.leases.items() if held.is_due(now, self.length)}
         self._extending.clear()
@@ -290,7 +290,7 @@ class Ledger:
                 found.setdefault(deadline, {})[lease_id] = positions
         return self.unsaid.turn(found)
 
-    def heard(self, turn: Turn, answer: Answer, now: datetime) -> None:
+    def heard(self, turn: AckRequest, answer: AckResponse, now: datetime) -> None:
         """Take in what came of a turn that was begun at ``now``."""
         self._void_below(answer.first_lease_id)
         done = self.unsaid.settle(answer)
@@ -341,7 +341,7 @@ class Ledger:
 
     def _take_off(self, delivery: Delivery) -> None:
         self._by_ack_id.pop(delivery.received.ack_id, None)
-        self.sharing.let_go(delivery)
+        self.assigner.let_go(delivery)
         held = self.leases.get(delivery.lease_id)
         if held is not None:
             held.read.pop(delivery.position, None)
@@ -374,9 +374,9 @@ class Ledger:
         for delivery in deliveries:
             self._take_off(delivery)
         if dropped:
-            kept = [each for each in self.sharing.waiting if id(each) not in dropped]
-            self.sharing.waiting.clear()
-            self.sharing.waiting.extend(kept)
+            kept = [each for each in self.assigner.waiting if id(each) not in dropped]
+            self.assigner.waiting.clear()
+            self.assigner.waiting.extend(kept)
 
     def _forget_if_empty(self, lease_id: int) -> None:
         held = self.leases.get(lease_id)

@@ -10,7 +10,7 @@ from typing import Any
 
 from pubsub_delta.errors import InvalidArgument, ResourceExhausted
 from pubsub_delta.server.access import Access
-from pubsub_delta.server.figures import Figures
+from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.protocol import SERVICES, Unreadable
 from pubsub_delta.server.status import abort, code_of
 from pubsub_delta.server.tracing import Tracing
@@ -29,7 +29,7 @@ _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 def behaviours(
     service: str,
     of: object,
-    figures: Figures,
+    counters: Counters,
     access: Access | None = None,
     tracing: Tracing | None = None,
 ) -> dict[str, Any]:
@@ -45,9 +45,9 @@ def behaviours(
             permitted = _permitted_stream if method.streaming else _permitted
             work = permitted(f"{service}/{name}", work, access)
         if method.streaming:
-            found[name] = _streaming(name, work, figures)
+            found[name] = _streaming(name, work, counters)
         else:
-            found[name] = _unary(name, _traced(service, name, work, tracing), figures)
+            found[name] = _unary(name, _traced(service, name, work, tracing), counters)
     return found
 
 
@@ -86,27 +86,27 @@ def _traced(service: str, name: str, work: Unary, tracing: Tracing | None) -> Un
     return traced
 
 
-def _unary(name: str, work: Unary, figures: Figures) -> Unary:
+def _unary(name: str, work: Unary, counters: Counters) -> Unary:
     async def answer(request: Any, context: Any) -> Any:
         try:
             response = await work(_readable(request), context)
         except asyncio.CancelledError:
-            figures.requests[name, "CANCELLED"] += 1
+            counters.requests[name, "CANCELLED"] += 1
             raise
         except Exception as error:
-            await _refuse(name, error, context, figures)
+            await _refuse(name, error, context, counters)
         else:
-            figures.requests[name, "OK"] += 1
+            counters.requests[name, "OK"] += 1
             return response
 
     return answer
 
 
-def _streaming(name: str, work: Streaming, figures: Figures) -> Streaming:
+def _streaming(name: str, work: Streaming, counters: Counters) -> Streaming:
     async def answer(requests: Any, context: Any) -> AsyncIterator[Any]:
-        figures.open_streams += 1
+        counters.open_streams += 1
         try:
-            if figures.open_streams > MOST_STREAMS:
+            if counters.open_streams > MOST_STREAMS:
                 raise ResourceExhausted(
                     f"{MOST_STREAMS:,} streams are open, as many as there may be; another one can "
                     "be opened when one of them ends"
@@ -114,14 +114,14 @@ def _streaming(name: str, work: Streaming, figures: Figures) -> Streaming:
             async for response in work(_all_readable(requests), context):
                 yield response
         except asyncio.CancelledError:
-            figures.requests[name, "CANCELLED"] += 1
+            counters.requests[name, "CANCELLED"] += 1
             raise
         except Exception as error:
-            await _refuse(name, error, context, figures)
+            await _refuse(name, error, context, counters)
         else:
-            figures.requests[name, "OK"] += 1
+            counters.requests[name, "OK"] += 1
         finally:
-            figures.open_streams -= 1
+            counters.open_streams -= 1
 
     return answer
 
@@ -137,8 +137,8 @@ async def _all_readable(requests: Any) -> AsyncIterator[Any]:
         yield _readable(request)
 
 
-async def _refuse(name: str, error: Exception, context: Any, figures: Figures) -> None:
+async def _refuse(name: str, error: Exception, context: Any, counters: Counters) -> None:
     code = code_of(error)
-    figures.requests[name, code] += 1
+    counters.requests[name, code] += 1
     logger.info("%s: %s: %s", name, code, error, extra={"method": name, "code": code})
     await abort(context, error)

@@ -1,4 +1,4 @@
-"""Sharing: which consumer is given which message, within what each has room for.
+"""Assigner: which consumer is given which message, within what each has room for.
 
 Pub/Sub: messages are spread over the streams of a subscription, none is sent more than its flow
 control allows, and the messages of an ordering key go to one stream at a time.
@@ -112,7 +112,7 @@ class Delivery:
 _NO_ATTRIBUTES: Mapping[str, str] = {}
 
 
-class Sharing:
+class Assigner:
     """Who has which message, and which message is given to whom next.
 
     ``ordered``: whether an ordering key means anything. A key then belongs to the consumer that
@@ -138,15 +138,15 @@ class Sharing:
         while free and self.waiting:
             delivery = self.waiting.popleft()
             key = delivery.key if self.ordered else ""
-            taker = None if key in held_up else self._taker(delivery, key, free)
-            if taker is None:
+            receiver = None if key in held_up else self._receiver_of(delivery, key, free)
+            if receiver is None:
                 kept.append(delivery)
                 if key:
                     held_up.add(key)
                 continue
-            self._give(delivery, taker, key)
-            given.setdefault(taker, []).append(delivery)
-            heapq.heappush(free, (taker.messages, next(turn), taker))
+            self._give(delivery, receiver, key)
+            given.setdefault(receiver, []).append(delivery)
+            heapq.heappush(free, (receiver.messages, next(turn), receiver))
         self.waiting.extendleft(reversed(kept))
         return given
 
@@ -170,7 +170,7 @@ class Sharing:
         self.waiting.clear()
         self._holders.clear()
 
-    def _taker(
+    def _receiver_of(
         self, delivery: Delivery, key: str, free: list[tuple[int, int, Consumer]]
     ) -> Consumer | None:
         if key in self._holders:
@@ -184,14 +184,14 @@ class Sharing:
                 return consumer
         return None
 
-    def _give(self, delivery: Delivery, taker: Consumer, key: str) -> None:
-        delivery.consumer = taker
-        taker.messages += 1
-        taker.bytes += delivery.size
-        taker.unsent += delivery.size if taker.max_unsent else 0
+    def _give(self, delivery: Delivery, receiver: Consumer, key: str) -> None:
+        delivery.consumer = receiver
+        receiver.messages += 1
+        receiver.bytes += delivery.size
+        receiver.unsent += delivery.size if receiver.max_unsent else 0
         if key:
-            _, held = self._holders.get(key, (taker, 0))
-            self._holders[key] = taker, held + 1
+            _, held = self._holders.get(key, (receiver, 0))
+            self._holders[key] = receiver, held + 1
 
 
 def prefetch(free: int, sent_last_turn: int, most: int) -> int:

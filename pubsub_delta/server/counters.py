@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass
-class Figures:
+class Counters:
     """Counts since the server was started.
 
     ``requests`` by method and canonical code, ``pushes`` by the code of the answer, or by why there

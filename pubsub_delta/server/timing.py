@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Pace:
+class Timing:
     """How often there is a turn: seconds.
 
     ``gather``: from a turn to the next one at least, as others may have something to say as well.

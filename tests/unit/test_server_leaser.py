@@ -1,4 +1,4 @@
-"""The ledger: what a server holds, and what it says of it in one turn."""
+"""The leaser: what a server holds, and what it says of it in one turn."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_ids import AckId
+from pubsub_delta.policy.ack_requests import AckResponse, apply
 from pubsub_delta.policy.ack_state import AckState, Seek, State, union
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.replay import note_seek
-from pubsub_delta.policy.turns import Answer, hear
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server.answers import INVALID_ACK_ID, TRANSIENT
+from pubsub_delta.server.assigner import Consumer
 from pubsub_delta.server.held import LEASE
-from pubsub_delta.server.ledger import Ledger
-from pubsub_delta.server.sharing import Consumer
+from pubsub_delta.server.leaser import Leaser
 from tests.unit.builders import PLAIN, at, backlog, terms
 
 NACK = timedelta(0)
@@ -24,7 +24,7 @@ NACK = timedelta(0)
 
 @dataclass
 class Bench:
-    """A ledger on a subscription of some messages, by the real policy."""
+    """A leaser on a subscription of some messages, by the real policy."""
 
     count: int = 4
     keys: str = ""
@@ -36,7 +36,7 @@ class Bench:
         keys = dict(enumerate(self.keys)) if self.keys else None
         self.on = terms(keys, enable_exactly_once_delivery=self.exactly_once)
         self.state: AckState = backlog(self.count)
-        self.ledger = Ledger(PLAIN.uid, ordered=bool(self.keys), exactly_once=self.exactly_once)
+        self.leaser = Leaser(PLAIN.uid, ordered=bool(self.keys), exactly_once=self.exactly_once)
 
     def ack_id(self, lease_id: int, position: int) -> str:
         return str(AckId(PLAIN.uid, lease_id, position))
@@ -48,24 +48,24 @@ class Bench:
         self.state, spans = delivery.lease(state, count, self.on, now, LEASE)
         lease_id, positions = spans[0].lease_id, union(spans)
         assert lease_id is not None
-        self.ledger.lease(lease_id, positions, now + LEASE)
-        self.ledger.received(lease_id, positions, [self.message(lease_id, n) for n in positions])
+        self.leaser.lease(lease_id, positions, now + LEASE)
+        self.leaser.received(lease_id, positions, [self.message(lease_id, n) for n in positions])
         self.hand_out()
         return lease_id
 
     def hand_out(self, seconds: int = 10) -> None:
-        for given in self.ledger.sharing.hand_out([self.consumer]).values():
-            self.ledger.sent(given, seconds, at(self.seconds))
+        for given in self.leaser.assigner.hand_out([self.consumer]).values():
+            self.leaser.sent(given, seconds, at(self.seconds))
 
     def message(self, lease_id: int, n: int) -> ReceivedMessage:
         key = self.keys[n : n + 1]
         return ReceivedMessage(self.ack_id(lease_id, n), str(n), at(0), b"x", {}, key, None)
 
-    def turn(self) -> Answer:
+    def turn(self) -> AckResponse:
         now = at(self.seconds)
-        turn = self.ledger.turn(now)
-        self.state, answer = hear(delivery.settle(self.state, self.on, now), turn, self.on, now)
-        self.ledger.heard(turn, answer, now)
+        turn = self.leaser.turn(now)
+        self.state, answer = apply(delivery.settle(self.state, self.on, now), turn, self.on, now)
+        self.leaser.heard(turn, answer, now)
         return answer
 
     def seek(self) -> None:
@@ -75,7 +75,7 @@ class Bench:
         self.state = replace(noted, seeks=(), spans=everything)
 
     def modify(self, ack_ids: list[str], seconds: int) -> Any:
-        return self.ledger.modify_ack_deadline(ack_ids, seconds, at(self.seconds))
+        return self.leaser.modify_ack_deadline(ack_ids, seconds, at(self.seconds))
 
     @property
     def unacked(self) -> list[int]:
@@ -90,10 +90,10 @@ def test_acknowledgements_of_many_requests_are_one_turn() -> None:
     bench = Bench()
     lease = bench.lease(4)
     for n in range(3):
-        bench.ledger.acknowledge([bench.ack_id(lease, n)])
+        bench.leaser.acknowledge([bench.ack_id(lease, n)])
     bench.turn()
     assert bench.unacked == [3]
-    assert not bench.ledger.unsaid
+    assert not bench.leaser.unsaid
 
 
 def test_a_nack_returns_a_message_and_lets_its_consumer_have_more() -> None:
@@ -112,7 +112,7 @@ def test_moving_a_deadline_is_not_said_while_the_lease_is_long_enough() -> None:
     lease = bench.lease(1)
     asked = bench.modify([bench.ack_id(lease, 0)], 60)
     assert asked.is_settled
-    assert not bench.ledger.unsaid
+    assert not bench.leaser.unsaid
 
 
 def test_a_deadline_that_passes_is_a_failed_delivery_though_the_lease_goes_on() -> None:
@@ -120,13 +120,13 @@ def test_a_deadline_that_passes_is_a_failed_delivery_though_the_lease_goes_on() 
     bench = Bench()
     bench.lease(2)
     bench.seconds = 9
-    assert bench.ledger.expire(at(9)) == 0
+    assert bench.leaser.expire(at(9)) == 0
     bench.seconds = 10
-    assert bench.ledger.expire(at(10)) == 2
+    assert bench.leaser.expire(at(10)) == 2
     bench.turn()
     assert bench.leased == []
     assert bench.unacked == [0, 1, 2, 3]
-    assert bench.ledger.is_empty
+    assert bench.leaser.is_empty
     assert bench.consumer.messages == 0
 
 
@@ -134,8 +134,8 @@ def test_a_moved_deadline_counts_and_not_the_one_before() -> None:
     bench = Bench()
     lease = bench.lease(1)
     bench.modify([bench.ack_id(lease, 0)], 60)
-    assert bench.ledger.expire(at(59)) == 0
-    assert bench.ledger.expire(at(60)) == 1
+    assert bench.leaser.expire(at(59)) == 0
+    assert bench.leaser.expire(at(60)) == 1
 
 
 def test_a_deadline_that_is_moved_for_ever_takes_no_more_memory() -> None:
@@ -144,20 +144,20 @@ def test_a_deadline_that_is_moved_for_ever_takes_no_more_memory() -> None:
     for n in range(10_000):
         bench.seconds = n / 1000
         bench.modify([bench.ack_id(lease, 0)], 600)
-    assert len(bench.ledger._deadlines) <= 1_000 + 2 * 2
-    assert bench.ledger.expire(at(11)) == 1  # the other one
-    assert bench.ledger.expire(at(609.999)) == 1
+    assert len(bench.leaser._deadlines) <= 1_000 + 2 * 2
+    assert bench.leaser.expire(at(11)) == 1  # the other one
+    assert bench.leaser.expire(at(609.999)) == 1
 
 
 def test_a_lease_is_extended_when_less_than_two_thirds_of_it_are_left() -> None:
     bench = Bench(consumer=Consumer(max_messages=1))
     lease = bench.lease(2)
     bench.seconds = 4
-    assert not bench.ledger.extension_due(at(4))
+    assert not bench.leaser.extension_due(at(4))
     bench.seconds = 4.5
-    assert bench.ledger.extension_due(at(4.5))
+    assert bench.leaser.extension_due(at(4.5))
     bench.turn()
-    assert bench.ledger.leases[lease].until == at(4.5) + LEASE
+    assert bench.leaser.leases[lease].until == at(4.5) + LEASE
     assert {span.until for span in bench.state.in_state(State.LEASED)} == {at(4.5) + LEASE}
 
 
@@ -170,15 +170,15 @@ def test_what_the_store_holds_no_more_is_let_go() -> None:
     )
     bench.seconds = 5
     bench.turn()
-    assert list(bench.ledger.leases[lease].positions) == [1]
+    assert list(bench.leaser.leases[lease].positions) == [1]
     assert bench.consumer.messages == 1
 
 
 def test_a_late_ack_of_an_earlier_server_is_passed_on() -> None:
     bench = Bench()
     lease = bench.lease(2)
-    bench.ledger.forget()
-    bench.ledger.acknowledge([bench.ack_id(lease, 0)])
+    bench.leaser.forget()
+    bench.leaser.acknowledge([bench.ack_id(lease, 0)])
     bench.turn()
     assert bench.unacked == [1, 2, 3]
 
@@ -186,7 +186,7 @@ def test_a_late_ack_of_an_earlier_server_is_passed_on() -> None:
 def test_malformed_ids_and_ids_of_others_are_told_apart() -> None:
     bench = Bench(exactly_once=True)
     other = str(AckId("f" * 32, 1, 0))
-    asked = bench.ledger.acknowledge(["nonsense", other])
+    asked = bench.leaser.acknowledge(["nonsense", other])
     assert asked.malformed == ["nonsense"]
     assert asked.failures == {other: INVALID_ACK_ID}
     assert asked.is_settled
@@ -196,7 +196,7 @@ def test_with_exactly_once_delivery_an_ack_waits_and_is_told_what_came_of_it() -
     bench = Bench(exactly_once=True)
     lease = bench.lease(2)
     told: list[str] = []
-    asked = bench.ledger.acknowledge([bench.ack_id(lease, 0), bench.ack_id(99, 1)])
+    asked = bench.leaser.acknowledge([bench.ack_id(lease, 0), bench.ack_id(99, 1)])
     asked.when_settled(lambda: told.append("settled"))
     assert told == []
     bench.turn()
@@ -208,10 +208,10 @@ def test_an_ack_that_was_written_is_confirmed_again() -> None:
     # its success could not be told beside the failure of another id, so clients try it again
     bench = Bench(exactly_once=True)
     lease = bench.lease(1)
-    bench.ledger.acknowledge([bench.ack_id(lease, 0)])
+    bench.leaser.acknowledge([bench.ack_id(lease, 0)])
     bench.turn()
     before = bench.state
-    again = bench.ledger.acknowledge([bench.ack_id(lease, 0)])
+    again = bench.leaser.acknowledge([bench.ack_id(lease, 0)])
     bench.turn()
     assert again.is_settled
     assert not again.failures
@@ -233,13 +233,13 @@ def test_a_turn_after_a_seek_of_another_process_tells_that_all_is_void() -> None
     """What is held or remembered from before a seek is void, whoever asked for it."""
     bench = Bench(exactly_once=True)
     lease = bench.lease(3)
-    bench.ledger.acknowledge([bench.ack_id(lease, 0)])
+    bench.leaser.acknowledge([bench.ack_id(lease, 0)])
     bench.turn()
     bench.seek()
-    again = bench.ledger.acknowledge([bench.ack_id(lease, 0)])
+    again = bench.leaser.acknowledge([bench.ack_id(lease, 0)])
     bench.turn()
     assert again.failures == {bench.ack_id(lease, 0): INVALID_ACK_ID}
-    assert bench.ledger.leases == {}
+    assert bench.leaser.leases == {}
     assert bench.consumer.messages == 0
     assert bench.lease(2) == lease + 1
     assert bench.consumer.messages == 2
@@ -253,7 +253,7 @@ def test_a_lease_of_which_nothing_is_left_is_let_go() -> None:
     bench.state, _ = delivery.modify_ack_deadline(bench.state, lost, bench.on, at(1), NACK)
     bench.seconds = 50
     bench.turn()
-    assert bench.ledger.is_empty
+    assert bench.leaser.is_empty
     assert bench.consumer.messages == 0
 
 
@@ -261,19 +261,19 @@ def test_with_exactly_once_turned_off_a_repeated_ack_is_said_again() -> None:
     # an ordered message may be unacknowledged again, as an earlier one of its key has failed
     bench = Bench(exactly_once=True)
     lease = bench.lease(1)
-    bench.ledger.acknowledge([bench.ack_id(lease, 0)])
+    bench.leaser.acknowledge([bench.ack_id(lease, 0)])
     bench.turn()
-    bench.ledger.exactly_once = False
-    bench.ledger.acknowledge([bench.ack_id(lease, 0)])
-    assert bench.ledger.turn(at(0)).acknowledged == {lease: Positions.of([0])}
+    bench.leaser.exactly_once = False
+    bench.leaser.acknowledge([bench.ack_id(lease, 0)])
+    assert bench.leaser.turn(at(0)).acknowledged == {lease: Positions.of([0])}
 
 
 def test_words_that_were_not_written_are_said_again_with_those_that_followed() -> None:
     bench = Bench()
     lease = bench.lease(3)
-    bench.ledger.acknowledge([bench.ack_id(lease, 0)])
-    bench.ledger.turn(at(0))  # and the commit fails
-    bench.ledger.acknowledge([bench.ack_id(lease, 1)])
+    bench.leaser.acknowledge([bench.ack_id(lease, 0)])
+    bench.leaser.turn(at(0))  # and the commit fails
+    bench.leaser.acknowledge([bench.ack_id(lease, 1)])
     bench.turn()
     assert bench.unacked == [2, 3]
 
@@ -281,9 +281,9 @@ def test_words_that_were_not_written_are_said_again_with_those_that_followed() -
 def test_who_waits_for_words_that_are_given_up_is_told_so() -> None:
     bench = Bench(exactly_once=True)
     lease = bench.lease(1)
-    asked = bench.ledger.acknowledge([bench.ack_id(lease, 0)])
-    bench.ledger.turn(at(0))
-    bench.ledger.unsaid.give_up()
+    asked = bench.leaser.acknowledge([bench.ack_id(lease, 0)])
+    bench.leaser.turn(at(0))
+    bench.leaser.unsaid.give_up()
     assert asked.is_settled
     assert asked.failures == {bench.ack_id(lease, 0): TRANSIENT}
 
@@ -293,30 +293,30 @@ def test_a_failed_message_takes_the_later_ones_of_its_key_with_it() -> None:
     bench = Bench(count=5, keys="abaab", consumer=Consumer(max_messages=3))
     lease = bench.lease(5)
     bench.modify([bench.ack_id(lease, 0)], 0)
-    assert [each.position for each in bench.ledger.sharing.waiting] == [4]
+    assert [each.position for each in bench.leaser.assigner.waiting] == [4]
     bench.turn()
     assert bench.leased == [1, 4]
-    assert sorted(bench.ledger.leases[lease].positions) == [1, 4]
+    assert sorted(bench.leaser.leases[lease].positions) == [1, 4]
 
 
 def test_what_nobody_was_given_goes_back_as_if_it_had_not_been_leased() -> None:
     bench = Bench(consumer=Consumer(max_messages=1))
     lease = bench.lease(3)
-    assert bench.ledger.give_back_waiting() == 2
+    assert bench.leaser.give_back_waiting() == 2
     bench.turn()
     assert bench.leased == [0]
-    assert list(bench.ledger.leases[lease].positions) == [0]
+    assert list(bench.leaser.leases[lease].positions) == [0]
 
 
 def test_at_the_end_what_consumers_have_stays_theirs_until_their_deadlines() -> None:
     bench = Bench(consumer=Consumer(max_messages=1))
     bench.lease(3)
     bench.seconds = 3.5
-    assert bench.ledger.hand_over(at(3.5)) == 2
+    assert bench.leaser.hand_over(at(3.5)) == 2
     bench.turn()
     (held,) = bench.state.in_state(State.LEASED)
     assert (list(held.positions), held.until) == ([0], at(3.5 + 7))
-    assert bench.ledger.is_empty
+    assert bench.leaser.is_empty
     assert bench.consumer.messages == 1, "what was not sent yet is sent still"
 
 
@@ -336,19 +336,19 @@ def test_what_is_said_during_a_hold_is_said_after_it() -> None:
     bench = Bench(3, exactly_once=True)
     lease = bench.lease(3)
     ids = [bench.ack_id(lease, n) for n in range(3)]
-    bench.ledger.acknowledge(ids[:1])
-    bench.ledger.unsaid.hold()
-    meanwhile = bench.ledger.acknowledge(ids[1:2])
-    bench.ledger.unsaid.hold()
-    bench.ledger.modify_ack_deadline(ids[2:], 0, at(1))
-    assert bench.ledger.turn(at(1)).acknowledged == {lease: Positions.of([0])}
-    bench.ledger.unsaid.settle(Answer())
-    assert not bench.ledger.unsaid
+    bench.leaser.acknowledge(ids[:1])
+    bench.leaser.unsaid.hold()
+    meanwhile = bench.leaser.acknowledge(ids[1:2])
+    bench.leaser.unsaid.hold()
+    bench.leaser.modify_ack_deadline(ids[2:], 0, at(1))
+    assert bench.leaser.turn(at(1)).acknowledged == {lease: Positions.of([0])}
+    bench.leaser.unsaid.settle(AckResponse())
+    assert not bench.leaser.unsaid
     assert not meanwhile.is_settled
-    bench.ledger.unsaid.release()
-    assert not bench.ledger.unsaid, "somebody else holds still"
-    bench.ledger.unsaid.release()
-    turn = bench.ledger.turn(at(1))
+    bench.leaser.unsaid.release()
+    assert not bench.leaser.unsaid, "somebody else holds still"
+    bench.leaser.unsaid.release()
+    turn = bench.leaser.turn(at(1))
     assert turn.acknowledged == {lease: Positions.of([1])}
     assert turn.deadlines[NACK] == {lease: Positions.of([2])}
 
@@ -356,10 +356,10 @@ def test_what_is_said_during_a_hold_is_said_after_it() -> None:
 def test_what_is_kept_during_a_hold_can_be_given_up() -> None:
     bench = Bench(1, exactly_once=True)
     lease = bench.lease(1)
-    bench.ledger.unsaid.hold()
-    asked = bench.ledger.acknowledge([bench.ack_id(lease, 0)])
-    bench.ledger.unsaid.give_up()
+    bench.leaser.unsaid.hold()
+    asked = bench.leaser.acknowledge([bench.ack_id(lease, 0)])
+    bench.leaser.unsaid.give_up()
     assert asked.failures == {bench.ack_id(lease, 0): TRANSIENT}
     assert asked.is_settled
-    bench.ledger.unsaid.release()
-    assert not bench.ledger.unsaid
+    bench.leaser.unsaid.release()
+    assert not bench.leaser.unsaid

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pubsub_delta.resources import ReceivedMessage
-from pubsub_delta.server.sharing import UNLIMITED_MESSAGES, Consumer, Delivery, Sharing, prefetch
+from pubsub_delta.server.assigner import UNLIMITED_MESSAGES, Assigner, Consumer, Delivery, prefetch
 from tests.unit.builders import START
 
 
@@ -18,8 +18,8 @@ def delivery(position: int, key: str = "", size: int = 10) -> Delivery:
     return Delivery(received, 1, position, size, key)
 
 
-def sharing(*deliveries: Delivery, ordered: bool = False) -> Sharing:
-    made = Sharing(ordered=ordered)
+def sharing(*deliveries: Delivery, ordered: bool = False) -> Assigner:
+    made = Assigner(ordered=ordered)
     made.waiting.extend(deliveries)
     return made
 
@@ -98,20 +98,20 @@ messages = st.tuples(st.sampled_from(["", "a", "b"]), st.integers(1, 40))
 def test_whatever_happens_order_and_limits_hold(
     consumers: list[tuple[int, int]], sent: list[tuple[str, int]], data: Any
 ) -> None:
-    takers = [Consumer(*each) for each in consumers]
+    receivers = [Consumer(*each) for each in consumers]
     shared = sharing(*(delivery(n, *each) for n, each in enumerate(sent)), ordered=True)
     held: list[Delivery] = []
     order: list[Delivery] = []
     for _ in range(3 * len(sent) + 1):
-        for taker, got in shared.hand_out(takers).items():
-            assert all(each.consumer is taker for each in got)
+        for receiver, got in shared.hand_out(receivers).items():
+            assert all(each.consumer is receiver for each in got)
             held += got
             order += got
-        for taker in takers:
-            mine = [each for each in held if each.consumer is taker]
-            assert (taker.messages, taker.bytes) == (len(mine), sum(m.size for m in mine))
-            assert taker.max_messages <= 0 or len(mine) <= taker.max_messages
-            assert taker.max_bytes <= 0 or taker.bytes <= taker.max_bytes or len(mine) == 1
+        for receiver in receivers:
+            mine = [each for each in held if each.consumer is receiver]
+            assert (receiver.messages, receiver.bytes) == (len(mine), sum(m.size for m in mine))
+            assert receiver.max_messages <= 0 or len(mine) <= receiver.max_messages
+            assert receiver.max_bytes <= 0 or receiver.bytes <= receiver.max_bytes or len(mine) == 1
         for key in "ab":
             assert len({id(each.consumer) for each in held if each.key == key}) <= 1
         if not held:

@@ -1,4 +1,4 @@
-"""The desk: where requests of all clients come together, by topic and by subscription."""
+"""The hub: where requests of all clients come together, by topic and by subscription."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pubsub_delta.administration import Administration
 from pubsub_delta.delivery import table_writes
 from pubsub_delta.delivery.table_runs import TableWrites
 from pubsub_delta.errors import FailedPrecondition, NotFound
-from pubsub_delta.policy.turns import Turn
+from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.channel import Channel
-from pubsub_delta.server.figures import Figures
+from pubsub_delta.server.counters import Counters
+from pubsub_delta.server.dispatcher import Dispatcher
 from pubsub_delta.server.held import LEASE
-from pubsub_delta.server.leasing import Dispatcher
 from pubsub_delta.server.memory import Memory
-from pubsub_delta.server.pace import Pace
 from pubsub_delta.server.presence import Abandoned, Presence
-from pubsub_delta.server.publishing import Append, Gathering
+from pubsub_delta.server.publishing import Append, PublishBatcher
 from pubsub_delta.server.status import Unavailable
+from pubsub_delta.server.timing import Timing
 from pubsub_delta.server.tracing import Tracing, Untraced
 
 T = TypeVar("T")
@@ -63,14 +63,14 @@ class Backend(Protocol):
         """Run anything else in a thread."""
 
 
-class Desk:
-    """All gatherings and dispatchers of a server."""
+class Hub:
+    """All batchers and dispatchers of a server."""
 
     def __init__(
         self,
         backend: Backend,
-        figures: Figures,
-        pace: Pace,
+        counters: Counters,
+        timing: Timing,
         now: Callable[[], datetime],
         presence: Presence | None = None,
         tracing: Tracing | None = None,
@@ -78,12 +78,12 @@ class Desk:
         self._presence = presence or Presence(None, "")
         self._tracing = tracing or Untraced()
         self.backend = backend
-        self.figures = figures
-        self._pace = pace
+        self.counters = counters
+        self._timing = timing
         self._now = now
         self._memory = Memory()
         self.listeners: list[Callable[[str], object]] = []
-        self._gatherings: dict[str, Gathering] = {}
+        self._batchers: dict[str, PublishBatcher] = {}
         self._dispatchers: dict[str, Dispatcher] = {}
         self._opening = asyncio.Lock()
         self._stopping = False
@@ -91,23 +91,23 @@ class Desk:
     async def publish(self, topic: str, messages: Sequence[Message], size: int) -> Sequence[str]:
         """Publish checked messages of so many bytes, and return their ids."""
         self._refuse_if_stopping()
-        gathering = self._gatherings.get(topic)
-        if gathering is None:
-            gathering = self._gatherings[topic] = Gathering(
+        batcher = self._batchers.get(topic)
+        if batcher is None:
+            batcher = self._batchers[topic] = PublishBatcher(
                 lambda: self._tracing.appending(topic, self.backend.publisher(topic)),
                 self.backend.blocking,
-                self.figures,
+                self.counters,
                 lambda: self.published(topic),
-                self._pace.gather,
+                self._timing.gather,
             )
         try:
             tracing = self._tracing.publishing(topic, messages)
             with self._memory.to_publish(size), tracing as published:
-                ids = await gathering.publish(messages, size)
+                ids = await batcher.publish(messages, size)
                 published(ids)
                 return ids
         except NotFound:
-            self._gatherings.pop(topic, None)  # there may be any number of such names
+            self._batchers.pop(topic, None)  # there may be any number of such names
             raise
 
     def published(self, topic: str) -> None:
@@ -151,7 +151,7 @@ class Desk:
         self._stopping = True
         error = Unavailable("the server is shutting down; another one, or a later try, will answer")
         await asyncio.gather(
-            *(gathering.drain() for gathering in self._gatherings.values()),
+            *(batcher.drain() for batcher in self._batchers.values()),
             *(each.stop(error) for each in self._dispatchers.values() if not each.is_over),
         )
 
@@ -173,7 +173,7 @@ class Desk:
             return
         if channel is None:
             return
-        turn = Turn(given_back=left.waiting)
+        turn = AckRequest(given_back=left.waiting)
         await self.backend.blocking(lambda: channel.exchange(turn, 0, LEASE))
         logger.info(
             "%s: %d messages of a server that is gone are available",
@@ -195,8 +195,8 @@ class Desk:
             self.backend.channel(subscription),
             subscription,
             self.backend.blocking,
-            self.figures,
-            self._pace,
+            self.counters,
+            self._timing,
             self._now,
             self._presence.journal(name, subscription.uid),
             self._memory.part(),

@@ -1,0 +1,63 @@
+"""An ack request: all that a consumer asks for the messages it holds, in one commit.
+
+Pub/Sub: a StreamingPull request carries acknowledgements and new deadlines together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from pubsub_delta.policy import delivery
+from pubsub_delta.policy.ack_state import AckState
+from pubsub_delta.policy.delivery import Outcomes, Terms
+from pubsub_delta.policy.positions import Positions
+
+PositionsByLease = Mapping[int, Positions]
+"""Positions of messages by the number of the lease that they are held under."""
+
+
+@dataclass(frozen=True)
+class AckRequest:
+    """What a consumer asks for messages that it holds, by lease.
+
+    ``deadlines``: messages by their new deadline from now; zero is a nack. ``given_back``: those
+    that were never looked at, so that no delivery of them failed. ``repeated``: acknowledgements
+    that have succeeded before; all that is asked is whether they hold still.
+    """
+
+    acknowledged: PositionsByLease = field(default_factory=dict)
+    deadlines: Mapping[timedelta, PositionsByLease] = field(default_factory=dict)
+    given_back: PositionsByLease = field(default_factory=dict)
+    repeated: PositionsByLease = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AckResponse:
+    """The outcomes of a request: of its acknowledgements, and of each new deadline.
+
+    ``holding``: the repeated acknowledgements that hold still. ``first_lease_id``: what is held or
+    remembered under lower ones is void, as they are from before a seek, whoever asked for it.
+    """
+
+    acknowledged: Outcomes = field(default_factory=Outcomes)
+    deadlines: Mapping[timedelta, Outcomes] = field(default_factory=dict)
+    holding: PositionsByLease = field(default_factory=dict)
+    first_lease_id: int = 0
+
+
+def apply(
+    state: AckState, request: AckRequest, terms: Terms, now: datetime
+) -> tuple[AckState, AckResponse]:
+    """Apply a request, the acknowledgements first; return the next state and the outcomes."""
+    acknowledged = Outcomes()
+    if any(request.acknowledged.values()):
+        state, acknowledged = delivery.acknowledge(state, request.acknowledged, terms, now)
+    deadlines = {}
+    for deadline, held in request.deadlines.items():
+        state, deadlines[deadline] = delivery.modify_ack_deadline(state, held, terms, now, deadline)
+    if any(request.given_back.values()):
+        state = delivery.give_back(state, request.given_back, terms, now)
+    holding = delivery.still_acknowledged(state, request.repeated)
+    return state, AckResponse(acknowledged, deadlines, holding, state.first_lease_id)
