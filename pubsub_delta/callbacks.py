@@ -1,4 +1,4 @@
-"""Callbacks: which message is called next, and what was said of those that were."""
+"""Callbacks: which message is called next, and what is asked for those that were."""
 
 from __future__ import annotations
 
@@ -11,33 +11,30 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum, auto
+from typing import TypeAlias
 
+from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
 from pubsub_delta.policy.fields import check_new_deadline
 from pubsub_delta.policy.messages import size_of
+from pubsub_delta.policy.outstanding import Delivery, Outstanding
+from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import Message, ReceivedMessage
-from pubsub_delta.words import Outcome, Words
 
 logger = logging.getLogger("pubsub_delta")
 
-
-class _Place(Enum):
-    """Where a message is: behind another of its key, next to be called, in its callback, after."""
-
-    WAITING = auto()
-    READY = auto()
-    CALLED = auto()
-    RETURNED = auto()
+_EXTENDED_AT = 0.5
+"""Pub/Sub's clients extend a lease before it ends; here when so much of it is left."""
 
 
 @dataclass(eq=False, slots=True)
 class PulledMessage:
-    """One delivery of a message, as a callback gets it: a ReceivedMessage, and what to say of it.
+    """One delivery of a message, as a callback gets it: a ReceivedMessage that can be answered.
 
     Its methods may be called from any thread, also after the callback has returned. The first
-    answer, ``ack`` or ``nack``, counts; what is said later is ignored, and so is all that is said
-    once the StreamingPull has ended. Words are written in the next turn of the StreamingPull:
+    answer, ``ack`` or ``nack``, counts; what is asked for later is ignored, and so is all that is
+    asked for once the StreamingPull has ended. The next request of the StreamingPull writes it:
     only then does the future of ``…_with_response`` tell the outcome, ``"success"``,
-    ``"expired"`` or ``"invalid"`` (see AckResult). It fails where they could not be written.
+    ``"expired"`` or ``"invalid"`` (see AckResult). It fails where the request could not be written.
     """
 
     ack_id: str
@@ -48,14 +45,7 @@ class PulledMessage:
     ordering_key: str
     delivery_attempt: int | None
     _callbacks: Callbacks = field(repr=False)
-    _lease_id: int = field(repr=False)
-    _position: int = field(repr=False)
-    _size: int = field(repr=False)
-    _key: str = field(repr=False)  # the ordering key if it means anything
-    _place: _Place = field(default=_Place.WAITING, repr=False)
-    _counts: bool = field(default=True, repr=False)  # neither answered nor dropped
-    _answer: Words | None = field(default=None, repr=False)
-    _response: Future[str] | None = field(default=None, repr=False)
+    _call: _Call = field(repr=False)
 
     @property
     def message(self) -> Message:
@@ -64,48 +54,76 @@ class PulledMessage:
 
     def ack(self) -> None:
         """Acknowledge the message: it is done with."""
-        self._callbacks.answer(self, acked=True)
+        self._callbacks.answer(self._call, acked=True)
 
     def nack(self) -> None:
         """Give the message back to be redelivered: this delivery failed."""
-        self._callbacks.answer(self, acked=False)
+        self._callbacks.answer(self._call, acked=False)
 
     def modify_ack_deadline(self, seconds: int) -> None:
-        """Move the deadline to so many seconds from the next turn (1–600); 0 is a nack.
+        """Move the deadline to so many seconds from the next request (1–600); 0 is a nack.
 
         Afterwards the lease goes on being extended like that of every message.
         """
-        self._say(seconds)
+        self._modify_ack_deadline(seconds, None)
 
     def ack_with_response(self) -> Future[str]:
         """Acknowledge the message; the future tells the outcome of its first answer."""
-        self._callbacks.answer(self, acked=True)
-        return self._callbacks.response(self)
+        self.ack()
+        return self._callbacks.response(self._call)
 
     def nack_with_response(self) -> Future[str]:
         """Give the message back; the future tells the outcome of its first answer."""
-        self._callbacks.answer(self, acked=False)
-        return self._callbacks.response(self)
+        self.nack()
+        return self._callbacks.response(self._call)
 
     def modify_ack_deadline_with_response(self, seconds: int) -> Future[str]:
         """Move the deadline; the future tells the outcome.
 
-        Of all that is said of a message before a turn only the last is written, and its outcome
-        is that of the others.
+        Of all that is asked for a message before a request only the last is written, and its
+        outcome is that of the others.
         """
-        words = self._say(seconds)
-        return self._callbacks.response(self, words)
+        future = _started()
+        if self._modify_ack_deadline(seconds, future):
+            return future
+        return self._callbacks.response(self._call)
 
-    def _say(self, seconds: int) -> Words | None:
+    def _modify_ack_deadline(self, seconds: int, future: Future[str] | None) -> bool:
         deadline = check_new_deadline(seconds)
         if deadline:
-            return self._callbacks.modify_ack_deadline(self, deadline)
-        self._callbacks.answer(self, acked=False)
-        return None
+            return self._callbacks.modify_ack_deadline(self._call, deadline, future)
+        self.nack()
+        return False
+
+
+class _Stage(Enum):
+    """Where a message is: behind another of its key, next to be called, in its callback, after."""
+
+    WAITING = auto()
+    READY = auto()
+    CALLED = auto()
+    RETURNED = auto()
+
+
+@dataclass(eq=False, slots=True)
+class _Call(Delivery):
+    """The call of a callback with a message, which is forgotten when the call has begun.
+
+    ``outcome``: what came of its answer, or the error that kept it from being written.
+    """
+
+    message: PulledMessage | None = field(default=None, kw_only=True)
+    stage: _Stage = field(default=_Stage.WAITING, init=False)
+    is_answered: bool = field(default=False, init=False)
+    outcome: str | BaseException | None = field(default=None, init=False)
+    future: Future[str] | None = field(default=None, init=False)
+
+
+_Waiter: TypeAlias = "_Call | Future[str]"
 
 
 class Callbacks:
-    """Worker threads that call a function with messages, and what it says of them.
+    """Worker threads that call a function with messages, and what is asked for these.
 
     Args:
         callback: what is called. When it fails, that is logged and its message nacked.
@@ -116,8 +134,6 @@ class Callbacks:
             After a nack the later ones of its key and lease are not called: the store returns
             them with it.
         on_idle: called, from any thread, when no callback runs and none will.
-
-    A message counts from ``put`` until it is answered, is dropped, or goes back with another.
     """
 
     def __init__(
@@ -135,12 +151,11 @@ class Callbacks:
         self._on_idle = on_idle
         self._lock = threading.Lock()  # of all that follows; nothing slow happens under it
         self._work = threading.Condition(self._lock)
-        self._ready: deque[PulledMessage] = deque()
-        self._waiting: dict[str, deque[PulledMessage]] = {}  # behind the one whose turn it is
-        self._failed_keys: dict[int, set[str]] = {}  # by lease
-        self._held: dict[int, dict[int, PulledMessage]] = {}  # those that count, by lease
-        self._count = self._bytes = self._running = 0
-        self._words = Words()
+        self._outstanding: Outstanding[_Call, _Waiter] = Outstanding(_EXTENDED_AT)
+        self._ready: deque[_Call] = deque()
+        self._waiting: dict[str, deque[_Call]] = {}  # behind the one whose turn it is
+        self._running = 0
+        self._ended: BaseException | None = None
         self.stopping = False  # whether no more callbacks are begun
         self.threads = [
             threading.Thread(target=self._run, name=f"pubsub-callbacks-{n}", daemon=True)
@@ -151,65 +166,58 @@ class Callbacks:
 
     # What the loop does
 
-    def put(self, lease_id: int, received: Iterable[ReceivedMessage]) -> None:
-        """Queue messages of a lease, in order."""
-        messages = [
-            PulledMessage(
-                **vars(each),
-                _callbacks=self,
-                _lease_id=lease_id,
-                _position=int(each.message_id),
-                _size=size_of(each),
-                _key=each.ordering_key if self._ordered else "",
-            )
-            for each in received
-        ]
+    def lease(
+        self, lease_id: int, positions: Positions, now: datetime, until: datetime, length: timedelta
+    ) -> None:
+        """Add a lease that was taken at ``now``, of which nothing is read yet."""
         with self._lock:
-            held = self._held.setdefault(lease_id, {})
-            failed = self._failed_keys.get(lease_id, ())
-            for message in messages:
-                if message._key in failed:
-                    self._words.gone[lease_id].append(message._position)
+            self._outstanding.lease(lease_id, positions, now, until, length)
+
+    def put(self, lease_id: int, asked: Positions, received: Iterable[ReceivedMessage]) -> None:
+        """Queue messages of a lease, in order: all that are left of those that were asked for."""
+        calls = [self._call_of(lease_id, each) for each in received]
+        with self._lock:
+            for call in self._outstanding.read(lease_id, asked, calls):
+                if call.key in self._waiting:
+                    self._waiting[call.key].append(call)
                     continue
-                held[message._position] = message
-                self._count += 1
-                self._bytes += message._size
-                if message._key in self._waiting:
-                    self._waiting[message._key].append(message)
-                    continue
-                if message._key:
-                    self._waiting[message._key] = deque()
-                self._make_ready(message)
+                if call.key:
+                    self._waiting[call.key] = deque()
+                self._make_ready(call)
 
     def loaded(self) -> tuple[int, int]:
-        """Return how many messages count, and their bytes."""
+        """Return how many messages were read and are outstanding, and their bytes."""
         with self._lock:
-            return self._count, self._bytes
+            return self._outstanding.messages, self._outstanding.bytes
 
-    def drop(self, lease_id: int, positions: Iterable[int]) -> None:
-        """Forget messages of a lease: they do not count, and are not called if they were not."""
+    def outstanding(self) -> int:
+        """Return how many messages are outstanding, read or not."""
         with self._lock:
-            self._drop(lease_id, positions)
+            return len(self._outstanding)
 
-    def end(self, lease_id: int) -> None:
-        """Forget a lease, and all messages of it."""
+    def unread(self) -> dict[int, Positions]:
+        """Return the leases, the oldest first, and what is to be read of each, perhaps nothing."""
         with self._lock:
-            self._drop(lease_id, list(self._held.get(lease_id, ())))
-            self._held.pop(lease_id, None)
-            self._failed_keys.pop(lease_id, None)
+            return {of: lease.unread for of, lease in self._outstanding.leases.items()}
 
-    def collect(self) -> Words:
-        """Return what was said since the last time."""
+    def drop_leased_before(self, time: datetime) -> None:
+        """Drop the leases that were taken at a time or before: their messages come again."""
         with self._lock:
-            words, self._words = self._words, Words()
-        return words
+            old = [of for of, each in self._outstanding.leases.items() if each.leased <= time]
+            self._dropped(self._outstanding.forget(old))
 
-    def settle(self, words: Words, outcome: Outcome) -> None:
-        """Tell those who wait for it what came of words."""
+    def request(self, now: datetime) -> AckRequest:
+        """Return what to ask the store for now."""
         with self._lock:
-            words.outcome, waiting, words.waiting = outcome, words.waiting, []
-        for future, lease_id, position in waiting:
-            _tell(future, lease_id, position, outcome)
+            return self._outstanding.request(now)
+
+    def apply(self, request: AckRequest, response: AckResponse, now: datetime) -> None:
+        """Take in what came of a request that was made at ``now``, and tell those who wait."""
+        with self._lock:
+            applied = self._outstanding.apply(request, response, now)
+            self._dropped(applied.lost)
+        for each in applied.settled:
+            self._tell(each.waiter, each.outcome)
 
     def stop(self) -> None:
         """Begin no more callbacks."""
@@ -225,96 +233,89 @@ class Callbacks:
         with self._lock:
             return self.stopping and not self._running
 
-    def close(self, outcome: Outcome) -> Words:
-        """Begin no more callbacks and take no more words; return the last ones.
+    def give_back(self, error: BaseException) -> int:
+        """Ask that all that is outstanding goes back, and for nothing more; return how much it is.
 
-        What is said from now on has this outcome.
+        What is asked for from now on fails with an error.
         """
+        with self._lock:
+            self._ended = error
+            return self._outstanding.give_back_waiting(list(self._outstanding.leases))
+
+    def fail(self, error: BaseException) -> None:
+        """Begin no more callbacks, forget all messages, and fail what is not written."""
         self.stop()
         with self._lock:
-            words, self._words = self._words, Words(outcome)
-        for lease_id in list(self._held):
-            self.end(lease_id)
-        return words
+            self._ended = error
+            self._outstanding.forget()
+            waiters = self._outstanding.acks.give_up()
+        for waiter in waiters:
+            self._tell(waiter, error)
 
     def join(self) -> None:
         """Wait, after ``stop``, for the callbacks that still run."""
         for thread in self.threads:
             thread.join()
 
-    # What messages say
+    # What messages ask for
 
-    def answer(self, message: PulledMessage, *, acked: bool) -> None:
-        """Note an ack or a nack down, unless the message was answered before."""
+    def answer(self, call: _Call, *, acked: bool) -> None:
+        """Ask for an ack or a nack, unless the message was answered before."""
         with self._lock:
-            if message._answer is not None:
+            if call.is_answered:
                 return
-            message._answer = self._words
-            told = self._words.acked if acked else self._words.nacked
-            told[message._lease_id].append(message._position)
-            if not message._counts:
+            call.is_answered = True
+            if self._ended is not None:
+                call.outcome = self._ended
                 return
-            self._let_go(message)
-            if message._key and not acked:
-                self._return_what_follows(message)
-            if message._place is _Place.RETURNED:
-                self._let_next(message._key)
+            was_outstanding = call.is_outstanding
+            if acked:
+                self._outstanding.acknowledge(call, call)
+            elif self._outstanding.nack(call, call):
+                self._waiting[call.key] = _outstanding(self._waiting[call.key])
+            if was_outstanding and call.stage is _Stage.RETURNED:
+                self._let_next(call.key)
 
-    def modify_ack_deadline(self, message: PulledMessage, deadline: timedelta) -> Words | None:
-        """Note a new deadline down, and return the words; None if the message was answered."""
+    def modify_ack_deadline(
+        self, call: _Call, deadline: timedelta, future: Future[str] | None
+    ) -> bool:
+        """Ask for a new deadline; False if the message was answered."""
         with self._lock:
-            if message._answer is not None:
-                return None
-            self._words.deadlines[message._lease_id, message._position] = deadline
-            return self._words
+            if call.is_answered:
+                return False
+            if self._ended is None:
+                self._outstanding.acks.modify_ack_deadline(call.place, deadline, future)
+            elif future is not None:
+                future.set_exception(self._ended)
+            return True
 
-    def response(self, message: PulledMessage, words: Words | None = None) -> Future[str]:
-        """Return the future of what came of a message by some words, or by its answer."""
+    def response(self, call: _Call) -> Future[str]:
+        """Return the future of what came of a message's answer."""
         with self._lock:
-            if words is None and message._response is not None:
-                return message._response
-            future: Future[str] = Future()
-            future.set_running_or_notify_cancel()  # what was said cannot be taken back
-            if words is None:
-                message._response, words = future, message._answer
-            assert words is not None
-            if words.outcome is None:
-                words.waiting.append((future, message._lease_id, message._position))
-            else:
-                _tell(future, message._lease_id, message._position, words.outcome)
-            return future
+            if call.future is None:
+                call.future = _started()
+                _set(call.future, call.outcome)
+            return call.future
 
     # Under the lock
 
-    def _drop(self, lease_id: int, positions: Iterable[int]) -> None:
-        held = self._held.get(lease_id, {})
-        dropped = [held[position] for position in positions if position in held]
-        if not dropped:
+    def _call_of(self, lease_id: int, received: ReceivedMessage) -> _Call:
+        key = received.ordering_key if self._ordered else ""
+        call = _Call(lease_id, int(received.message_id), size_of(received), key)
+        call.message = PulledMessage(**vars(received), _callbacks=self, _call=call)
+        return call
+
+    def _dropped(self, calls: list[_Call]) -> None:
+        """Go on without messages that are not outstanding any more."""
+        if not calls:
             return
-        for message in dropped:
-            self._let_go(message)
-        self._ready = _counting(self._ready)
-        for key in {message._key for message in dropped if message._key}:
-            self._waiting[key] = _counting(self._waiting[key])
-        for message in dropped:
-            if message._place in (_Place.READY, _Place.RETURNED):
-                self._let_next(message._key)
-
-    def _let_go(self, message: PulledMessage) -> None:
-        message._counts = False
-        del self._held[message._lease_id][message._position]
-        self._count -= 1
-        self._bytes -= message._size
-
-    def _return_what_follows(self, nacked: PulledMessage) -> None:
-        """Let go of the later messages of a key in a lease, also of those yet to be put."""
-        lease_id, key = nacked._lease_id, nacked._key
-        self._failed_keys.setdefault(lease_id, set()).add(key)
-        for message in self._waiting[key]:
-            if message._lease_id == lease_id:
-                self._let_go(message)
-                self._words.gone[lease_id].append(message._position)
-        self._waiting[key] = _counting(self._waiting[key])
+        self._ready = _outstanding(self._ready)
+        for key in {call.key for call in calls if call.key}:
+            self._waiting[key] = _outstanding(self._waiting[key])
+        for call in calls:
+            call.message = None
+            if call.stage in (_Stage.READY, _Stage.RETURNED):
+                self._let_next(call.key)
 
     def _let_next(self, key: str) -> None:
         """Make the next message of a key ready, as the one before it is done with."""
@@ -325,10 +326,20 @@ class Callbacks:
         else:
             del self._waiting[key]
 
-    def _make_ready(self, message: PulledMessage) -> None:
-        message._place = _Place.READY
-        self._ready.append(message)
+    def _make_ready(self, call: _Call) -> None:
+        call.stage = _Stage.READY
+        self._ready.append(call)
         self._work.notify()
+
+    def _tell(self, waiter: _Waiter, outcome: str | BaseException) -> None:
+        if isinstance(waiter, Future):
+            _set(waiter, outcome)
+            return
+        with self._lock:
+            waiter.outcome = outcome
+            future = waiter.future
+        if future is not None:
+            _set(future, outcome)
 
     # The threads
 
@@ -343,9 +354,11 @@ class Callbacks:
                 self._work.wait()
             if self.stopping:
                 return False
-            message = self._ready.popleft()
-            message._place = _Place.CALLED
+            call = self._ready.popleft()
+            message, call.message = call.message, None
+            call.stage = _Stage.CALLED
             self._running += 1
+        assert message is not None
         try:
             self._callback(message)
         except BaseException:
@@ -353,25 +366,29 @@ class Callbacks:
             logger.exception("%s: the callback failed for message %s: nack", *which)
             message.nack()
         with self._lock:
-            message._place = _Place.RETURNED
+            call.stage = _Stage.RETURNED
             self._running -= 1
-            if not message._counts:
-                self._let_next(message._key)
+            if not call.is_outstanding:
+                self._let_next(call.key)
         if self.stopping and self.idle:
             self._on_idle()
         return True
 
 
-def _counting(messages: Iterable[PulledMessage]) -> deque[PulledMessage]:
-    return deque(message for message in messages if message._counts)
+def _outstanding(calls: Iterable[_Call]) -> deque[_Call]:
+    return deque(call for call in calls if call.is_outstanding)
 
 
-def _tell(future: Future[str], lease_id: int, position: int, outcome: Outcome) -> None:
-    """Settle a future; whatever its callbacks raise, the thread goes on."""
+def _started() -> Future[str]:
+    future: Future[str] = Future()
+    future.set_running_or_notify_cancel()  # what was asked for cannot be taken back
+    return future
+
+
+def _set(future: Future[str], outcome: str | BaseException | None) -> None:
+    """Settle a future, if there is an outcome; whatever its callbacks raise, the thread goes on."""
     with suppress(BaseException):
-        try:
-            told = outcome(lease_id, position)
-        except BaseException as error:
-            future.set_exception(error)
-        else:
-            future.set_result(told)
+        if isinstance(outcome, BaseException):
+            future.set_exception(outcome)
+        elif outcome is not None:
+            future.set_result(outcome)

@@ -7,13 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pubsub_delta.administration import Administration
-from pubsub_delta.clock import Clock
-from pubsub_delta.delivery.leases import Lease
-from pubsub_delta.names import ResourceName
-from pubsub_delta.operations import measure, publish, pull
-from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
+from pubsub_delta.operations import measure, publish
 from pubsub_delta.resources import BatchSettings, FlowControl, Message, PublishFlowControl
-from pubsub_delta.tables.store import Tables
 
 if TYPE_CHECKING:  # each method imports its own: most programs take one of them, or none
     from pyspark.sql import DataFrame
@@ -43,8 +38,8 @@ class LongRunning(Administration):
         """Call a function with every message, in worker threads, until it is cancelled.
 
         ``callback`` answers with ``message.ack()`` or ``message.nack()``; an error in it is logged
-        and nacks. Leases are extended meanwhile. What is said is gathered into one commit a second
-        at most. With ordering, the messages of a key are called one after the other.
+        and nacks. Leases are extended meanwhile. Answers are gathered into one commit a second at
+        most. With ordering, the messages of a key are called one after the other.
 
         Args:
             subscription: id or full name.
@@ -52,12 +47,15 @@ class LongRunning(Administration):
             flow_control: how many messages and bytes are held at a time, and for how long.
             max_workers: how many callbacks run at a time.
         """
+        from pubsub_delta.channel import StoreChannel
         from pubsub_delta.subscriber import StreamingPull
 
         name = self._subscription(subscription)
         found, _ = self._tables.attached(name)
         return StreamingPull(
-            _Channel(self._tables, name, found.uid, self._clock),
+            StoreChannel(self._tables, name, found.uid, self._clock.now),
+            str(name),
+            self._clock.now,
             callback,
             flow_control=flow_control,
             max_workers=max_workers,
@@ -170,24 +168,3 @@ class LongRunning(Administration):
         the messages published then or later. By default everything that is stored comes first.
         """
         return measure.read_topic_stream(self._tables, self._topic(topic), start)
-
-
-class _Channel:
-    """The way of an asynchronous pull to its subscription, by its uid: not to a later one."""
-
-    def __init__(self, tables: Tables, name: ResourceName, uid: str, clock: Clock) -> None:
-        self._tables = tables
-        self._name = name
-        self._uid = uid
-        self._clock = clock
-
-    @property
-    def subscription(self) -> str:
-        return str(self._name)
-
-    def exchange(self, turn: AckRequest, max_messages: int) -> tuple[Lease | None, AckResponse]:
-        now = self._clock.now()
-        return pull.exchange(self._tables, self._name, turn, max_messages, now, uid=self._uid)
-
-    def now(self) -> datetime:
-        return self._clock.now()

@@ -6,84 +6,34 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Protocol
 
 from pubsub_delta.callbacks import Callbacks, PulledMessage
+from pubsub_delta.channel import Channel, LeasedMessages
 from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument
 from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.resources import FlowControl, ReceivedMessage
-from pubsub_delta.words import Outcome, Words, failing, saying, told_by
+from pubsub_delta.resources import FlowControl
 
 logger = logging.getLogger("pubsub_delta")
 
 _DEFAULTS = FlowControl()
 _EXTENSION_SECONDS = (10, 600)
-_LAST_TURNS = 5
-"""How often the last turn is tried when concurrent writers win."""
+_LAST_REQUESTS = 5
+"""How often the last request is tried when concurrent writers win."""
 
-_NONE = Positions()
 _SECOND = timedelta(seconds=1)
 
 
-class Holding(Protocol):
-    """Messages under one lease, to be read."""
-
-    @property
-    def lease_id(self) -> int: ...
-
-    @property
-    def positions(self) -> Positions: ...
-
-    @property
-    def until(self) -> datetime: ...
-
-    def receive(self, wanted: Positions, max_bytes: int) -> list[ReceivedMessage]:
-        """Read the first of some messages, in order: as many as fit, and at least one."""
-
-
-class Channel(Protocol):
-    """The way to a subscription: a request of StreamingPull, and the response to it."""
-
-    def exchange(self, turn: AckRequest, max_messages: int) -> tuple[Holding | None, AckResponse]:
-        """Say a turn and lease up to ``max_messages`` more (0: none), in one commit.
-
-        Aborted: nothing was written.
-        """
-
-    def now(self) -> datetime: ...
-
-    @property
-    def subscription(self) -> str:
-        """Its full name, for the log."""
-
-
 @dataclass
-class _Lease:
-    """What is left of a lease. ``needs``: bytes that the next message takes, where known."""
+class _Unread:
+    """What is to be read of a lease. ``needs``: bytes that the next message takes, where known."""
 
-    holding: Holding
-    pulled: datetime
-    extension: timedelta
-    until: datetime
-    outstanding: Positions
-    unloaded: Positions
+    leased: LeasedMessages
     needs: int = 1
-
-    @classmethod
-    def of(cls, holding: Holding, now: datetime) -> _Lease:
-        least, most = _EXTENSION_SECONDS
-        seconds = min(max((holding.until - now) // _SECOND, least), most)
-        held = holding.positions
-        return cls(holding, now, timedelta(seconds=seconds), holding.until, held, held)
-
-    def is_due(self, now: datetime) -> bool:
-        """Tell whether less than half of the extension time remains."""
-        return (self.until - now) * 2 < self.extension
 
 
 class StreamingPull:
@@ -91,6 +41,8 @@ class StreamingPull:
 
     Args:
         channel: the way to the subscription.
+        subscription: its full name, for the log.
+        now: what tells the time.
         callback: called with each message, in a worker thread. An error in it is logged and nacks
             the message, unless it was answered before. A message that is not answered when its
             callback returns may be answered later, from any thread.
@@ -98,12 +50,13 @@ class StreamingPull:
         max_workers: how many callbacks run at a time.
         ordered: whether messages of an ordering key are called one after the other: the next one
             when the callback of the one before has returned, and it was acknowledged.
-        interval: seconds from the start of one turn to that of the next; a longer turn is followed
-            by the next one at once.
+        interval: seconds from one request to the next; a longer one is followed by the next at
+            once.
 
-    One thread takes turns with the store. A turn is one commit that says all that was said since
-    the last one, extends leases, and leases as many messages as there is room for; then it
-    receives them. There is none while there is neither anything to say nor room.
+    One thread exchanges requests with the store. A request is one commit: it writes all that
+    messages were answered with since the last one, extends leases, and leases as many messages as
+    there is room for. Then the thread reads these. There is no request while there is neither
+    anything to write nor room.
 
     A lease is extended when less than half of its time remains, for ``max_lease_duration``. Then
     its messages are dropped: Pub/Sub delivers them again. So are messages that the store says it
@@ -113,6 +66,8 @@ class StreamingPull:
     def __init__(
         self,
         channel: Channel,
+        subscription: str,
+        now: Callable[[], datetime],
         callback: Callable[[PulledMessage], object],
         *,
         flow_control: FlowControl = _DEFAULTS,
@@ -129,11 +84,12 @@ class StreamingPull:
         max_lease_duration = flow_control.max_lease_duration
         assert isinstance(max_lease_duration, timedelta)
         self._channel = channel
+        self._subscription = subscription
+        self._now = now
         self._flow_control = flow_control
         self._max_lease_duration = max_lease_duration
         self._interval = interval
-        self._leases: dict[int, _Lease] = {}  # the oldest first
-        self._unsaid: list[Words] = []
+        self._unread: dict[int, _Unread] = {}  # by lease
         self._paused = threading.Event()  # for long enough
         self._asked = threading.Lock()
         self._cancelled = False
@@ -141,7 +97,7 @@ class StreamingPull:
         self._end: Future[None] = Future()
         self._end.set_running_or_notify_cancel()
         self._callbacks = Callbacks(
-            callback, max_workers, channel.subscription, ordered=ordered, on_idle=self._paused.set
+            callback, max_workers, subscription, ordered=ordered, on_idle=self._paused.set
         )
         self._thread = threading.Thread(target=self._run, name="pubsub-subscriber", daemon=True)
         self._thread.start()
@@ -156,7 +112,7 @@ class StreamingPull:
     def cancel(self) -> int:
         """End it, and return how many messages were given back.
 
-        No callback is begun any more, and running ones are waited for. What they said is written,
+        No callback is begun any more, and running ones are waited for. Their answers are written,
         and every other message that is held goes back as if it had never been delivered. A further
         call also waits, and returns 0, as does one after an error. In a callback it does not wait,
         and returns 0.
@@ -201,22 +157,19 @@ class StreamingPull:
 
     def _run(self) -> None:
         try:
-            self._take_turns()
-            given_back = self._take_last_turn()
+            self._exchange_requests()
+            given_back = self._end_leases()
         except BaseException as error:
-            logger.error("%s: the streaming pull fails: %r", self._channel.subscription, error)
-            # First, as a callback that runs may wait for the response to its words.
-            self._unsaid.append(self._callbacks.close(failing(error)))
-            self._settle(failing(error))
+            logger.error("%s: the streaming pull fails: %r", self._subscription, error)
+            self._callbacks.fail(error)  # first, as a callback may wait for a response
             self._callbacks.join()
-            self._leases.clear()
             self._end.set_exception(error)
         else:
             self._callbacks.join()
             self._given_back = given_back
             self._end.set_result(None)
 
-    def _take_turns(self) -> None:
+    def _exchange_requests(self) -> None:
         while True:
             self._paused.clear()
             if self._callbacks.idle:
@@ -224,145 +177,89 @@ class StreamingPull:
             pause = threading.Timer(self._interval, self._paused.set)
             pause.daemon = True
             pause.start()
-            self._take_turn()
+            self._exchange()
             self._load()
             self._paused.wait()
             pause.cancel()
 
-    def _take_turn(self) -> None:
-        self._note(self._callbacks.collect())
-        now = self._channel.now()
-        self._drop_what_is_too_old(now)
-        turn, extended = self._extending(saying(self._unsaid), now)
-        outstanding = sum(len(lease.outstanding) for lease in self._leases.values())
-        room = max(0, self._flow_control.max_messages - outstanding)
+    def _exchange(self) -> None:
+        now = self._now()
+        self._callbacks.drop_leased_before(now - self._max_lease_duration)
+        request = self._callbacks.request(now)
+        room = max(0, self._flow_control.max_messages - self._callbacks.outstanding())
         if self._callbacks.stopping:
             room = 0
-        if not room and turn == AckRequest():
+        if not room and request == AckRequest():
             return
         try:
-            holding, answer = self._channel.exchange(turn, room)
+            done = self._channel.exchange(request, room)
         except Aborted as error:
-            self._tell_lost(error)
+            self._log_lost(error)
             return
-        for lease in extended:
-            lease.until = now + lease.extension
-        self._hear(turn, answer)
-        if holding is not None:
-            self._leases[holding.lease_id] = _Lease.of(holding, now)
+        self._callbacks.apply(request, done.response, now)
+        if done.leased is not None:
+            self._lease(done.leased, now)
 
-    def _take_last_turn(self) -> int:
-        """Say what is left to say, and give back all that is held; return how much that was."""
+    def _lease(self, leased: LeasedMessages, now: datetime) -> None:
+        least, most = _EXTENSION_SECONDS
+        length = min(max((leased.until - now) // _SECOND, least), most) * _SECOND
+        lease_id = leased.lease_id
+        self._callbacks.lease(lease_id, leased.positions, now, leased.until, length)
+        self._unread[lease_id] = _Unread(leased)
+
+    def _end_leases(self) -> int:
+        """Write what is left to write, and give back all that is outstanding; return how much."""
+        now = self._now()
         ended = FailedPrecondition("the StreamingPull has ended; the message is delivered again")
-        self._note(self._callbacks.close(failing(ended)))
-        self._drop_what_is_too_old(self._channel.now())
-        given_back = {lease_id: lease.outstanding for lease_id, lease in self._leases.items()}
-        turn = replace(saying(self._unsaid), given_back=given_back)
-        if turn != AckRequest():
-            self._hear(turn, self._say_finally(turn))
-        self._leases.clear()
-        return sum(map(len, given_back.values()))
+        self._callbacks.drop_leased_before(now - self._max_lease_duration)
+        given_back = self._callbacks.give_back(ended)
+        request = self._callbacks.request(now)
+        if request != AckRequest():
+            self._callbacks.apply(request, self._exchange_last(request), now)
+        return given_back
 
-    def _tell_lost(self, error: Aborted) -> None:
-        which = self._channel.subscription
-        logger.warning("%s: nothing was written; it is said again: %s", which, error)
-
-    def _say_finally(self, turn: AckRequest) -> AckResponse:
-        for _ in range(_LAST_TURNS - 1):
+    def _exchange_last(self, request: AckRequest) -> AckResponse:
+        for _ in range(_LAST_REQUESTS - 1):
             try:
-                return self._channel.exchange(turn, 0)[1]
+                return self._channel.exchange(request, 0).response
             except Aborted as error:
-                self._tell_lost(error)
+                self._log_lost(error)
                 threading.Event().wait(self._interval)
-        return self._channel.exchange(turn, 0)[1]
+        return self._channel.exchange(request, 0).response
 
-    def _note(self, words: Words) -> None:
-        """Keep words until they are said; what they answer is not outstanding any more."""
-        if words.acked or words.nacked or words.deadlines:
-            self._unsaid.append(words)
-        for answered in (words.acked, words.nacked, words.gone):
-            for lease_id, positions in answered.items():
-                self._take_off(lease_id, Positions.of(positions))
-
-    def _take_off(self, lease_id: int, positions: Positions) -> None:
-        lease = self._leases.get(lease_id)
-        if lease is None:
-            return
-        lease.outstanding -= positions
-        lease.unloaded -= positions
-        if not lease.outstanding:
-            self._forget(lease_id)
-
-    def _forget(self, lease_id: int) -> None:
-        del self._leases[lease_id]
-        self._callbacks.end(lease_id)
-
-    def _drop(self, lease_id: int, positions: Positions) -> None:
-        self._callbacks.drop(lease_id, positions)
-        self._take_off(lease_id, positions)
-
-    def _drop_what_is_too_old(self, now: datetime) -> None:
-        for lease_id, lease in list(self._leases.items()):
-            if now - lease.pulled >= self._max_lease_duration:
-                self._forget(lease_id)
-
-    def _extending(self, turn: AckRequest, now: datetime) -> tuple[AckRequest, list[_Lease]]:
-        """Let a turn also extend the leases for which it is time; return these, too.
-
-        A message whose deadline the turn moves keeps that one this time.
-        """
-        due = [lease for lease in self._leases.values() if lease.is_due(now)]
-        deadlines = {deadline: dict(held) for deadline, held in turn.deadlines.items()}
-        for lease in due:
-            lease_id = lease.holding.lease_id
-            moved = (held.get(lease_id, _NONE) for held in turn.deadlines.values())
-            extended = lease.outstanding - Positions.union(moved)
-            if extended:
-                held = deadlines.setdefault(lease.extension, {})
-                held[lease_id] = held.get(lease_id, _NONE) | extended
-        return replace(turn, deadlines=deadlines), due
-
-    def _hear(self, turn: AckRequest, answer: AckResponse) -> None:
-        self._settle(told_by(answer))
-        for deadline, held in turn.deadlines.items():
-            kept = answer.deadlines[deadline].success
-            for lease_id, positions in held.items():
-                self._drop(lease_id, positions - kept.get(lease_id, _NONE))
-        for lease_id in [each for each in self._leases if each < answer.first_lease_id]:
-            self._forget(lease_id)
-
-    def _settle(self, outcome: Outcome) -> None:
-        for words in self._unsaid:
-            self._callbacks.settle(words, outcome)
-        self._unsaid.clear()
+    def _log_lost(self, error: Aborted) -> None:
+        which = self._subscription
+        logger.warning("%s: nothing was written; it is tried again: %s", which, error)
 
     def _load(self) -> None:
-        """Receive what is leased, the oldest first, as far as there is room for its bytes.
+        """Read what is leased, the oldest first, as far as there is room for its bytes.
 
-        One job a turn, and more of them while there would be a pause.
+        One lease after a request, and more of them while there would be a pause.
         """
-        for lease in [each for each in self._leases.values() if each.unloaded]:
-            if self._callbacks.stopping or not self._receive(lease) or self._paused.is_set():
+        outstanding = self._callbacks.unread()
+        self._unread = {of: each for of, each in self._unread.items() if outstanding.get(of)}
+        for lease_id, unread in self._unread.items():
+            positions = outstanding[lease_id]
+            if self._callbacks.stopping or not self._read(lease_id, unread, positions):
+                return
+            if self._paused.is_set():
                 return
 
-    def _receive(self, lease: _Lease) -> bool:
-        """Receive messages of a lease; tell whether these were all."""
-        room = self._room(lease.needs)
+    def _read(self, lease_id: int, unread: _Unread, positions: Positions) -> bool:
+        """Read messages of a lease; tell whether these were all."""
+        room = self._room(unread.needs)
         if not room:
             return False
-        received = lease.holding.receive(lease.unloaded, room)
+        received = unread.leased.receive(positions, room)
         if received and not self._room(size_of(received[0])):
-            lease.needs = size_of(received[0])  # it is let go of, and comes again
+            unread.needs = size_of(received[0])  # it is let go of, and comes again
             return False
-        lease_id, reached = lease.holding.lease_id, lease.unloaded
+        reached = positions
         if received:
             reached = reached.within(0, int(received[-1].message_id))
-        lease.unloaded -= reached
-        lease.needs = 1
-        self._callbacks.put(lease_id, received)
-        # What is not there any more never comes.
-        self._drop(lease_id, reached - Positions.of(int(each.message_id) for each in received))
-        return not lease.unloaded
+        unread.needs = 1
+        self._callbacks.put(lease_id, reached, received)
+        return reached == positions
 
     def _room(self, needs: int) -> int:
         """Return how many bytes may be loaded; 0 if that is less than needed, unless none are."""

@@ -48,6 +48,13 @@ class Outcomes:
     expired: dict[int, Positions] = field(default_factory=dict)
     invalid: dict[int, Positions] = field(default_factory=dict)
 
+    def of(self, lease_id: int, position: int) -> str:
+        """Return the outcome of one of them: success, expired or invalid."""
+        for name, found in (("success", self.success), ("expired", self.expired)):
+            if position in found.get(lease_id, ()):
+                return name
+        return "invalid"
+
 
 def absorb(
     state: AckState, absorbed: Iterable[Absorbed], version: int, into: State = State.AVAILABLE

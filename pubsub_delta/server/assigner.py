@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import count
 
+from pubsub_delta.policy import outstanding
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server.memory import Memory
 
@@ -68,20 +68,15 @@ class Consumer:
 
 
 @dataclass(eq=False, slots=True)
-class Delivery:
+class Delivery(outstanding.Delivery):
     """A leased message: it waits to be given to a consumer, or one has it until ``deadline``.
 
     Its data and attributes are in ``memory`` until they were sent.
     """
 
-    received: ReceivedMessage
-    lease_id: int
-    position: int
-    size: int
-    key: str = ""
-    consumer: Consumer | None = None
-    deadline: datetime | None = None
-    memory: Memory | None = None
+    received: ReceivedMessage = field(kw_only=True)
+    consumer: Consumer | None = field(default=None, kw_only=True)
+    memory: Memory | None = field(default=None, kw_only=True)
     _is_whole: bool = field(default=True, init=False)
 
     def __post_init__(self) -> None:
@@ -112,6 +107,19 @@ class Delivery:
 _NO_ATTRIBUTES: Mapping[str, str] = {}
 
 
+@dataclass(eq=False)
+class Receiver:
+    """A consumer of a dispatcher, and what it is told.
+
+    ``take``: it is given messages; none after a look at the store that was begun for it and left
+    nothing for it. ``fail``: there will be no more messages.
+    """
+
+    consumer: Consumer
+    take: Callable[[Sequence[Delivery]], object]
+    fail: Callable[[Exception], object]
+
+
 class Assigner:
     """Who has which message, and which message is given to whom next.
 
@@ -129,8 +137,8 @@ class Assigner:
 
         A message that nobody can take now keeps its place, and so do later ones of its key.
         """
-        turn = count()
-        free = [(each.messages, next(turn), each) for each in consumers if each.free]
+        number = count()
+        free = [(each.messages, next(number), each) for each in consumers if each.free]
         heapq.heapify(free)
         given: dict[Consumer, list[Delivery]] = {}
         kept: list[Delivery] = []
@@ -138,15 +146,15 @@ class Assigner:
         while free and self.waiting:
             delivery = self.waiting.popleft()
             key = delivery.key if self.ordered else ""
-            receiver = None if key in held_up else self._receiver_of(delivery, key, free)
-            if receiver is None:
+            taker = None if key in held_up else self._taker(delivery, key, free)
+            if taker is None:
                 kept.append(delivery)
                 if key:
                     held_up.add(key)
                 continue
-            self._give(delivery, receiver, key)
-            given.setdefault(receiver, []).append(delivery)
-            heapq.heappush(free, (receiver.messages, next(turn), receiver))
+            self._give(delivery, taker, key)
+            given.setdefault(taker, []).append(delivery)
+            heapq.heappush(free, (taker.messages, next(number), taker))
         self.waiting.extendleft(reversed(kept))
         return given
 
@@ -165,12 +173,16 @@ class Assigner:
             else:
                 del self._holders[delivery.key]
 
+    def drop_answered(self) -> None:
+        """Give nobody what is not outstanding any more."""
+        self.waiting = deque(each for each in self.waiting if each.is_outstanding)
+
     def forget(self) -> None:
         """Forget every message, who waits and who has it."""
         self.waiting.clear()
         self._holders.clear()
 
-    def _receiver_of(
+    def _taker(
         self, delivery: Delivery, key: str, free: list[tuple[int, int, Consumer]]
     ) -> Consumer | None:
         if key in self._holders:
@@ -184,24 +196,24 @@ class Assigner:
                 return consumer
         return None
 
-    def _give(self, delivery: Delivery, receiver: Consumer, key: str) -> None:
-        delivery.consumer = receiver
-        receiver.messages += 1
-        receiver.bytes += delivery.size
-        receiver.unsent += delivery.size if receiver.max_unsent else 0
+    def _give(self, delivery: Delivery, taker: Consumer, key: str) -> None:
+        delivery.consumer = taker
+        taker.messages += 1
+        taker.bytes += delivery.size
+        taker.unsent += delivery.size if taker.max_unsent else 0
         if key:
-            _, held = self._holders.get(key, (receiver, 0))
-            self._holders[key] = receiver, held + 1
+            _, held = self._holders.get(key, (taker, 0))
+            self._holders[key] = taker, held + 1
 
 
-def prefetch(free: int, sent_last_turn: int, most: int) -> int:
+def prefetch(free: int, sent_meanwhile: int, most: int) -> int:
     """Return how many messages should wait to be given away.
 
     As many as the consumers want: ``free`` is what they have room for, some of them several times.
-    Or twice as many as went out while the last turn was committed, if that is more, as they make
+    Or twice as many as went out during the last exchange, if that is more, as they make
     room meanwhile. Nothing is taken for consumers that stand still.
 
     >>> prefetch(1000, 0, 20_000), prefetch(1000, 3000, 20_000), prefetch(0, 0, 20_000)
     (1000, 6000, 0)
     """
-    return min(most, max(free, 2 * sent_last_turn))
+    return min(most, max(free, 2 * sent_meanwhile))

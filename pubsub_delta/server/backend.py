@@ -5,26 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TypeVar
 
 from pubsub_delta.administration import Administration
+from pubsub_delta.channel import MayForward, StoreChannel
 from pubsub_delta.clock import Clock
 from pubsub_delta.delivery import table_runs
-from pubsub_delta.delivery.sources import source
 from pubsub_delta.delivery.table_runs import TableWrites
 from pubsub_delta.metrics import MetricRow
-from pubsub_delta.names import ResourceName, snapshot_name, subscription_name, topic_name
-from pubsub_delta.operations import metrics, publish, pull, seek
-from pubsub_delta.policy.ack_requests import AckRequest
+from pubsub_delta.names import snapshot_name, subscription_name, topic_name
+from pubsub_delta.operations import metrics, publish, seek
 from pubsub_delta.resources import Message, Subscription
-from pubsub_delta.server.channel import Exchanged
 from pubsub_delta.server.publishing import Append
 from pubsub_delta.tables.store import Tables
 
 T = TypeVar("T")
-
-MayForward = Callable[[Subscription], bool]
 
 _ADMINISTRATORS = 8
 """So many administrative requests run at a time."""
@@ -37,7 +33,7 @@ class StoreBackend:
         tables: those of the store.
         project: the project that short ids mean.
         clock: what tells the time.
-        workers: how many appends and turns run at a time.
+        workers: how many appends and exchanges run at a time.
         may_forward: tells whether dead letters of a subscription may be forwarded.
     """
 
@@ -111,7 +107,7 @@ class StoreBackend:
         return list(metrics.rows(self._tables, None, self._project, self._now(), exact=False))
 
     async def blocking(self, work: Callable[[], T], /) -> T:
-        """Run a turn or an append in a thread."""
+        """Run an exchange or an append in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._workers, work)
 
     async def administer(self, work: Callable[[], T], /) -> T:
@@ -122,33 +118,3 @@ class StoreBackend:
         """End the threads; what runs in them is waited for."""
         for threads in (self._workers, self._administrators):
             threads.shutdown()
-
-
-class StoreChannel:
-    """The way to a subscription of a store, by its uid: not to a later one of its name."""
-
-    def __init__(
-        self,
-        tables: Tables,
-        name: ResourceName,
-        uid: str,
-        now: Callable[[], datetime],
-        may_forward: MayForward,
-    ) -> None:
-        self._may_forward = may_forward
-        self._tables = tables
-        self._name = name
-        self._uid = uid
-        self._now = now
-
-    def exchange(self, turn: AckRequest, max_messages: int, deadline: timedelta) -> Exchanged:
-        """Say a turn and lease up to so many messages for so long, in one commit."""
-        now = self._now()
-        found = source(self._tables, self._name, self._uid).subscription
-        forward = self._may_forward(found)
-        holding, answer = pull.exchange(
-            *(self._tables, self._name, turn, max_messages, now, deadline),
-            uid=self._uid,
-            forward=forward,
-        )
-        return Exchanged(holding, answer, found)

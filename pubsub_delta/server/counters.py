@@ -20,8 +20,8 @@ class Counters:
     delivered: int = 0
     acknowledged: int = 0
     expired: int = 0
-    turns: int = 0
-    failed_turns: int = 0
+    exchanges: int = 0
+    failed_exchanges: int = 0
     open_streams: int = 0
     table_rows: int = 0
     table_failures: int = 0

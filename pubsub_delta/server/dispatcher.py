@@ -6,24 +6,24 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
+from pubsub_delta.channel import Channel, LeasedMessages
 from pubsub_delta.errors import Aborted, FailedPrecondition, NotFound, PubSubError
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.resources import Subscription
-from pubsub_delta.server.answers import INVALID_ACK_ID, Asked
-from pubsub_delta.server.assigner import Consumer, Delivery, prefetch
-from pubsub_delta.server.channel import Blocking, Channel
+from pubsub_delta.server.ack_futures import AckFuture
+from pubsub_delta.server.assigner import Consumer, Delivery, Receiver, prefetch
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.leaser import Leaser
 from pubsub_delta.server.memory import Memory
 from pubsub_delta.server.presence import Journal
+from pubsub_delta.server.reasons import INVALID_ACK_ID
+from pubsub_delta.server.threads import InThread
 from pubsub_delta.server.timing import Timing
 from pubsub_delta.server.tracing import Tracing, Untraced
-from pubsub_delta.subscriber import Holding
 
 T = TypeVar("T")
 
@@ -38,29 +38,16 @@ _KEPT_FOR_NOBODY = 5.0
 _KEPT_FOR_THE_BUSY = 60.0
 """Seconds that prefetched messages are kept when nobody takes them."""
 _FAILURES = 5
-"""Turns in a row that may fail before consumers are told."""
+"""Exchanges in a row that may fail before consumers are told."""
 _TICK = 0.5
-
-
-@dataclass(eq=False)
-class Receiver:
-    """A consumer of a dispatcher, and what it is told.
-
-    ``take``: it is given messages; none after a look at the store that was begun for it and left
-    nothing for it. ``fail``: there will be no more messages.
-    """
-
-    consumer: Consumer
-    take: Callable[[Sequence[Delivery]], object]
-    fail: Callable[[Exception], object]
 
 
 class Dispatcher:
     """The way of all consumers of one subscription to the store.
 
-    Everything but the exchange itself happens in the event loop, so nothing is locked. A turn is
-    one commit that says all that was said since the last one, extends leases, and leases what
-    there is room for. There is none while there is nothing to say and nobody to give messages to.
+    Everything but the exchange itself happens in the event loop, so nothing is locked. An exchange
+    is one commit. It writes all that consumers asked for since the last one, extends leases, and
+    leases what there is room for. There is none while there is nothing to write and no consumer.
     """
 
     def __init__(
@@ -68,7 +55,7 @@ class Dispatcher:
         name: str,
         channel: Channel,
         subscription: Subscription,
-        blocking: Blocking,
+        in_thread: InThread,
         counters: Counters,
         timing: Timing,
         now: Callable[[], datetime],
@@ -82,7 +69,7 @@ class Dispatcher:
         self.subscription = subscription
         self.is_over = False
         self._channel = channel
-        self._blocking = blocking
+        self._in_thread = in_thread
         self._counters = counters
         self._timing = timing
         self._now = now
@@ -95,13 +82,13 @@ class Dispatcher:
         )
         self._receivers: dict[Consumer, Receiver] = {}
         self._woken = asyncio.Event()
-        self._turns = asyncio.Lock()
-        self._turned = self._now()
+        self._exchanging = asyncio.Lock()
+        self._exchanged = self._now()
         self._look_now = True
         self._look_pause = timing.shortest_look
         self._next_look: datetime | None = None
         self._sent = self._sent_before = 0
-        self._unread: list[Holding] = []
+        self._unread: list[LeasedMessages] = []
         self._largest = 0
         self._failures = 0
         self._waits_since = self._now()
@@ -122,33 +109,33 @@ class Dispatcher:
         self._receivers.pop(consumer, None)
         self._woken.set()
 
-    def acknowledge(self, ack_ids: Sequence[str]) -> Asked:
-        """Acknowledge deliveries, in the next turn."""
-        self.leaser.unsaid.check_room()
-        asked = self.leaser.acknowledge(ack_ids)
+    def acknowledge(self, ack_ids: Sequence[str]) -> AckFuture:
+        """Acknowledge deliveries, in the next exchange."""
+        self.leaser.check_room()
+        future = self.leaser.acknowledge(ack_ids)
         self._counters.acknowledged += len(ack_ids)
-        asked.when_settled(self._tracing.answered(self.name, ack_ids, None, self._now()))
-        self._said()
-        return asked
+        future.add_done_callback(self._tracing.answered(self.name, ack_ids, None, self._now()))
+        self._asked()
+        return future
 
-    def modify_ack_deadline(self, ack_ids: Iterable[str], seconds: int) -> Asked:
+    def modify_ack_deadline(self, ack_ids: Iterable[str], seconds: int) -> AckFuture:
         """Move the deadlines of deliveries; 0 is a nack."""
-        self.leaser.unsaid.check_room()
+        self.leaser.check_room()
         now, ack_ids = self._now(), list(ack_ids)
-        asked = self.leaser.modify_ack_deadline(ack_ids, seconds, now)
-        asked.when_settled(self._tracing.answered(self.name, ack_ids, seconds, now))
-        self._said()
-        return asked
+        future = self.leaser.modify_ack_deadline(ack_ids, seconds, now)
+        future.add_done_callback(self._tracing.answered(self.name, ack_ids, seconds, now))
+        self._asked()
+        return future
 
     def give_back(self, deliveries: Iterable[Delivery]) -> None:
         """Give back what could not be sent to a consumer: no delivery has failed."""
         self.leaser.give_back(each.received.ack_id for each in deliveries)
-        self._said()
+        self._asked()
 
     def sent(self) -> None:
         """Give more to consumers that had no room for what waited to be sent."""
         if self.leaser.assigner.waiting or self._unread:
-            self._said()
+            self._asked()
 
     # What others do
 
@@ -160,19 +147,19 @@ class Dispatcher:
 
     @asynccontextmanager
     async def settled(self) -> AsyncIterator[None]:
-        """Keep turns away while something else is done to the subscription.
+        """Keep exchanges away while something else is done to the subscription.
 
-        What was said before is written first, and what is said meanwhile afterwards: after a seek
-        that means nothing any more.
+        What was asked for before is written first, and what is asked for meanwhile afterwards:
+        after a seek that means nothing any more.
         """
-        self.leaser.unsaid.hold()
+        self.leaser.acks.hold()
         try:
-            async with self._turns:
-                if self.leaser.unsaid:
+            async with self._exchanging:
+                if self.leaser.acks:
                     await self._exchange(0)
                 yield
         finally:
-            self.leaser.unsaid.release()
+            self.leaser.acks.release()
             self._woken.set()
 
     def void(self) -> None:
@@ -193,16 +180,16 @@ class Dispatcher:
             receiver.fail(error)
 
     def gone(self, error: PubSubError) -> None:
-        """End, as the subscription is no more: nothing that is said of it means anything."""
+        """End, as the subscription is no more: no acknowledgement of it means anything."""
         self.is_over = True
         self._woken.set()
         self.leaser.forget()
-        self.leaser.unsaid.give_up(INVALID_ACK_ID)
+        self.leaser.give_up(INVALID_ACK_ID)
         self._unread.clear()
         self.end(error)
 
     async def stop(self, error: Exception) -> None:
-        """Say what is left to be said, give back what nobody was given, and end."""
+        """Write what is left to be written, give back what nobody was given, and end."""
         self._stopping = self.is_over = True
         self.end(error)
         self._woken.set()
@@ -219,7 +206,7 @@ class Dispatcher:
                 await self._attend()
             except Exception:
                 logger.exception("%s: the dispatcher goes on", self.name)
-        await self._last_turns()
+        await self._last_exchanges()
 
     def _patience(self) -> float | None:
         """Return how long nothing is to be done if nothing happens; None: for ever."""
@@ -237,19 +224,19 @@ class Dispatcher:
         self._counters.expired += self.leaser.expire(now)
         self._tracing.lapsed(now)
         self._let_go_of_what_nobody_wants(now)
-        if self.leaser.unsaid and not self._stopping:
-            passed = max(0.0, (now - self._turned).total_seconds())
+        if self.leaser.acks and not self._stopping:
+            passed = max(0.0, (now - self._exchanged).total_seconds())
             await asyncio.sleep(max(0.0, self._timing.gather - passed))
         now = self._now()
         wanted = self._wanted(now)
         looked_for = list(self._receivers.values()) if wanted else []
-        if wanted or self.leaser.unsaid or self.leaser.extension_due(now):
-            async with self._turns:
+        if wanted or self.leaser.acks or self.leaser.extension_due(now):
+            async with self._exchanging:
                 written = await self._exchange(wanted)
             looked_for = looked_for if written else []
         await self._read()
         self._hand_out()
-        if not self.leaser.leases:
+        if not self.leaser.outstanding.leases:
             self._journal.end()
         for receiver in looked_for:
             if receiver.consumer in self._receivers and not receiver.consumer.messages:
@@ -271,37 +258,40 @@ class Dispatcher:
         held_up = len(self.leaser.assigner.waiting) if free else 0
         missing = min(goal - waiting + held_up, MOST_PREFETCHED - waiting)
         due = self._look_now or self._next_look is None or now >= self._next_look
-        # A turn that is to be taken anyway looks as well.
-        return max(missing, 0) if due or self.leaser.unsaid else 0
+        # An exchange that takes place anyway looks as well.
+        return max(missing, 0) if due or self.leaser.acks else 0
 
     async def _exchange(self, wanted: int) -> bool:
-        """Take a turn, which also leases so many messages; tell whether it succeeded."""
+        """Write what was asked for, and lease so many messages; tell whether it succeeded."""
         now = self._now()
-        turn = self.leaser.turn(now)
+        request = self.leaser.request(now)
         self._sent_before, self._sent = self._sent, 0
         self._look_now = self._look_now and not wanted
         try:
             length = self.leaser.length
             with self._tracing.committing(self.name):
-                done = await self._blocking(lambda: self._channel.exchange(turn, wanted, length))
+                done = await self._in_thread(
+                    lambda: self._channel.exchange(request, wanted, length)
+                )
         except (NotFound, FailedPrecondition) as error:
             self.gone(error)
             return False
         except Exception as error:
             await self._failed(error)
             return False
-        self._turned = self._now()
-        self.leaser.took(self._turned - now)
+        self._exchanged = self._now()
+        self.leaser.request_took(self._exchanged - now)
         self._failures = 0
-        self._counters.turns += 1
-        self.leaser.heard(turn, done.answer, now)
+        self._counters.exchanges += 1
+        self.leaser.apply(request, done.response, now)
         self.learn(done.subscription)
         found = 0
-        if done.holding is not None:
-            found = len(done.holding.positions)
-            self.leaser.lease(done.holding.lease_id, done.holding.positions, done.holding.until)
-            self._journal.leased(done.holding.lease_id, done.holding.positions)
-            self._unread.append(done.holding)
+        if done.leased is not None:
+            lease_id, positions = done.leased.lease_id, done.leased.positions
+            found = len(positions)
+            self.leaser.lease(lease_id, positions, now, done.leased.until)
+            self._journal.leased(lease_id, positions)
+            self._unread.append(done.leased)
         if wanted:
             self._looked(found, wanted)
         return True
@@ -318,15 +308,15 @@ class Dispatcher:
     async def _read(self) -> None:
         """Read what is leased, while not too much waits."""
         while self._unread and self._readable():
-            holding = self._unread[0]
-            held = self.leaser.leases.get(holding.lease_id)
-            if held is None or not held.unread:
+            leased = self._unread[0]
+            lease = self.leaser.outstanding.leases.get(leased.lease_id)
+            if lease is None or not lease.unread:
                 self._unread.pop(0)
                 continue
             room = self._readable()
-            wanted = held.unread.first(max(1, room // self._largest) if self._largest else _PROBE)
+            wanted = lease.unread.first(max(1, room // self._largest) if self._largest else _PROBE)
             try:
-                messages = await self._blocking(partial(holding.receive, wanted, room))
+                messages = await self._in_thread(partial(leased.receive, wanted, room))
             except Exception as error:
                 await self._failed(error)
                 return
@@ -336,7 +326,7 @@ class Dispatcher:
             is_probe = not self._largest
             sizes = [size_of(each) for each in messages]
             self._largest = max([*sizes, self._largest // 2])
-            self.leaser.received(holding.lease_id, reached, messages)
+            self.leaser.received(leased.lease_id, reached, messages)
             if not is_probe:  # a pull is answered with the first that it is given
                 self._hand_out()
 
@@ -364,14 +354,14 @@ class Dispatcher:
     # What goes wrong, and the end
 
     async def _failed(self, error: Exception) -> None:
-        """Try again in the next turn; after a few times consumers are told, and who waits."""
+        """Try again in the next exchange; after a few times consumers are told, and who waits."""
         self._failures += 1
-        self._counters.failed_turns += 1
-        logger.warning("%s: a turn failed; it is said again: %s", self.name, error)
+        self._counters.failed_exchanges += 1
+        logger.warning("%s: an exchange failed; it is tried again: %s", self.name, error)
         if self._failures >= _FAILURES:
             self._failures = 0
-            if self.leaser.waits:
-                self.leaser.unsaid.give_up()
+            if self.leaser.confirms:
+                self.leaser.give_up()
             self.end(error)
         await asyncio.sleep(
             0 if isinstance(error, Aborted) else self._failures * self._timing.gather
@@ -386,15 +376,15 @@ class Dispatcher:
         if (now - self._waits_since).total_seconds() >= kept_for:
             self.leaser.give_back_waiting()
 
-    async def _last_turns(self) -> None:
+    async def _last_exchanges(self) -> None:
         self._unread.clear()
         self._journal.end()
-        self.leaser.hand_over(self._now())
+        self.leaser.end_leases(self._now())
         for _ in range(_FAILURES):
-            if not self.leaser.unsaid:
+            if not self.leaser.acks:
                 return
             await self._exchange(0)
 
-    def _said(self) -> None:
+    def _asked(self) -> None:
         self._hand_out()
         self._woken.set()

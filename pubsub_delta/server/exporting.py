@@ -19,10 +19,10 @@ _COUNTS = {
     "delivered": "Number of messages sent to clients.",
     "acknowledged": "Number of ack ids that clients acknowledged.",
     "expired": "Number of deliveries whose deadline passed.",
-    "turns": "Number of exchanges with subscriptions: one commit each, or none.",
+    "exchanges": "Number of exchanges with subscriptions: one commit each, or none.",
     "table_rows": "Number of messages written to the tables of subscriptions.",
     "table_failures": "Number of deliveries whose message did not fit the table.",
-    "failed_turns": "Number of exchanges that failed and were tried again.",
+    "failed_exchanges": "Number of exchanges that failed and were tried again.",
 }
 
 

@@ -9,15 +9,15 @@ from datetime import datetime
 from typing import Protocol, TypeVar
 
 from pubsub_delta.administration import Administration
+from pubsub_delta.channel import Channel
 from pubsub_delta.delivery import table_writes
 from pubsub_delta.delivery.table_runs import TableWrites
 from pubsub_delta.errors import FailedPrecondition, NotFound
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.resources import Message, Subscription
-from pubsub_delta.server.channel import Channel
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.dispatcher import Dispatcher
-from pubsub_delta.server.held import LEASE
+from pubsub_delta.server.leaser import LEASE
 from pubsub_delta.server.memory import Memory
 from pubsub_delta.server.presence import Abandoned, Presence
 from pubsub_delta.server.publishing import Append, PublishBatcher
@@ -57,7 +57,7 @@ class Backend(Protocol):
     def seek(self, name: str, *, time: datetime | None, snapshot: str | None) -> None: ...
 
     async def blocking(self, work: Callable[[], T], /) -> T:
-        """Run a turn or an append in a thread."""
+        """Run an exchange or an append in a thread."""
 
     async def administer(self, work: Callable[[], T], /) -> T:
         """Run anything else in a thread."""
@@ -147,7 +147,7 @@ class Hub:
         return found
 
     async def stop(self) -> None:
-        """Finish what was asked for: publish, write what was said, give back what is held."""
+        """Finish what was asked for: publish, write acknowledgements, give back what nobody has."""
         self._stopping = True
         error = Unavailable("the server is shutting down; another one, or a later try, will answer")
         await asyncio.gather(
@@ -173,8 +173,8 @@ class Hub:
             return
         if channel is None:
             return
-        turn = AckRequest(given_back=left.waiting)
-        await self.backend.blocking(lambda: channel.exchange(turn, 0, LEASE))
+        request = AckRequest(given_back=left.waiting)
+        await self.backend.blocking(lambda: channel.exchange(request, 0, LEASE))
         logger.info(
             "%s: %d messages of a server that is gone are available",
             left.subscription,

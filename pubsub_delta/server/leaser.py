@@ -1,9 +1,9 @@
-"""The leaser of a subscription: what is leased, who has it until when, and what is to be said.
+"""The leaser of a subscription: who has which message until when, and what is asked for them.
 
-The server leases messages for a short time, and extends its leases while they are held: those of
-messages that consumers have until their deadlines. So the deadlines of consumers are kept here, in
-memory, and moving one takes no commit. If the server dies, its leases end by themselves: soon where
-nobody has the messages yet, and at the deadlines of those who have them.
+The server leases messages for a short time, and extends its leases while they are outstanding:
+those of messages that consumers have until their deadlines. So the deadlines of consumers are kept
+here, in memory, and moving one takes no commit. If the server dies, its leases end by themselves:
+soon where nobody has the messages yet, and at the deadlines of those who have them.
 """
 
 from __future__ import annotations
@@ -11,36 +11,62 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
+from pubsub_delta.errors import ResourceExhausted
+from pubsub_delta.policy.ack_buffer import AckBuffer, Place, Settled
 from pubsub_delta.policy.ack_ids import parse_ack_id
 from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
 from pubsub_delta.policy.messages import size_of
+from pubsub_delta.policy.outstanding import Outstanding
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import ReceivedMessage
-from pubsub_delta.server.answers import Asked, Unsaid
+from pubsub_delta.server.ack_futures import AckFuture
 from pubsub_delta.server.assigner import Assigner, Delivery
-from pubsub_delta.server.held import Held, length_of_leases
 from pubsub_delta.server.memory import Memory
+from pubsub_delta.server.reasons import TRANSIENT
 
+LEASE = timedelta(seconds=12)
+"""How long a lease is at least."""
+LONGEST_LEASE = timedelta(seconds=90)
+"""How long one is where commits are slow. So it is with exactly-once delivery, too: clients wait
+for a new deadline that is longer than the lease, and ask for a minute."""
+MOST_PENDING = 500_000
+"""Ids of acknowledgements and new deadlines that wait to be written."""
 REMEMBERED_IDS = 100_000
-"""Ack ids that are remembered as acknowledged or nacked, with exactly-once delivery, until that was
-told: the success of one cannot be told beside the failure of another, so clients say both again,
-and so they do without an answer. All are forgotten with a seek, a detach or a deletion."""
+"""Ack ids that are remembered as acknowledged or nacked, with exactly-once delivery, until clients
+were told: the success of one cannot be told beside the failure of another, so clients ask for both
+again, and so they do without an answer. All are forgotten with a seek, a detach or a deletion."""
 
+_EXTENDED_AT = 2 / 3
+_REQUESTS_IN_A_LEASE = 8
 _DEADLINES_THAT_NO_LONGER_COUNT = 1_000
-"""So many are kept at least, and as many as messages are held; a client may move one for ever."""
+"""So many are kept at least, and as many as there are messages; a client may move one for ever."""
 
-_NONE = Positions()
-_NACK = timedelta(0)
 _SECOND = timedelta(seconds=1)
+
+_Waiter: TypeAlias = tuple[str, AckFuture]
+
+
+def length_of_leases(slowest_request: timedelta, *, exactly_once: bool) -> timedelta:
+    """Return how long leases are: they outlast several requests as slow as the slowest one.
+
+    >>> length_of_leases(timedelta(seconds=0.1), exactly_once=False).total_seconds()
+    12.0
+    >>> length_of_leases(timedelta(seconds=4), exactly_once=False).total_seconds()
+    32.0
+    """
+    if exactly_once:
+        return LONGEST_LEASE
+    return min(max(LEASE, slowest_request * _REQUESTS_IN_A_LEASE), LONGEST_LEASE)
 
 
 class Leaser:
-    """What a server holds of a subscription, and what it has to say in its next turn.
+    """What a server has leased of a subscription, and what the next request asks for.
 
     ``uid``: the subscription's. ``ordered``: a failed message takes the later ones of its key in
     its lease with it, as the store returns them together. ``exactly_once``: who acknowledges is
-    told what came of it, so words wait for their turn. ``confirms``: they do without it, too.
+    told the outcome, so the answer waits for the commit. ``confirms``: it does without it, too.
     """
 
     def __init__(
@@ -55,53 +81,54 @@ class Leaser:
         self.memory = memory or Memory()
         self.uid = uid
         self.exactly_once = exactly_once
-        self._confirms = confirms
         self.assigner = Assigner(ordered=ordered)
-        self.leases: dict[int, Held] = {}
-        self.unsaid = Unsaid()
+        self.outstanding: Outstanding[Delivery, _Waiter] = Outstanding(_EXTENDED_AT)
+        self._confirms = confirms
         self._by_ack_id: dict[str, Delivery] = {}
         self._deadlines: list[tuple[datetime, str]] = []  # also some that no longer count
         self._acknowledged: dict[str, None] = {}
         self._nacked: dict[str, None] = {}
         self._first_lease_id = 0
-        self._extending: dict[int, timedelta] = {}
-        self._slowest_turn = timedelta(0)
+        self._slowest_request = timedelta(0)
+
+    @property
+    def acks(self) -> AckBuffer[_Waiter]:
+        """What waits for the next request."""
+        return self.outstanding.acks
 
     # How long leases are
 
     @property
     def length(self) -> timedelta:
         """How long leases are now."""
-        return length_of_leases(self._slowest_turn, exactly_once=self.exactly_once)
+        return length_of_leases(self._slowest_request, exactly_once=self.exactly_once)
 
-    def took(self, turn: timedelta) -> None:
-        """Take note how long a turn took: a lease must outlast several slow ones."""
-        self._slowest_turn = max(turn, self._slowest_turn * 0.95)
+    def request_took(self, duration: timedelta) -> None:
+        """Take note how long a request took: a lease must outlast several slow ones."""
+        self._slowest_request = max(duration, self._slowest_request * 0.95)
 
     # What comes from the store
 
-    def lease(self, lease_id: int, positions: Positions, until: datetime) -> None:
-        """Note a new lease down, of which nothing is read yet."""
-        self.leases[lease_id] = Held(until, positions)
+    def lease(self, lease_id: int, positions: Positions, now: datetime, until: datetime) -> None:
+        """Add a lease that was taken at ``now``, of which nothing is read yet."""
+        self.outstanding.lease(lease_id, positions, now, until, self.length)
 
     def received(
         self, lease_id: int, asked: Positions, messages: Iterable[ReceivedMessage]
     ) -> None:
         """Take messages in that were read; what was asked for and is not among them is gone."""
-        held = self.leases.get(lease_id)
-        if held is None:
-            return
-        for message in messages:
-            position = int(message.message_id)
-            if position in held.unread:
-                key = message.ordering_key if self.assigner.ordered else ""
-                delivery = Delivery(
-                    message, lease_id, position, size_of(message), key, memory=self.memory
-                )
-                held.read[position] = delivery
-                self.assigner.waiting.append(delivery)
-        held.unread -= asked
-        self._forget_if_empty(lease_id)
+        deliveries = [
+            Delivery(
+                lease_id,
+                int(message.message_id),
+                size_of(message),
+                message.ordering_key if self.assigner.ordered else "",
+                received=message,
+                memory=self.memory,
+            )
+            for message in messages
+        ]
+        self.assigner.waiting.extend(self.outstanding.read(lease_id, asked, deliveries))
 
     # What goes to consumers
 
@@ -113,46 +140,55 @@ class Leaser:
             self._set_deadline(delivery, deadline)
 
     @property
-    def waits(self) -> bool:
-        """Whether who says something is answered when it is written."""
+    def confirms(self) -> bool:
+        """Whether an acknowledgement or a new deadline is answered when it is written."""
         return self.exactly_once or self._confirms
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is held and nothing is left to be said."""
-        return not self.leases and not self.unsaid
+        """Whether nothing is outstanding, and nothing waits for a request."""
+        return not self.outstanding.leases and not self.acks
 
     @property
     def waiting(self) -> int:
         """How many messages wait to be given away, read or not."""
-        return len(self.assigner.waiting) + sum(len(held.unread) for held in self.leases.values())
+        unread = (len(lease.unread) for lease in self.outstanding.leases.values())
+        return len(self.assigner.waiting) + sum(unread)
 
-    # What consumers say
+    # What consumers ask for
 
-    def acknowledge(self, ack_ids: Iterable[str]) -> Asked:
-        """Acknowledge deliveries; what is asked for can be awaited.
+    def check_room(self) -> None:
+        """Refuse more where as much waits as may be: the store cannot be written to at all."""
+        if len(self.acks) > MOST_PENDING:
+            raise ResourceExhausted(
+                f"ack_ids: more than {MOST_PENDING:,} of earlier requests wait to be written; "
+                "nothing of this one was: send it again a moment later"
+            )
+
+    def acknowledge(self, ack_ids: Iterable[str]) -> AckFuture:
+        """Acknowledge deliveries.
 
         An acknowledgement that has succeeded is not written again: whether it holds still is asked
-        in the next turn, as another process may have sought since.
+        in the next request, as another process may have sought since.
         """
-        asked = Asked()
+        future = AckFuture()
         for ack_id in ack_ids:
             delivery = self._by_ack_id.get(ack_id)
             if delivery is not None:
-                self._take_off(delivery)
-                place = delivery.lease_id, delivery.position
+                self._release(delivery)
+                self.outstanding.acknowledge(delivery, self._waiter(ack_id, future))
+                continue
+            place = self._place_of(ack_id, future)
+            if place is None:
+                continue
+            if self.exactly_once and ack_id in self._acknowledged:
+                future.expect()
+                self.acks.acknowledge_again(place, (ack_id, future))
             else:
-                found = self._place_of(ack_id, asked)
-                if found is None:
-                    continue
-                place = found
-                if self.exactly_once and ack_id in self._acknowledged:
-                    self.unsaid.repeat(place, ack_id, asked)
-                    continue
-            self.unsaid.acknowledge(place, ack_id, asked if self.waits else None)
-        return asked
+                self.acks.acknowledge(place, self._waiter(ack_id, future))
+        return future
 
-    def told(self, ack_ids: Iterable[str]) -> None:
+    def forget_confirmed(self, ack_ids: Iterable[str]) -> None:
         """Take note that clients were told of successes: who repeats one of these has failed.
 
         Spec: "A repeated ack of an already successful id is reported invalid".
@@ -161,33 +197,30 @@ class Leaser:
             self._acknowledged.pop(ack_id, None)
             self._nacked.pop(ack_id, None)
 
-    def modify_ack_deadline(self, ack_ids: Iterable[str], seconds: int, now: datetime) -> Asked:
+    def modify_ack_deadline(self, ack_ids: Iterable[str], seconds: int, now: datetime) -> AckFuture:
         """Move deadlines to so many seconds from now; 0 is a nack.
 
-        Where the lease is long enough the deadline is moved here, and nothing is to be said. Nor is
-        a nack that has succeeded said again.
+        Where the lease is long enough the deadline is moved here, and nothing is written. Nor is a
+        nack that has succeeded written again.
         """
-        asked = Asked()
-        waits = asked if self.waits else None
+        future = AckFuture()
         deadline = timedelta(seconds=seconds)
         for ack_id in ack_ids:
             if self.exactly_once and not seconds and ack_id in self._nacked:
                 continue
             delivery = self._by_ack_id.get(ack_id)
             if delivery is None:
-                place = self._place_of(ack_id, asked)
+                place = self._place_of(ack_id, future)
                 if place is not None:
-                    self.unsaid.modify(deadline, place, ack_id, waits)
-                continue
-            place = delivery.lease_id, delivery.position
-            if not seconds:
-                self._fail(delivery)
-                self.unsaid.modify(_NACK, place, ack_id, waits)
-                continue
-            self._set_deadline(delivery, now + deadline)
-            if self.waits and self.leases[delivery.lease_id].until < now + deadline:
-                self.unsaid.modify(max(deadline, self.length), place, ack_id, waits)
-        return asked
+                    self._modify(place, deadline, ack_id, future)
+            elif not seconds:
+                self._nack(delivery, self._waiter(ack_id, future))
+            else:
+                self._set_deadline(delivery, now + deadline)
+                until = self.outstanding.leases[delivery.lease_id].until
+                if self.confirms and until < now + deadline:
+                    self._modify(delivery.place, max(deadline, self.length), ack_id, future)
+        return future
 
     # What time brings
 
@@ -198,135 +231,127 @@ class Leaser:
             at, ack_id = heapq.heappop(self._deadlines)
             delivery = self._by_ack_id.get(ack_id)
             if delivery is not None and delivery.deadline == at:
-                self._fail(delivery)
-                self.unsaid.modify(_NACK, (delivery.lease_id, delivery.position), ack_id, None)
+                self._nack(delivery, None)
                 failed += 1
         return failed
 
     def extension_due(self, now: datetime) -> bool:
         """Tell whether a lease is to be extended."""
-        return any(held.is_due(now, self.length) for held in self.leases.values())
+        self._set_lengths()
+        return self.outstanding.is_due(now)
 
     def let_go_of_overdue(self, now: datetime) -> int:
         """Let go of what nobody was given and whose lease is over; return how much it was.
 
         This process was stopped, or could not write: others may have leased it since.
         """
-        over = {lease_id for lease_id, held in self.leases.items() if held.until <= now}
-        return self._give_back_waiting(over) if over else 0
+        leases = self.outstanding.leases.items()
+        return self._give_back_waiting([of for of, lease in leases if lease.until <= now])
 
     def give_back(self, ack_ids: Iterable[str]) -> None:
         """Give back what a consumer has, as if it had never been leased: no delivery failed."""
         for ack_id in ack_ids:
             delivery = self._by_ack_id.get(ack_id)
             if delivery is not None:
-                self._take_off(delivery)
-                position = Positions.of([delivery.position])
-                self.unsaid.give_back(delivery.lease_id, position)
+                self._release(delivery)
+                self._release_all(self.outstanding.give_back(delivery))
 
     def give_back_waiting(self) -> int:
         """Give back what no consumer was given, as if it had never been leased."""
-        return self._give_back_waiting(set(self.leases))
+        return self._give_back_waiting(list(self.outstanding.leases))
 
-    def _give_back_waiting(self, of: set[int]) -> int:
-        returned = 0
-        for lease_id, held in [(each, self.leases[each]) for each in of]:
-            waiting = [n for n, each in held.read.items() if each.consumer is None]
-            waiting = [n for n in waiting if held.read[n].deadline is None]
-            positions = held.unread | Positions.of(waiting)
-            if not positions:
-                continue
-            self.unsaid.give_back(lease_id, positions)
-            returned += len(positions)
-            held.unread = _NONE
-            for position in waiting:
-                del held.read[position]
-            self._forget_if_empty(lease_id)
-        kept = [each for each in self.assigner.waiting if each.lease_id not in of]
-        self.assigner.waiting.clear()
-        self.assigner.waiting.extend(kept)
+    def _give_back_waiting(self, lease_ids: list[int]) -> int:
+        returned = self.outstanding.give_back_waiting(lease_ids)
+        if returned:
+            self.assigner.drop_answered()
         return returned
 
-    def hand_over(self, now: datetime) -> int:
+    def end_leases(self, now: datetime) -> int:
         """Let go of everything at the end of the server; return how much was given back.
 
         What nobody was given goes back. What consumers have stays theirs until their deadlines:
         the leases are cut down to these.
         """
         returned = self.give_back_waiting()
-        for ack_id, delivery in self._by_ack_id.items():
+        for delivery in self._by_ack_id.values():
             assert delivery.deadline is not None
             left = max(-((now - delivery.deadline) // _SECOND), 1)
-            place = delivery.lease_id, delivery.position
-            self.unsaid.modify(left * _SECOND, place, ack_id, None)
+            self.acks.modify_ack_deadline(delivery.place, left * _SECOND)
         self._clear()  # consumers keep what they have: it is sent still, if it was not yet
         return returned
 
     def forget(self) -> None:
-        """Forget what is held and remembered: a seek has voided it, or the subscription is gone."""
+        """Forget everything: a seek has voided it, or the subscription is gone."""
         for delivery in self._by_ack_id.values():
             self.assigner.let_go(delivery)
         self._clear()
 
     def _clear(self) -> None:
-        self.leases.clear()
+        self.outstanding.forget()
         self.assigner.forget()
         self._by_ack_id.clear()
         self._deadlines.clear()
         self._acknowledged.clear()
         self._nacked.clear()
 
-    # The turn
+    # Requests
 
-    def turn(self, now: datetime) -> AckRequest:
-        """Return what is to be said now, with the extensions of leases that need one."""
-        due = {each: held for each, held in self.leases.items() if held.is_due(now, self.length)}
-        self._extending.clear()
-        found: dict[timedelta, dict[int, Positions]] = {}
-        for lease_id, held in due.items():
-            deadlines = held.deadlines(now, self.length)
-            self._extending[lease_id] = min(deadlines, default=self.length)
-            for deadline, positions in deadlines.items():
-                found.setdefault(deadline, {})[lease_id] = positions
-        return self.unsaid.turn(found)
+    def request(self, now: datetime) -> AckRequest:
+        """Return what to ask the store for now, with the extensions of leases that need one."""
+        self._set_lengths()
+        return self.outstanding.request(now)
 
-    def heard(self, turn: AckRequest, answer: AckResponse, now: datetime) -> None:
-        """Take in what came of a turn that was begun at ``now``."""
-        self._void_below(answer.first_lease_id)
-        done = self.unsaid.settle(answer)
-        if self.exactly_once:
-            _remember(self._acknowledged, done.acknowledged)
-            _remember(self._nacked, done.nacked)
-        for deadline, named in turn.deadlines.items():
-            if not deadline:
-                continue
-            kept = answer.deadlines[deadline].success
-            for lease_id, positions in named.items():
-                self._lose(lease_id, positions - kept.get(lease_id, _NONE))
-        for lease_id in self._extending.keys() & self.leases.keys():
-            self.leases[lease_id].until = now + self._extending[lease_id]
+    def apply(self, request: AckRequest, response: AckResponse, now: datetime) -> None:
+        """Take in what came of a request that was made at ``now``."""
+        if response.first_lease_id != self._first_lease_id:  # somebody has sought since
+            self._first_lease_id = response.first_lease_id
+            self._acknowledged.clear()
+            self._nacked.clear()
+        applied = self.outstanding.apply(request, response, now)
+        self._release_all(applied.lost)
+        self._settle(applied.settled)
+
+    def give_up(self, reason: str = TRANSIENT) -> None:
+        """Fail everything that is not written, for those who wait."""
+        for ack_id, future in self.acks.give_up():
+            future.fail(ack_id, reason)
+            future.settle()
 
     # Inside
 
-    def _void_below(self, first_lease_id: int) -> None:
-        """Forget what is from before a seek that somebody has asked for since the last turn."""
-        if first_lease_id == self._first_lease_id:
-            return
-        self._first_lease_id = first_lease_id
-        self._acknowledged.clear()
-        self._nacked.clear()
-        for lease_id, held in list(self.leases.items()):
-            if lease_id < first_lease_id:
-                self._lose(lease_id, held.positions)
+    def _set_lengths(self) -> None:
+        for lease in self.outstanding.leases.values():
+            lease.length = self.length
 
-    def _place_of(self, ack_id: str, asked: Asked) -> tuple[int, int] | None:
-        """Return lease and position of a delivery that is not held here; None if it names none."""
+    def _settle(self, settled: list[Settled[_Waiter]]) -> None:
+        for each in settled:
+            ack_id, future = each.waiter
+            if each.outcome != "success":
+                future.fail(ack_id)
+            elif self.exactly_once and not each.deadline and not each.again:
+                _remember(self._acknowledged if each.deadline is None else self._nacked, ack_id)
+            future.settle()
+
+    def _waiter(self, ack_id: str, future: AckFuture) -> _Waiter | None:
+        if not self.confirms:
+            return None
+        future.expect()
+        return ack_id, future
+
+    def _modify(self, place: Place, deadline: timedelta, ack_id: str, future: AckFuture) -> None:
+        waiter = self._waiter(ack_id, future)
+        if not self.acks.modify_ack_deadline(place, deadline, waiter) and waiter is not None:
+            future.fail(ack_id)
+            future.settle()
+
+    def _place_of(self, ack_id: str, future: AckFuture) -> Place | None:
+        """Return lease and position of a delivery that nobody has here; None if it names none."""
         parsed = parse_ack_id(ack_id)
         if parsed is None:
-            asked.malformed.append(ack_id)
+            future.malformed.append(ack_id)
         elif parsed.subscription_uid != self.uid:
-            asked.foreign.append(ack_id)
-            asked.fail(ack_id)
+            future.foreign.append(ack_id)
+            future.fail(ack_id)
         else:
             return parsed.lease_id, parsed.position
         return None
@@ -335,57 +360,28 @@ class Leaser:
         delivery.deadline = deadline
         heapq.heappush(self._deadlines, (deadline, delivery.received.ack_id))
         if len(self._deadlines) > 2 * len(self._by_ack_id) + _DEADLINES_THAT_NO_LONGER_COUNT:
-            held = self._by_ack_id.items()
-            self._deadlines = [(d.deadline, ack_id) for ack_id, d in held if d.deadline is not None]
+            given = self._by_ack_id.items()
+            self._deadlines = [(d.deadline, of) for of, d in given if d.deadline is not None]
             heapq.heapify(self._deadlines)
 
-    def _take_off(self, delivery: Delivery) -> None:
+    def _nack(self, delivery: Delivery, waiter: _Waiter | None) -> None:
+        self._release(delivery)
+        self._release_all(self.outstanding.nack(delivery, waiter))
+
+    def _release(self, delivery: Delivery) -> None:
+        """Take a delivery off the consumer that has it."""
         self._by_ack_id.pop(delivery.received.ack_id, None)
         self.assigner.let_go(delivery)
-        held = self.leases.get(delivery.lease_id)
-        if held is not None:
-            held.read.pop(delivery.position, None)
-            self._forget_if_empty(delivery.lease_id)
 
-    def _fail(self, delivery: Delivery) -> None:
-        """Take a failed delivery off, and with ordering what returns with it."""
-        held = self.leases.get(delivery.lease_id)
-        self._take_off(delivery)
-        if held is None or not delivery.key:
-            return
-        later = [
-            each
-            for position, each in held.read.items()
-            if each.key == delivery.key and position > delivery.position
-        ]
-        self._drop(later)
-
-    def _lose(self, lease_id: int, positions: Positions) -> None:
-        """Let go of messages that the store does not hold for this server any more."""
-        held = self.leases.get(lease_id)
-        if held is None or not positions:
-            return
-        held.unread -= positions
-        self._drop([each for position, each in held.read.items() if position in positions])
-        self._forget_if_empty(lease_id)
-
-    def _drop(self, deliveries: Iterable[Delivery]) -> None:
-        dropped = set(map(id, deliveries := list(deliveries)))
+    def _release_all(self, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
-            self._take_off(delivery)
-        if dropped:
-            kept = [each for each in self.assigner.waiting if id(each) not in dropped]
-            self.assigner.waiting.clear()
-            self.assigner.waiting.extend(kept)
-
-    def _forget_if_empty(self, lease_id: int) -> None:
-        held = self.leases.get(lease_id)
-        if held is not None and not held.read and not held.unread:
-            del self.leases[lease_id]
+            self._release(delivery)
+        if deliveries:
+            self.assigner.drop_answered()
 
 
-def _remember(ids: dict[str, None], new: Iterable[str]) -> None:
-    """Remember ack ids, of all no more than the last ones."""
-    ids.update(dict.fromkeys(new))
+def _remember(ids: dict[str, None], new: str) -> None:
+    """Remember an ack id, and of all no more than the last ones."""
+    ids[new] = None
     while len(ids) > REMEMBERED_IDS:
         del ids[next(iter(ids))]

@@ -74,7 +74,7 @@ class Traces:
         self._provider = provider
         self._tracer = provider.get_tracer("pubsub_delta.server", __version__)
         self._leased: dict[str, _Leased] = {}
-        self._said: dict[str, list[Link]] = {}
+        self._links: dict[str, list[Link]] = {}
 
     @contextmanager
     def call(self, service: str, method: str, context: Any) -> Iterator[None]:
@@ -161,7 +161,7 @@ class Traces:
     def answered(
         self, subscription: str, ack_ids: Iterable[str], seconds: int | None, now: datetime
     ) -> Callable[[], object]:
-        """Begin a span for what was said of traced deliveries; it ends when that is written."""
+        """Begin a span for what was asked for traced deliveries; it ends when that is written."""
         named = list(ack_ids)
         held = [(each, self._leased[each]) for each in named if each in self._leased]
         if not held:
@@ -180,15 +180,15 @@ class Traces:
             for ack_id, _ in held:
                 self._end(ack_id, f"{verb}ed")
         span = self._start(subscription, verb, SpanKind.SERVER, attributes, None, links)
-        said = self._said.setdefault(subscription, [])
-        said.append(Link(span.get_span_context()))
-        del said[:-MOST_LINKS]
+        links = self._links.setdefault(subscription, [])
+        links.append(Link(span.get_span_context()))
+        del links[:-MOST_LINKS]
         return span.end
 
     @contextmanager
     def committing(self, subscription: str) -> Iterator[None]:
         """Surround a commit by a span with links to what it writes, if that is traced."""
-        links = self._said.pop(subscription, [])
+        links = self._links.pop(subscription, [])
         if not links:
             yield
             return

@@ -12,8 +12,8 @@ from functools import partial
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.resources import Message
-from pubsub_delta.server.channel import Blocking
 from pubsub_delta.server.counters import Counters
+from pubsub_delta.server.threads import InThread
 
 logger = logging.getLogger("pubsub_delta.server")
 
@@ -45,7 +45,7 @@ class PublishBatcher:
     def __init__(
         self,
         publisher: Callable[[], Append],
-        blocking: Blocking,
+        blocking: InThread,
         counters: Counters,
         published: Callable[[], object],
         gather: float,

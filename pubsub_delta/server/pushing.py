@@ -11,9 +11,9 @@ from datetime import datetime
 from pubsub_delta.errors import FailedPrecondition, NotFound
 from pubsub_delta.policy.push_window import PushWindow
 from pubsub_delta.resources import PushConfig, Subscription
-from pubsub_delta.server.assigner import Consumer, Delivery
+from pubsub_delta.server.assigner import Consumer, Delivery, Receiver
 from pubsub_delta.server.counters import Counters
-from pubsub_delta.server.dispatcher import Dispatcher, Receiver
+from pubsub_delta.server.dispatcher import Dispatcher
 from pubsub_delta.server.endpoint import UNSIGNED, Endpoint
 from pubsub_delta.server.hub import Hub, cannot_pull
 from pubsub_delta.server.push_requests import SUCCESSES, push_request

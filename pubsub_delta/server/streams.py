@@ -14,17 +14,18 @@ from pubsub_delta.policy.fields import (
     check_new_deadline,
 )
 from pubsub_delta.server import wire
-from pubsub_delta.server.answers import INVALID_ACK_ID, Asked
-from pubsub_delta.server.assigner import Consumer
-from pubsub_delta.server.dispatcher import Dispatcher, Receiver
+from pubsub_delta.server.ack_futures import AckFuture
+from pubsub_delta.server.assigner import Consumer, Receiver
+from pubsub_delta.server.dispatcher import Dispatcher
 from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.memory import MOST_UNSENT
 from pubsub_delta.server.outbox import Outbox
 from pubsub_delta.server.protocol import message_class
+from pubsub_delta.server.reasons import INVALID_ACK_ID
 from pubsub_delta.server.status import check_lengths
 
 AHEAD = 4
-"""Times the room of a stream that is leased at first: it takes many rooms full in one turn."""
+"""Times the room of a stream that is leased at first: it takes many rooms full in one exchange."""
 
 KEEP_ALIVE = 1
 """The ``protocol_version`` of clients that send an empty request now and then, and close a stream
@@ -104,8 +105,8 @@ class _Hearing:
         check_lengths(request.ack_ids)
         check_lengths(request.modify_deadline_ack_ids)
         if request.ack_ids:
-            asked = self._dispatcher.acknowledge(list(request.ack_ids))
-            self._confirm("acknowledge_confirmation", request.ack_ids, asked)
+            future = self._dispatcher.acknowledge(list(request.ack_ids))
+            self._confirm("acknowledge_confirmation", request.ack_ids, future)
         if len(request.modify_deadline_ack_ids) != len(request.modify_deadline_seconds):
             raise InvalidArgument(
                 f"modify_deadline_seconds: {len(request.modify_deadline_seconds)} of them for "
@@ -118,31 +119,31 @@ class _Hearing:
             check_new_deadline(seconds)
             by_seconds.setdefault(seconds, []).append(ack_id)
         for seconds, ack_ids in by_seconds.items():
-            asked = self._dispatcher.modify_ack_deadline(ack_ids, seconds)
-            self._confirm("modify_ack_deadline_confirmation", ack_ids, asked)
+            future = self._dispatcher.modify_ack_deadline(ack_ids, seconds)
+            self._confirm("modify_ack_deadline_confirmation", ack_ids, future)
 
-    def _confirm(self, field: str, ack_ids: Iterable[str], asked: Asked) -> None:
-        """Confirm what was said, once it is written, with exactly-once delivery."""
+    def _confirm(self, field: str, ack_ids: Iterable[str], future: AckFuture) -> None:
+        """Confirm what was asked for, once it is written, with exactly-once delivery."""
         if not self._dispatcher.leaser.exactly_once:
-            asked.check(self._dispatcher.name)
+            future.check(self._dispatcher.name)
             return
-        said = tuple(ack_ids)
+        asked = tuple(ack_ids)
 
         def confirm() -> None:
-            invalid = {id_ for id_, why in asked.failures.items() if why == INVALID_ACK_ID}
-            invalid.update(asked.malformed)
-            later = asked.failures.keys() - invalid
+            invalid = {id_ for id_, why in future.failures.items() if why == INVALID_ACK_ID}
+            invalid.update(future.malformed)
+            later = future.failures.keys() - invalid
             failed = invalid | later
             named = {
-                "ack_ids": [each for each in said if each not in failed],
-                "invalid_ack_ids": [each for each in said if each in invalid],
-                "temporary_failed_ack_ids": [each for each in said if each in later],
+                "ack_ids": [each for each in asked if each not in failed],
+                "invalid_ack_ids": [each for each in asked if each in invalid],
+                "temporary_failed_ack_ids": [each for each in asked if each in later],
             }
-            self._dispatcher.leaser.told(named["ack_ids"])
+            self._dispatcher.leaser.forget_confirmed(named["ack_ids"])
             self._outbox.confirm(field, named)
 
-        self._outbox.expect(len(said))
-        asked.when_settled(confirm)
+        self._outbox.expect(len(asked))
+        future.add_done_callback(confirm)
 
 
 _FIRST_ONLY = (

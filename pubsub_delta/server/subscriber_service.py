@@ -15,13 +15,14 @@ from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.policy.fields import check_max_messages, check_new_deadline
 from pubsub_delta.resources import Subscription
 from pubsub_delta.server import wire
-from pubsub_delta.server.answers import INVALID_ACK_ID, TRANSIENT, Asked
-from pubsub_delta.server.assigner import Consumer, Delivery
-from pubsub_delta.server.dispatcher import Dispatcher, Receiver
+from pubsub_delta.server.ack_futures import AckFuture
+from pubsub_delta.server.assigner import Consumer, Delivery, Receiver
+from pubsub_delta.server.dispatcher import Dispatcher
 from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.protocol import message_class
 from pubsub_delta.server.publisher_service import listed
 from pubsub_delta.server.pushing import Pushers
+from pubsub_delta.server.reasons import INVALID_ACK_ID, TRANSIENT
 from pubsub_delta.server.status import AckIdFailure, Unavailable, check_lengths
 from pubsub_delta.server.streams import Stream
 from pubsub_delta.server.table_writing import TableWriters
@@ -138,8 +139,8 @@ class SubscriberService:
     async def acknowledge(self, request: Any, _: Any) -> Any:
         """Acknowledge deliveries."""
         dispatcher = await self._of(request)
-        asked = dispatcher.acknowledge(list(request.ack_ids))
-        await answered(dispatcher, asked, request.ack_ids)
+        future = dispatcher.acknowledge(list(request.ack_ids))
+        await answered(dispatcher, future, request.ack_ids)
         return Empty()
 
     async def modify_ack_deadline(self, request: Any, _: Any) -> Any:
@@ -147,8 +148,8 @@ class SubscriberService:
         check_new_deadline(request.ack_deadline_seconds)
         dispatcher = await self._of(request)
         seconds = request.ack_deadline_seconds
-        asked = dispatcher.modify_ack_deadline(request.ack_ids, seconds)
-        await answered(dispatcher, asked, request.ack_ids)
+        future = dispatcher.modify_ack_deadline(request.ack_ids, seconds)
+        await answered(dispatcher, future, request.ack_ids)
         return Empty()
 
     async def seek(self, request: Any, _: Any) -> Any:
@@ -229,7 +230,7 @@ class SubscriberService:
         return await self._hub.dispatcher(name)
 
     async def _settled(self, name: str, work: Callable[[], Any], *, voids: bool = False) -> Any:
-        """Do something to a subscription when what was said of it is written."""
+        """Do something to a subscription when what was asked of it is written."""
         dispatcher = self._hub.running(name)
         if dispatcher is None:
             return await self._do(work)
@@ -240,24 +241,24 @@ class SubscriberService:
         return done
 
 
-async def answered(dispatcher: Dispatcher, asked: Asked, ack_ids: Iterable[str]) -> None:
+async def answered(dispatcher: Dispatcher, future: AckFuture, ack_ids: Iterable[str]) -> None:
     """Wait until what was asked for is written, if it waits for that; raise what failed.
 
     Without exactly-once delivery an ack id whose lease is over is no failure.
     """
-    if not asked.is_settled:
+    if not future.done:
         settled = asyncio.Event()
-        asked.when_settled(settled.set)
+        future.add_done_callback(settled.set)
         await settled.wait()
     if dispatcher.leaser.exactly_once:
-        failures = {**asked.failures, **dict.fromkeys(asked.malformed, INVALID_ACK_ID)}
+        failures = {**future.failures, **dict.fromkeys(future.malformed, INVALID_ACK_ID)}
         if failures:
             raise AckIdFailure(failures, of=ack_ids)
-        dispatcher.leaser.told(ack_ids)
+        dispatcher.leaser.forget_confirmed(ack_ids)
         return
-    if TRANSIENT in asked.failures.values():
+    if TRANSIENT in future.failures.values():
         raise Unavailable("nothing was written, at several attempts; a later try may succeed")
-    asked.check(dispatcher.name)
+    future.check(dispatcher.name)
 
 
 async def _pulled(

@@ -1,4 +1,4 @@
-"""How often a server commits what it has to say of a subscription."""
+"""How often a server commits what clients ask of a subscription."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Timing:
-    """How often there is a turn: seconds.
+    """How often there is an exchange with the store: seconds.
 
-    ``gather``: from a turn to the next one at least, as others may have something to say as well.
+    ``gather``: from one to the next at least, so that requests of several clients share it.
     ``shortest_look``, ``longest_look``: from one look that found nothing to the next; it grows from
     the one to the other while nothing comes.
     ``confirm_acks``: acknowledgements and new deadlines are answered when they are written, also

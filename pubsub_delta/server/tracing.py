@@ -41,10 +41,10 @@ class Tracing(Protocol):
     def answered(
         self, subscription: str, ack_ids: Iterable[str], seconds: int | None, now: datetime
     ) -> Callable[[], object]:
-        """Note what was said of deliveries (None: acknowledged); call the result when it is so."""
+        """Note what was asked for deliveries (None: an ack); call the result when it is written."""
 
     def committing(self, subscription: str) -> AbstractContextManager[object]:
-        """Surround the commit of what was said of a subscription."""
+        """Surround the commit of what was asked of a subscription."""
 
     def stop(self) -> None:
         """Send what is left."""

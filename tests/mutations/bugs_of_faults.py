@@ -6,16 +6,9 @@ from tests.mutations.bug import Bug
 
 BUGS_OF_FAULTS = (
     Bug(
-        "callbacks-outlive-their-subscription",
-        "What callbacks say of a deleted subscription means the one that has its name now.",
-        "long_running.py",
-        "max_messages, now, uid=self._uid)",
-        "max_messages, now, uid=self._tables.attached(self._name)[0].uid)",
-    ),
-    Bug(
-        "server-asks-for-the-name-twice",
-        "A server speaks to a subscription that was created anew between two looks at its name.",
-        "server/backend.py",
+        "channel-outlives-its-subscription",
+        "What clients ask of a deleted subscription reaches the one that has its name.",
+        "channel.py",
         "uid=self._uid,",
         "uid=self._tables.attached(self._name)[0].uid,",
     ),

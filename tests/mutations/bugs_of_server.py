@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
-_LEDGER = "server/leaser.py"
+_ACK_BUFFER = "policy/ack_buffer.py"
+_LEASER = "server/leaser.py"
+_OUTSTANDING = "policy/outstanding.py"
 _OUTBOX = "server/outbox.py"
 _STATUS = "server/status.py"
 
@@ -97,50 +99,50 @@ BUGS_OF_SERVER = (
         "given-up-is-a-success",
         "Where acks are confirmed, one that was given up is answered as written.",
         "server/subscriber_service.py",
-        "if TRANSIENT in asked.failures.values():",
-        "if not asked.is_settled:",
+        "if TRANSIENT in future.failures.values():",
+        "if not future.done:",
     ),
     Bug(
         "repeated-ack-believed",
         "A repeated ack is answered from memory, though somebody has sought since.",
-        _LEDGER,
-        "self.unsaid.repeat(place, ack_id, asked)",
-        "pass",
+        _LEASER,
+        "self.acks.acknowledge_again(place, (ack_id, future))",
+        "future.settle()",
     ),
     Bug(
         "repeated-ack-of-an-ordered-message",
         "Without exactly-once delivery an ack that succeeded once is not said again.",
-        _LEDGER,
+        _LEASER,
         "if self.exactly_once and ack_id in self._acknowledged:",
         "if ack_id in self._acknowledged:",
     ),
     Bug(
         "nack-remembered-beyond-a-seek",
         "A nack from before a seek of another process is told as a success.",
-        _LEDGER,
-        "        self._nacked.clear()\n        for lease_id, held",
-        "        for lease_id, held",
+        _LEASER,
+        "self._nacked.clear()\n        applied",
+        "pass\n        applied",
     ),
     Bug(
         "deadlines-without-end",
         "Each deadline that a client moves is kept until it would have passed.",
-        _LEDGER,
+        _LEASER,
         "if len(self._deadlines) > 2 * len(self._by_ack_id) + _DEADLINES_THAT_NO_LONGER_COUNT:",
         "if not self._by_ack_id:",
     ),
     Bug(
         "held-beyond-a-seek",
         "What consumers have counts against them though another process has sought.",
-        _LEDGER,
-        "if lease_id < first_lease_id:",
-        "if lease_id < 0:",
+        _OUTSTANDING,
+        "if each < response.first_lease_id]",
+        "if each < 0]",
     ),
     Bug(
         "lost-lease-fails-a-turn",
-        "A lease of which nothing is left breaks the turn that finds it out.",
-        _LEDGER,
-        "if held is not None and not held.read and not held.unread:",
-        "assert held is not None\n        if not held.read and not held.unread:",
+        "A lease of which nothing is left breaks the request that finds it out.",
+        _OUTSTANDING,
+        "if lease is not None and not lease.read and not lease.unread:",
+        "assert lease is not None\n        if not lease.read and not lease.unread:",
     ),
     Bug(
         "ack-holds-beyond-a-seek",
@@ -157,11 +159,32 @@ BUGS_OF_SERVER = (
         "lease_id: positions",
     ),
     Bug(
-        "called-after-a-seek",
-        "A streaming pull calls messages that another process's seek has voided.",
-        "subscriber.py",
-        "if each < answer.first_lease_id]:",
-        "if each < 0]:",
+        "followers-given-away",
+        "What returned to the store with a nack of its key is read and given to a consumer.",
+        _OUTSTANDING,
+        " or delivery.key in lease.returned_keys:",
+        ":",
+    ),
+    Bug(
+        "deadline-overrides-a-nack",
+        "A new deadline that is asked for after a nack lets the message stay leased.",
+        _ACK_BUFFER,
+        "if deadline and deadlines.get(position) == NACK:",
+        "if deadline and deadlines.get(position) == deadline:",
+    ),
+    Bug(
+        "deadline-cut-by-an-extension",
+        "A delivery that is given a longer deadline is extended by a lease's length at once.",
+        _ACK_BUFFER,
+        "positions - moved_of.get(lease_id, _NONE)",
+        "positions",
+    ),
+    Bug(
+        "deadline-before-an-ack-fails",
+        "A new deadline that an ack has replaced is told as invalid.",
+        _ACK_BUFFER,
+        "outcomes = outcomes if written is None else response.deadlines[written]",
+        "outcomes = response.deadlines.get(written or asked, Outcomes())",
     ),
     Bug(
         "ended-subscription-remembered",

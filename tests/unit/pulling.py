@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from pubsub_delta.callbacks import PulledMessage
+from pubsub_delta.channel import Exchanged
 from pubsub_delta.clock import ManualClock
 from pubsub_delta.policy import delivery
-from pubsub_delta.policy.ack_requests import AckRequest, AckResponse, apply
+from pubsub_delta.policy.ack_requests import AckRequest, apply
 from pubsub_delta.policy.ack_state import AckState, union
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import FlowControl, ReceivedMessage
@@ -21,21 +22,21 @@ from tests.unit.builders import START, committed, terms
 
 @dataclass
 class Exchange:
-    """One commit: what was said, how many messages were asked for, and which were leased."""
+    """One commit: the request, how many messages were asked for, and which were leased."""
 
-    turn: AckRequest
+    request: AckRequest
     asked: int
     leased: list[int]
 
     @property
     def extended(self) -> dict[float, list[int]]:
         """Messages of the first lease by their new deadline in seconds; 0 is a nack."""
-        deadlines = self.turn.deadlines.items()
+        deadlines = self.request.deadlines.items()
         return {of.total_seconds(): list(held[1]) for of, held in deadlines if 1 in held}
 
 
 @dataclass
-class Holding:
+class Leased:
     store: Store
     lease_id: int
     positions: Positions
@@ -57,7 +58,7 @@ class Holding:
 class Store:
     """A subscription to messages of these sizes and ordering keys, on the real policy.
 
-    It notes down what each exchange says, and what each receive returns.
+    It notes down what each exchange asks for, and what each receive returns.
     """
 
     sizes: list[int]
@@ -88,26 +89,30 @@ class Store:
     def now(self) -> datetime:
         return self.clock.now()
 
-    def exchange(self, turn: AckRequest, max_messages: int) -> tuple[Holding | None, AckResponse]:
+    def exchange(
+        self, request: AckRequest, max_messages: int, deadline: timedelta | None = None
+    ) -> Exchanged:
         self.during()
         if self.errors:
             raise self.errors.pop(0)
         now = self.clock.now()
-        state, answer = apply(delivery.settle(self.state, self.on, now), turn, self.on, now)
-        self.state, spans = delivery.lease(state, max_messages, self.on, now)
-        self.exchanges.append(Exchange(turn, max_messages, list(union(spans))))
+        settled = delivery.settle(self.state, self.on, now)
+        state, response = apply(settled, request, self.on, now)
+        self.state, spans = delivery.lease(state, max_messages, self.on, now, deadline)
+        self.exchanges.append(Exchange(request, max_messages, list(union(spans))))
         if not spans:
-            return None, answer
+            return Exchanged(None, response, self.on.subscription)
         lease_id, until = spans[0].lease_id, spans[0].until
         assert lease_id is not None
         assert until is not None
-        return Holding(self, lease_id, union(spans), until), answer
+        leased = Leased(self, lease_id, union(spans), until)
+        return Exchanged(leased, response, self.on.subscription)
 
     @property
     def unacked(self) -> list[int]:
         return list(union(self.state.unacked()))
 
-    def pass_turns(self, count: int = 2) -> None:
+    def pass_requests(self, count: int = 2) -> None:
         """Wait for so many more exchanges."""
         before = len(self.exchanges)
         eventually(lambda: len(self.exchanges) >= before + count)
@@ -134,7 +139,7 @@ class Work:
 
 
 def leave(message: PulledMessage) -> None:
-    """Say nothing."""
+    """Answer nothing."""
 
 
 def a_moment() -> None:
@@ -159,6 +164,8 @@ def pulls() -> Iterator[Start]:
     ) -> StreamingPull:
         pull = StreamingPull(
             store,
+            store.subscription,
+            store.now,
             work,
             flow_control=FlowControl(**flow),
             max_workers=max_workers,

@@ -18,6 +18,7 @@ from google.pubsub_v1 import PublisherClient
 from google.pubsub_v1.services.publisher.transports import PublisherGrpcTransport
 from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcTransport
 
+from pubsub_delta.channel import Exchanged
 from pubsub_delta.clock import SystemClock
 from pubsub_delta.delivery.table_runs import TableWrites
 from pubsub_delta.errors import NotFound
@@ -28,7 +29,6 @@ from pubsub_delta.policy.ack_state import Absorbed, AckState, Seek, State, union
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.replay import note_seek
 from pubsub_delta.resources import Message, ReceivedMessage, Subscription
-from pubsub_delta.server.channel import Exchanged
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.publishing import Append
 from pubsub_delta.server.security import Security
@@ -89,7 +89,7 @@ class MemoryStore:
     messages: list[Message] = field(default_factory=list)
     times: list[datetime] = field(default_factory=list)
     appends: list[int] = field(default_factory=list)
-    turns: list[tuple[AckRequest, int]] = field(default_factory=list)
+    requests: list[tuple[AckRequest, int]] = field(default_factory=list)
     changes: int = 0
     gone: bool = False
     administration: Any = None
@@ -135,16 +135,18 @@ class MemoryStore:
             self.state = delivery.absorb(self.state, [Absorbed(new, now, now)], len(self.appends))
             return [str(n) for n in new]
 
-    def exchange(self, turn: AckRequest, max_messages: int, deadline: timedelta) -> Exchanged:
+    def exchange(
+        self, request: AckRequest, max_messages: int, deadline: timedelta | None = None
+    ) -> Exchanged:
         self.before_exchange()
         with self._lock:
             self.subscription(SUBSCRIPTION)
-            self.turns.append((turn, max_messages))
+            self.requests.append((request, max_messages))
             now = self.now()
             keys = {n: message.ordering_key for n, message in enumerate(self.messages)}
             terms = delivery.Terms(self.subscription_now, KeysOf(keys))
             before = self.state
-            state, answer = apply(delivery.settle(self.state, terms, now), turn, terms, now)
+            state, answer = apply(delivery.settle(self.state, terms, now), request, terms, now)
             self.state, spans = delivery.lease(state, max_messages, terms, now, deadline)
             self.changes += self.state != before
             holding = None

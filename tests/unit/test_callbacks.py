@@ -1,4 +1,4 @@
-"""Which message is called next, and what callbacks say (spec sections 4, client side, and 6)."""
+"""Which message is called next, and what callbacks ask for (spec sections 4, client side; 6)."""
 
 from __future__ import annotations
 
@@ -15,47 +15,17 @@ import pytest
 
 from pubsub_delta.callbacks import Callbacks, PulledMessage
 from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
+from pubsub_delta.policy.delivery import Outcomes
+from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import Message, ReceivedMessage
-from pubsub_delta.words import Words
 from tests.unit.builders import START
+from tests.unit.calling import MINUTE, PATIENCE, SECOND, Answers, exchange, put, received, succeed
 from tests.unit.pulling import eventually, leave
 
-PATIENCE = 10.0
 LEASE, OTHER_LEASE, NAME = 1, 2, "projects/p/subscriptions/s"
 
 Made = Callable[..., Callbacks]
-
-
-class Answers:
-    """A callback that notes what it is called with, and waits where it is told to."""
-
-    def __init__(self) -> None:
-        self.called: list[PulledMessage] = []
-        self.on: dict[int, Callable[[PulledMessage], object]] = {}
-        self.otherwise: Callable[[PulledMessage], object] = lambda message: message.ack()
-        self.begun = threading.Condition()
-
-    def __call__(self, message: PulledMessage) -> None:
-        with self.begun:
-            self.called.append(message)
-            self.begun.notify_all()
-        self.on.get(int(message.message_id), self.otherwise)(message)
-
-    @property
-    def ids(self) -> list[int]:
-        return [int(message.message_id) for message in self.called]
-
-    def get(self, id_: int) -> PulledMessage:
-        return self.called[self.ids.index(id_)]
-
-    def wait_for(self, *ids: int) -> None:
-        """Wait until these were called, in whatever order."""
-        with self.begun:
-            assert self.begun.wait_for(lambda: set(ids) <= set(self.ids), PATIENCE), self.ids
-
-
-def received(position: int, key: str = "", data: bytes = b"12345") -> ReceivedMessage:
-    return ReceivedMessage(f"ack-{position}", str(position), START, data, {}, key, None)
 
 
 @pytest.fixture
@@ -77,10 +47,6 @@ def make(answers: Answers) -> Iterator[Made]:
         each.join()
 
 
-def succeed(*_: Any) -> str:
-    return "success"
-
-
 # Calling
 
 
@@ -92,7 +58,7 @@ def test_as_many_callbacks_run_at_a_time_as_there_are_workers(make: Made, answer
         free.wait(PATIENCE)
 
     answers.otherwise = meet
-    make(max_workers=3).put(LEASE, [received(n) for n in range(5)])
+    put(make(max_workers=3), LEASE, *map(received, range(5)))
     together.wait(PATIENCE)
     assert sorted(answers.ids) == [0, 1, 2]
     free.set()
@@ -102,7 +68,7 @@ def test_as_many_callbacks_run_at_a_time_as_there_are_workers(make: Made, answer
 def test_a_callback_gets_all_fields_of_a_received_message(make: Made, answers: Answers) -> None:
     # "PulledMessage has the fields of ReceivedMessage (same names; also `.message`)"
     sent = ReceivedMessage("a.b", "7", START, b"body", {"a": "b"}, "key", 3)
-    make().put(LEASE, [sent])
+    put(make(), LEASE, sent)
     answers.wait_for(7)
     (got,) = answers.called
     assert {f.name: getattr(got, f.name) for f in fields(sent)} == vars(sent)
@@ -116,7 +82,7 @@ def test_nothing_is_called_after_stop(make: Made, answers: Answers) -> None:
     free, over = threading.Event(), threading.Event()
     answers.otherwise = lambda message: free.wait(PATIENCE)
     callbacks = Callbacks(answers, 1, NAME, ordered=False, on_idle=over.set)
-    callbacks.put(LEASE, [received(0), received(1)])
+    put(callbacks, LEASE, received(0), received(1))
     answers.wait_for(0)
     callbacks.stop()
     assert not callbacks.idle
@@ -135,29 +101,25 @@ def test_nothing_is_kept_of_what_was_handled(make: Made, answers: Answers) -> No
     callbacks = make(max_workers=2, ordered=True)
     answers.otherwise = lambda message: message.ack_with_response()
     answers.on[7] = lambda message: message.nack()
-    callbacks.put(LEASE, sent)
+    put(callbacks, LEASE, *sent)
     eventually(lambda: callbacks.loaded() == (0, 0) and not callbacks._waiting)
     sent.clear()
     answers.called.clear()
-    callbacks.end(LEASE)
+    callbacks.drop_leased_before(START + SECOND)
     gc.collect()
     assert not any(each() for each in alive)
-    assert not any((callbacks._held, callbacks._failed_keys, callbacks._ready))
+    assert not callbacks._ready
+    assert not callbacks._outstanding.leases
 
 
 # Answers
-
-
-def told(words: Words) -> dict[str, Any]:
-    """Return what was said, without what was not."""
-    return {kind: dict(each) for kind, each in vars(words).items() if each and kind != "waiting"}
 
 
 def pulled(make: Made, answers: Answers, *, ordered: bool = False) -> tuple[Callbacks, Any]:
     """Return a message whose callback has returned without an answer."""
     answers.otherwise = leave
     callbacks = make(ordered=ordered)
-    callbacks.put(LEASE, [received(0)])
+    put(callbacks, LEASE, received(0))
     answers.wait_for(0)
     return callbacks, answers.called[0]
 
@@ -169,9 +131,9 @@ def test_the_first_answer_counts(make: Made, answers: Answers) -> None:
     message.ack()
     message.nack()
     message.modify_ack_deadline(20)
-    assert told(callbacks.collect()) == {"nacked": {LEASE: [0]}}
+    assert exchange(callbacks) == {"nacked": {LEASE: [0]}}
     message.ack()
-    assert told(callbacks.collect()) == {}
+    assert exchange(callbacks) == {}
 
 
 def test_an_unanswered_message_counts_until_it_is_answered(make: Made, answers: Answers) -> None:
@@ -181,7 +143,7 @@ def test_an_unanswered_message_counts_until_it_is_answered(make: Made, answers: 
     assert callbacks.loaded() == (1, 5)
     message.ack()  # this is another thread
     assert callbacks.loaded() == (0, 0)
-    assert told(callbacks.collect()) == {"acked": {LEASE: [0]}}
+    assert exchange(callbacks) == {"acked": {LEASE: [0]}}
 
 
 def test_bytes_are_those_of_data_attributes_and_ordering_key(make: Made, answers: Answers) -> None:
@@ -189,19 +151,19 @@ def test_bytes_are_those_of_data_attributes_and_ordering_key(make: Made, answers
     answers.otherwise = leave
     callbacks = make()
     sent = replace(received(0, key="ü", data=b"123"), attributes={"ä": "öö", "b": ""})
-    callbacks.put(LEASE, [sent])
+    put(callbacks, LEASE, sent)
     assert callbacks.loaded() == (1, 3 + 2 + 2 + 4 + 1)
 
 
-def test_a_response_comes_when_the_words_are_settled(make: Made, answers: Answers) -> None:
+def test_a_response_comes_when_the_request_is_written(make: Made, answers: Answers) -> None:
     # "a concurrent.futures.Future resolved after the commit that carried it"
     callbacks, message = pulled(make, answers)
     future = message.ack_with_response()
     assert not future.cancel()
-    words = callbacks.collect()
+    request = callbacks.request(START)
     assert not future.done()
-    callbacks.settle(words, lambda lease_id, position: f"{lease_id}/{position}")
-    assert future.result(0) == "1/0"
+    callbacks.apply(request, AckResponse(Outcomes(expired={LEASE: Positions.of([0])})), START)
+    assert future.result(0) == "expired"
 
 
 def test_later_answers_have_the_response_of_the_first(make: Made, answers: Answers) -> None:
@@ -219,12 +181,12 @@ def test_a_response_may_be_asked_for_afterwards(
 ) -> None:
     callbacks, message = pulled(make, answers)
     message.ack()
-    words = callbacks.collect()
+    request = callbacks.request(START)
     if settled:
-        callbacks.settle(words, succeed)
+        succeed(callbacks, request)
     future = message.ack_with_response()
     assert future.done() is settled
-    callbacks.settle(words, succeed)
+    succeed(callbacks, request)
     assert future.result(0) == "success"
 
 
@@ -234,12 +196,10 @@ def test_a_new_deadline_is_no_answer(make: Made, answers: Answers) -> None:
     message.modify_ack_deadline(600)
     future = message.modify_ack_deadline_with_response(1)
     assert callbacks.loaded() == (1, 5)
-    words = callbacks.collect()
-    assert told(words) == {"deadlines": {(LEASE, 0): timedelta(seconds=1)}}
-    callbacks.settle(words, succeed)
+    assert exchange(callbacks) == {"deadlines": {timedelta(seconds=1): {LEASE: [0]}}}
     assert future.result(0) == "success"
     message.modify_ack_deadline(0)
-    assert told(callbacks.collect()) == {"nacked": {LEASE: [0]}}
+    assert exchange(callbacks) == {"nacked": {LEASE: [0]}}
 
 
 @pytest.mark.parametrize("seconds", [-1, 601, 1.5, True, None])
@@ -269,11 +229,11 @@ def test_an_error_is_logged_and_nacks_the_message(
 
     answers.on[7] = fail
     callbacks = make()
-    callbacks.put(LEASE, [received(7), received(8)])
+    put(callbacks, LEASE, received(7), received(8))
     answers.wait_for(8)
     eventually(lambda: callbacks.loaded() == (0, 0))
     failed = {"acked": {LEASE: [7, 8]}} if answered else {"nacked": {LEASE: [7]}}
-    assert told(callbacks.collect()) == {"acked": {LEASE: [8]}, **failed}
+    assert exchange(callbacks) == {"acked": {LEASE: [8]}, **failed}
     (record,) = caplog.records
     assert (record.name, record.levelno) == ("pubsub_delta", logging.ERROR)
     assert record.getMessage() == f"{NAME}: the callback failed for message 7: nack"
@@ -294,12 +254,12 @@ def test_a_key_waits_for_the_callback_and_for_the_answer(make: Made, answers: An
 
     answers.on[0], answers.on[2] = ack_first, leave
     callbacks = make(max_workers=2, ordered=True)
-    callbacks.put(LEASE, [received(n, "a") for n in (0, 2, 4)] + [received(5)])
+    put(callbacks, LEASE, *(received(n, "a") for n in (0, 2, 4)), received(5))
     answers.wait_for(0, 5)
     assert 2 not in answers.ids  # it was answered, and has not returned
     free.set()
     answers.wait_for(2)
-    callbacks.put(LEASE, [received(6)])
+    put(callbacks, LEASE, received(6))
     answers.wait_for(6)
     assert 4 not in answers.ids  # it has returned, and was not answered
     answers.get(2).ack()
@@ -314,7 +274,7 @@ def test_different_keys_run_in_parallel(
     free = threading.Event()
     answers.otherwise = lambda message: free.wait(PATIENCE)
     callbacks = make(max_workers=5, ordered=ordered)
-    callbacks.put(LEASE, [received(n, key) for n, key in enumerate(["a", "a", "b", "", ""])])
+    put(callbacks, LEASE, *(received(n, key) for n, key in enumerate(["a", "a", "b", "", ""])))
     answers.wait_for(*together)
     assert sorted(answers.ids) == together
     free.set()
@@ -336,21 +296,20 @@ def test_a_nack_takes_the_later_messages_of_its_key_and_lease(
     loaded = threading.Event()
     answers.on[0] = lambda message: loaded.wait(PATIENCE) and answers.otherwise(message)
     callbacks = make(ordered=True)
-    callbacks.put(LEASE, [received(n, "b" if n == 3 else "a") for n in range(6)])
-    callbacks.put(OTHER_LEASE, [received(7, "a")])
+    put(callbacks, LEASE, *(received(n, "b" if n == 3 else "a") for n in range(6)))
+    put(callbacks, OTHER_LEASE, received(7, "a"))
     loaded.set()
     answers.wait_for(1, 3)
     if when == "later":
         answers.get(1).nack()
     answers.wait_for(7)
-    callbacks.put(LEASE, [received(8, "a"), received(9, "b")])
+    put(callbacks, LEASE, received(8, "a"), received(9, "b"))
     answers.wait_for(9)
     eventually(lambda: callbacks.loaded() == (0, 0))
     assert sorted(answers.ids) == [0, 1, 3, 7, 9]
-    assert told(callbacks.collect()) == {
+    assert exchange(callbacks) == {
         "acked": {LEASE: [0, 3, 9], OTHER_LEASE: [7]},
         "nacked": {LEASE: [1]},
-        "gone": {LEASE: [2, 4, 5, 8]},
     }
 
 
@@ -365,16 +324,18 @@ def test_a_dropped_message_is_not_called_and_does_not_count(
     free = threading.Event()
     answers.on[0] = lambda message: free.wait(PATIENCE)
     callbacks = make(ordered=True)
-    callbacks.put(LEASE, [received(0), *(received(n, key) for n in (1, 2, 3))])
+    put(callbacks, LEASE, received(0), *(received(n, key) for n in (1, 2, 3)))
     answers.wait_for(0)
-    callbacks.drop(LEASE, [0, 1, 2, 99])
+    callbacks.request(START)
+    lost = AckRequest(deadlines={MINUTE: {LEASE: Positions.of([0, 1, 2, 99])}})
+    callbacks.apply(lost, AckResponse(deadlines={MINUTE: Outcomes()}), START)
     assert callbacks.loaded() == (1, 5 + len(key))
     free.set()
     answers.wait_for(3)
     assert answers.ids == [0, 3]
-    answers.called[0].ack()  # it is said all the same
+    answers.called[0].ack()  # the store is asked all the same
     eventually(lambda: callbacks.loaded() == (0, 0))
-    assert sorted(callbacks.collect().acked[LEASE]) == [0, 3]
+    assert exchange(callbacks) == {"acked": {LEASE: [0, 3]}}
 
 
 @pytest.mark.parametrize("returned", [False, True])
@@ -383,12 +344,12 @@ def test_a_dropped_message_lets_its_key_go_on(make: Made, answers: Answers, retu
     free = threading.Event()
     answers.on[0] = leave if returned else lambda message: free.wait(PATIENCE)
     callbacks = make(max_workers=2, ordered=True)
-    callbacks.put(LEASE, [received(n, "a") for n in range(3)])
-    callbacks.put(OTHER_LEASE, [received(3, "a"), received(4, "a"), received(5)])
+    put(callbacks, LEASE, *(received(n, "a") for n in range(3)))
+    put(callbacks, OTHER_LEASE, received(3, "a"), received(4, "a"), received(5))
     answers.wait_for(0, 5)
-    callbacks.end(LEASE)
+    callbacks.drop_leased_before(START + SECOND)
     if not returned:
-        callbacks.put(OTHER_LEASE, [received(6)])
+        put(callbacks, OTHER_LEASE, received(6))
         answers.wait_for(6)
         assert 3 not in answers.ids
         free.set()
@@ -396,5 +357,4 @@ def test_a_dropped_message_lets_its_key_go_on(make: Made, answers: Answers, retu
     answers.get(0).nack()
     eventually(lambda: callbacks.loaded() == (0, 0))
     eventually(lambda: not callbacks._waiting)
-    assert not callbacks._failed_keys
     assert not {1, 2} & set(answers.ids)

@@ -159,7 +159,7 @@ def test_what_nobody_here_can_sign_is_not_pushed_and_no_delivery_fails(
         publish(publisher, {"topic": TOPIC, "messages": [{"data": b"late"}]})
         eventually(lambda: "no keys to sign its tokens" in caplog.text)
         assert endpoint.requests == []
-        assert store.turns == []
+        assert store.requests == []
 
 
 def test_where_a_token_cannot_be_signed_the_message_waits(
@@ -175,7 +175,7 @@ def test_where_a_token_cannot_be_signed_the_message_waits(
         path.unlink()
         eventually(lambda: endpoint.data == [b"late"] and store.unacked == [])
     # No delivery of it has failed: it was never nacked.
-    assert [turn.deadlines for turn, _ in store.turns if timedelta(0) in turn.deadlines] == []
+    assert [turn.deadlines for turn, _ in store.requests if timedelta(0) in turn.deadlines] == []
 
 
 def test_one_token_is_used_for_half_an_hour(path: Path, clock: ManualClock) -> None:

@@ -15,7 +15,7 @@ from tests.unit.builders import START
 
 def delivery(position: int, key: str = "", size: int = 10) -> Delivery:
     received = ReceivedMessage(f"ack-{position}", str(position), START, b"", {}, key, None)
-    return Delivery(received, 1, position, size, key)
+    return Delivery(1, position, size, key, received=received)
 
 
 def sharing(*deliveries: Delivery, ordered: bool = False) -> Assigner:

@@ -1,4 +1,4 @@
-"""The leaser: what a server holds, and what it says of it in one turn."""
+"""The leaser: what a server holds, and what it asks for in one request."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from pubsub_delta.policy.ack_state import AckState, Seek, State, union
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.replay import note_seek
 from pubsub_delta.resources import ReceivedMessage
-from pubsub_delta.server.answers import INVALID_ACK_ID, TRANSIENT
 from pubsub_delta.server.assigner import Consumer
-from pubsub_delta.server.held import LEASE
-from pubsub_delta.server.leaser import Leaser
+from pubsub_delta.server.leaser import LEASE, Leaser
+from pubsub_delta.server.reasons import INVALID_ACK_ID, TRANSIENT
 from tests.unit.builders import PLAIN, at, backlog, terms
 
 NACK = timedelta(0)
@@ -48,7 +47,7 @@ class Bench:
         self.state, spans = delivery.lease(state, count, self.on, now, LEASE)
         lease_id, positions = spans[0].lease_id, union(spans)
         assert lease_id is not None
-        self.leaser.lease(lease_id, positions, now + LEASE)
+        self.leaser.lease(lease_id, positions, now, now + LEASE)
         self.leaser.received(lease_id, positions, [self.message(lease_id, n) for n in positions])
         self.hand_out()
         return lease_id
@@ -61,12 +60,13 @@ class Bench:
         key = self.keys[n : n + 1]
         return ReceivedMessage(self.ack_id(lease_id, n), str(n), at(0), b"x", {}, key, None)
 
-    def turn(self) -> AckResponse:
+    def exchange(self) -> AckResponse:
         now = at(self.seconds)
-        turn = self.leaser.turn(now)
-        self.state, answer = apply(delivery.settle(self.state, self.on, now), turn, self.on, now)
-        self.leaser.heard(turn, answer, now)
-        return answer
+        request = self.leaser.request(now)
+        settled = delivery.settle(self.state, self.on, now)
+        self.state, response = apply(settled, request, self.on, now)
+        self.leaser.apply(request, response, now)
+        return response
 
     def seek(self) -> None:
         """Let another process seek, and make unacknowledged what was acknowledged."""
@@ -91,9 +91,9 @@ def test_acknowledgements_of_many_requests_are_one_turn() -> None:
     lease = bench.lease(4)
     for n in range(3):
         bench.leaser.acknowledge([bench.ack_id(lease, n)])
-    bench.turn()
+    bench.exchange()
     assert bench.unacked == [3]
-    assert not bench.leaser.unsaid
+    assert not bench.leaser.acks
 
 
 def test_a_nack_returns_a_message_and_lets_its_consumer_have_more() -> None:
@@ -102,7 +102,7 @@ def test_a_nack_returns_a_message_and_lets_its_consumer_have_more() -> None:
     assert bench.consumer.messages == 1
     bench.modify([bench.ack_id(lease, 0)], 0)
     bench.hand_out()
-    bench.turn()
+    bench.exchange()
     assert bench.leased == [1]
     assert bench.consumer.messages == 1
 
@@ -111,8 +111,8 @@ def test_moving_a_deadline_is_not_said_while_the_lease_is_long_enough() -> None:
     bench = Bench()
     lease = bench.lease(1)
     asked = bench.modify([bench.ack_id(lease, 0)], 60)
-    assert asked.is_settled
-    assert not bench.leaser.unsaid
+    assert asked.done
+    assert not bench.leaser.acks
 
 
 def test_a_deadline_that_passes_is_a_failed_delivery_though_the_lease_goes_on() -> None:
@@ -123,7 +123,7 @@ def test_a_deadline_that_passes_is_a_failed_delivery_though_the_lease_goes_on() 
     assert bench.leaser.expire(at(9)) == 0
     bench.seconds = 10
     assert bench.leaser.expire(at(10)) == 2
-    bench.turn()
+    bench.exchange()
     assert bench.leased == []
     assert bench.unacked == [0, 1, 2, 3]
     assert bench.leaser.is_empty
@@ -156,8 +156,8 @@ def test_a_lease_is_extended_when_less_than_two_thirds_of_it_are_left() -> None:
     assert not bench.leaser.extension_due(at(4))
     bench.seconds = 4.5
     assert bench.leaser.extension_due(at(4.5))
-    bench.turn()
-    assert bench.leaser.leases[lease].until == at(4.5) + LEASE
+    bench.exchange()
+    assert bench.leaser.outstanding.leases[lease].until == at(4.5) + LEASE
     assert {span.until for span in bench.state.in_state(State.LEASED)} == {at(4.5) + LEASE}
 
 
@@ -169,8 +169,8 @@ def test_what_the_store_holds_no_more_is_let_go() -> None:
         bench.state, {lease: Positions.of([0])}, bench.on, at(1), NACK
     )
     bench.seconds = 5
-    bench.turn()
-    assert list(bench.leaser.leases[lease].positions) == [1]
+    bench.exchange()
+    assert list(bench.leaser.outstanding.leases[lease].positions) == [1]
     assert bench.consumer.messages == 1
 
 
@@ -179,7 +179,7 @@ def test_a_late_ack_of_an_earlier_server_is_passed_on() -> None:
     lease = bench.lease(2)
     bench.leaser.forget()
     bench.leaser.acknowledge([bench.ack_id(lease, 0)])
-    bench.turn()
+    bench.exchange()
     assert bench.unacked == [1, 2, 3]
 
 
@@ -189,7 +189,7 @@ def test_malformed_ids_and_ids_of_others_are_told_apart() -> None:
     asked = bench.leaser.acknowledge(["nonsense", other])
     assert asked.malformed == ["nonsense"]
     assert asked.failures == {other: INVALID_ACK_ID}
-    assert asked.is_settled
+    assert asked.done
 
 
 def test_with_exactly_once_delivery_an_ack_waits_and_is_told_what_came_of_it() -> None:
@@ -197,9 +197,9 @@ def test_with_exactly_once_delivery_an_ack_waits_and_is_told_what_came_of_it() -
     lease = bench.lease(2)
     told: list[str] = []
     asked = bench.leaser.acknowledge([bench.ack_id(lease, 0), bench.ack_id(99, 1)])
-    asked.when_settled(lambda: told.append("settled"))
+    asked.add_done_callback(lambda: told.append("settled"))
     assert told == []
-    bench.turn()
+    bench.exchange()
     assert told == ["settled"]
     assert asked.failures == {bench.ack_id(99, 1): INVALID_ACK_ID}
 
@@ -209,11 +209,11 @@ def test_an_ack_that_was_written_is_confirmed_again() -> None:
     bench = Bench(exactly_once=True)
     lease = bench.lease(1)
     bench.leaser.acknowledge([bench.ack_id(lease, 0)])
-    bench.turn()
+    bench.exchange()
     before = bench.state
     again = bench.leaser.acknowledge([bench.ack_id(lease, 0)])
-    bench.turn()
-    assert again.is_settled
+    bench.exchange()
+    assert again.done
     assert not again.failures
     assert bench.state == before, "nothing is written for it"
 
@@ -222,10 +222,10 @@ def test_a_nack_that_was_written_is_confirmed_again() -> None:
     bench = Bench(exactly_once=True)
     lease = bench.lease(1)
     bench.modify([bench.ack_id(lease, 0)], 0)
-    bench.turn()
+    bench.exchange()
     again = bench.modify([bench.ack_id(lease, 0)], 0)
-    bench.turn()
-    assert again.is_settled
+    bench.exchange()
+    assert again.done
     assert not again.failures
 
 
@@ -234,12 +234,12 @@ def test_a_turn_after_a_seek_of_another_process_tells_that_all_is_void() -> None
     bench = Bench(exactly_once=True)
     lease = bench.lease(3)
     bench.leaser.acknowledge([bench.ack_id(lease, 0)])
-    bench.turn()
+    bench.exchange()
     bench.seek()
     again = bench.leaser.acknowledge([bench.ack_id(lease, 0)])
-    bench.turn()
+    bench.exchange()
     assert again.failures == {bench.ack_id(lease, 0): INVALID_ACK_ID}
-    assert bench.leaser.leases == {}
+    assert bench.leaser.outstanding.leases == {}
     assert bench.consumer.messages == 0
     assert bench.lease(2) == lease + 1
     assert bench.consumer.messages == 2
@@ -252,7 +252,7 @@ def test_a_lease_of_which_nothing_is_left_is_let_go() -> None:
     lost = {lease: Positions.of([0, 1])}
     bench.state, _ = delivery.modify_ack_deadline(bench.state, lost, bench.on, at(1), NACK)
     bench.seconds = 50
-    bench.turn()
+    bench.exchange()
     assert bench.leaser.is_empty
     assert bench.consumer.messages == 0
 
@@ -262,19 +262,19 @@ def test_with_exactly_once_turned_off_a_repeated_ack_is_said_again() -> None:
     bench = Bench(exactly_once=True)
     lease = bench.lease(1)
     bench.leaser.acknowledge([bench.ack_id(lease, 0)])
-    bench.turn()
+    bench.exchange()
     bench.leaser.exactly_once = False
     bench.leaser.acknowledge([bench.ack_id(lease, 0)])
-    assert bench.leaser.turn(at(0)).acknowledged == {lease: Positions.of([0])}
+    assert bench.leaser.request(at(0)).acknowledged == {lease: Positions.of([0])}
 
 
 def test_words_that_were_not_written_are_said_again_with_those_that_followed() -> None:
     bench = Bench()
     lease = bench.lease(3)
     bench.leaser.acknowledge([bench.ack_id(lease, 0)])
-    bench.leaser.turn(at(0))  # and the commit fails
+    bench.leaser.request(at(0))  # and the commit fails
     bench.leaser.acknowledge([bench.ack_id(lease, 1)])
-    bench.turn()
+    bench.exchange()
     assert bench.unacked == [2, 3]
 
 
@@ -282,9 +282,9 @@ def test_who_waits_for_words_that_are_given_up_is_told_so() -> None:
     bench = Bench(exactly_once=True)
     lease = bench.lease(1)
     asked = bench.leaser.acknowledge([bench.ack_id(lease, 0)])
-    bench.leaser.turn(at(0))
-    bench.leaser.unsaid.give_up()
-    assert asked.is_settled
+    bench.leaser.request(at(0))
+    bench.leaser.give_up()
+    assert asked.done
     assert asked.failures == {bench.ack_id(lease, 0): TRANSIENT}
 
 
@@ -294,26 +294,26 @@ def test_a_failed_message_takes_the_later_ones_of_its_key_with_it() -> None:
     lease = bench.lease(5)
     bench.modify([bench.ack_id(lease, 0)], 0)
     assert [each.position for each in bench.leaser.assigner.waiting] == [4]
-    bench.turn()
+    bench.exchange()
     assert bench.leased == [1, 4]
-    assert sorted(bench.leaser.leases[lease].positions) == [1, 4]
+    assert sorted(bench.leaser.outstanding.leases[lease].positions) == [1, 4]
 
 
 def test_what_nobody_was_given_goes_back_as_if_it_had_not_been_leased() -> None:
     bench = Bench(consumer=Consumer(max_messages=1))
     lease = bench.lease(3)
     assert bench.leaser.give_back_waiting() == 2
-    bench.turn()
+    bench.exchange()
     assert bench.leased == [0]
-    assert list(bench.leaser.leases[lease].positions) == [0]
+    assert list(bench.leaser.outstanding.leases[lease].positions) == [0]
 
 
 def test_at_the_end_what_consumers_have_stays_theirs_until_their_deadlines() -> None:
     bench = Bench(consumer=Consumer(max_messages=1))
     bench.lease(3)
     bench.seconds = 3.5
-    assert bench.leaser.hand_over(at(3.5)) == 2
-    bench.turn()
+    assert bench.leaser.end_leases(at(3.5)) == 2
+    bench.exchange()
     (held,) = bench.state.in_state(State.LEASED)
     assert (list(held.positions), held.until) == ([0], at(3.5 + 7))
     assert bench.leaser.is_empty
@@ -324,9 +324,9 @@ def test_with_exactly_once_delivery_a_deadline_beyond_the_lease_is_written() -> 
     bench = Bench(exactly_once=True)
     lease = bench.lease(1)
     asked = bench.modify([bench.ack_id(lease, 0)], 300)
-    assert not asked.is_settled
-    bench.turn()
-    assert asked.is_settled
+    assert not asked.done
+    bench.exchange()
+    assert asked.done
     assert not asked.failures
     assert {span.until for span in bench.state.in_state(State.LEASED)} == {at(300)}
 
@@ -337,18 +337,18 @@ def test_what_is_said_during_a_hold_is_said_after_it() -> None:
     lease = bench.lease(3)
     ids = [bench.ack_id(lease, n) for n in range(3)]
     bench.leaser.acknowledge(ids[:1])
-    bench.leaser.unsaid.hold()
+    bench.leaser.acks.hold()
     meanwhile = bench.leaser.acknowledge(ids[1:2])
-    bench.leaser.unsaid.hold()
+    bench.leaser.acks.hold()
     bench.leaser.modify_ack_deadline(ids[2:], 0, at(1))
-    assert bench.leaser.turn(at(1)).acknowledged == {lease: Positions.of([0])}
-    bench.leaser.unsaid.settle(AckResponse())
-    assert not bench.leaser.unsaid
-    assert not meanwhile.is_settled
-    bench.leaser.unsaid.release()
-    assert not bench.leaser.unsaid, "somebody else holds still"
-    bench.leaser.unsaid.release()
-    turn = bench.leaser.turn(at(1))
+    assert bench.leaser.request(at(1)).acknowledged == {lease: Positions.of([0])}
+    bench.leaser.acks.settle(AckResponse())
+    assert not bench.leaser.acks
+    assert not meanwhile.done
+    bench.leaser.acks.release()
+    assert not bench.leaser.acks, "somebody else holds still"
+    bench.leaser.acks.release()
+    turn = bench.leaser.request(at(1))
     assert turn.acknowledged == {lease: Positions.of([1])}
     assert turn.deadlines[NACK] == {lease: Positions.of([2])}
 
@@ -356,10 +356,10 @@ def test_what_is_said_during_a_hold_is_said_after_it() -> None:
 def test_what_is_kept_during_a_hold_can_be_given_up() -> None:
     bench = Bench(1, exactly_once=True)
     lease = bench.lease(1)
-    bench.leaser.unsaid.hold()
+    bench.leaser.acks.hold()
     asked = bench.leaser.acknowledge([bench.ack_id(lease, 0)])
-    bench.leaser.unsaid.give_up()
+    bench.leaser.give_up()
     assert asked.failures == {bench.ack_id(lease, 0): TRANSIENT}
-    assert asked.is_settled
-    bench.leaser.unsaid.release()
-    assert not bench.leaser.unsaid
+    assert asked.done
+    bench.leaser.acks.release()
+    assert not bench.leaser.acks

@@ -8,7 +8,7 @@ import pytest
 
 from pubsub_delta.policy.ack_state import State
 from pubsub_delta.server.assigner import Consumer
-from pubsub_delta.server.held import LEASE
+from pubsub_delta.server.leaser import LEASE
 from tests.unit.builders import at
 from tests.unit.test_server_leaser import Bench
 
@@ -21,11 +21,11 @@ def test_what_consumers_have_is_leased_until_their_deadlines_and_what_waits_is_n
     bench.modify([bench.ack_id(lease, 0)], 600)
     bench.modify([bench.ack_id(lease, 1)], 45)
     bench.seconds = 5
-    bench.turn()
+    bench.exchange()
     until = {n: s.until for s in bench.state.in_state(State.LEASED) for n in s.positions}
     assert until == {0: at(605), 1: at(45), 2: at(5) + LEASE, 3: at(5) + LEASE}
     bench.seconds = 10
-    bench.turn()
+    bench.exchange()
     until = {n: s.until for s in bench.state.in_state(State.LEASED) for n in s.positions}
     assert until[1] == at(50), "the next step of ten seconds"
     assert until[3] == at(10) + LEASE
@@ -36,8 +36,8 @@ def test_a_lease_of_which_clients_have_everything_is_not_extended_before_their_d
     lease = bench.lease(2)
     bench.modify([bench.ack_id(lease, n) for n in range(2)], 300)
     bench.seconds = 5
-    bench.turn()
-    assert bench.leaser.leases[lease].until == at(305)
+    bench.exchange()
+    assert bench.leaser.outstanding.leases[lease].until == at(305)
     for seconds in range(6, 297, 10):
         assert not bench.leaser.extension_due(at(seconds))
     bench.modify([bench.ack_id(lease, 0)], 600)
@@ -50,7 +50,7 @@ def test_deadlines_of_many_consumers_are_few_spans() -> None:
     for n in range(3_000):
         bench.modify([bench.ack_id(lease, n)], 20 + n % 580)
     bench.seconds = 5
-    bench.turn()
+    bench.exchange()
     assert len(bench.state.in_state(State.LEASED)) <= 61
 
 
@@ -72,9 +72,9 @@ def test_what_waits_is_let_go_when_its_lease_is_over() -> None:
 def test_leases_are_longer_where_commits_are_slow(turn: float, length: float) -> None:
     # "the server's leases of messages that its clients hold must be extended in time under load"
     bench = Bench()
-    bench.leaser.took(timedelta(seconds=turn))
+    bench.leaser.request_took(timedelta(seconds=turn))
     assert bench.leaser.length == timedelta(seconds=length)
     for _ in range(200):
-        bench.leaser.took(timedelta(seconds=0.1))
+        bench.leaser.request_took(timedelta(seconds=0.1))
     assert bench.leaser.length == LEASE
     assert Bench(exactly_once=True).leaser.length == timedelta(seconds=90)

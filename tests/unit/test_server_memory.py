@@ -13,9 +13,8 @@ import grpc
 
 from pubsub_delta.errors import ResourceExhausted
 from pubsub_delta.resources import ReceivedMessage
-from pubsub_delta.server import answers, interceptors, memory
+from pubsub_delta.server import interceptors, leaser, memory
 from pubsub_delta.server.assigner import Assigner, Consumer, Delivery
-from pubsub_delta.server.leaser import Leaser
 from pubsub_delta.server.memory import Memory
 from pubsub_delta.server.outbox import Outbox
 from pubsub_delta.server.protocol import SERVICES, STREAMING_PULL, SUBSCRIBER
@@ -28,7 +27,7 @@ def delivery(of: Memory, position: int, size: int = 1_000) -> Delivery:
     received = ReceivedMessage(
         f"id {position}", f"{position}", at(0), b"x" * size, {"k": "v"}, "", None
     )
-    return Delivery(received, 1, position, size, memory=of)
+    return Delivery(1, position, size, received=received, memory=of)
 
 
 def test_a_message_takes_memory_until_it_was_sent_and_its_place_until_it_is_answered_for() -> None:
@@ -140,16 +139,16 @@ def test_publish_requests_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch)
     running(test)
 
 
-def test_words_that_cannot_be_written_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "MOST_UNSAID", 10)
-    leaser = Leaser(PLAIN.uid, ordered=False, exactly_once=False)
+def test_acks_that_cannot_be_written_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaser, "MOST_PENDING", 10)
+    leases = leaser.Leaser(PLAIN.uid, ordered=False, exactly_once=False)
     for n in range(11):
-        leaser.unsaid.check_room()
-        leaser.unsaid.acknowledge((1, n), f"{n}", None)
+        leases.check_room()
+        leases.acks.acknowledge((1, n))
     with pytest.raises(ResourceExhausted, match="wait to be written"):
-        leaser.unsaid.check_room()
-    leaser.turn(at(0))
-    leaser.unsaid.check_room()
+        leases.check_room()
+    leases.request(at(0))
+    leases.check_room()
 
 
 def test_a_stream_too_many_is_refused_until_another_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,7 +71,7 @@ def left_at(root: Path) -> dict[str, dict[int, list[int]]]:
 
 def given(*positions: int, lease: int = 7) -> Iterable[Delivery]:
     message: Any = None
-    return [Delivery(message, lease, position, 1) for position in positions]
+    return [Delivery(lease, position, 1, received=message) for position in positions]
 
 
 def test_what_a_killed_server_left_is_taken_over_once(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 pytest.importorskip("grpc")
 from pubsub_delta.errors import NotFound
 from pubsub_delta.resources import Message, ReceivedMessage
-from pubsub_delta.server.assigner import Consumer, Delivery
-from pubsub_delta.server.dispatcher import Dispatcher, Receiver
+from pubsub_delta.server.assigner import Consumer, Delivery, Receiver
+from pubsub_delta.server.dispatcher import Dispatcher
 from pubsub_delta.server.subscriber_service import _pulled
 from tests.unit.builders import START
 from tests.unit.serving import LONG, QUICK, SUBSCRIPTION, TOPIC, MemoryStore
@@ -27,7 +27,7 @@ class Giving:
 
     def __init__(self, after: float, error: Exception | None = None) -> None:
         received = ReceivedMessage("ack id", "0", START, b"a", {}, "", None)
-        self.deliveries = [Delivery(received, 1, 0, 1)]
+        self.deliveries = [Delivery(1, 0, 1, received=received)]
         self.given_back: list[Delivery] = []
         self.consumers: set[Consumer] = set()
         self._after = after
@@ -134,6 +134,6 @@ def test_what_is_given_back_is_available_at_once_and_has_not_failed() -> None:
         return store
 
     store = asyncio.run(run())
-    assert sum(bool(turn.given_back) for turn, _ in store.turns) == 2
-    assert [turn.deadlines for turn, _ in store.turns if timedelta(0) in turn.deadlines] == []
+    assert sum(bool(turn.given_back) for turn, _ in store.requests) == 2
+    assert [turn.deadlines for turn, _ in store.requests if timedelta(0) in turn.deadlines] == []
     assert (store.leased, store.unacked) == ([], [0])

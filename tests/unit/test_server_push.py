@@ -62,7 +62,7 @@ def test_any_other_answer_is_a_nack_and_the_message_comes_again(code: int) -> No
             eventually(lambda: store.messages and store.unacked == [])
         assert endpoint.data == [b"again"] * 4
         assert store.counters.pushes == Counter({str(code): 3, "200": 1})
-        nacks = [turn for turn, _ in store.turns if any(turn.deadlines.values())]
+        nacks = [turn for turn, _ in store.requests if any(turn.deadlines.values())]
         assert len(nacks) == 3
 
 
@@ -273,7 +273,7 @@ def test_the_end_gives_back_what_is_under_way_and_keeps_what_was_answered(
     assert store.unacked == [1, 3]
     assert store.leased == []
     # no delivery failed: nothing was nacked
-    assert all(not any(turn.deadlines.values()) for turn, _ in store.turns)
+    assert all(not any(turn.deadlines.values()) for turn, _ in store.requests)
 
 
 def test_the_end_waits_a_moment_for_answers() -> None:

@@ -189,7 +189,7 @@ def test_streams_end_when_a_subscription_begins_to_push(
 ) -> None:
     served.create()
     stream = served.subscriber.subscribe(SUBSCRIPTION, lambda message: message.ack())
-    eventually(lambda: served.store.turns)
+    eventually(lambda: served.store.requests)
     served.modify(push_endpoint=endpoint.url)
     with pytest.raises(exceptions.FailedPrecondition, match="pushes its messages"):
         stream.result(LONG)

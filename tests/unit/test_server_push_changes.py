@@ -16,11 +16,11 @@ pytest.importorskip("httpcore")
 from google.api_core import exceptions
 
 from pubsub_delta import PushConfig, Subscription
+from pubsub_delta.channel import Exchanged
 from pubsub_delta.errors import NotFound
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.server import pushing
-from pubsub_delta.server.channel import Exchanged
 from tests.endpoints import listening
 from tests.unit.serving import LONG, SUBSCRIPTION, MemoryStore, clients, eventually, serving
 from tests.unit.serving_push import SELDOM, publish_all, pushing_to
@@ -35,11 +35,13 @@ class OfUid:
     store: MemoryStore
     uid: str
 
-    def exchange(self, turn: AckRequest, max_messages: int, deadline: timedelta) -> Exchanged:
+    def exchange(
+        self, request: AckRequest, max_messages: int, deadline: timedelta | None = None
+    ) -> Exchanged:
         self.store.before_exchange()
         if self.store.subscription_now.uid != self.uid:
             raise NotFound("the subscription was deleted, and created anew")
-        return self.store.exchange(turn, max_messages, deadline)
+        return self.store.exchange(request, max_messages, deadline)
 
 
 class Looked(MemoryStore):

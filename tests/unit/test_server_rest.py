@@ -330,7 +330,7 @@ def test_a_pull_that_waits_when_the_server_ends_is_told_to_come_again() -> None:
         with serving(store) as address:
             body = {"maxMessages": 10}
             pull = thread.submit(error, address, "POST", f"/v1/{SUBSCRIPTION}:pull", body)
-            eventually(lambda: store.turns)  # it waits for a message
+            eventually(lambda: store.requests)  # it waits for a message
         status, code, told = pull.result(LONG)
     assert (status, code) == (503, "UNAVAILABLE")
     assert "shutting down" in told

@@ -222,7 +222,7 @@ def test_an_exchange_that_is_lost_is_said_again() -> None:
     failures = [Aborted("too many concurrent writers")] * 3
 
     def fail() -> None:
-        if failures and store.turns and store.turns[-1][0].acknowledged == {}:
+        if failures and store.requests and store.requests[-1][0].acknowledged == {}:
             raise failures.pop()
 
     with serving(store) as address, clients(address) as (publisher, subscriber):
@@ -288,7 +288,7 @@ def test_streams_end_with_unavailable_when_the_subscription_is_deleted_with_not_
     store = MemoryStore()
     with serving(store) as address, clients(address) as (_, subscriber):
         future = subscriber.subscribe(SUBSCRIPTION, lambda message: message.ack())
-        eventually(lambda: store.turns)
+        eventually(lambda: store.requests)
         store.gone = True
         with pytest.raises(exceptions.NotFound):
             future.result(LONG)

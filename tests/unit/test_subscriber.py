@@ -36,7 +36,7 @@ def test_one_commit_says_and_leases(start: Start) -> None:
     store = Store([1] * 3)
     start(store, Work(), max_messages=1)
     eventually(lambda: not store.unacked)
-    both = [each.leased for each in store.exchanges if each.turn.acknowledged and each.leased]
+    both = [each.leased for each in store.exchanges if each.request.acknowledged and each.leased]
     assert both == [[1], [2]]
 
 
@@ -45,7 +45,7 @@ def test_new_messages_are_noticed(start: Start) -> None:
     store, work = Store([1]), Work()
     start(store, work)
     eventually(lambda: not store.unacked)
-    store.pass_turns()
+    store.pass_requests()
     assert store.exchanges[-1] == Exchange(AckRequest(), 10_000, [])
     store.sizes.append(1)
     store.publish(1)
@@ -136,11 +136,11 @@ def test_a_larger_message_comes_alone(start: Start) -> None:
     # "a single larger message still comes when nothing else is loaded"
     store, work = Store([10, 500, 10]), Work(leave)
     start(store, work, max_bytes=100)
-    store.pass_turns(9)
+    store.pass_requests(9)
     assert (work.ack_ids, store.receives) == (["1.0"], [[0], [1]])  # not read again and again
     work.called[0].ack()
     eventually(lambda: len(work.called) == 2)
-    store.pass_turns()
+    store.pass_requests()
     assert work.ack_ids == ["1.0", "1.1"]
     work.called[1].ack()
     eventually(lambda: work.ack_ids == ["1.0", "1.1", "1.2"])
@@ -175,11 +175,11 @@ def test_leases_are_extended_when_less_than_half_of_the_time_remains(start: Star
     eventually(lambda: len(work.called) == 4)
     work.called[1].ack()
     store.clock.advance(5)
-    store.pass_turns()
+    store.pass_requests()
     assert not any(each.extended for each in store.exchanges)
     store.clock.advance(0.1)
     work.called[2].ack()
-    store.pass_turns(3)
+    store.pass_requests(3)
     (extending,) = (each for each in store.exchanges if each.extended)
     assert extending.extended in ({10: [0, 3]}, {10: [0, 2, 3]})
     (span,) = store.state.in_state(State.LEASED)
@@ -211,7 +211,7 @@ def test_after_max_lease_duration_messages_are_dropped(start: Start) -> None:
     eventually(lambda: len(store.exchanges) == 2)
     assert (store.exchanges[1].extended, store.exchanges[1].asked) == ({10: [0, 1]}, 0)
     store.clock.advance(6)
-    store.pass_turns()
+    store.pass_requests()
     assert store.exchanges[-1] == Exchange(AckRequest(), 2, [])
     store.clock.advance(4)
     eventually(lambda: store.exchanges[-1].leased == [0, 1])
@@ -220,7 +220,9 @@ def test_after_max_lease_duration_messages_are_dropped(start: Start) -> None:
     eventually(lambda: len(work.called) == 3)
     assert work.ack_ids == ["1.0", "2.0", "2.1"]
     late = [
-        list(each.turn.acknowledged[1]) for each in store.exchanges if 1 in each.turn.acknowledged
+        list(each.request.acknowledged[1])
+        for each in store.exchanges
+        if 1 in each.request.acknowledged
     ]
     assert late == [[0]]
 
@@ -313,7 +315,7 @@ def test_a_turn_says_the_last_word_about_a_message(
     assert [response.result(10) for response in responses] == ["success"] * 4
     said = store.exchanges[1]
     assert said.extended == {0: [1], 20: [3], 30: [2]}  # instead of the automatic extension
-    assert {lease: list(held) for lease, held in said.turn.acknowledged.items()} == {1: [0]}
+    assert {lease: list(held) for lease, held in said.request.acknowledged.items()} == {1: [0]}
     assert said.leased == [1]
 
 
@@ -362,5 +364,5 @@ def test_what_goes_back_with_a_failed_message_does_not_count_any_more(start: Sta
     pull = start(store, work, max_messages=3)
     eventually(lambda: sorted(work.ack_ids) == ["1.0", "2.3"])
     eventually(lambda: store.state.count(State.LEASED) == 0)
-    store.pass_turns()
+    store.pass_requests()
     assert (store.exchanges[-1].asked, pull._callbacks.loaded()) == (3, (0, 0))

@@ -15,6 +15,7 @@ from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument, No
 from pubsub_delta.policy.ack_state import State
 from pubsub_delta.resources import DeadLetterPolicy
 from pubsub_delta.subscriber import StreamingPull
+from tests.unit.builders import START
 from tests.unit.pulling import Start, Store, Work, a_moment, eventually, leave, pulls
 
 start = pytest.fixture(pulls)
@@ -32,7 +33,7 @@ class Cancelling:
 # Errors
 
 
-def test_what_an_aborted_exchange_said_is_said_again(
+def test_what_an_aborted_exchange_asked_for_is_asked_again(
     start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
     # "an `Aborted` from exchange means nothing was written: what was to be said is kept and said
@@ -50,7 +51,7 @@ def test_what_an_aborted_exchange_said_is_said_again(
     eventually(lambda: store.unacked == [1, 3])
     warnings = [record for record in caplog.records if record.levelno == logging.WARNING]
     assert [record.name for record in warnings] == ["pubsub_delta"] * 2
-    told = "projects/p/subscriptions/s: nothing was written; it is said again: lost again"
+    told = "projects/p/subscriptions/s: nothing was written; it is tried again: lost again"
     assert warnings[1].getMessage() == told
 
 
@@ -253,4 +254,4 @@ def test_no_thread_is_left_at_the_end(start: Start) -> None:
 )
 def test_what_makes_no_sense_is_refused(callback: Any, workers: Any, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
-        StreamingPull(Store([]), callback, max_workers=workers)
+        StreamingPull(Store([]), "s", lambda: START, callback, max_workers=workers)

@@ -1,0 +1,94 @@
+"""The way of a StreamingPull to its subscription: a request, and the response to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from pubsub_delta.delivery.sources import source
+from pubsub_delta.names import ResourceName
+from pubsub_delta.operations import pull
+from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.resources import ReceivedMessage, Subscription
+from pubsub_delta.tables.store import Tables
+
+MayForward = Callable[[Subscription], bool]
+
+
+class LeasedMessages(Protocol):
+    """Messages under one lease, to be read."""
+
+    @property
+    def lease_id(self) -> int: ...
+
+    @property
+    def positions(self) -> Positions: ...
+
+    @property
+    def until(self) -> datetime: ...
+
+    def receive(self, wanted: Positions, max_bytes: int) -> list[ReceivedMessage]:
+        """Read the first of some messages, in order: as many as fit, and at least one."""
+
+
+@dataclass(frozen=True)
+class Exchanged:
+    """What came of a request: perhaps a lease, the response, and the subscription as it is."""
+
+    leased: LeasedMessages | None
+    response: AckResponse
+    subscription: Subscription
+
+
+class Channel(Protocol):
+    """The way to a subscription."""
+
+    def exchange(
+        self, request: AckRequest, max_messages: int, deadline: timedelta | None = None
+    ) -> Exchanged:
+        """Carry out a request and lease up to so many messages (0: none), in one commit.
+
+        ``deadline``: how long the lease is, if not the subscription's ack deadline. Aborted:
+        nothing was written. NotFound: the subscription is gone, or another one has its name.
+        """
+
+
+class StoreChannel:
+    """The way to a subscription of a store, by its uid: not to a later one of its name.
+
+    Args:
+        tables: those of the store.
+        name: the subscription's name.
+        uid: the uid of the subscription that is meant.
+        now: what tells the time.
+        may_forward: tells whether dead letters of the subscription may be forwarded.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        name: ResourceName,
+        uid: str,
+        now: Callable[[], datetime],
+        may_forward: MayForward = lambda _: True,
+    ) -> None:
+        self._tables = tables
+        self._name = name
+        self._uid = uid
+        self._now = now
+        self._may_forward = may_forward
+
+    def exchange(
+        self, request: AckRequest, max_messages: int, deadline: timedelta | None = None
+    ) -> Exchanged:
+        """Carry out a request and lease up to so many messages (0: none), in one commit."""
+        found = source(self._tables, self._name, self._uid).subscription
+        leased, response = pull.exchange(
+            *(self._tables, self._name, request, max_messages, self._now(), deadline),
+            uid=self._uid,
+            forward=self._may_forward(found),
+        )
+        return Exchanged(leased, response, found)

@@ -1,0 +1,213 @@
+"""The ack buffer: what consumers ask for their messages that is not written yet, and who waits.
+
+Acknowledgements and new deadlines are gathered here, and leave together in one ack request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Generic, TypeAlias, TypeVar
+
+from pubsub_delta.policy.ack_requests import AckRequest, AckResponse, PositionsByLease
+from pubsub_delta.policy.positions import Positions
+
+W = TypeVar("W")
+
+Place: TypeAlias = tuple[int, int]
+"""A delivery, by the number of its lease and the position of its message."""
+
+NACK = timedelta(0)
+"""The new deadline that is a nack."""
+
+_NONE = Positions()
+
+
+@dataclass(frozen=True)
+class Settled(Generic[W]):
+    """What came of an acknowledgement (``deadline`` None) or a new deadline that somebody awaits.
+
+    ``outcome``: success, expired or invalid. ``again``: it was asked whether an acknowledgement
+    that has succeeded holds still.
+    """
+
+    waiter: W
+    deadline: timedelta | None
+    outcome: str
+    again: bool = False
+
+
+@dataclass
+class _Pending(Generic[W]):
+    """What goes into one request. ``waiting``: where, the deadline that was asked for, and who."""
+
+    acknowledged: dict[int, list[int]] = field(default_factory=dict)
+    deadlines: dict[int, dict[int, timedelta]] = field(default_factory=dict)
+    given_back: dict[int, Positions] = field(default_factory=dict)
+    waiting: list[tuple[Place, timedelta | None, W]] = field(default_factory=list)
+    repeated: list[tuple[Place, W]] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.acknowledged or self.deadlines or self.given_back or self.repeated)
+
+    def __len__(self) -> int:
+        acknowledged = sum(map(len, self.acknowledged.values()))
+        return acknowledged + sum(map(len, self.deadlines.values())) + len(self.repeated)
+
+    def acknowledge(self, lease_id: int, position: int) -> None:
+        self.acknowledged.setdefault(lease_id, []).append(position)
+        if lease_id in self.deadlines and self.deadlines[lease_id].get(position, NACK):
+            del self.deadlines[lease_id][position]
+
+    def modify_ack_deadline(self, lease_id: int, position: int, deadline: timedelta) -> bool:
+        deadlines = self.deadlines.setdefault(lease_id, {})
+        if deadline and deadlines.get(position) == NACK:
+            return False
+        deadlines[position] = deadline
+        return True
+
+    def give_back(self, lease_id: int, positions: Positions) -> None:
+        self.given_back[lease_id] = self.given_back.get(lease_id, _NONE) | positions
+
+    def add(self, later: _Pending[W]) -> None:
+        for lease_id, positions in later.acknowledged.items():
+            for position in positions:
+                self.acknowledge(lease_id, position)
+        for lease_id, deadlines in later.deadlines.items():
+            for position, deadline in deadlines.items():
+                self.modify_ack_deadline(lease_id, position, deadline)
+        for lease_id, given_back in later.given_back.items():
+            self.give_back(lease_id, given_back)
+        self.waiting.extend(later.waiting)
+        self.repeated.extend(later.repeated)
+
+    @property
+    def waiters(self) -> Iterator[W]:
+        yield from (waiter for *_, waiter in self.waiting)
+        yield from (waiter for _, waiter in self.repeated)
+
+
+class AckBuffer(Generic[W]):
+    """Acknowledgements and new deadlines for the next request, while the last one is written.
+
+    Of several deadlines of a delivery the last one is written, and none after a nack. An
+    acknowledgement replaces the deadline before it; who waits for that is told its outcome.
+    """
+
+    def __init__(self) -> None:
+        self._next: _Pending[W] = _Pending()
+        self._kept: _Pending[W] = _Pending()
+        self._sent: _Pending[W] | None = None
+        self._holds = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._next) or self._sent is not None
+
+    def __len__(self) -> int:
+        """Return how many ids wait for a request."""
+        return len(self._next) + len(self._kept)
+
+    def hold(self) -> None:
+        """Keep what is asked for from now on out of all requests, until ``release``."""
+        self._holds += 1
+
+    def release(self) -> None:
+        """Let the next request have what was kept, once every ``hold`` is released."""
+        self._holds -= 1
+        if not self._holds:
+            self._next.add(self._kept)
+            self._kept = _Pending()
+
+    @property
+    def _open(self) -> _Pending[W]:
+        return self._kept if self._holds else self._next
+
+    def acknowledge(self, place: Place, waiter: W | None = None) -> None:
+        """Ask for an acknowledgement."""
+        self._open.acknowledge(*place)
+        if waiter is not None:
+            self._open.waiting.append((place, None, waiter))
+
+    def modify_ack_deadline(
+        self, place: Place, deadline: timedelta, waiter: W | None = None
+    ) -> bool:
+        """Ask for a new deadline from the time of the request; zero is a nack.
+
+        False, and nothing is asked for, where the delivery is nacked already.
+        """
+        if not self._open.modify_ack_deadline(*place, deadline):
+            return False
+        if waiter is not None:
+            self._open.waiting.append((place, deadline, waiter))
+        return True
+
+    def acknowledge_again(self, place: Place, waiter: W) -> None:
+        """Ask whether an acknowledgement that has succeeded holds still."""
+        self._open.repeated.append((place, waiter))
+
+    def give_back(self, lease_id: int, positions: Positions) -> None:
+        """Give back messages that nobody has looked at: no delivery of them has failed."""
+        self._open.give_back(lease_id, positions)
+
+    def request(self, extensions: Mapping[timedelta, PositionsByLease]) -> AckRequest:
+        """Return a request for everything that waits, and for extensions of leases.
+
+        Where a delivery is given a new deadline, its lease is not extended. A request that was not
+        settled, since its commit has failed, is part of the next one.
+        """
+        if self._sent is not None:
+            self._sent.add(self._next)
+        pending = self._sent = self._sent or self._next
+        self._next = _Pending()
+        asked: dict[timedelta, dict[int, list[int]]] = {}
+        for lease_id, moved in pending.deadlines.items():
+            for position, deadline in moved.items():
+                asked.setdefault(deadline, {}).setdefault(lease_id, []).append(position)
+        deadlines = {deadline: _by_lease(lists) for deadline, lists in asked.items()}
+        moved_of = {lease: Positions.of(moved) for lease, moved in pending.deadlines.items()}
+        for deadline, extended in extensions.items():
+            named = deadlines.setdefault(deadline, {})
+            for lease_id, positions in extended.items():
+                named[lease_id] = named.get(lease_id, _NONE) | (
+                    positions - moved_of.get(lease_id, _NONE)
+                )
+        repeated: dict[int, list[int]] = {}
+        for (lease_id, position), _ in pending.repeated:
+            repeated.setdefault(lease_id, []).append(position)
+        return AckRequest(
+            _by_lease(pending.acknowledged),
+            {deadline: found for deadline, named in deadlines.items() if (found := _some(named))},
+            dict(pending.given_back),
+            _by_lease(repeated),
+        )
+
+    def settle(self, response: AckResponse) -> list[Settled[W]]:
+        """Return what came of the last request, for those who wait."""
+        pending, self._sent = self._sent or _Pending(), None
+        settled = []
+        for (lease_id, position), asked, waiter in pending.waiting:
+            outcomes = response.acknowledged
+            if asked is not None:
+                written = pending.deadlines.get(lease_id, {}).get(position)
+                outcomes = outcomes if written is None else response.deadlines[written]
+            settled.append(Settled(waiter, asked, outcomes.of(lease_id, position)))
+        for (lease_id, position), waiter in pending.repeated:
+            holds = position in response.holding.get(lease_id, _NONE)
+            outcome = "success" if holds else "invalid"
+            settled.append(Settled(waiter, None, outcome, again=True))
+        return settled
+
+    def give_up(self) -> list[W]:
+        """Drop everything that is not written, and return who waits for it."""
+        dropped = self._sent or _Pending(), self._next, self._kept
+        self._sent, self._next, self._kept = None, _Pending(), _Pending()
+        return [waiter for pending in dropped for waiter in pending.waiters]
+
+
+def _by_lease(lists: Mapping[int, list[int]]) -> dict[int, Positions]:
+    return {lease_id: Positions.of(positions) for lease_id, positions in lists.items()}
+
+
+def _some(named: dict[int, Positions]) -> dict[int, Positions]:
+    return {lease_id: positions for lease_id, positions in named.items() if positions}

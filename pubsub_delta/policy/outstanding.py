@@ -1,0 +1,294 @@
+"""Outstanding messages: what a consumer has leased and not answered, and until when.
+
+The callbacks of ``store.subscribe()`` and every subscription of a server keep one such book. It
+decides what the next ack request asks for, and what is lost when the store has answered. It has no
+threads and no clock: whoever keeps it takes the requests to the store.
+
+Pub/Sub: "messages that are outstanding" are those that were sent and not acknowledged; the client
+extends their leases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Generic, TypeVar
+
+from pubsub_delta.policy.ack_buffer import NACK, AckBuffer, Place, Settled
+from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
+from pubsub_delta.policy.positions import Positions
+
+_NONE = Positions()
+_STEP = timedelta(seconds=10)
+"""Deadlines are written in steps: one for each message would be more than an ack state holds."""
+
+
+@dataclass(eq=False, slots=True)
+class Delivery:
+    """One delivery of a message that was read.
+
+    ``size``: its bytes. ``key``: its ordering key, or "" where keys mean nothing. ``deadline``:
+    until when somebody has it who was given it, None before. ``is_outstanding``: whether it is
+    leased still, and not answered.
+    """
+
+    lease_id: int
+    position: int
+    size: int
+    key: str = ""
+    deadline: datetime | None = None
+    is_outstanding: bool = field(default=False, init=False)
+
+    @property
+    def place(self) -> Place:
+        """Its lease and position."""
+        return self.lease_id, self.position
+
+
+D = TypeVar("D", bound=Delivery)
+W = TypeVar("W")
+
+
+@dataclass
+class OutstandingLease(Generic[D]):
+    """What is left of a lease: messages that were read, and those that were not yet.
+
+    ``until``: when it is over, where nobody was given a message for longer. ``length``: for how
+    long it is extended. ``returned_keys``: ordering keys of which a message was nacked or given
+    back: the later ones have returned with it.
+    """
+
+    leased: datetime
+    until: datetime
+    length: timedelta
+    unread: Positions
+    read: dict[int, D] = field(default_factory=dict)
+    by_key: dict[str, dict[int, D]] = field(default_factory=dict)
+    returned_keys: set[str] = field(default_factory=set)
+
+    def __len__(self) -> int:
+        return len(self.unread) + len(self.read)
+
+    @property
+    def positions(self) -> Positions:
+        """Every message that is outstanding."""
+        return self.unread | Positions.of(self.read)
+
+    def deadlines(self, now: datetime) -> dict[timedelta, Positions]:
+        """Return for how long from now which messages are to be leased.
+
+        What somebody was given is leased until its deadline at least: nobody else is given it
+        before, though this process may be gone by then.
+        """
+        by_end: dict[datetime | None, list[int]] = {}
+        for position, delivery in self.read.items():  # there may be a hundred thousand of them
+            by_end.setdefault(delivery.deadline, []).append(position)
+        found: dict[timedelta, list[Positions]] = {self.length: [self.unread]}
+        for end, positions in by_end.items():
+            late = end is not None and end > now + self.length
+            deadline = -((now - end) // _STEP) * _STEP if late and end is not None else self.length
+            found.setdefault(deadline, []).append(Positions.of(positions))
+        joined = {deadline: Positions.union(parts) for deadline, parts in found.items()}
+        return {deadline: positions for deadline, positions in joined.items() if positions}
+
+
+@dataclass(frozen=True)
+class Applied(Generic[D, W]):
+    """What a response means: deliveries that are lost to this consumer, and who is answered."""
+
+    lost: list[D]
+    settled: list[Settled[W]]
+
+
+class Outstanding(Generic[D, W]):
+    """The leases of one consumer, and the ack requests for their messages.
+
+    Args:
+        extended_at: which part of a lease is left when it is extended.
+    """
+
+    def __init__(self, extended_at: float) -> None:
+        self.leases: dict[int, OutstandingLease[D]] = {}  # the oldest first
+        self.acks: AckBuffer[W] = AckBuffer()
+        self.messages = self.bytes = 0
+        """Of those that were read and are outstanding."""
+        self._extended_at = extended_at
+        self._extending: dict[int, timedelta] = {}
+
+    def __len__(self) -> int:
+        """Return how many messages are outstanding, read or not."""
+        return sum(map(len, self.leases.values()))
+
+    # What comes from the store
+
+    def lease(
+        self,
+        lease_id: int,
+        positions: Positions,
+        leased: datetime,
+        until: datetime,
+        length: timedelta,
+    ) -> None:
+        """Add a lease, of which nothing is read yet."""
+        self.leases[lease_id] = OutstandingLease(leased, until, length, positions)
+
+    def read(self, lease_id: int, asked: Positions, deliveries: Iterable[D]) -> list[D]:
+        """Add messages that were read, and return those that are outstanding.
+
+        What was asked for and is not among them is gone from the topic. What has returned to the
+        store with an earlier message of its key is none of this consumer's.
+        """
+        lease = self.leases.get(lease_id)
+        if lease is None:
+            return []
+        added = []
+        for delivery in deliveries:
+            if delivery.position not in lease.unread or delivery.key in lease.returned_keys:
+                continue
+            delivery.is_outstanding = True
+            lease.read[delivery.position] = delivery
+            if delivery.key:
+                lease.by_key.setdefault(delivery.key, {})[delivery.position] = delivery
+            self.messages += 1
+            self.bytes += delivery.size
+            added.append(delivery)
+        lease.unread -= asked
+        self._forget_if_empty(lease_id)
+        return added
+
+    # What is asked for deliveries
+
+    def acknowledge(self, delivery: D, waiter: W | None = None) -> None:
+        """Acknowledge a delivery, also one that is not outstanding: the store decides."""
+        self._take_off(delivery)
+        self.acks.acknowledge(delivery.place, waiter)
+
+    def nack(self, delivery: D, waiter: W | None = None) -> list[D]:
+        """Let a delivery fail, and return the later ones of its key and lease.
+
+        The store returns these with it, so they are not outstanding any more either.
+        """
+        self.acks.modify_ack_deadline(delivery.place, NACK, waiter)
+        return self._return(delivery)
+
+    def give_back(self, delivery: D) -> list[D]:
+        """Give a delivery back as if it had never been leased: it has not failed.
+
+        Returns the later ones of its key and lease, which the store returns with it, too.
+        """
+        self.acks.give_back(delivery.lease_id, Positions.of([delivery.position]))
+        return self._return(delivery)
+
+    def give_back_waiting(self, lease_ids: Iterable[int]) -> int:
+        """Give back what nobody has a deadline for, read or not; return how many these are."""
+        returned = 0
+        for lease_id in lease_ids:
+            lease = self.leases[lease_id]
+            waiting = [each for each in lease.read.values() if each.deadline is None]
+            positions = lease.unread | Positions.of(each.position for each in waiting)
+            if positions:
+                self.acks.give_back(lease_id, positions)
+                returned += len(positions)
+            lease.unread = _NONE
+            self._all_taken_off(waiting)
+            self._forget_if_empty(lease_id)
+        return returned
+
+    # What is lost
+
+    def lose(self, lease_id: int, positions: Positions) -> list[D]:
+        """Drop what the store does not hold for this consumer any more; return what was read."""
+        lease = self.leases.get(lease_id)
+        if lease is None or not positions:
+            return []
+        lease.unread -= positions
+        lost = [each for position, each in lease.read.items() if position in positions]
+        self._all_taken_off(lost)
+        self._forget_if_empty(lease_id)
+        return lost
+
+    def forget(self, lease_ids: Iterable[int] | None = None) -> list[D]:
+        """Drop leases, by default all of them; return what was read of them."""
+        chosen = list(self.leases if lease_ids is None else lease_ids)
+        lost = []
+        for lease_id in chosen:
+            lost += self._all_taken_off(list(self.leases[lease_id].read.values()))
+            self.leases.pop(lease_id, None)  # of which nothing may have been read
+        return lost
+
+    # Requests
+
+    def is_due(self, now: datetime) -> bool:
+        """Tell whether a lease is to be extended."""
+        return any(self._is_due(lease, now) for lease in self.leases.values())
+
+    def request(self, now: datetime) -> AckRequest:
+        """Return what to ask the store for now, with the extensions of leases that need one."""
+        self._extending.clear()
+        extensions: dict[timedelta, dict[int, Positions]] = {}
+        for lease_id, lease in self.leases.items():
+            if self._is_due(lease, now):
+                deadlines = lease.deadlines(now)
+                self._extending[lease_id] = min(deadlines, default=lease.length)
+                for deadline, positions in deadlines.items():
+                    extensions.setdefault(deadline, {})[lease_id] = positions
+        return self.acks.request(extensions)
+
+    def apply(self, request: AckRequest, response: AckResponse, now: datetime) -> Applied[D, W]:
+        """Take in what came of a request that was made at ``now``.
+
+        What the store has not extended is lost, and so is all that was leased before a seek.
+        """
+        settled = self.acks.settle(response)
+        lost = self.forget([each for each in self.leases if each < response.first_lease_id])
+        for deadline, named in request.deadlines.items():
+            kept = response.deadlines[deadline].success
+            for lease_id, positions in named.items():
+                lost += self.lose(lease_id, positions - kept.get(lease_id, _NONE))
+        for lease_id in self._extending.keys() & self.leases.keys():
+            self.leases[lease_id].until = now + self._extending[lease_id]
+        return Applied(lost, settled)
+
+    # Inside
+
+    def _is_due(self, lease: OutstandingLease[D], now: datetime) -> bool:
+        return lease.until - now < lease.length * self._extended_at
+
+    def _return(self, delivery: D) -> list[D]:
+        """Take a delivery off with the later ones of its key and lease, and return these."""
+        lease = self.leases.get(delivery.lease_id)
+        followers: list[D] = []
+        if lease is not None and delivery.key and delivery.is_outstanding:
+            lease.returned_keys.add(delivery.key)
+            of_key = lease.by_key[delivery.key].values()
+            followers = [each for each in of_key if each.position > delivery.position]
+        self._take_off(delivery)
+        return self._all_taken_off(followers)
+
+    def _take_off(self, delivery: D) -> None:
+        if not delivery.is_outstanding:
+            return
+        delivery.is_outstanding = False
+        self.messages -= 1
+        self.bytes -= delivery.size
+        lease = self.leases.get(delivery.lease_id)
+        if lease is None:
+            return
+        del lease.read[delivery.position]
+        if delivery.key:
+            del lease.by_key[delivery.key][delivery.position]
+            if not lease.by_key[delivery.key]:
+                del lease.by_key[delivery.key]
+        self._forget_if_empty(delivery.lease_id)
+
+    def _all_taken_off(self, deliveries: list[D]) -> list[D]:
+        taken_off = [each for each in deliveries if each.is_outstanding]
+        for delivery in taken_off:
+            self._take_off(delivery)
+        return taken_off
+
+    def _forget_if_empty(self, lease_id: int) -> None:
+        lease = self.leases.get(lease_id)
+        if lease is not None and not lease.read and not lease.unread:
+            del self.leases[lease_id]
