@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
+from pubsub_delta.clock import Clock
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.names import ResourceName
+from pubsub_delta.operations import acknowledge
 from pubsub_delta.operations.acknowledge import AckTargets
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import AckResult, ReceivedMessage
 from pubsub_delta.tables.schemas import BATCH
+from pubsub_delta.tables.store import Tables
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
 
 AckIds: TypeAlias = "DataFrame | pa.Table | pa.Array | pa.ChunkedArray | Iterable[str]"
 """Ack ids one by one, as an Arrow array, or in a column ``ack_id`` of rows."""
@@ -38,15 +42,15 @@ class PulledBatch:
 
     def __init__(
         self,
+        tables: Tables,
+        subscription: ResourceName,
         lease: Lease | None,
-        spark: Callable[[], SparkSession],
-        acknowledge: Callable[[AckIds | AckTargets], AckResult],
-        modify_ack_deadline: Callable[[AckIds | AckTargets, int], AckResult],
+        clock: Clock,
     ) -> None:
+        self._tables = tables
+        self._subscription = subscription
         self._lease = lease
-        self._spark = spark
-        self._acknowledge = acknowledge
-        self._modify_ack_deadline = modify_ack_deadline
+        self._clock = clock
 
     @cached_property
     def df(self) -> DataFrame:
@@ -60,7 +64,7 @@ class PulledBatch:
         FailedPrecondition where the store has no Spark.
         """
         try:
-            spark = self._spark()
+            spark = self._tables.spark
         except FailedPrecondition as error:
             raise FailedPrecondition(f"df: {error}; arrow() gives the rows without Spark") from None
         if self._lease is None:
@@ -87,7 +91,8 @@ class PulledBatch:
         ``where``: over the columns of ``df``, such as ``F.col("ordering_key") == "UA"``. Only the
         columns that it names are read, so it costs less than ack ids.
         """
-        return self._acknowledge(self._chosen(ids, where))
+        chosen, now = self._chosen(ids, where), self._clock.now()
+        return acknowledge.acknowledge(self._tables, self._subscription, chosen, now)
 
     def nack(self, ids: AckIds | None = None, *, where: Column | None = None) -> AckResult:
         """Give the whole batch, ack ids or rows, as ``ack`` takes them, back to be redelivered."""
@@ -101,7 +106,10 @@ class PulledBatch:
         where: Column | None = None,
     ) -> AckResult:
         """Move the deadline of the whole batch, of ack ids or of rows to so far from now."""
-        return self._modify_ack_deadline(self._chosen(ids, where), ack_deadline_seconds)
+        chosen, now = self._chosen(ids, where), self._clock.now()
+        return acknowledge.modify_ack_deadline(
+            self._tables, self._subscription, chosen, ack_deadline_seconds, now
+        )
 
     def __iter__(self) -> Iterator[ReceivedMessage]:
         if self._lease is not None:

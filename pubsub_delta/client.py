@@ -1,4 +1,8 @@
-"""PubSub: the one object that users hold. It only delegates."""
+"""PubSub: the one object that users hold, and the list of its methods.
+
+Those about messages stand here. The others are functions of ``methods``, by subject. Each makes
+names and times of what it is given, and calls one operation.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +12,39 @@ from typing import TYPE_CHECKING, Literal
 
 from pubsub_delta.batches import AckIds, PulledBatch
 from pubsub_delta.clock import Clock, SystemClock
-from pubsub_delta.delivery import table_runs
-from pubsub_delta.durations import Duration
-from pubsub_delta.inspection import Inspection
-from pubsub_delta.metrics import MetricRow, Metrics
-from pubsub_delta.names import ResourceName
+from pubsub_delta.methods import (
+    inspection,
+    schemas,
+    snapshots,
+    streams,
+    subscriptions,
+    topics,
+    upkeep,
+)
+from pubsub_delta.names import (
+    ResourceName,
+    check_project,
+    snapshot_name,
+    subscription_name,
+    topic_name,
+)
 from pubsub_delta.operations import (
     acknowledge,
-    maintain,
-    metrics,
     publish,
     pull,
     seek,
 )
-from pubsub_delta.operations.acknowledge import AckTargets
 from pubsub_delta.operations.seek import SeekPreview
 from pubsub_delta.resources import AckResult, Message
 from pubsub_delta.session import Sessions, check_session
 from pubsub_delta.tables.store import Tables
 
-if TYPE_CHECKING:  # pyspark, pyarrow and prometheus_client take long to import
+if TYPE_CHECKING:  # pyspark and pyarrow take long to import
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from pubsub_delta.exporter import MetricsExporter
 
-
-class PubSub(Inspection):
+class PubSub:
     """A message store under one root, with Google Cloud Pub/Sub's semantics.
 
     Args:
@@ -66,8 +76,9 @@ class PubSub(Inspection):
     ) -> None:
         if spark is not None and not callable(spark):  # one that is started later is checked then
             check_session(spark)
-        time = clock if clock is not None else SystemClock()
-        super().__init__(Tables(spark, root, lane=lane, tables_root=tables_root), project, time)
+        self._tables = Tables(spark, root, lane=lane, tables_root=tables_root)
+        self._project = check_project(project)
+        self._clock: Clock = SystemClock() if clock is None else clock
 
     @property
     def spark(self) -> SparkSession:
@@ -76,6 +87,61 @@ class PubSub(Inspection):
         FailedPrecondition where the store was opened without one.
         """
         return self._tables.spark
+
+    @property
+    def tables(self) -> Tables:
+        """The tables behind it, for the server that works on the same store."""
+        return self._tables
+
+    @property
+    def project(self) -> str:
+        """The project that short ids mean."""
+        return self._project
+
+    @property
+    def clock(self) -> Clock:
+        """What tells the time."""
+        return self._clock
+
+    @property
+    def lane(self) -> str:
+        """Which lane does what is small, and why, in one line."""
+        return self._tables.lane_line
+
+    # Administration
+
+    create_topic = topics.create_topic
+    get_topic = topics.get_topic
+    list_topics = topics.list_topics
+    update_topic = topics.update_topic
+    delete_topic = topics.delete_topic
+    list_topic_subscriptions = topics.list_topic_subscriptions
+    list_topic_snapshots = topics.list_topic_snapshots
+
+    create_subscription = subscriptions.create_subscription
+    get_subscription = subscriptions.get_subscription
+    list_subscriptions = subscriptions.list_subscriptions
+    update_subscription = subscriptions.update_subscription
+    delete_subscription = subscriptions.delete_subscription
+    detach_subscription = subscriptions.detach_subscription
+
+    create_snapshot = snapshots.create_snapshot
+    get_snapshot = snapshots.get_snapshot
+    list_snapshots = snapshots.list_snapshots
+    update_snapshot = snapshots.update_snapshot
+    delete_snapshot = snapshots.delete_snapshot
+
+    create_schema = schemas.create_schema
+    get_schema = schemas.get_schema
+    list_schemas = schemas.list_schemas
+    list_schema_revisions = schemas.list_schema_revisions
+    commit_schema = schemas.commit_schema
+    rollback_schema = schemas.rollback_schema
+    delete_schema_revision = schemas.delete_schema_revision
+    delete_schema = schemas.delete_schema
+    validate_schema = schemas.validate_schema
+    validate_message = schemas.validate_message
+    message_fields = schemas.message_fields
 
     # Messages
 
@@ -115,20 +181,16 @@ class PubSub(Inspection):
         be smaller, or empty.
         """
         name = self._subscription(subscription)
-        leased = pull.pull(self._tables, name, max_messages, self._clock.now())
-        return PulledBatch(
-            leased,
-            lambda: self._tables.spark,
-            lambda ids: self._acknowledge(name, ids),
-            lambda ids, seconds: self._modify_ack_deadline(name, ids, seconds),
-        )
+        lease = pull.pull(self._tables, name, max_messages, self._clock.now())
+        return PulledBatch(self._tables, name, lease, self._clock)
 
     def acknowledge(self, subscription: str, ack_ids: AckIds) -> AckResult:
         """Acknowledge deliveries: a list or Arrow array of ack ids, or rows with them.
 
         Rows are a DataFrame or an Arrow table with a column ``ack_id``.
         """
-        return self._acknowledge(self._subscription(subscription), ack_ids)
+        name = self._subscription(subscription)
+        return acknowledge.acknowledge(self._tables, name, ack_ids, self._clock.now())
 
     def modify_ack_deadline(
         self,
@@ -137,8 +199,9 @@ class PubSub(Inspection):
         ack_deadline_seconds: int,
     ) -> AckResult:
         """Move the deadline of deliveries to so many seconds from now (1–600); 0 is a nack."""
-        return self._modify_ack_deadline(
-            self._subscription(subscription), ack_ids, ack_deadline_seconds
+        name, now = self._subscription(subscription), self._clock.now()
+        return acknowledge.modify_ack_deadline(
+            self._tables, name, ack_ids, ack_deadline_seconds, now
         )
 
     def seek(
@@ -185,123 +248,44 @@ class PubSub(Inspection):
             None if snapshot is None else self._snapshot(snapshot),
         )
 
-    def write_table(self, subscription: str) -> table_runs.TableWrites:
-        """Write the messages of a table subscription to its table now, each once.
+    # What goes on until it is stopped
 
-        A running server does that by itself, and ``maintain`` for those without one. All of them
-        may do it at the same time. FailedPrecondition without a ``table_config``; what keeps
-        messages from being written is told by the result.
-        """
-        return table_runs.run(self._tables, self._subscription(subscription), self._clock.now)
+    subscribe = streams.subscribe
+    publisher = streams.publisher
+    subscribe_stream = streams.subscribe_stream
+    publish_stream = streams.publish_stream
+    read_topic_stream = streams.read_topic_stream
+
+    # Looking at what is stored
+
+    read_topic = inspection.read_topic
+    topic_history = inspection.topic_history
+    backlog = inspection.backlog
+    peek = inspection.peek
+    find_messages = inspection.find_messages
+    survey_ack_state = inspection.survey_ack_state
+    subscription_history = inspection.subscription_history
+    subscription_figures = inspection.subscription_figures
+    topic_figures = inspection.topic_figures
+    messages_by_day = inspection.messages_by_day
+    create_views = inspection.create_views
 
     # Metrics and upkeep
 
-    def metrics(self, name: str, *, exact: bool = False) -> Metrics:
-        """Return the metrics of a subscription, topic or snapshot, under Google's names.
+    metrics = upkeep.metrics
+    metrics_table = upkeep.metrics_table
+    metrics_exporter = upkeep.metrics_exporter
+    maintain = upkeep.maintain
+    write_table = upkeep.write_table
 
-        A short id means the subscription of that name if there is one, else the topic, else the
-        snapshot. ``estimates`` of the result names the values that are estimates. The sizes in
-        bytes are measured when they are first looked at.
+    def _topic(self, name: str) -> ResourceName:
+        return topic_name(name, self._project)
 
-        ``exact``: no estimates; sizes then take a scan of the messages that they are about.
-        """
-        return metrics.metrics(self._tables, name, self._project, self._clock.now(), exact=exact)
+    def _subscription(self, name: str) -> ResourceName:
+        return subscription_name(name, self._project)
 
-    def metrics_table(
-        self, names: Iterable[str] | None = None, *, exact: bool = False
-    ) -> DataFrame:
-        """Return the metrics of all resources of the store, or of some, a row for each figure.
+    def _snapshot(self, name: str) -> ResourceName:
+        return snapshot_name(name, self._project)
 
-        Columns: ``kind`` (subscription, topic or snapshot), ``name`` (full), ``metric``,
-        ``labels MAP<STRING,STRING>``, ``value DOUBLE``, ``unit`` (1, s or By), ``is_estimate``,
-        and ``time``, which is the same in all rows. It is measured by the call, so that it can be
-        appended to a table. ``ack_message_count`` has a row for each ``response_code``; a time
-        stands in seconds since 1970.
-
-        Args:
-            names: as ``metrics`` takes them; by default everything, of every project.
-            exact: no estimates. Without it ``backlog_bytes`` is estimated from the mean size of
-                the topic's messages, so that only topics are read and not each backlog.
-        """
-        now = self._clock.now()
-        return metrics.metrics_table(self._tables, names, self._project, now, exact=exact)
-
-    def metrics_exporter(
-        self,
-        names: Iterable[str] | None = None,
-        *,
-        interval: Duration = "60s",
-        exact: bool = False,
-    ) -> MetricsExporter:
-        """Return an exporter of the figures of ``metrics_table`` for Prometheus.
-
-        ``with store.metrics_exporter() as exporter: exporter.serve(9464)`` measures every
-        ``interval`` in the background and answers scrapes. It needs the extra ``prometheus``.
-        """
-        from pubsub_delta.exporter import MetricsExporter
-
-        wanted = names if names is None or isinstance(names, str) else tuple(names)
-
-        def measure() -> list[MetricRow]:
-            now = self._clock.now()
-            return metrics.rows(self._tables, wanted, self._project, now, exact=exact)
-
-        return MetricsExporter(measure, self._clock.now, interval=interval)
-
-    # Looking after it
-
-    def maintain(
-        self,
-        *,
-        tables: bool = True,
-        dead_letters: bool = True,
-        expiration: bool = True,
-        retention: bool = True,
-        exact: bool = False,
-        optimize: bool = False,
-        vacuum: bool = False,
-        log_retention: Duration | None = None,
-        dry_run: bool = False,
-    ) -> maintain.MaintenanceReport:
-        """Do what must be done even where nobody pulls. Problems are reported, not raised.
-
-        Args:
-            tables: write the messages of table subscriptions to their tables.
-            dead_letters: forward messages whose last delivery attempt failed.
-            expiration: delete subscriptions idle for longer than their ttl, and old snapshots.
-            retention: delete the messages that nobody can get any more: whole days of publishing,
-                by metadata alone.
-            exact: with retention, delete to the message, which rewrites or marks files.
-            optimize: write many small files of a topic as few large ones.
-            vacuum: remove the files that no version of the last 8 days needs.
-            log_retention: forget the commits of topics that are older, from ``"1m"`` to
-                ``"365d"``. Every writer lists what is known of a topic's log, so one of a commit a
-                second becomes slow after some days. ``as_of``, open batches and streams from an
-                earlier version reach back no further then. What snapshots need stays.
-            dry_run: only tell what would be done.
-        """
-        duties = maintain.Duties(
-            tables=tables,
-            dead_letters=dead_letters,
-            expiration=expiration,
-            retention=retention,
-            exact=exact,
-            optimize=optimize,
-            vacuum=vacuum,
-            log_retention=maintain.checked_log_retention(log_retention),
-            dry_run=dry_run,
-        )
-        return maintain.maintain(self._tables, self._clock.now, duties)
-
-    def _acknowledge(self, name: ResourceName, ack_ids: AckIds | AckTargets) -> AckResult:
-        return acknowledge.acknowledge(self._tables, name, ack_ids, self._clock.now())
-
-    def _modify_ack_deadline(
-        self,
-        name: ResourceName,
-        ack_ids: AckIds | AckTargets,
-        seconds: int,
-    ) -> AckResult:
-        return acknowledge.modify_ack_deadline(
-            self._tables, name, ack_ids, seconds, self._clock.now()
-        )
+    def _project_or(self, project: str | None) -> str:
+        return self._project if project is None else check_project(project)

@@ -9,6 +9,7 @@ from enum import Enum
 from itertools import islice
 from typing import Any, TypeVar, overload
 
+from pubsub_delta.clock import FIRST_TIME
 from pubsub_delta.durations import Duration, parse_duration
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.schemas import SchemaSettings
@@ -55,15 +56,16 @@ class Topic:
     ``message_retention_duration``: how long the topic itself keeps every message, acknowledged or
     not, for any subscription to seek back to; None if it does not. ``retained_from``: since when
     it does; messages published earlier are not covered. ``schema_settings``: what the data of its
-    messages must be; None if it may be anything.
+    messages must be; None if it may be anything. The store sets ``retained_from``, ``create_time``
+    and ``uid`` when it creates the topic.
     """
 
     name: str
-    message_retention_duration: timedelta | None
-    retained_from: datetime | None
-    labels: Mapping[str, str]
-    create_time: datetime
-    uid: str
+    message_retention_duration: timedelta | None = None
+    retained_from: datetime | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    create_time: datetime = FIRST_TIME
+    uid: str = ""
     schema_settings: SchemaSettings | None = None
 
 
@@ -167,26 +169,27 @@ class Subscription:
     ``topic_message_retention_duration`` is the topic's own. Without a ``retry_policy`` a failed
     message is available again at once. ``update_time`` is of the last change of a field.
     ``push_config``: where a running server pushes the messages to, and ``table_config``: the table
-    that they are written to; None if they are pulled.
+    that they are written to; None if they are pulled. The store sets ``detached``, the topic's
+    retention, the times and ``uid``.
     """
 
     name: str
     topic: str
-    ack_deadline_seconds: int
-    message_retention_duration: timedelta
-    retain_acked_messages: bool
-    expiration_policy: ExpirationPolicy
-    filter: str
-    enable_message_ordering: bool
-    enable_exactly_once_delivery: bool
-    dead_letter_policy: DeadLetterPolicy | None
-    retry_policy: RetryPolicy | None
-    labels: Mapping[str, str]
-    detached: bool
-    topic_message_retention_duration: timedelta | None
-    create_time: datetime
-    update_time: datetime
-    uid: str
+    ack_deadline_seconds: int = 10
+    message_retention_duration: timedelta = timedelta(days=7)
+    retain_acked_messages: bool = False
+    expiration_policy: ExpirationPolicy = ExpirationPolicy()
+    filter: str = ""
+    enable_message_ordering: bool = False
+    enable_exactly_once_delivery: bool = False
+    dead_letter_policy: DeadLetterPolicy | None = None
+    retry_policy: RetryPolicy | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    detached: bool = False
+    topic_message_retention_duration: timedelta | None = None
+    create_time: datetime = FIRST_TIME
+    update_time: datetime = FIRST_TIME
+    uid: str = ""
     push_config: PushConfig | None = None
     table_config: TableConfig | None = None
 

@@ -134,9 +134,7 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
         store = app.store
         log_to(logging.StreamHandler(), log_format, "info" if level == "error" else level)
         counters = Counters()
-        backend = StoreBackend(
-            store.tables, app.settings.project, clock, options["workers"], may_forward(access)
-        )
+        backend = StoreBackend(store, options["workers"], may_forward(access))
         running.callback(backend.close)
 
         def started(listening: int) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from pubsub_delta.administration import Administration
 from pubsub_delta.clock import Clock
 from pubsub_delta.datasource.offsets import Offset
 from pubsub_delta.datasource.parts import SpansPart, spans_parts
@@ -18,10 +17,11 @@ from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound
 from pubsub_delta.lease_keeper import LeaseKeeper
 from pubsub_delta.names import ResourceName
-from pubsub_delta.operations import pull
+from pubsub_delta.operations import administer, pull
 from pubsub_delta.policy.ack_ids import prefix
 from pubsub_delta.policy.drains import Drain
 from pubsub_delta.policy.streams import started_last
+from pubsub_delta.resources import Subscription
 from pubsub_delta.tables.store import Tables
 
 
@@ -43,9 +43,8 @@ class Consumer:
         if self._tables.registry.subscription(str(self._name)) is not None:
             return
         with suppress(AlreadyExists):  # by another query, between the two lines
-            _Administration(self._tables, self._clock).create_subscription(
-                str(self._name), str(topic)
-            )
+            wanted, now = Subscription(str(self._name), str(topic)), self._clock.now()
+            administer.create_subscription(self._tables, wanted, self._name.project, now)
 
     def start(self, topic: ResourceName | None = None) -> Offset:
         """Return the offset before everything; NotFound, FailedPrecondition if there is nothing.
@@ -169,12 +168,3 @@ class Consumer:
                 f"{offset.subscription}, here {subscribed.uid}), one that was deleted perhaps; "
                 "a checkpoint of this one is accepted, or a new one"
             )
-
-
-class _Administration(Administration):
-    """Administration without a store object: names are full ones."""
-
-    def __init__(self, tables: Tables, clock: Clock) -> None:
-        self._tables = tables
-        self._project = "local"
-        self._clock = clock

@@ -8,29 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from pubsub_delta.delivery import schemas, sources, table_writes
-from pubsub_delta.durations import Duration
 from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound
-from pubsub_delta.names import ResourceName
+from pubsub_delta.names import ResourceName, topic_name
 from pubsub_delta.policy import fields as rules
 from pubsub_delta.policy import retention
 from pubsub_delta.policy.ack_state import AckState
-from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.policy.paging import page
-from pubsub_delta.policy.push_configs import check_push_config
-from pubsub_delta.policy.schemas.revisions import check_settings
-from pubsub_delta.policy.table_configs import check_table_config
 from pubsub_delta.policy.unchanged import check_if_unchanged, check_unchanged
-from pubsub_delta.resources import (
-    DeadLetterPolicy,
-    ExpirationPolicy,
-    Page,
-    PushConfig,
-    RetryPolicy,
-    Subscription,
-    Topic,
-)
-from pubsub_delta.schemas import SchemaSettings
-from pubsub_delta.table_config import TableConfig
+from pubsub_delta.resources import DeadLetterPolicy, Page, Subscription, Topic
 from pubsub_delta.tables.store import Tables
 
 _TERMS = {
@@ -43,100 +28,35 @@ _TERMS = {
 """Fields on which it depends what becomes of a lease that ends, or of an old message."""
 
 
-def create_topic(
-    tables: Tables,
-    name: ResourceName,
-    now: datetime,
-    *,
-    message_retention_duration: Duration | None,
-    labels: Mapping[str, str] | None,
-    schema_settings: SchemaSettings | None,
-    project: str,
-) -> Topic:
+def create_topic(tables: Tables, wanted: Topic, project: str, now: datetime) -> Topic:
     """Create a topic: first its empty table, then the row that makes it exist."""
-    duration = rules.check_topic_retention(message_retention_duration)
-    settings, schema_uid = check_settings(schema_settings), None
-    topic = Topic(
-        name=str(name),
-        message_retention_duration=duration,
-        retained_from=None if duration is None else now,
-        labels=rules.check_labels(labels),
-        create_time=now,
-        uid=tables.new_id(),
-    )
-    _must_be_free(tables.registry.topic(topic.name) is None, "topic", name)
-    if settings is not None:
-        settings, schema_uid = schemas.resolved(tables, settings, project)
+    topic, schema_uid = rules.check_topic(wanted, project), None
+    kept_from = None if topic.message_retention_duration is None else now
+    topic = replace(topic, retained_from=kept_from, create_time=now, uid=tables.new_id())
+    _must_be_free(tables.registry.topic(topic.name) is None, "topic", topic.name)
+    if topic.schema_settings is not None:
+        settings, schema_uid = schemas.resolved(tables, topic.schema_settings, project)
         topic = replace(topic, schema_settings=settings)
     tables.messages(topic.uid).create()
-    _must_be_free(tables.registry.add_topic(topic, schema_uid), "topic", name)
+    _must_be_free(tables.registry.add_topic(topic, schema_uid), "topic", topic.name)
     return topic
 
 
 def create_subscription(
-    tables: Tables,
-    name: ResourceName,
-    topic_name: ResourceName,
-    now: datetime,
-    *,
-    ack_deadline_seconds: int,
-    message_retention_duration: Duration,
-    retain_acked_messages: bool,
-    expiration_policy: ExpirationPolicy | None,
-    filter: str,
-    enable_message_ordering: bool,
-    enable_exactly_once_delivery: bool,
-    dead_letter_policy: DeadLetterPolicy | None,
-    retry_policy: RetryPolicy | None,
-    labels: Mapping[str, str] | None,
-    push_config: PushConfig | None,
-    table_config: TableConfig | None,
-    project: str,
+    tables: Tables, wanted: Subscription, project: str, now: datetime
 ) -> Subscription:
     """Create a subscription to what is published to its topic from now on."""
-    kept_for = rules.check_subscription_retention(message_retention_duration)
-    subscription = Subscription(
-        name=str(name),
-        topic=str(topic_name),
-        ack_deadline_seconds=rules.check_ack_deadline(ack_deadline_seconds),
-        message_retention_duration=kept_for,
-        retain_acked_messages=rules.check_switch(retain_acked_messages, "retain_acked_messages"),
-        expiration_policy=rules.check_expiration_policy(expiration_policy, kept_for),
-        filter=filter if parse_filter(filter) else "",
-        enable_message_ordering=rules.check_switch(
-            enable_message_ordering, "enable_message_ordering"
-        ),
-        enable_exactly_once_delivery=rules.check_switch(
-            enable_exactly_once_delivery, "enable_exactly_once_delivery"
-        ),
-        dead_letter_policy=rules.check_dead_letter_policy(
-            dead_letter_policy, str(topic_name), project
-        ),
-        retry_policy=rules.check_retry_policy(retry_policy),
-        labels=rules.check_labels(labels),
-        detached=False,
-        topic_message_retention_duration=None,
-        create_time=now,
-        update_time=now,
-        uid=tables.new_id(),
-        push_config=check_push_config(
-            push_config, enable_exactly_once_delivery=enable_exactly_once_delivery
-        ),
-        table_config=check_table_config(
-            table_config,
-            push_config=push_config,
-            enable_exactly_once_delivery=enable_exactly_once_delivery,
-        ),
-    )
-    topic = tables.topic(topic_name)
+    checked = rules.check_subscription(wanted, project)
+    topic = tables.topic(topic_name(checked.topic, project))
+    subscription = replace(checked, create_time=now, update_time=now, uid=tables.new_id())
     _check_dead_letter_topic(tables, subscription.dead_letter_policy)
     free = tables.registry.subscription(subscription.name) is None
-    _must_be_free(free, "subscription", name)
+    _must_be_free(free, "subscription", subscription.name)
     table_writes.check(tables, subscription)
     tail = tables.messages(topic.uid).history.version()
     tables.ack_states.create(subscription.uid, AckState(after_version=tail))
     added = tables.registry.add_subscription(subscription, topic.uid)
-    _must_be_free(added, "subscription", name)
+    _must_be_free(added, "subscription", subscription.name)
     _keep_dead_letter_topic(
         tables,
         subscription.dead_letter_policy,
@@ -356,6 +276,6 @@ def _must_be_there(changed: bool, name: ResourceName) -> None:
         raise NotFound(f"{name} was deleted just now")
 
 
-def _must_be_free(free: bool, kind: str, name: ResourceName) -> None:
+def _must_be_free(free: bool, kind: str, name: str) -> None:
     if not free:
         raise AlreadyExists(f"{kind} {name} exists already; choose another name or delete it first")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from pubsub_delta.clock import read_time
 from pubsub_delta.durations import Duration, format_duration, parse_duration_within
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.names import topic_name
+from pubsub_delta.names import subscription_name, topic_name
+from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.policy.push_configs import check_push_config
 from pubsub_delta.policy.schemas.revisions import check_settings
 from pubsub_delta.policy.table_configs import check_table_config
@@ -19,6 +21,7 @@ from pubsub_delta.resources import (
     RetryPolicy,
     Snapshot,
     Subscription,
+    Topic,
 )
 
 DEFAULT_ACK_DEADLINE_SECONDS = 10
@@ -227,11 +230,47 @@ def check_max_messages(max_messages: int | None) -> int | None:
     return max_messages
 
 
-def check_subscription_update(
-    fields: Mapping[str, Any], subscription: Subscription, project: str
-) -> dict[str, Any]:
-    """Return the new values of a subscription's fields that an update names."""
-    checks: dict[str, Callable[[Any], object]] = {
+def check_subscription(wanted: Subscription, project: str) -> Subscription:
+    """Return a subscription that is to be created, with full names, all of its fields checked.
+
+    >>> checked = check_subscription(Subscription("late", "flights"), "local")
+    >>> checked.name, checked.topic
+    ('projects/local/subscriptions/late', 'projects/local/topics/flights')
+    """
+    named = replace(
+        wanted,
+        name=str(subscription_name(wanted.name, project)),
+        topic=str(topic_name(wanted.topic, project)),
+    )
+    ordered = named.enable_message_ordering
+    fields = {name: getattr(named, name) for name in _subscription_checks(named, project)}
+    return replace(
+        named,
+        filter=named.filter if parse_filter(named.filter) else "",
+        enable_message_ordering=check_switch(ordered, "enable_message_ordering"),
+        **check_subscription_update(fields, named, project),
+    )
+
+
+def check_topic(wanted: Topic, project: str) -> Topic:
+    """Return a topic that is to be created, with its full name, all of its fields checked."""
+    fields = {name: getattr(wanted, name) for name in _TOPIC_CHECKS}
+    name = str(topic_name(wanted.name, project))
+    return replace(wanted, name=name, **check_topic_update(fields))
+
+
+_TOPIC_CHECKS: Mapping[str, Callable[[Any], object]] = {
+    "labels": check_labels,
+    "message_retention_duration": check_topic_retention,
+    "schema_settings": check_settings,
+}
+
+
+def _subscription_checks(
+    subscription: Subscription, project: str
+) -> dict[str, Callable[[Any], object]]:
+    """Return how each field is checked that can be changed; configurations go by the others."""
+    return {
         "ack_deadline_seconds": check_ack_deadline,
         "message_retention_duration": check_subscription_retention,
         "retain_acked_messages": lambda value: check_switch(value, "retain_acked_messages"),
@@ -247,7 +286,13 @@ def check_subscription_update(
         "push_config": lambda value: value,
         "table_config": lambda value: value,
     }
-    changes = _checked(fields, checks)
+
+
+def check_subscription_update(
+    fields: Mapping[str, Any], subscription: Subscription, project: str
+) -> dict[str, Any]:
+    """Return the new values of a subscription's fields that an update names."""
+    changes = _checked(fields, _subscription_checks(subscription, project))
     if {"push_config", "table_config", "enable_exactly_once_delivery"} & changes.keys():
         exactly_once = changes.get(
             "enable_exactly_once_delivery", subscription.enable_exactly_once_delivery
@@ -275,12 +320,7 @@ def check_subscription_update(
 
 def check_topic_update(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the new values of a topic's fields that an update names."""
-    checks: dict[str, Callable[[Any], object]] = {
-        "labels": check_labels,
-        "message_retention_duration": check_topic_retention,
-        "schema_settings": check_settings,
-    }
-    return _checked(fields, checks)
+    return _checked(fields, _TOPIC_CHECKS)
 
 
 def check_snapshot_update(

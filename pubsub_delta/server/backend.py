@@ -8,17 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import TypeVar
 
-from pubsub_delta.administration import Administration
 from pubsub_delta.channel import MayForward, StoreChannel
-from pubsub_delta.clock import Clock
+from pubsub_delta.client import PubSub
 from pubsub_delta.delivery import table_runs
 from pubsub_delta.delivery.table_runs import TableWrites
 from pubsub_delta.metrics import MetricRow
-from pubsub_delta.names import snapshot_name, subscription_name, topic_name
-from pubsub_delta.operations import metrics, publish, seek
+from pubsub_delta.names import subscription_name, topic_name
+from pubsub_delta.operations import metrics, publish
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.publishing import Append
-from pubsub_delta.tables.store import Tables
 
 T = TypeVar("T")
 
@@ -30,33 +28,29 @@ class StoreBackend:
     """A store for a server.
 
     Args:
-        tables: those of the store.
-        project: the project that short ids mean.
-        clock: what tells the time.
+        store: what it is a server of, with its project and its clock.
         workers: how many appends and exchanges run at a time.
         may_forward: tells whether dead letters of a subscription may be forwarded.
     """
 
     def __init__(
         self,
-        tables: Tables,
-        project: str,
-        clock: Clock,
+        store: PubSub,
         workers: int = 4,
         may_forward: MayForward = lambda _: True,
     ) -> None:
+        self._store = store
         self._may_forward = may_forward
-        self._now = clock.now
-        self._project = project
-        self._tables = tables
-        self._administration = Administration(tables, project, clock)
+        self._now = store.clock.now
+        self._project = store.project
+        self._tables = store.tables
         self._workers = ThreadPoolExecutor(workers, "pubsub-server")
         self._administrators = ThreadPoolExecutor(_ADMINISTRATORS, "pubsub-server-admin")
 
     @property
-    def administration(self) -> Administration:
-        """Topics, subscriptions and snapshots."""
-        return self._administration
+    def administration(self) -> PubSub:
+        """Topics, subscriptions, snapshots and schemas."""
+        return self._store
 
     def subscription(self, name: str) -> Subscription:
         """Return a subscription to lease from; NotFound, or FailedPrecondition if detached."""
@@ -98,9 +92,7 @@ class StoreBackend:
 
     def seek(self, name: str, *, time: datetime | None, snapshot: str | None) -> None:
         """Seek a subscription to a time or to a snapshot."""
-        to = None if snapshot is None else snapshot_name(snapshot, self._project)
-        subscription = subscription_name(name, self._project)
-        seek.seek(self._tables, subscription, self._now(), time, to)
+        self._store.seek(name, time=time, snapshot=snapshot)
 
     def figures(self) -> list[MetricRow]:
         """Return the metrics of everything in the store."""

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
-from pubsub_delta.administration import Administration
 from pubsub_delta.channel import Channel
+from pubsub_delta.client import PubSub
 from pubsub_delta.delivery import table_writes
 from pubsub_delta.delivery.table_runs import TableWrites
 from pubsub_delta.errors import FailedPrecondition, NotFound
@@ -34,7 +34,7 @@ class Backend(Protocol):
     """The store behind a server. Every function of it may wait for Spark."""
 
     @property
-    def administration(self) -> Administration: ...
+    def administration(self) -> PubSub: ...
 
     def subscription(self, name: str) -> Subscription:
         """Return a subscription to lease from; NotFound, or FailedPrecondition if detached."""

@@ -20,7 +20,6 @@ from google.pubsub_v1.types import BigQueryConfig, CloudStorageConfig, Subscript
 
 from pubsub_delta import PubSub, TableConfig, TableState
 from pubsub_delta.cli.endpoint.resources import subscription_of
-from pubsub_delta.clock import SystemClock
 from pubsub_delta.server import table_writing
 from pubsub_delta.server.backend import StoreBackend
 from pubsub_delta.server.counters import Counters
@@ -41,7 +40,7 @@ class Backend(StoreBackend):
         self.root = root
         self.store = PubSub(None, str(root), project="p")
         self.figures_counted = Counters()
-        super().__init__(self.store._tables, "p", SystemClock())
+        super().__init__(self.store)
 
     @property
     def now(self) -> Callable[[], datetime]:

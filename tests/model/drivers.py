@@ -23,7 +23,7 @@ from pubsub_delta import (
     RetryPolicy,
 )
 from pubsub_delta.delivery import sources
-from pubsub_delta.long_running import LongRunning
+from pubsub_delta.names import check_project
 from pubsub_delta.tables.lanes.choice import LaneName
 from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.messages.messages import READ
@@ -152,7 +152,7 @@ class MemoryPubSub(PubSub):
     """The client on tables in memory."""
 
     def __init__(self, tables: MemoryTables, clock: ManualClock, project: str = "local") -> None:
-        LongRunning.__init__(self, tables, project, clock)
+        self._tables, self._project, self._clock = tables, check_project(project), clock
 
 
 class MemoryDriver(StoreDriver):

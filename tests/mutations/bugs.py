@@ -29,6 +29,7 @@ from tests.mutations.bugs_of_surfaces import BUGS_OF_SURFACES
 from tests.mutations.bugs_of_table_writes import BUGS_OF_TABLE_WRITES
 from tests.mutations.bugs_of_tables import BUGS_OF_TABLES
 from tests.mutations.bugs_of_terminals import BUGS_OF_TERMINALS
+from tests.mutations.bugs_of_the_client import BUGS_OF_THE_CLIENT
 from tests.mutations.bugs_of_the_console import BUGS_OF_THE_CONSOLE
 from tests.mutations.bugs_of_the_source import BUGS_OF_THE_SOURCE
 from tests.mutations.bugs_of_traces import BUGS_OF_TRACES
@@ -54,6 +55,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_REST,
     *BUGS_OF_ACCESS,
     *BUGS_OF_COMMANDS,
+    *BUGS_OF_THE_CLIENT,
     *BUGS_OF_THE_SOURCE,
     *BUGS_OF_LAYOUTS,
     *BUGS_OF_LINES,

@@ -37,7 +37,7 @@ class WorldBackend(StoreBackend):
         self._world = driver.world
         self._first = MemoryTables(self._world)
         self.store = self.open("local")
-        super().__init__(self.store._tables, "local", self.clock)
+        super().__init__(self.store)
         self._lock = threading.Lock()
 
     def open(self, project: str) -> MemoryPubSub:

@@ -27,16 +27,20 @@ JOBS = modules("pubsub_delta/jobs")
 LIBRARY = [each for each in modules("pubsub_delta", "pyspark_pubsub_delta") if each not in JOBS]
 USERS = [*JOBS, *modules("notebooks")]
 ASKING = (
-    "administration",
+    "batches",
     "cli/application",
     "client",
     "datasource/batch_reader",
     "datasource/consumer",
     "datasource/writer",
-    "inspection",
     "lease_keeper",
-    "long_running",
-    "schema_administration",
+    "methods/inspection",
+    "methods/schemas",
+    "methods/snapshots",
+    "methods/streams",
+    "methods/subscriptions",
+    "methods/topics",
+    "methods/upkeep",
     "streaming",
     "subscriber",
 )

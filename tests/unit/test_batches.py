@@ -10,12 +10,15 @@ from typing import Any, cast
 import pytest
 
 from pubsub_delta.batches import PulledBatch
+from pubsub_delta.clock import ManualClock
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.names import ResourceName
+from pubsub_delta.operations import acknowledge
 from pubsub_delta.operations.acknowledge import AckTargets
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import AckResult, Ids
 from pubsub_delta.tables.schemas import BATCH
-from tests.unit.builders import at
+from tests.unit.builders import START, at
 
 WHOLE, CHOSEN = Positions.of([1, 2, 3]), Positions.of([2])
 NONE = AckResult(Ids.of(()), Ids.of(()), Ids.of(()))
@@ -39,71 +42,91 @@ class Lease:
         return CHOSEN
 
 
-class Said:
-    """A batch, and what it says to its subscription."""
+class NoSpark:
+    """Tables without Spark."""
 
-    def __init__(self, lease: Lease | None, *, with_spark: bool = True) -> None:
-        self.words: list[tuple[Any, int | None]] = []
-        self.with_spark = with_spark
-        self.batch = PulledBatch(cast(Any, lease), self.spark, self.ack, self.modify)
-
+    @property
     def spark(self) -> Any:
-        if not self.with_spark:
-            raise FailedPrecondition("the store has no Spark")
-        return SimpleNamespace(createDataFrame=lambda rows: rows)
+        raise FailedPrecondition("the store has no Spark")
 
-    def ack(self, ids: Any) -> AckResult:
-        self.words.append((ids, None))
+
+class WithSpark:
+    """Tables with what a batch asks of Spark."""
+
+    spark = SimpleNamespace(createDataFrame=lambda rows: rows)
+
+
+NAME = ResourceName("local", "subscriptions", "first")
+Acks = list[tuple[Any, "int | None"]]
+"""What was asked of the operations: the ids, and the new deadline of those that get one."""
+
+
+@pytest.fixture(autouse=True)
+def acks(monkeypatch: pytest.MonkeyPatch) -> Acks:
+    asked: Acks = []
+
+    def ack(_: Any, name: ResourceName, ids: Any, now: datetime) -> AckResult:
+        assert (name, now) == (NAME, START)
+        asked.append((ids, None))
         return NONE
 
-    def modify(self, ids: Any, seconds: int) -> AckResult:
-        self.words.append((ids, seconds))
+    def modify(_: Any, name: ResourceName, ids: Any, seconds: int, now: datetime) -> AckResult:
+        assert (name, now) == (NAME, START)
+        asked.append((ids, seconds))
         return NONE
 
+    monkeypatch.setattr(acknowledge, "acknowledge", ack)
+    monkeypatch.setattr(acknowledge, "modify_ack_deadline", modify)
+    return asked
 
-def test_a_batch_is_answered_whole_by_ids_or_by_a_condition() -> None:
-    said, where = Said(Lease()), cast(Any, Column())
-    said.batch.ack()
-    said.batch.ack(["a"])
-    said.batch.ack(where=where)
-    said.batch.nack(where=where)
-    said.batch.modify_ack_deadline(60, where=where)
+
+def batch_of(lease: Lease | None, *, with_spark: bool = True) -> PulledBatch:
+    tables = WithSpark() if with_spark else NoSpark()
+    return PulledBatch(cast(Any, tables), NAME, cast(Any, lease), ManualClock(START))
+
+
+def test_a_batch_is_answered_whole_by_ids_or_by_a_condition(acks: Acks) -> None:
+    batch, where = batch_of(Lease()), cast(Any, Column())
+    batch.ack()
+    batch.ack(["a"])
+    batch.ack(where=where)
+    batch.nack(where=where)
+    batch.modify_ack_deadline(60, where=where)
     whole, chosen = AckTargets("uid", {7: WHOLE}), AckTargets("uid", {7: CHOSEN})
-    assert said.words == [(whole, None), (["a"], None), (chosen, None), (chosen, 0), (chosen, 60)]
+    assert acks == [(whole, None), (["a"], None), (chosen, None), (chosen, 0), (chosen, 60)]
 
 
-def test_what_was_set_aside_is_not_meant() -> None:
+def test_what_was_set_aside_is_not_meant(acks: Acks) -> None:
     """Nobody could read it, so nobody has processed it."""
-    said, where = Said(Lease(aside=SimpleNamespace(positions=Positions.of([2, 3])))), Column()
-    said.batch.ack()
-    said.batch.nack(where=cast(Any, where))
-    assert said.words == [
+    batch, where = batch_of(Lease(aside=SimpleNamespace(positions=Positions.of([2, 3])))), Column()
+    batch.ack()
+    batch.nack(where=cast(Any, where))
+    assert acks == [
         (AckTargets("uid", {7: Positions.of([1])}), None),
         (AckTargets("uid", {7: Positions()}), 0),
     ]
 
 
-def test_ids_and_a_condition_exclude_each_other() -> None:
-    said = Said(Lease())
+def test_ids_and_a_condition_exclude_each_other(acks: Acks) -> None:
     with pytest.raises(InvalidArgument, match="one of them is accepted"):
-        said.batch.ack(["a"], where=cast(Any, Column()))
-    assert said.words == []
+        batch_of(Lease()).ack(["a"], where=cast(Any, Column()))
+    assert acks == []
 
 
 def test_a_condition_is_a_column() -> None:
     with pytest.raises(InvalidArgument, match="where: 'data IS NULL' is no Column"):
-        Said(Lease()).batch.nack(where=cast(Any, "data IS NULL"))
+        batch_of(Lease()).nack(where=cast(Any, "data IS NULL"))
 
 
-def test_an_empty_batch_has_no_rows_and_nothing_to_answer() -> None:
-    said = Said(None)
-    assert said.batch.df == said.batch.arrow() == BATCH.empty_table()
-    said.batch.ack(where=cast(Any, Column()))
-    said.batch.nack()
-    assert said.words == [(AckTargets("", {}), None), (AckTargets("", {}), 0)]
+def test_an_empty_batch_has_no_rows_and_nothing_to_answer(acks: Acks) -> None:
+    batch = batch_of(None)
+    assert batch.df == batch.arrow() == BATCH.empty_table()
+    batch.ack(where=cast(Any, Column()))
+    batch.nack()
+    assert acks == [(AckTargets("", {}), None), (AckTargets("", {}), 0)]
 
 
 @pytest.mark.parametrize("lease", [None, Lease()])
 def test_without_spark_the_rows_are_had_as_an_arrow_table(lease: Lease | None) -> None:
     with pytest.raises(FailedPrecondition, match=r"^df: the store has no Spark; arrow\(\) gives"):
-        Said(lease, with_spark=False).batch.df  # noqa: B018
+        batch_of(lease, with_spark=False).df  # noqa: B018

@@ -62,7 +62,7 @@ def test_a_server_says_nothing_to_a_successor_that_comes_between_two_lines(
 ) -> None:
     world = InMemory()
     world.publish("a0", "a1", "a2")
-    backend = StoreBackend(world.tables, "local", world.driver.clock)
+    backend = StoreBackend(world.store)
     channel = backend.channel(backend.subscription(f"projects/local/subscriptions/{NAME}"))
     holding = channel.exchange(AckRequest(), 3, MINUTE).leased
     assert holding is not None
