@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
-from typing import TypeVar
+from functools import partial
+from typing import ParamSpec, TypeVar
 
 from pubsub_delta.channel import MayForward, StoreChannel
 from pubsub_delta.client import PubSub
@@ -18,6 +18,7 @@ from pubsub_delta.operations import metrics, publish
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.publishing import Append
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 _ADMINISTRATORS = 8
@@ -90,10 +91,6 @@ class StoreBackend:
 
         return append
 
-    def seek(self, name: str, *, time: datetime | None, snapshot: str | None) -> None:
-        """Seek a subscription to a time or to a snapshot."""
-        self._store.seek(name, time=time, snapshot=snapshot)
-
     def figures(self) -> list[MetricRow]:
         """Return the metrics of everything in the store."""
         return list(metrics.rows(self._tables, None, self._project, self._now(), exact=False))
@@ -102,9 +99,10 @@ class StoreBackend:
         """Run an exchange or an append in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._workers, work)
 
-    async def administer(self, work: Callable[[], T], /) -> T:
+    async def administer(self, work: Callable[P, T], /, *args: P.args, **named: P.kwargs) -> T:
         """Run anything else in a thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._administrators, work)
+        call = partial(work, *args, **named)
+        return await asyncio.get_running_loop().run_in_executor(self._administrators, call)
 
     def close(self) -> None:
         """End the threads; what runs in them is waited for."""

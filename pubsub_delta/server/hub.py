@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 from pubsub_delta.channel import Channel
 from pubsub_delta.client import PubSub
@@ -25,6 +25,7 @@ from pubsub_delta.server.status import Unavailable
 from pubsub_delta.server.timing import Timing
 from pubsub_delta.server.tracing import Tracing, Untraced
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 logger = logging.getLogger("pubsub_delta.server")
@@ -54,12 +55,10 @@ class Backend(Protocol):
     def publisher(self, topic: str) -> Append:
         """Return what publishes to a topic that is there now, else NotFound."""
 
-    def seek(self, name: str, *, time: datetime | None, snapshot: str | None) -> None: ...
-
     async def blocking(self, work: Callable[[], T], /) -> T:
         """Run an exchange or an append in a thread."""
 
-    async def administer(self, work: Callable[[], T], /) -> T:
+    async def administer(self, work: Callable[P, T], /, *args: P.args, **named: P.kwargs) -> T:
         """Run anything else in a thread."""
 
 

@@ -65,7 +65,7 @@ class IamService:
 
     async def _do(self, work: Callable[..., Any], name: Any, *given: Any) -> Any:
         tables = self._backend.administration.tables
-        return await self._backend.administer(partial(work, tables, name, self._now(), *given))
+        return await self._backend.administer(work, tables, name, self._now(), *given)
 
 
 def _policy(message: Any) -> IamPolicy:

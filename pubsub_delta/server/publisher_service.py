@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from google.protobuf.empty_pb2 import Empty
@@ -39,54 +38,48 @@ class PublisherService:
     async def create_topic(self, request: Any, _: Any) -> Any:
         """Create a topic."""
         name, fields = wire.full_name(request.name, "topic", "name"), wire.topic_fields(request)
-        return wire.topic_message(await self._do(partial(self._admin.create_topic, name, **fields)))
+        return wire.topic_message(await self._do(self._admin.create_topic, name, **fields))
 
     async def get_topic(self, request: Any, _: Any) -> Any:
         """Return a topic."""
         name = wire.full_name(request.topic, "topic")
-        return wire.topic_message(await self._do(partial(self._admin.get_topic, name)))
+        return wire.topic_message(await self._do(self._admin.get_topic, name))
 
     async def update_topic(self, request: Any, _: Any) -> Any:
         """Change the fields of a topic that the mask names."""
         name = wire.full_name(request.topic.name, "topic", "topic.name")
-        present = wire.topic_message(await self._do(partial(self._admin.get_topic, name)))
+        present = wire.topic_message(await self._do(self._admin.get_topic, name))
         fields = wire.changed_fields(request.topic, request.update_mask, present, wire.TOPIC_FIELDS)
-        return wire.topic_message(await self._do(partial(self._admin.update_topic, name, **fields)))
+        return wire.topic_message(await self._do(self._admin.update_topic, name, **fields))
 
     async def delete_topic(self, request: Any, _: Any) -> Any:
         """Delete a topic."""
         name = wire.full_name(request.topic, "topic")
-        await self._do(partial(self._admin.delete_topic, name))
+        await self._do(self._admin.delete_topic, name)
         return Empty()
 
     async def list_topics(self, request: Any, _: Any) -> Any:
         """List the topics of a project."""
-        page = await self._do(
-            partial(
-                self._admin.list_topics,
-                project=wire.project_of(request.project),
-                page_size=listed(request),
-                page_token=request.page_token,
-            )
-        )
+        project = wire.project_of(request.project)
+        page = await self._do(self._admin.list_topics, project=project, **paging(request))
         return _Topics(topics=map(wire.topic_message, page), next_page_token=page.next_page_token)
 
     async def list_topic_subscriptions(self, request: Any, _: Any) -> Any:
         """List the names of the subscriptions of a topic."""
-        list_them = self._admin.list_topic_subscriptions
-        page = await self._do(partial(list_them, *_listing(request)[0], **_listing(request)[1]))
+        topic = wire.full_name(request.topic, "topic")
+        page = await self._do(self._admin.list_topic_subscriptions, topic, **paging(request))
         return _Subscriptions(subscriptions=page, next_page_token=page.next_page_token)
 
     async def list_topic_snapshots(self, request: Any, _: Any) -> Any:
         """List the names of the snapshots of a topic."""
-        list_them = self._admin.list_topic_snapshots
-        page = await self._do(partial(list_them, *_listing(request)[0], **_listing(request)[1]))
+        topic = wire.full_name(request.topic, "topic")
+        page = await self._do(self._admin.list_topic_snapshots, topic, **paging(request))
         return _Snapshots(snapshots=page, next_page_token=page.next_page_token)
 
     async def detach_subscription(self, request: Any, _: Any) -> Any:
         """Detach a subscription from its topic."""
         name = wire.full_name(request.subscription, "subscription")
-        await self._do(partial(self._admin.detach_subscription, name))
+        await self._do(self._admin.detach_subscription, name)
         dispatcher = self._hub.running(name)
         if dispatcher is not None:
             why = f"subscription {name} was detached from its topic; it has no messages any more"
@@ -115,13 +108,9 @@ class PublisherService:
         return _Published(message_ids=ids)
 
 
-def listed(request: Any) -> int:
-    """Return how many resources a page has: as many as asked for, but not more than 1,000."""
+def paging(request: Any) -> dict[str, Any]:
+    """Return which page is asked for: of as many resources as are, but not more than 1,000."""
     if request.page_size < 0:
         raise InvalidArgument(f"page_size: {request.page_size}; 0 for the default, or more")
-    return min(request.page_size or MOST_LISTED, MOST_LISTED)
-
-
-def _listing(request: Any) -> tuple[tuple[str], dict[str, Any]]:
-    paging = {"page_size": listed(request), "page_token": request.page_token}
-    return (wire.full_name(request.topic, "topic"),), paging
+    size = min(request.page_size or MOST_LISTED, MOST_LISTED)
+    return {"page_size": size, "page_token": request.page_token}

@@ -11,7 +11,7 @@ from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.server import schema_wire, wire
 from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.protocol import message_class
-from pubsub_delta.server.publisher_service import listed
+from pubsub_delta.server.publisher_service import paging
 from pubsub_delta.server.schema_wire import BASIC, schema_message
 
 _Schemas = message_class("ListSchemasResponse")
@@ -32,38 +32,26 @@ class SchemaService:
         project = wire.project_of(request.parent)
         name = wire.full_name(f"projects/{project}/schemas/{request.schema_id}", "schema")
         type_, definition = schema_wire.definition_of(request.schema)
-        made = await self._do(partial(self._admin.create_schema, name, type_, definition))
+        made = await self._do(self._admin.create_schema, name, type_, definition)
         return schema_message(made)
 
     async def get_schema(self, request: Any, _: Any) -> Any:
         """Return a revision of a schema: all of it, unless a part is asked for."""
         name = wire.full_name(request.name, "schema")
-        found = await self._do(partial(self._admin.get_schema, name))
+        found = await self._do(self._admin.get_schema, name)
         return schema_message(found, BASIC if request.view == BASIC else schema_wire.FULL)
 
     async def list_schemas(self, request: Any, _: Any) -> Any:
         """List the schemas of a project."""
-        page = await self._do(
-            partial(
-                self._admin.list_schemas,
-                project=wire.project_of(request.parent),
-                page_size=listed(request),
-                page_token=request.page_token,
-            )
-        )
+        project = wire.project_of(request.parent)
+        page = await self._do(self._admin.list_schemas, project=project, **paging(request))
         shown = [schema_wire.listed_schema(each, request.view) for each in page]
         return _Schemas(schemas=shown, next_page_token=page.next_page_token)
 
     async def list_schema_revisions(self, request: Any, _: Any) -> Any:
         """List the revisions of a schema, the newest first."""
         name = wire.full_name(request.name, "schema")
-        list_them = partial(
-            self._admin.list_schema_revisions,
-            name,
-            page_size=listed(request),
-            page_token=request.page_token,
-        )
-        page = await self._do(list_them)
+        page = await self._do(self._admin.list_schema_revisions, name, **paging(request))
         view = schema_wire.FULL if request.view == schema_wire.FULL else BASIC
         shown = [schema_message(each, view) for each in page]
         return _Revisions(schemas=shown, next_page_token=page.next_page_token)
@@ -72,13 +60,13 @@ class SchemaService:
         """Add a revision to a schema."""
         name = wire.full_name(request.name, "schema")
         type_, definition = schema_wire.definition_of(request.schema)
-        made = await self._do(partial(self._admin.commit_schema, name, definition, type_))
+        made = await self._do(self._admin.commit_schema, name, definition, type_)
         return schema_message(made)
 
     async def rollback_schema(self, request: Any, _: Any) -> Any:
         """Add a revision with the definition of an earlier one."""
         name = wire.full_name(request.name, "schema")
-        made = await self._do(partial(self._admin.rollback_schema, name, request.revision_id))
+        made = await self._do(self._admin.rollback_schema, name, request.revision_id)
         return schema_message(made)
 
     async def delete_schema_revision(self, request: Any, _: Any) -> Any:
@@ -86,19 +74,19 @@ class SchemaService:
         name = wire.full_name(request.name, "schema")
         if "@" not in name and request.revision_id:
             name = f"{name}@{request.revision_id}"
-        return schema_message(await self._do(partial(self._admin.delete_schema_revision, name)))
+        return schema_message(await self._do(self._admin.delete_schema_revision, name))
 
     async def delete_schema(self, request: Any, _: Any) -> Any:
         """Delete a schema with its revisions."""
         name = wire.full_name(request.name, "schema")
-        await self._do(partial(self._admin.delete_schema, name))
+        await self._do(self._admin.delete_schema, name)
         return Empty()
 
     async def validate_schema(self, request: Any, _: Any) -> Any:
         """Tell whether a definition would be accepted."""
         wire.project_of(request.parent)
         given = schema_wire.definition_of(request.schema)
-        await self._do(partial(self._admin.validate_schema, *given))
+        await self._do(self._admin.validate_schema, *given)
         return _ValidSchema()
 
     async def validate_message(self, request: Any, _: Any) -> Any:
@@ -108,10 +96,10 @@ class SchemaService:
         validate = partial(self._admin.validate_message, request.message, encoding)
         spec = request.WhichOneof("schema_spec")
         if spec == "name":
-            await self._do(partial(validate, wire.full_name(request.name, "schema")))
+            await self._do(validate, wire.full_name(request.name, "schema"))
         elif spec == "schema":
             type_, definition = schema_wire.definition_of(request.schema)
-            await self._do(partial(validate, type=type_, definition=definition))
+            await self._do(validate, type=type_, definition=definition)
         else:
             raise InvalidArgument("schema_spec: neither a name nor a schema; one is accepted")
         return _ValidMessage()

@@ -20,7 +20,7 @@ from pubsub_delta.server.assigner import Consumer, Delivery, Receiver
 from pubsub_delta.server.dispatcher import Dispatcher
 from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.protocol import message_class
-from pubsub_delta.server.publisher_service import listed
+from pubsub_delta.server.publisher_service import paging
 from pubsub_delta.server.pushing import Pushers
 from pubsub_delta.server.reasons import INVALID_ACK_ID, TRANSIENT
 from pubsub_delta.server.status import AckIdFailure, Unavailable, check_lengths
@@ -58,8 +58,7 @@ class SubscriberService:
         name = wire.full_name(name, "subscription", "name")
         fields = wire.subscription_fields(request)
         self._pushers.check(fields.get("push_config"))
-        create = partial(self._admin.create_subscription, name, topic, **fields)
-        made = await self._do(create)
+        made = await self._do(self._admin.create_subscription, name, topic, **fields)
         await self._pushers.learn(made)
         await self._writers.learn(made)
         return wire.subscription_message(made)
@@ -67,13 +66,12 @@ class SubscriberService:
     async def get_subscription(self, request: Any, _: Any) -> Any:
         """Return a subscription."""
         name = _subscription(request.subscription)
-        get = partial(self._admin.get_subscription, name)
-        return wire.subscription_message(await self._do(get))
+        return wire.subscription_message(await self._do(self._admin.get_subscription, name))
 
     async def update_subscription(self, request: Any, _: Any) -> Any:
         """Change the fields of a subscription that the mask names."""
         name = wire.full_name(request.subscription.name, "subscription", "subscription.name")
-        found = await self._do(partial(self._admin.get_subscription, name))
+        found = await self._do(self._admin.get_subscription, name)
         fields = wire.changed_fields(
             request.subscription,
             request.update_mask,
@@ -86,7 +84,8 @@ class SubscriberService:
 
     async def list_subscriptions(self, request: Any, _: Any) -> Any:
         """List the subscriptions of a project."""
-        page = await self._do(partial(self._admin.list_subscriptions, **_page(request)))
+        project = wire.project_of(request.project)
+        page = await self._do(self._admin.list_subscriptions, project=project, **paging(request))
         found = map(wire.subscription_message, page)
         return _Subscriptions(subscriptions=found, next_page_token=page.next_page_token)
 
@@ -157,7 +156,7 @@ class SubscriberService:
         name = _subscription(request.subscription)
         time = wire.time_of(request.time) if request.HasField("time") else None
         snapshot = _snapshot(request.snapshot) if request.HasField("snapshot") else None
-        seek = partial(self._hub.backend.seek, name, time=time, snapshot=snapshot)
+        seek = partial(self._admin.seek, name, time=time, snapshot=snapshot)
         await self._settled(name, seek, voids=True)
         return _Sought()
 
@@ -176,31 +175,30 @@ class SubscriberService:
 
     async def get_snapshot(self, request: Any, _: Any) -> Any:
         """Return a snapshot."""
-        get = partial(self._admin.get_snapshot, _snapshot(request.snapshot))
-        return wire.snapshot_message(await self._do(get))
+        name = _snapshot(request.snapshot)
+        return wire.snapshot_message(await self._do(self._admin.get_snapshot, name))
 
     async def update_snapshot(self, request: Any, _: Any) -> Any:
         """Change the fields of a snapshot that the mask names."""
         name = wire.full_name(request.snapshot.name, "snapshot", "snapshot.name")
-        found = await self._do(partial(self._admin.get_snapshot, name))
+        found = await self._do(self._admin.get_snapshot, name)
         fields = wire.changed_fields(
             request.snapshot,
             request.update_mask,
             wire.snapshot_message(found),
             wire.SNAPSHOT_FIELDS,
         )
-        update = partial(self._admin.update_snapshot, name, **fields)
-        return wire.snapshot_message(await self._do(update))
+        return wire.snapshot_message(await self._do(self._admin.update_snapshot, name, **fields))
 
     async def delete_snapshot(self, request: Any, _: Any) -> Any:
         """Delete a snapshot."""
-        delete = partial(self._admin.delete_snapshot, _snapshot(request.snapshot))
-        await self._do(delete)
+        await self._do(self._admin.delete_snapshot, _snapshot(request.snapshot))
         return Empty()
 
     async def list_snapshots(self, request: Any, _: Any) -> Any:
         """List the snapshots of a project."""
-        page = await self._do(partial(self._admin.list_snapshots, **_page(request)))
+        project = wire.project_of(request.project)
+        page = await self._do(self._admin.list_snapshots, project=project, **paging(request))
         found = map(wire.snapshot_message, page)
         return _Snapshots(snapshots=found, next_page_token=page.next_page_token)
 
@@ -295,11 +293,3 @@ def _subscription(name: str) -> str:
 
 def _snapshot(name: str) -> str:
     return wire.full_name(name, "snapshot")
-
-
-def _page(request: Any) -> dict[str, Any]:
-    return {
-        "project": wire.project_of(request.project),
-        "page_size": listed(request),
-        "page_token": request.page_token,
-    }

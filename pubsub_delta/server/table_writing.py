@@ -204,7 +204,7 @@ class TableWriters:
     async def _write(self, name: str) -> TableWrites:
         backend = self._hub.backend
         async with self._room:
-            return await backend.administer(partial(backend.write_table, name))
+            return await backend.administer(backend.write_table, name)
 
     async def _end(self, name: str) -> None:
         running = self._writers.pop(name, None)

@@ -9,8 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import grpc
 from google.cloud import pubsub_v1
@@ -37,6 +38,7 @@ from pubsub_delta.server.timing import Timing
 from pubsub_delta.server.tracing import Tracing
 from tests.unit.builders import PLAIN, KeysOf
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 TOPIC = PLAIN.topic
@@ -92,9 +94,9 @@ class MemoryStore:
     requests: list[tuple[AckRequest, int]] = field(default_factory=list)
     changes: int = 0
     gone: bool = False
-    administration: Any = None
 
     def __post_init__(self) -> None:
+        self.administration: Any = self
         self.now = SystemClock().now
         self.state = AckState(after_version=0)
         self.subscription_now: Subscription = replace(PLAIN, **self.fields)
@@ -166,8 +168,9 @@ class MemoryStore:
             noted = note_seek(self.state, asked, terms)
             self.state = replace(noted, seeks=())
 
-    async def blocking(self, work: Callable[[], T], /) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+    async def blocking(self, work: Callable[P, T], /, *args: P.args, **named: P.kwargs) -> T:
+        call = partial(work, *args, **named)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     administer = blocking
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import ParamSpec, TypeVar, cast
 
 from click.testing import CliRunner, Result
 
@@ -24,6 +24,7 @@ from tests.model.drivers import MemoryDriver, MemoryPubSub
 from tests.model.memory import MemoryTables
 from tests.unit.serving import QUICK, MemoryStore, serving
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -54,10 +55,10 @@ class WorldBackend(StoreBackend):
     def now(self) -> Callable[[], datetime]:
         return self.clock.now
 
-    async def blocking(self, work: Callable[[], T], /) -> T:
+    async def blocking(self, work: Callable[P, T], /, *args: P.args, **named: P.kwargs) -> T:
         def alone() -> T:
             with self._lock:
-                return work()
+                return work(*args, **named)
 
         return await super().blocking(alone)
 
