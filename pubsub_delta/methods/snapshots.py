@@ -11,11 +11,7 @@ from pubsub_delta.resources import Page, Snapshot
 
 
 def create_snapshot(
-    self: Store,
-    snapshot: str,
-    subscription: str,
-    *,
-    labels: Mapping[str, str] | None = None,
+    self: Store, snapshot: str, subscription: str, *, labels: Mapping[str, str] | None = None
 ) -> Snapshot:
     """Capture what is unacknowledged on a subscription, and all that is published later.
 

@@ -66,12 +66,7 @@ def update_topic(
     None: what is stored does not matter.
     """
     return administer.update_topic(
-        self._tables,
-        self._topic(topic),
-        fields,
-        self._project,
-        self._clock.now(),
-        if_unchanged,
+        self._tables, self._topic(topic), fields, self._project, self._clock.now(), if_unchanged
     )
 
 
