@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pubsub_delta.batches import AckIds, PulledBatch
 from pubsub_delta.clock import Clock, SystemClock
-from pubsub_delta.delivery import table_runs
+from pubsub_delta.delivery import table_subscriptions
 from pubsub_delta.durations import Duration
 from pubsub_delta.inspection import Inspection
 from pubsub_delta.metrics import MetricRow, Metrics
@@ -103,7 +103,7 @@ class PubSub(Inspection):
         order.
         """
         name, tables = self._topic(topic), self._tables
-        with tables.looking_ahead(name):
+        with tables.prefetching(name):
             return publish.publish(
                 tables, tables.topic(name), messages, self._clock.now(), idempotency_id, order_by
             )
@@ -185,14 +185,16 @@ class PubSub(Inspection):
             None if snapshot is None else self._snapshot(snapshot),
         )
 
-    def write_table(self, subscription: str) -> table_runs.TableWrites:
+    def write_table(self, subscription: str) -> table_subscriptions.TableWrites:
         """Write the messages of a table subscription to its table now, each once.
 
         A running server does that by itself, and ``maintain`` for those without one. All of them
         may do it at the same time. FailedPrecondition without a ``table_config``; what keeps
         messages from being written is told by the result.
         """
-        return table_runs.run(self._tables, self._subscription(subscription), self._clock.now)
+        return table_subscriptions.write_messages(
+            self._tables, self._subscription(subscription), self._clock.now
+        )
 
     # Metrics and upkeep
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pubsub_delta.delivery.surveys import AckStateSurvey
 from pubsub_delta.long_running import LongRunning
-from pubsub_delta.operations import find, history, measure, survey, views
+from pubsub_delta.operations import find, history, read, survey, views
 from pubsub_delta.tables.ack_state.figures import SubscriptionFigures
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Inspection(LongRunning):
         ``schema_error`` tells why the fields of one are null that cannot be read so.
         FailedPrecondition where the topic has no schema.
         """
-        return measure.read_topic(self._tables, self._topic(topic), as_of, typed=typed)
+        return read.read_topic(self._tables, self._topic(topic), as_of, typed=typed)
 
     def topic_history(self, topic: str, limit: int | None = None) -> list[history.TopicCommit]:
         """Return the last commits of a topic, newest first, with what each published or deleted.
@@ -49,7 +49,7 @@ class Inspection(LongRunning):
         backing_off, forwarding or writing), and ``delivery_attempt``, the one under way or to come.
         It is one above the permitted ones where the message waits to be forwarded.
         """
-        return measure.backlog(self._tables, self._subscription(subscription), self._clock.now())
+        return read.backlog(self._tables, self._subscription(subscription), self._clock.now())
 
     def peek(
         self, subscription: str, max_messages: int = 25, *, max_bytes: int = 4096

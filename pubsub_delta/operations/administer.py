@@ -16,10 +16,10 @@ from pubsub_delta.policy import retention
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.policy.paging import page
+from pubsub_delta.policy.preconditions import check_if_unchanged, check_unchanged
 from pubsub_delta.policy.push_configs import check_push_config
 from pubsub_delta.policy.schemas.revisions import check_settings
 from pubsub_delta.policy.table_configs import check_table_config
-from pubsub_delta.policy.unchanged import check_if_unchanged, check_unchanged
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
@@ -66,7 +66,7 @@ def create_topic(
     )
     _must_be_free(tables.registry.topic(topic.name) is None, "topic", name)
     if settings is not None:
-        settings, schema_uid = schemas.resolved(tables, settings, project)
+        settings, schema_uid = schemas.resolve_settings(tables, settings, project)
         topic = replace(topic, schema_settings=settings)
     tables.messages(topic.uid).create()
     _must_be_free(tables.registry.add_topic(topic, schema_uid), "topic", name)
@@ -210,7 +210,9 @@ def update_topic(
         if "schema_settings" in changes:
             of_schema = {"schema_settings": None, "schema_uid": None}
             if settings is not None:
-                named, uid = schemas.resolved(tables, settings, project, stored.schema_settings)
+                named, uid = schemas.resolve_settings(
+                    tables, settings, project, stored.schema_settings
+                )
                 of_schema = {"schema_settings": named, "schema_uid": uid}
             following["schema_settings"] = of_schema["schema_settings"]
         # A row has the name of its schema, deleted or not; what was read tells which it is.

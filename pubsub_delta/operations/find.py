@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pubsub_delta.delivery.readings import plain
 from pubsub_delta.delivery.sources import source
+from pubsub_delta.delivery.unreadable import python_values
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.policy.ack_state import Span, State, union
@@ -113,7 +113,7 @@ class MessageSearch:
     ) -> Iterator[FoundMessage]:
         """Yield what is found, the newest first; ``max_bytes``: of the data of each."""
         for rows in self.rows(is_stopped):
-            for row in plain(rows):
+            for row in python_values(rows):
                 yield self._found(row, max_bytes)
 
     def state_of(self, position: int) -> tuple[str | None, int | None]:

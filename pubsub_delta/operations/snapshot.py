@@ -16,7 +16,7 @@ from pubsub_delta.policy import fields as rules
 from pubsub_delta.policy import replay
 from pubsub_delta.policy.ack_state import AckState, Captured, State
 from pubsub_delta.policy.paging import page
-from pubsub_delta.policy.unchanged import check_if_unchanged, check_unchanged
+from pubsub_delta.policy.preconditions import check_if_unchanged, check_unchanged
 from pubsub_delta.resources import Page, Snapshot
 from pubsub_delta.tables.lanes.protocol import Conflict
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
@@ -37,7 +37,7 @@ def create_snapshot(
     """
     checked = rules.check_labels(labels)
     layout = tables.layout
-    with tables.lanes.control.looking_ahead(layout.topics, layout.snapshots):
+    with tables.lanes.control.prefetching(layout.topics, layout.snapshots):
         source, announced = _announced(tables, name, subscription, now, checked)
     try:
         copied = _copied(tables, source, announced, now)
@@ -95,14 +95,14 @@ def _copied(tables: Tables, source: Source, snapshot: Snapshot, now: datetime) -
 
     def attempt() -> AckState:
         ack_state = tables.layout.ack_state(source.uid)
-        with tables.lanes.control.looking_ahead(ack_state):
+        with tables.lanes.control.prefetching(ack_state):
             settled = _settled(tables, source, now)
 
         def is_fit(state: AckState) -> bool:
             return not state.seeks and state.after_version >= settled.after_version
 
-        seen = tables.ack_states.written(source.uid)
-        copied = tables.registry.capture_snapshot(snapshot.uid, source.uid, is_fit, seen)
+        cached = tables.ack_states.cached(source.uid)
+        copied = tables.registry.capture_snapshot(snapshot.uid, source.uid, is_fit, cached)
         if copied is None:
             raise Conflict(f"the ack state of {source.subscription.name} was sought")
         return copied

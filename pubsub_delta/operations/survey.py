@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
-from pubsub_delta.delivery.readings import plain
 from pubsub_delta.delivery.sources import find_source, source
 from pubsub_delta.delivery.surveys import AckStateSurvey, survey_of
+from pubsub_delta.delivery.unreadable import python_values
 from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy.ack_state import union
@@ -119,7 +119,7 @@ def peek(
         return []
     counted = found.subscription.dead_letter_policy is not None
     peeked = []
-    for row in plain(found.messages.rows(spans)):
+    for row in python_values(found.messages.rows(spans)):
         span = next(each for each in spans if row["position"] in each.positions)
         data = row["data"] or b""
         peeked.append(

@@ -17,7 +17,7 @@ from pubsub_delta.policy.ack_state import Absorbed, AckState, Captured, Seek, Sp
 from pubsub_delta.policy.delivery import Terms
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.redelivery import DECIDED
-from pubsub_delta.policy.spans import holding
+from pubsub_delta.policy.spans import with_spans
 from pubsub_delta.resources import Subscription
 
 MAX_NOTED_SEEKS = 8
@@ -101,7 +101,7 @@ def note_seek(state: AckState, seek: Seek, terms: Terms) -> AckState:
         seeks=(*state.seeks, seek),
         streams=tuple(stream.without(stream.positions) for stream in state.streams),
     )
-    return holding(noted, spans)
+    return with_spans(noted, spans)
 
 
 def withdraw(state: AckState, seek: Seek) -> AckState:
@@ -110,17 +110,17 @@ def withdraw(state: AckState, seek: Seek) -> AckState:
     return replace(state, seeks=(*state.seeks[:place], *state.seeks[place + 1 :]))
 
 
-def without_what_is_gone(state: AckState, stored: Positions) -> AckState:
+def without_deleted_messages(state: AckState, stored: Positions) -> AckState:
     """Take messages that are not stored out of a state; what is being forwarded goes its way."""
     kept = [span if span.state in DECIDED else span.only(stored) for span in state.spans]
     streams = tuple(replace(each, positions=each.positions & stored) for each in state.streams)
-    return holding(replace(state, streams=streams), kept)
+    return with_spans(replace(state, streams=streams), kept)
 
 
 def capture(state: AckState, filter_: str) -> Captured:
     """Return what a snapshot of a state that is caught up holds: a pending purge included."""
     spans = (span.untried() for span in state.unacked())
-    tidy = holding(AckState(state.after_version), spans)
+    tidy = with_spans(AckState(state.after_version), spans)
     return Captured(tidy.spans, state.after_version, state.floor, filter_)
 
 
@@ -150,7 +150,9 @@ def has_time_left(expire_time: datetime, now: datetime) -> bool:
     return expire_time - now >= SHORTEST_SNAPSHOT
 
 
-def used(before: AckState, after: AckState, subscription: Subscription, now: datetime) -> AckState:
+def note_activity(
+    before: AckState, after: AckState, subscription: Subscription, now: datetime
+) -> AckState:
     """Note down with a change that the subscription is in use.
 
     Where nothing else changes, only if that was last noted a while ago: it would be a commit.
@@ -205,7 +207,7 @@ def _to_time(state: AckState, seek: Seek, time: datetime, terms: Terms, log: Log
     retained, back = retention.divide(state.in_state(State.RETAINED), limit, log.earlier)
     if retain:
         retained += [span.retained() for span in past]
-    state = holding(
+    state = with_spans(
         replace(state, floor=time if time > seek.at else None),
         [*going, *kept, *(span.released() for span in back), *retained],
     )
@@ -235,6 +237,6 @@ def _to_snapshot(
     state = replace(
         state, after_version=captured.after_version, floor=captured.floor, absorbed_below=below
     )
-    state = holding(state, [*going, *(span.without(leaving) for span in spans), *retained])
+    state = with_spans(state, [*going, *(span.without(leaving) for span in spans), *retained])
     # What a captured purge acknowledged was not acknowledged here: it is not retained.
     return _absorb(state, log, seek.at_version, retain=False)

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from pubsub_delta.policy.ack_state import AckState, Captured, Span, State
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.policy.spans import holding
+from pubsub_delta.policy.spans import with_spans
 from pubsub_delta.resources import Subscription, Topic
 
 _MAY_GO = (State.AVAILABLE, State.BACKING_OFF)
@@ -105,7 +105,7 @@ def _discard_before(
         return state
     _, kept = divide(concerned, oldest, earlier or _nobody)
     others = [span for span in state.spans if span not in concerned]
-    return holding(state, [*others, *kept])
+    return with_spans(state, [*others, *kept])
 
 
 def _nobody(spans: Sequence[Span], time: datetime) -> tuple[Positions, datetime | None]:

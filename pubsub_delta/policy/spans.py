@@ -29,7 +29,7 @@ MAX_LEASED_SPANS = 1024
 """Leased spans. Beyond it deadlines within one lease are moved to a later one of that lease."""
 
 
-def holding(state: AckState, spans: Iterable[Span]) -> AckState:
+def with_spans(state: AckState, spans: Iterable[Span]) -> AckState:
     """Return the state with these spans instead of its own, tidied up.
 
     What is unacknowledged is not retained as well.

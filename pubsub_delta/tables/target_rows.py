@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pubsub_delta.policy.schemas.fitting import Typing, Unfit
+from pubsub_delta.policy.schemas.validation import TypedReader, Unfit
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.table_config import TableConfig
 from pubsub_delta.tables.json_values import value_of
@@ -48,7 +48,7 @@ class Rows:
     unfit: Mapping[int, str]
 
 
-class Rowing:
+class RowConverter:
     """Makes rows for a table out of messages of a subscription.
 
     Args:
@@ -59,7 +59,7 @@ class Rowing:
     """
 
     def __init__(
-        self, config: TableConfig, subscription: str, columns: pa.Schema, typing: Typing | None
+        self, config: TableConfig, subscription: str, columns: pa.Schema, typing: TypedReader | None
     ) -> None:
         self._config = config
         self._subscription = subscription

@@ -57,7 +57,7 @@ class Target(Protocol):
         """Take a number by a commit without rows. Conflict as in ``append``."""
 
 
-class TablePlaces:
+class TableLocations:
     """Where the tables may be that subscriptions are written to.
 
     Args:

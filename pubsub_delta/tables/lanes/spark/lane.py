@@ -13,7 +13,6 @@ from pyspark.sql import functions as F
 
 from pubsub_delta.clock import from_micros
 from pubsub_delta.errors import FailedPrecondition
-from pubsub_delta.tables.lanes.damage import lost_commit
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import (
     Append,
@@ -25,8 +24,9 @@ from pubsub_delta.tables.lanes.protocol import (
     Where,
 )
 from pubsub_delta.tables.lanes.spark import sql
-from pubsub_delta.tables.lanes.spark.telling import collected, telling
+from pubsub_delta.tables.lanes.spark.errors import collected, translating_errors
 from pubsub_delta.tables.lanes.spark.types import arrow_frame
+from pubsub_delta.tables.lanes.storage_errors import lost_commit
 from pubsub_delta.tables.layout import path_of
 from pubsub_delta.tables.schemas import TableSchema
 
@@ -102,7 +102,7 @@ class SparkLane:
 
     def properties(self, table: str) -> Mapping[str, str]:
         """Return a table's properties as they are now; TableMissing."""
-        with telling(table):
+        with translating_errors(table):
             rows = self.spark.sql(f"SHOW TBLPROPERTIES {table}").collect()
         return {row["key"]: row["value"] for row in rows}
 
@@ -113,7 +113,7 @@ class SparkLane:
             raise lost_commit(table, last["version"])
         return int(last["version"])
 
-    def looking_ahead(self, *tables: str) -> AbstractContextManager[None]:  # noqa: ARG002
+    def prefetching(self, *tables: str) -> AbstractContextManager[None]:  # noqa: ARG002
         """Begin nothing: each look is jobs of Spark's, which would wait for each other."""
         return nullcontext()
 
@@ -128,15 +128,15 @@ class SparkLane:
         DataLoss where the file of one was emptied; TableMissing.
         """
         bound = "" if limit is None else f" LIMIT {limit:d}"
-        with telling(table):
-            told = self.spark.sql(f"DESCRIBE HISTORY {table}{bound}").select(
+        with translating_errors(table):
+            history = self.spark.sql(f"DESCRIBE HISTORY {table}{bound}").select(
                 "version",
                 F.unix_micros("timestamp").alias("micros"),
                 "operation",
                 "operationMetrics",
                 "userMetadata",
             )
-            rows = told.collect()
+            rows = history.collect()
         for row in rows:
             if row["operation"] is None:  # Spark takes an emptied commit for one without changes
                 raise lost_commit(table, row["version"])
@@ -152,7 +152,7 @@ class SparkLane:
         """Return rows as they are now, or were at a version; TableMissing."""
         chosen = "*" if columns is None else ", ".join(columns)
         when = "" if version is None else f" VERSION AS OF {version:d}"
-        with telling(table):
+        with translating_errors(table):
             rows = self.spark.sql(
                 f"SELECT {chosen} FROM {table}{when} WHERE {sql.condition(where)}"
             )
@@ -161,7 +161,7 @@ class SparkLane:
     def read_latest(
         self,
         table: str,
-        seen: int | None = None,  # noqa: ARG002
+        known_version: int | None = None,  # noqa: ARG002
     ) -> tuple[pa.Table, int | None]:
         """Return all rows as they are now; which version they are of takes another query."""
         return self.read(table), None
@@ -171,7 +171,7 @@ class SparkLane:
 
         Spark has no public way to a file's statistics, so two columns of every message are read.
         """
-        with telling(table):
+        with translating_errors(table):
             files = (
                 self.spark.table(table)
                 .groupBy("_metadata.file_path", "_metadata.file_size")
@@ -206,7 +206,7 @@ class SparkLane:
         source = arrow_frame(self.spark, rows, rows.schema)
         with self.locked(table):
             counts = self._run(
-                f"MERGE INTO {table} AS old USING {{rows}} AS new ON {merge.on} "
+                f"MERGE INTO {table} AS old USING {{rows}} AS new ON {merge.on_in_sql()} "
                 f"{' '.join(clauses)}",
                 table,
                 rows=source,
@@ -223,7 +223,7 @@ class SparkLane:
         rows: pa.Table,
         user_metadata: str,
         transaction: tuple[str, int] | None = None,
-        seen: int | None = None,  # noqa: ARG002  (Spark looks by itself)
+        known_version: int | None = None,  # noqa: ARG002  (Spark looks by itself)
     ) -> Append:
         """Append rows in one commit, in their order, which carries a text of its own.
 
@@ -265,17 +265,19 @@ class SparkLane:
             writer = writer.option("txnAppId", application).option("txnVersion", str(version))
         with self.locked(table):
             before = -1 if transaction is None else self._log.version(table)
-            with telling(table, of_others=of_others):
+            with translating_errors(table, of_others=of_others):
                 writer.append()
             return transaction is None or self._carries(table, before, user_metadata)
 
     def _carries(self, table: str, before: int, user_metadata: str) -> bool:
         """Tell whether a commit after a version carries a text."""
         for limit in (_LAST_COMMITS, None):
-            told = self._log.history(table, limit)
-            if any(each.user_metadata == user_metadata for each in told if each.version > before):
+            commits = self._log.history(table, limit)
+            if any(
+                each.user_metadata == user_metadata for each in commits if each.version > before
+            ):
                 return True
-            if told[-1].version <= before:
+            if commits[-1].version <= before:
                 break
         return False
 
@@ -341,7 +343,7 @@ class SparkLane:
         return self._locks.locked(table, wait=wait)
 
     def _run(self, statement: str, table: str, /, **frames: Any) -> Row:
-        with telling(table):
+        with translating_errors(table):
             rows = self.spark.sql(statement, **frames).collect()
         return rows[0] if rows else Row()
 
@@ -351,7 +353,7 @@ def location_of_schema(spark: SparkSession, schema: str) -> str | None:
 
     It is created where it is not there, and only there: to create one takes another permission.
     """
-    with telling(schema):
+    with translating_errors(schema):
         try:
             described = _described(spark, schema)
         except TableMissing:
@@ -361,7 +363,7 @@ def location_of_schema(spark: SparkSession, schema: str) -> str | None:
 
 
 def _described(spark: SparkSession, schema: str) -> list[Row]:
-    with telling(schema):
+    with translating_errors(schema):
         return spark.sql(f"DESCRIBE SCHEMA {schema}").collect()
 
 

@@ -13,9 +13,9 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame
 
 from pubsub_delta.errors import DataLoss, FailedPrecondition, PubSubError
-from pubsub_delta.tables.lanes.damage import in_our_words
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
 from pubsub_delta.tables.lanes.spark.types import normal
+from pubsub_delta.tables.lanes.storage_errors import translate_error
 
 _CONFLICTS = re.compile(
     r"DELTA_CONCURRENT_|DELTA_METADATA_CHANGED|DELTA_PROTOCOL_CHANGED"
@@ -60,7 +60,7 @@ def expected_errors() -> Iterator[None]:
 
 
 @contextmanager
-def telling(table: str | None, *, of_others: bool = False) -> Iterator[None]:
+def translating_errors(table: str | None, *, of_others: bool = False) -> Iterator[None]:
     """Raise what Spark says as Conflict, as TableMissing, or as what is wrong with a table's files.
 
     ``of_others``: whether rows of the caller's are read on the way, whose files may be damaged, and
@@ -82,10 +82,12 @@ def telling(table: str | None, *, of_others: bool = False) -> Iterator[None]:
                 f"{table}: this session may not use it ({_first_line(error)}); permit it, or take "
                 "another root: a URL or a catalog schema that the platform lets it use"
             ) from error
-        told = in_our_words(error, None if of_others else table)
-        if told is None or (of_others and isinstance(told, DataLoss) and _names_no_table(error)):
+        translated = translate_error(error, None if of_others else table)
+        if translated is None or (
+            of_others and isinstance(translated, DataLoss) and _names_no_table(error)
+        ):
             raise
-        raise told from error
+        raise translated from error
 
 
 def is_missing(error: BaseException) -> bool:
@@ -101,13 +103,13 @@ def _is_refused(error: Exception) -> bool:
 
 def collected(frame: DataFrame, table: str | None = None) -> pa.Table:
     """Return the rows of a DataFrame of this library in Arrow, times in UTC."""
-    with telling(table):
+    with translating_errors(table):
         return normal(frame.toArrow())
 
 
 def _names_no_table(error: BaseException) -> bool:
     """Tell whether an error names files of ours only as what was being written."""
-    return in_our_words(RuntimeError(_WRITTEN.sub("", str(error))), None) is None
+    return translate_error(RuntimeError(_WRITTEN.sub("", str(error))), None) is None
 
 
 def _condition(error: BaseException) -> str | None:

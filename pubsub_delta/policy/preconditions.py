@@ -27,12 +27,12 @@ def check_if_unchanged(if_unchanged: object, kind: type[R], name: str) -> R | No
     return if_unchanged
 
 
-def check_unchanged(stored: R, seen: R) -> None:
-    """Raise Aborted where a resource is stored otherwise than it was seen.
+def check_unchanged(stored: R, read: R) -> None:
+    """Raise Aborted where a resource is stored otherwise than it was read.
 
     AIP-154: a change of what is not as its etag says fails with ABORTED.
     """
-    then, now = own_fields(seen), own_fields(stored)
+    then, now = own_fields(read), own_fields(stored)
     changed = [name for name in now if now[name] != then[name]]
     if changed:
         raise Aborted(
