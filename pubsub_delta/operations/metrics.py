@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 AT_A_TIME = 4
-"""Resources of a store that are measured side by side."""
+"""Resources of a store that are measured concurrently."""
 
 _EVERYTHING = "projects/"
 
 
 def metrics(tables: Tables, name: str, project: str, now: datetime, *, exact: bool) -> Metrics:
     """Return the metrics of a subscription, topic or snapshot, by full name or short id."""
-    return _of_name(_Look(tables, project, now, exact=exact, many=False), _listed([name])[0])
+    return _of_name(_Measurement(tables, project, now, exact=exact, many=False), _listed([name])[0])
 
 
 def metrics_table(
@@ -54,9 +54,9 @@ def rows(
 ) -> list[MetricRow]:
     """Return the figures of some resources, or of all of a store, of every project.
 
-    What is deleted while a whole store is measured is left out.
+    Resources that are deleted while a whole store is measured are left out.
     """
-    look = _Look(tables, project, now, exact=exact, many=True)
+    look = _Measurement(tables, project, now, exact=exact, many=True)
     if names is None:
         wanted = list(_everything(look))
     else:
@@ -84,8 +84,8 @@ def _rows_of(measure: Callable[[], Metrics], *, skip_missing: bool) -> list[Metr
         raise
 
 
-class _Look:
-    """One look at a store. With ``many``, what several resources ask of a topic is asked once."""
+class _Measurement:
+    """One measurement of a store. With ``many``, each topic is read once for all resources."""
 
     def __init__(
         self, tables: Tables, project: str, now: datetime, *, exact: bool, many: bool
@@ -105,7 +105,7 @@ class _Look:
         return self._topics[topic_uid]
 
     def label(self, topic_uid: str, project: str) -> Mapping[str, str]:
-        """Return the label that tells a topic, which may have been deleted."""
+        """Return the label of a topic, which may be deleted."""
         return _label(self.tables.registry.topic_of_uid(topic_uid), project)
 
 
@@ -117,7 +117,7 @@ def _label(topic: Topic | None, project: str) -> dict[str, str]:
     return {"topic": name.id if name.project == project else str(name)}
 
 
-def _of_name(look: _Look, name: str) -> Metrics:
+def _of_name(look: _Measurement, name: str) -> Metrics:
     registry, project = look.tables.registry, look.project
     kind = name.split("/")[2] if name.count("/") == 3 else ""
     if kind in ("", "subscriptions"):
@@ -144,8 +144,8 @@ def _of_name(look: _Look, name: str) -> Metrics:
     raise NotFound(f"{name!r}: no subscription, topic or snapshot of that name exists")
 
 
-def _everything(look: _Look) -> Iterator[Callable[[], Metrics]]:
-    """Return what measures each resource of a store, ordered by kind and name."""
+def _everything(look: _Measurement) -> Iterator[Callable[[], Metrics]]:
+    """Return a function that measures it for each resource, ordered by kind and name."""
     registry = look.tables.registry
     topics = {topic.uid: topic for topic in registry.topics(_EVERYTHING)}
     for topic in sorted(topics.values(), key=lambda each: each.name):
@@ -159,7 +159,7 @@ def _everything(look: _Look) -> Iterator[Callable[[], Metrics]]:
         yield partial(_of_name, look, snapshot.name)
 
 
-def topic_metrics(look: _Look, topic: Topic) -> Metrics:
+def topic_metrics(look: _Measurement, topic: Topic) -> Metrics:
     """Return the metrics of a topic.
 
     ``message_count``: messages that are stored now. ``byte_cost``: their bytes of data, attribute
@@ -181,7 +181,7 @@ def topic_metrics(look: _Look, topic: Topic) -> Metrics:
 
 
 def snapshot_metrics(
-    look: _Look,
+    look: _Measurement,
     snapshot: Snapshot,
     topic_uid: str,
     captured: Captured,
@@ -209,7 +209,7 @@ def snapshot_metrics(
 
 
 def subscription_metrics(
-    look: _Look, source: Source, label: Callable[[], Mapping[str, str]]
+    look: _Measurement, source: Source, label: Callable[[], Mapping[str, str]]
 ) -> Metrics:
     """Return the metrics of a subscription at this moment; nothing is written.
 
@@ -256,9 +256,9 @@ def subscription_metrics(
 
 
 def _oldest(
-    look: _Look, messages: Messages, spans: Sequence[Span], first: datetime | None = None
+    look: _Measurement, messages: Messages, spans: Sequence[Span], first: datetime | None = None
 ) -> Measured:
-    """Return the age of the oldest message of spans, or of the first of some others.
+    """Return the age of the oldest message of spans, or of the first of others.
 
     A span of one publish time tells it. One of several is as old as its oldest message was when
     it came, and only the topic knows which of them are left.

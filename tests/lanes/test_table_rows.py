@@ -252,7 +252,7 @@ def test_a_key_waits_for_its_message_that_does_not_fit(world: World) -> None:
 def test_nobody_pulls_what_is_written_to_a_table(world: World) -> None:
     world.make()
     world.subscribe()
-    with pytest.raises(FailedPrecondition, match="when its table_config is cleared"):
+    with pytest.raises(FailedPrecondition, match="clear its table_config to pull"):
         world.store.pull(NAME)
     world.store.update_subscription(NAME, table_config=None)
     assert world.store.pull(NAME).message_count == 0

@@ -1,4 +1,4 @@
-"""What Spark and Delta raise, in the words of the protocol and of this library."""
+"""Translates errors of Spark and Delta into those of a lane and of this library."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _REFUSED = re.compile(
     r"|LOCATION_OVERLAP|DBFS_DISABLED|Public DBFS root is disabled"
     r"|AccessControlException|Py4JSecurityException|Permission denied: user="
 )
-"""What platforms say of a path, table or schema that a session may not use."""
+"""Errors of platforms for a path, table or schema that a session may not use."""
 _WRITTEN = re.compile(r"failed while writing rows to \S+", re.IGNORECASE)
 _NO_LOG = re.compile(r"FileNotFoundException: .*/_delta_log(?: does not exist|\s|$)")
-"""What Delta says of VERSION AS OF where there is no table at a path."""
+"""Delta's error of VERSION AS OF where there is no table at a path."""
 
 
 class _Expected(threading.local):
-    """Whether this thread is doing something whose failure is part of the work."""
+    """Whether the caller of this thread handles errors of Spark."""
 
     now = False
 
@@ -61,10 +61,10 @@ def expected_errors() -> Iterator[None]:
 
 @contextmanager
 def translating_errors(table: str | None, *, of_others: bool = False) -> Iterator[None]:
-    """Raise what Spark says as Conflict, as TableMissing, or as what is wrong with a table's files.
+    """Raise errors of Spark as Conflict, TableMissing, DataLoss or FailedPrecondition.
 
-    ``of_others``: whether rows of the caller's are read on the way, whose files may be damaged, and
-    whose tables may be missing, without that being our data.
+    ``of_others``: whether rows of the caller are read, too. Their files may be damaged, and their
+    tables missing: such errors are raised as they are.
     """
     try:
         with expected_errors():
@@ -79,8 +79,8 @@ def translating_errors(table: str | None, *, of_others: bool = False) -> Iterato
             raise TableMissing(f"{table} does not exist") from error
         if table is not None and not of_others and _is_refused(error):
             raise FailedPrecondition(
-                f"{table}: this session may not use it ({_first_line(error)}); permit it, or take "
-                "another root: a URL or a catalog schema that the platform lets it use"
+                f"{table}: this session may not use it ({_first_line(error)}); permit it, or "
+                "take another root: a URL or a catalog schema that the session may use"
             ) from error
         translated = translate_error(error, None if of_others else table)
         if translated is None or (
@@ -108,7 +108,7 @@ def collected(frame: DataFrame, table: str | None = None) -> pa.Table:
 
 
 def _names_no_table(error: BaseException) -> bool:
-    """Tell whether an error names files of ours only as what was being written."""
+    """Tell whether an error names files of the store only as those that were being written."""
     return translate_error(RuntimeError(_WRITTEN.sub("", str(error))), None) is None
 
 

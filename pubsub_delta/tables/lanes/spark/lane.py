@@ -31,7 +31,7 @@ from pubsub_delta.tables.layout import path_of
 from pubsub_delta.tables.schemas import TableSchema
 
 _LAST_COMMITS = 20
-"""Commits among which an append that has just been made is looked for first."""
+"""Commits that are searched first for an append that has just landed."""
 
 _WRITE_OPTIONS = {
     "optimizeWrite": "false",  # it would shuffle the rows
@@ -62,7 +62,7 @@ class SparkLane:
     def create(self, table: str, schema: TableSchema, rows: pa.Table | None = None) -> None:
         """Create a table unless it exists, with its first rows in the same commit.
 
-        Its schema is created where it is not there, which not everybody may who may use it.
+        Its schema is created only where it does not exist: that takes another permission.
         """
         try:
             self._create(table, schema, rows)
@@ -86,7 +86,7 @@ class SparkLane:
                 )
 
     def exists(self, table: str) -> bool:
-        """Tell whether a table is there."""
+        """Tell whether a table exists."""
         try:
             self._run(f"DESCRIBE HISTORY {table} LIMIT 1", table)
         except TableMissing:
@@ -114,7 +114,7 @@ class SparkLane:
         return int(last["version"])
 
     def prefetching(self, *tables: str) -> AbstractContextManager[None]:  # noqa: ARG002
-        """Begin nothing: each look is jobs of Spark's, which would wait for each other."""
+        """Begin nothing: reading a log takes jobs of Spark, which would wait for each other."""
         return nullcontext()
 
     def history(
@@ -123,7 +123,7 @@ class SparkLane:
         limit: int | None = None,
         newest: int | None = None,  # noqa: ARG002
     ) -> list[LoggedCommit]:
-        """Return the last commits, newest first; None means all that the log tells.
+        """Return the last commits, newest first; with ``limit=None`` all in the log.
 
         DataLoss where the file of one was emptied; TableMissing.
         """
@@ -225,10 +225,10 @@ class SparkLane:
         transaction: tuple[str, int] | None = None,
         known_version: int | None = None,  # noqa: ARG002  (Spark looks by itself)
     ) -> Append:
-        """Append rows in one commit, in their order, which carries a text of its own.
+        """Append rows in one commit, in their order, which carries a text as its user metadata.
 
-        Delta skips one whose transaction has landed before without a word: then no commit carries
-        the text. TableMissing, Conflict.
+        Delta silently skips one whose transaction has landed before: then no commit has the text.
+        TableMissing, Conflict.
         """
         frame = arrow_frame(self.spark, rows, rows.schema).coalesce(1)
         return Append(self._append(table, frame, user_metadata, transaction, of_others=False))
@@ -242,8 +242,8 @@ class SparkLane:
     ) -> bool:
         """Append a DataFrame of all columns of a table as ``append`` does.
 
-        One without rows makes no commit, unless it has a transaction. What Spark raises of the
-        DataFrame's own sources is raised as it is.
+        Without rows and a transaction there is no commit. Errors about the DataFrame's own sources
+        are raised as they are.
         """
         if not self._log.exists(table):  # else what is missing might be a source of the DataFrame
             raise TableMissing(f"{table} does not exist")
@@ -270,7 +270,7 @@ class SparkLane:
             return transaction is None or self._carries(table, before, user_metadata)
 
     def _carries(self, table: str, before: int, user_metadata: str) -> bool:
-        """Tell whether a commit after a version carries a text."""
+        """Tell whether a commit after a version has a text as its user metadata."""
         for limit in (_LAST_COMMITS, None):
             commits = self._log.history(table, limit)
             if any(
@@ -282,7 +282,7 @@ class SparkLane:
         return False
 
     def transaction_version(self, table: str, application: str) -> int | None:  # noqa: ARG002
-        """Return None: neither SQL nor a DataFrame tells a table's transactions."""
+        """Return None: neither SQL nor DataFrames can read a table's transactions."""
         return None
 
     def delete(self, table: str, where: Where) -> int:
@@ -292,11 +292,11 @@ class SparkLane:
         return int(counts["num_affected_rows"])
 
     def delete_row(self, table: str, where: Where, user_metadata: str) -> bool:  # noqa: ARG002
-        """DELETE the row for which conditions hold; a DELETE of Spark's carries no text."""
+        """DELETE the row for which conditions hold; Spark's DELETE cannot carry a text."""
         return self.delete(table, where) > 0
 
     def clone(self, source: str, version: int, target: str, schema: TableSchema) -> None:
-        """Make a table of what another one was at a version: a copy, in one commit.
+        """Create a table with the rows that another table had at a version, in one commit.
 
         A SHALLOW CLONE would lose its rows to the next VACUUM of its source (decision 0021).
         """
@@ -309,9 +309,10 @@ class SparkLane:
             )
 
     def drop(self, table: str) -> None:
-        """Drop a table that nobody uses any more; nothing where there is none.
+        """Drop a table that nobody uses any more, if it exists.
 
-        By path its rows go. Their files stay for VACUUM, which may not remove files that young.
+        The rows of a table at a path are deleted. Their files stay for a later VACUUM, which may
+        not remove files that young.
         """
         if path_of(table) is None:
             with self.locked(table):
@@ -331,9 +332,9 @@ class SparkLane:
             self._run(f"VACUUM {table}", table)
 
     def clean_log(self, table: str, keep: timedelta) -> int:
-        """Refuse: Spark has no statement that forgets commits, and no way to a checkpoint."""
+        """Refuse: Spark has no statement that removes commits or writes a checkpoint."""
         raise FailedPrecondition(
-            f"{table}: the Spark lane cannot forget the commits that are older than {keep}; run "
+            f"{table}: the Spark lane cannot remove the commits that are older than {keep}; run "
             "this where deltalake opens the storage, or let Delta do it by the table's properties "
             "delta.enableExpiredLogCleanup and delta.logRetentionDuration"
         )
@@ -349,9 +350,9 @@ class SparkLane:
 
 
 def location_of_schema(spark: SparkSession, schema: str) -> str | None:
-    """Return where a catalog schema keeps its tables; None where that is not told.
+    """Return the location of a catalog schema; None where the catalog has none.
 
-    It is created where it is not there, and only there: to create one takes another permission.
+    The schema is created only where it does not exist: that takes another permission.
     """
     with translating_errors(schema):
         try:
