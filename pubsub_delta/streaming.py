@@ -252,7 +252,7 @@ def _ticks(tables: Tables, uid: str) -> DataFrame:
     # Imported here: a store that is used without Spark does not import it.
     from pyspark.sql import functions as F
 
-    from pubsub_delta.tables.lanes.spark.ack_state_metrics import metric_columns
+    from pubsub_delta.tables.lanes.spark.metrics import metric_columns
 
     ticker = tables.spark.readStream.format("rate-micro-batch")
     tick = ticker.option("rowsPerBatch", 1).option("numPartitions", 1).load().select("value")

@@ -202,7 +202,7 @@ def batch_reader(options: Options, columns: pa.Schema) -> DataSourceReader:
     if (options.topic is None) == (options.backlog is None):
         raise InvalidArgument(
             "topic, backlog: one of the two options is accepted: the topic whose messages to read, "
-            "or the subscription whose backlog to look at"
+            "or the subscription whose backlog to read"
         )
     if options.backlog is not None:
         return BacklogReader(options, columns)

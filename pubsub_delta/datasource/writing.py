@@ -1,7 +1,7 @@
 """What a write does: tasks write files of messages, and one commit adds all of them.
 
 The positions are reserved before the tasks begin, so many for each, so that they write what is
-final. What is not added, because a task or the commit failed, nobody sees; VACUUM removes it.
+final. Files that are not added, as a task or the commit failed, are invisible; VACUUM removes them.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def _kept(time: datetime | None) -> str:
-    return "nobody needs any" if time is None else f"needed from {time:%Y-%m-%d %H:%M} UTC on"
+    return "none is needed" if time is None else f"needed from {time:%Y-%m-%d %H:%M} UTC on"
 
 
 def checked_log_retention(asked: Duration | None) -> timedelta | None:

@@ -1,4 +1,4 @@
-"""Changes on condition: only of a resource that is stored as it was read."""
+"""Preconditions of changes: a resource is still stored as it was read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ R = TypeVar("R", Topic, Subscription, Snapshot)
 
 
 def check_if_unchanged(if_unchanged: object, kind: type[R], name: str) -> R | None:
-    """Return what a resource was when it was read, None where nobody asks for that."""
+    """Return the resource as it was read, None without a precondition; InvalidArgument."""
     if if_unchanged is None:
         return None
     if not isinstance(if_unchanged, kind):

@@ -103,12 +103,12 @@ def _discard_before(
         concerned = [span for span in concerned if span.publish_time_max < oldest]
     if not concerned:
         return state
-    _, kept = divide(concerned, oldest, earlier or _nobody)
+    _, kept = divide(concerned, oldest, earlier or _not_across)
     others = [span for span in state.spans if span not in concerned]
     return with_spans(state, [*others, *kept])
 
 
-def _nobody(spans: Sequence[Span], time: datetime) -> tuple[Positions, datetime | None]:
+def _not_across(spans: Sequence[Span], time: datetime) -> tuple[Positions, datetime | None]:
     raise AssertionError(f"nothing of {len(spans)} spans lies across {time}")
 
 

@@ -61,7 +61,7 @@ class TableLocations:
     """The locations of target tables.
 
     Args:
-        layout: of the store, whose own tables nobody may write to.
+        layout: that of the store, whose own tables are refused.
         root: a directory or URL, below which they are; None: ``tables`` below the store's root.
     """
 

@@ -59,7 +59,7 @@ BUGS_OF_OPERATIONS = (
         "retained-counts-too-old",
         "num_retained_acked_messages counts messages that no seek can bring back any more.",
         _METRICS,
-        "        state = source.clip_retained(state, look.now)\n",
+        "        state = source.clip_retained(state, measurement.now)\n",
         "",
     ),
     Bug(

@@ -1,7 +1,7 @@
 """The ack state of each subscription, changed by compare-and-swap.
 
 A state is replaced only if what is stored is still what was read, so two consumers can never lease
-the same message: whoever comes second changes nothing, reads again and decides again.
+the same message: the second one changes nothing, reads again and decides again.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ class Lanes:
         """The Spark lane, to write a DataFrame to a table of this store.
 
         FailedPrecondition where its commits and those of this process would not be safe from each
-        other: Delta's log store for S3 looks whether a version is free, and then writes it.
+        other: Delta's log store for S3 checks that a version is free, and then writes it.
         """
         self.session_for(table)
         if self.choice[0] == "direct" and self._layout.base.startswith(_S3):

@@ -59,7 +59,7 @@ class LoggedCommit:
 class Append:
     """The outcome of an append; it is true if the append landed now.
 
-    ``version``: that of its commit; None where the lane would have to look for it.
+    ``version``: that of its commit; None where the lane would have to read it.
     """
 
     landed: bool
@@ -116,8 +116,8 @@ class Lane(Protocol):
     def create(self, table: str, schema: TableSchema, rows: pa.Table | None = None) -> int | None:
         """Create a table unless it exists, with its first rows in the same commit.
 
-        With rows the table must have a name that nobody else can be creating. Return the version of
-        that commit, None where the lane would have to look for it.
+        With rows the name must be one that no other writer can be creating. Return the version of
+        that commit, None where the lane would have to read it.
         """
 
     def exists(self, table: str) -> bool:
@@ -220,7 +220,7 @@ class Lane(Protocol):
         """Create a table with the rows that another table had at a version."""
 
     def drop(self, table: str) -> None:
-        """Drop a table that nobody uses any more, if it exists.
+        """Drop a table that is not used any more, if it exists.
 
         Delta has no DROP for a table at a path: its rows and their files are deleted.
         """

@@ -14,7 +14,7 @@ _TIDY_SIZE = 4 * 1024 * 1024
 
 
 def empty(opened: DeltaTable) -> None:
-    """Delete the rows of a table that nobody uses any more, and the files that held them."""
+    """Delete the rows of a table that is not used any more, and their files."""
     if opened.get_add_actions().num_rows:
         opened.delete()
     elif opened.history(1)[0]["operation"] == "VACUUM END":

@@ -21,7 +21,7 @@ from pubsub_delta.tables.targets import Outcome, Unwritable
 _CHECKED = ("delta.constraints.", "delta.invariants")
 """Properties of conditions on rows, which would fail a whole commit for one of them."""
 _FILLED = re.compile(r"delta\.|CURRENT_DEFAULT")
-"""What the metadata of a column say that somebody else has to fill, or to name."""
+"""The metadata of columns that are generated, mapped or have defaults."""
 _DENIED = re.compile(r"Permission denied|os error 13|\b(401|403) [A-Z]|AccessDenied")
 
 

@@ -223,7 +223,7 @@ class SparkLane:
         rows: pa.Table,
         user_metadata: str,
         transaction: tuple[str, int] | None = None,
-        known_version: int | None = None,  # noqa: ARG002  (Spark looks by itself)
+        known_version: int | None = None,  # noqa: ARG002  (Spark reads it itself)
     ) -> Append:
         """Append rows in one commit, in their order, which carries a text as its user metadata.
 
@@ -309,7 +309,7 @@ class SparkLane:
             )
 
     def drop(self, table: str) -> None:
-        """Drop a table that nobody uses any more, if it exists.
+        """Drop a table that is not used any more, if it exists.
 
         The rows of a table at a path are deleted. Their files stay for a later VACUUM, which may
         not remove files that young.

@@ -63,7 +63,7 @@ def append_frame(
     """Append messages (data, attributes, ordering_key, as ``conformed``) in one commit, or none.
 
     ``first_position``: the positions from there on, ``ROWS_OF_PARTITION`` for each of so many
-    ``partitions``, must be nobody else's. Each partition becomes a file, which is one run of them
+    ``partitions``, must be reserved. Each partition becomes a file, which is one run of them
     in the order of its rows. A DataFrame without rows makes no commit, unless it has a transaction.
 
     ``validator``: the schema that their data must fit, which adds its attributes.
