@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from pubsub_delta.callbacks import PulledMessage
     from pubsub_delta.client import PubSub
     from pubsub_delta.delivery.surveys import AckStateSurvey, SurveyedSpan
-    from pubsub_delta.delivery.table_runs import TableWrites
+    from pubsub_delta.delivery.table_subscriptions import TableWrites
     from pubsub_delta.operations.find import FoundMessage, MessageQuery, MessageSearch
     from pubsub_delta.operations.history import TopicCommit
     from pubsub_delta.operations.maintain import MaintenanceReport
@@ -152,7 +152,7 @@ _LATER = {
     "SubscriptionFigures": "tables.ack_state.figures",
     "SubscriptionMoment": "operations.survey",
     "SurveyedSpan": "delivery.surveys",
-    "TableWrites": "delivery.table_runs",
+    "TableWrites": "delivery.table_subscriptions",
     "TopicCommit": "operations.history",
     "ViewsReport": "operations.views",
     "TopicFigures": "operations.survey",

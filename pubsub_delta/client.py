@@ -169,7 +169,7 @@ class PubSub:
         order.
         """
         name, tables = self._topic(topic), self._tables
-        with tables.looking_ahead(name):
+        with tables.prefetching(name):
             return publish.publish(
                 tables, tables.topic(name), messages, self._clock.now(), idempotency_id, order_by
             )

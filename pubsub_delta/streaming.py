@@ -20,7 +20,7 @@ from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.lease_keeper import LeaseKeeper
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import publish, pull
-from pubsub_delta.policy.drains import Drain
+from pubsub_delta.policy.available_now import AvailableNow
 from pubsub_delta.policy.fields import check_max_messages
 from pubsub_delta.policy.streams import started_last
 from pubsub_delta.session import is_remote
@@ -58,7 +58,7 @@ def subscribe_stream(
     location = _location(checkpoint_location)
     subscribed, _ = tables.attached(name)
     ticks = _ticks(tables, subscribed.uid)
-    drain = Drain() if "availableNow" in chosen else None
+    drain = AvailableNow() if "availableNow" in chosen else None
     consuming = _Consuming(
         tables, name, location, clock, subscribed.uid, process, max_messages, drain
     )
@@ -180,7 +180,7 @@ class _Consuming(_MicroBatches):
         uid: str,
         process: Process,
         max_messages: int | None,
-        drain: Drain | None,
+        drain: AvailableNow | None,
     ) -> None:
         super().__init__(tables, name, checkpoint_location, clock)
         self.drained_at: int | None = None
@@ -252,13 +252,13 @@ def _ticks(tables: Tables, uid: str) -> DataFrame:
     # Imported here: a store that is used without Spark does not import it.
     from pyspark.sql import functions as F
 
-    from pubsub_delta.tables.lanes.spark.figures import figures
+    from pubsub_delta.tables.lanes.spark.metrics import metric_columns
 
     ticker = tables.spark.readStream.format("rate-micro-batch")
     tick = ticker.option("rowsPerBatch", 1).option("numPartitions", 1).load().select("value")
-    told = figures(tables.spark, tables.ack_state_tables.table(uid))
-    observed = [F.max(name).alias(name) for name in told.columns]
-    return tick.crossJoin(F.broadcast(told)).observe(OBSERVED, *observed)
+    metrics = metric_columns(tables.spark, tables.ack_state_tables.table(uid))
+    observed = [F.max(name).alias(name) for name in metrics.columns]
+    return tick.crossJoin(F.broadcast(metrics)).observe(OBSERVED, *observed)
 
 
 def _refuse_remote(tables: Tables, verb: str) -> None:

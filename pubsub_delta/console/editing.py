@@ -9,7 +9,7 @@ from fastapi import Request, Response
 
 from pubsub_delta.console.forms import Form
 from pubsub_delta.errors import Aborted, PubSubError
-from pubsub_delta.policy.unchanged import R
+from pubsub_delta.policy.preconditions import R
 from pubsub_delta.resources import Snapshot, Subscription, Topic, own_fields
 
 CHANGED_MEANWHILE = (

@@ -18,7 +18,7 @@ from pubsub_delta.console.phrases import plain
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound, PubSubError
 from pubsub_delta.names import DELETED_TOPIC
 from pubsub_delta.operations.find import FoundMessage, MessageQuery
-from pubsub_delta.policy.schemas.fitting import (
+from pubsub_delta.policy.schemas.validation import (
     ENCODING_ATTRIBUTE,
     NAME_ATTRIBUTE,
     REVISION_ATTRIBUTE,

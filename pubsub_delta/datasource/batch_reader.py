@@ -12,11 +12,11 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from pubsub_delta.clock import SystemClock, as_utc
 from pubsub_delta.datasource.options import Options
-from pubsub_delta.datasource.parts import FilesPart, gathered, spans_parts
-from pubsub_delta.datasource.reading import read_files, read_spans
+from pubsub_delta.datasource.partition_reader import read_files, read_spans
+from pubsub_delta.datasource.partitions import FilesPartition, grouped, spans_partitions
 from pubsub_delta.delivery.sources import source
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.operations.measure import version_as_of
+from pubsub_delta.operations.read import version_as_of
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.direct import DirectScans
 from pubsub_delta.tables.lanes.scans import Window
@@ -40,7 +40,7 @@ class BacklogReader(DataSourceReader):
             found = source(tables, name)
             state = found.catch_up(tables.ack_states.read(found.uid), self._clock.now())
             table = found.messages.table
-            parts = spans_parts(
+            parts = spans_partitions(
                 table,
                 state.unacked(),
                 tables.lanes.control.files(table),
@@ -77,14 +77,14 @@ class TopicReader(DataSourceReader):
             else:
                 version, until = version_as_of(messages, as_of)
             window = self._wanted.window(until)
-            scans = tables.lanes.reading
+            scans = tables.lanes.local_scans
             assert isinstance(scans, DirectScans)
             files = scans.files(messages.table, version, window)
         keys = self._wanted.ordering_keys
         packed = None if window.positions is None else window.positions.to_bytes()
         return [
             InputPartition(
-                FilesPart(
+                FilesPartition(
                     messages.table,
                     version,
                     paths,
@@ -94,7 +94,7 @@ class TopicReader(DataSourceReader):
                     None if keys is None else tuple(sorted(keys)),
                 )
             )
-            for paths in gathered(files)
+            for paths in grouped(files)
         ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -202,7 +202,7 @@ def batch_reader(options: Options, columns: pa.Schema) -> DataSourceReader:
     if (options.topic is None) == (options.backlog is None):
         raise InvalidArgument(
             "topic, backlog: one of the two options is accepted: the topic whose messages to read, "
-            "or the subscription whose backlog to look at"
+            "or the subscription whose backlog to read"
         )
     if options.backlog is not None:
         return BacklogReader(options, columns)

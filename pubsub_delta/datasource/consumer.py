@@ -11,15 +11,15 @@ from contextlib import suppress
 
 from pubsub_delta.clock import Clock
 from pubsub_delta.datasource.offsets import Offset
-from pubsub_delta.datasource.parts import SpansPart, spans_parts
-from pubsub_delta.delivery.consuming import Given
+from pubsub_delta.datasource.partitions import SpansPartition, spans_partitions
+from pubsub_delta.delivery.consuming import CommitResult
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound
 from pubsub_delta.lease_keeper import LeaseKeeper
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import administer, pull
 from pubsub_delta.policy.ack_ids import prefix
-from pubsub_delta.policy.drains import Drain
+from pubsub_delta.policy.available_now import AvailableNow
 from pubsub_delta.policy.streams import started_last
 from pubsub_delta.resources import Subscription
 from pubsub_delta.tables.store import Tables
@@ -33,7 +33,7 @@ class Consumer:
         self._name = name
         self._clock = clock
         self._reader = tables.new_id()
-        self._drain: Drain | None = None
+        self._drain: AvailableNow | None = None
         self._drains_from_the_start = False
         self._held: tuple[Offset, Lease | None] | None = None
         self._keeper: LeaseKeeper | None = None
@@ -71,7 +71,7 @@ class Consumer:
         except NotFound:
             self._drains_from_the_start = True
             return
-        self._drain = Drain(end)
+        self._drain = AvailableNow(end)
 
     def following(self, start: Offset, max_messages: int | None) -> Offset:
         """Acknowledge the micro-batch that ended at an offset, and lease the next one.
@@ -96,7 +96,7 @@ class Consumer:
         self._hold(offset, given.lease)
         return offset
 
-    def parts(self, start: Offset, end: Offset) -> list[SpansPart]:
+    def parts(self, start: Offset, end: Offset) -> list[SpansPartition]:
         """Return the parts of the micro-batch that ends at an offset, also when it is run again."""
         if start == end:
             return []
@@ -113,7 +113,7 @@ class Consumer:
         if lease is None:
             return []
         subscribed, table = lease.source.subscription, lease.source.messages.table
-        return spans_parts(
+        return spans_partitions(
             table,
             lease.spans,
             self._tables.lanes.control.files(table),
@@ -137,7 +137,7 @@ class Consumer:
             self._keeper.leave()
         self._keeper = self._held = None
 
-    def _pull(self, offset: Offset, max_messages: int | None) -> tuple[Given, int | None]:
+    def _pull(self, offset: Offset, max_messages: int | None) -> tuple[CommitResult, int | None]:
         """Pull for a micro-batch; tell the number of the reader's last one if it is not older."""
         finishing = self._drain is not None and self._drain.is_finishing
         given = pull.pull_micro_batch(

@@ -2,7 +2,7 @@
 
 An offset names the micro-batch that ends there: the reader, which is made up when a query takes its
 first messages and goes from offset to offset, and the number of the batch. The subscription
-remembers what it leased to that name. So a batch that is run again finds the same messages.
+stores what it leased to that name. So a batch that is run again finds the same messages.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class Options:
 
     @property
     def backlog(self) -> ResourceName | None:
-        """The subscription whose backlog is looked at, if one is given."""
+        """The subscription whose backlog is read, if one is given."""
         name = self.get("backlog")
         return None if name is None else subscription_name(name, self._project)
 

@@ -19,7 +19,7 @@ from pubsub_delta.clock import SystemClock
 from pubsub_delta.datasource.consumer import Consumer
 from pubsub_delta.datasource.offsets import read_offset
 from pubsub_delta.datasource.options import Options
-from pubsub_delta.datasource.reading import read_spans
+from pubsub_delta.datasource.partition_reader import read_spans
 from pubsub_delta.errors import InvalidArgument
 
 

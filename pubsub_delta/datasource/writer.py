@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 from pubsub_delta.clock import SystemClock
 from pubsub_delta.datasource import writing
 from pubsub_delta.datasource.options import Options
-from pubsub_delta.datasource.writing import Claim
+from pubsub_delta.datasource.writing import Reservation
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.names import ResourceName
 from pubsub_delta.tables.lanes.direct.files import WrittenFile
@@ -38,7 +38,7 @@ class Written(WriterCommitMessage):
     """What a task has written, for which publish, and for which query if it is one's."""
 
     file: WrittenFile | None
-    claim: Claim
+    reservation: Reservation
     query_id: str | None
 
 
@@ -54,7 +54,7 @@ class _Writing:
         check_columns(schema)
         self._options = options
         self._clock = SystemClock()
-        self._claim: Claim | None = None
+        self._reservation: Reservation | None = None
 
     @property
     def topic(self) -> ResourceName:
@@ -70,16 +70,16 @@ class _Writing:
     def reserve(self) -> None:
         """Reserve positions for the tasks."""
         with self._options.reaching() as tables:
-            self._claim = writing.claim(tables, self.topic, self._clock.now())
+            self._reservation = writing.reserve(tables, self.topic, self._clock.now())
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         """Write the messages of a partition, in a task."""
         task = TaskContext.get()
         assert task is not None
-        assert self._claim is not None
+        assert self._reservation is not None
         with self._options.reaching() as tables:
-            file = writing.write_messages(tables, self._claim, task.partitionId(), iterator)
-        return Written(file, self._claim, task.getLocalProperty(_QUERY_ID))
+            file = writing.write_messages(tables, self._reservation, task.partitionId(), iterator)
+        return Written(file, self._reservation, task.getLocalProperty(_QUERY_ID))
 
 
 class TopicWriter(_Writing, DataSourceArrowWriter):
@@ -105,7 +105,7 @@ class TopicStreamWriter(_Writing, DataSourceStreamArrowWriter):
 
     def __getstate__(self) -> dict[str, Any]:
         """Reserve positions where the writer is sent to tasks: one that only commits has none."""
-        if self._claim is None:
+        if self._reservation is None:
             self.reserve()
         return self.__dict__
 
@@ -126,16 +126,16 @@ def _commit(
     options: Options,
     messages: Sequence[WriterCommitMessage | None],
     transaction: tuple[str, int] | None,
-    commit: Callable[[Tables, Claim, Sequence[WrittenFile], tuple[str, int] | None], object],
+    commit: Callable[[Tables, Reservation, Sequence[WrittenFile], tuple[str, int] | None], object],
 ) -> None:
     written = [each for each in messages if isinstance(each, Written)]
     files = [each.file for each in written if each.file is not None]
     if not files:
         return
-    claims = {each.claim for each in written}
-    if len(claims) > 1:
+    reservations = {each.reservation for each in written}
+    if len(reservations) > 1:
         raise FailedPrecondition(
             "messages: the tasks wrote for more than one publish; nothing was published: try again"
         )
     with options.reaching() as tables:
-        commit(tables, claims.pop(), files, transaction)
+        commit(tables, reservations.pop(), files, transaction)

@@ -1,7 +1,7 @@
 """What a write does: tasks write files of messages, and one commit adds all of them.
 
 The positions are reserved before the tasks begin, so many for each, so that they write what is
-final. What is not added, because a task or the commit failed, nobody sees; VACUUM removes it.
+final. Files that are not added, as a task or the commit failed, are invisible; VACUUM removes them.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import cast
 
 import pyarrow as pa
 
-from pubsub_delta.datasource.checking import checked
-from pubsub_delta.delivery.schemas import fitted, fitting_of
+from pubsub_delta.datasource.validation import checked
+from pubsub_delta.delivery.schemas import validated, validator_of
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations.publish import check_received, earlier, publish_id_of
-from pubsub_delta.policy.schemas.fitting import Fitting
+from pubsub_delta.policy.schemas.validation import SchemaValidator
 from pubsub_delta.tables.lanes.direct import DirectLane
 from pubsub_delta.tables.lanes.direct.files import WrittenFile
 from pubsub_delta.tables.lanes.protocol import Conflict
@@ -38,14 +38,14 @@ _COLUMNS = pa.schema([each for each in MESSAGES.columns if each.name != "publish
 
 
 @dataclass(frozen=True)
-class Claim:
+class Reservation:
     """The positions and the time of one publish, for the tasks that write its files."""
 
     topic_name: str
     topic_uid: str
     first_position: int
     publish_time: datetime
-    fitting: Fitting | None = None
+    validator: SchemaValidator | None = None
 
     @property
     def end_position(self) -> int:
@@ -53,16 +53,16 @@ class Claim:
         return self.first_position + PARTITIONS * ROWS
 
 
-def claim(tables: Tables, name: ResourceName, now: datetime) -> Claim:
+def reserve(tables: Tables, name: ResourceName, now: datetime) -> Reservation:
     """Reserve positions for a publish that is stamped now; NotFound where there is no topic."""
     topic = tables.topic(name)
-    fitting = fitting_of(tables, topic)
+    validator = validator_of(tables, topic)
     first = tables.messages(topic.uid).reserve(PARTITIONS * ROWS)
-    return Claim(topic.name, topic.uid, first, now, fitting)
+    return Reservation(topic.name, topic.uid, first, now, validator)
 
 
 def write_messages(
-    tables: Tables, claimed: Claim, partition: int, rows: Iterable[pa.RecordBatch]
+    tables: Tables, reserved: Reservation, partition: int, rows: Iterable[pa.RecordBatch]
 ) -> WrittenFile | None:
     """Check the messages of a partition and write them as a file; None if there are none.
 
@@ -72,59 +72,59 @@ def write_messages(
         raise InvalidArgument(
             f"messages: the DataFrame has more than {PARTITIONS:,} partitions; coalesce it to fewer"
         )
-    first = claimed.first_position + partition * ROWS
-    table = tables.messages(claimed.topic_uid).table
-    stamped = _Stamped(rows, first, claimed.publish_time, claimed.fitting)
+    first = reserved.first_position + partition * ROWS
+    table = tables.messages(reserved.topic_uid).table
+    stamped = _Stamped(rows, first, reserved.publish_time, reserved.validator)
     parts = iter(stamped)
     start = next(parts, None)
     if start is None:
         return None
-    path = f"publish_date={claimed.publish_time.date().isoformat()}/{tables.new_id()}.parquet"
+    path = f"publish_date={reserved.publish_time.date().isoformat()}/{tables.new_id()}.parquet"
     lane = cast(DirectLane, tables.lanes.control)
     size = lane.write_file(table, path, _COLUMNS, chain([start], parts))
-    return WrittenFile(path, size, first, first + stamped.count - 1, claimed.publish_time)
+    return WrittenFile(path, size, first, first + stamped.count - 1, reserved.publish_time)
 
 
 def commit(
     tables: Tables,
-    claimed: Claim,
+    reserved: Reservation,
     files: Sequence[WrittenFile],
     transaction: tuple[str, int] | None,
 ) -> bool:
     """Add the files of a publish in one commit; false where its transaction has landed before."""
-    messages = tables.messages(claimed.topic_uid)
+    messages = tables.messages(reserved.topic_uid)
     publish_id = tables.new_id() if transaction is None else publish_id_of(transaction)
-    told = publish_metadata(
-        claimed.publish_time, publish_id, claimed.first_position, claimed.end_position, None
+    metadata = publish_metadata(
+        reserved.publish_time, publish_id, reserved.first_position, reserved.end_position, None
     )
     lane = cast(DirectLane, tables.lanes.control)
-    if messages.history.has_given(claimed.first_position):
+    if messages.history.has_given(reserved.first_position):
         if transaction is not None and messages.history.published_as(publish_id) is not None:
             return False
         raise FailedPrecondition(
-            f"{messages.table}: the positions from {claimed.first_position} were reserved for "
+            f"{messages.table}: the positions from {reserved.first_position} were reserved for "
             "another publish, which has landed; nothing was published: try again"
         )
 
     def add() -> bool:
         try:
-            return lane.add_files(messages.table, files, told, transaction)
+            return lane.add_files(messages.table, files, metadata, transaction)
         except Conflict:
             # An object store's client sends a put again whose answer was lost, and then meets its
             # own commit: that is no lost race.
             landed = messages.history.published_as(publish_id)
-            if landed is None or landed.first_position != claimed.first_position:
+            if landed is None or landed.first_position != reserved.first_position:
                 raise
             return True
 
     landed = repeat_on_conflict(add, "publish")
-    check_received(tables, claimed.topic_name, claimed.topic_uid)
+    check_received(tables, reserved.topic_name, reserved.topic_uid)
     return landed
 
 
 def commit_batch(
     tables: Tables,
-    claimed: Claim,
+    reserved: Reservation,
     files: Sequence[WrittenFile],
     transaction: tuple[str, int] | None,
 ) -> None:
@@ -133,8 +133,8 @@ def commit_batch(
     FailedPrecondition where another one has, of that version or a higher one: Delta would skip this
     one in silence, and its messages would be nowhere. Micro-batches are numbered by Spark.
     """
-    if not commit(tables, claimed, files, transaction) and transaction is not None:
-        messages = tables.messages(claimed.topic_uid)
+    if not commit(tables, reserved, files, transaction) and transaction is not None:
+        messages = tables.messages(reserved.topic_uid)
         earlier(messages, publish_id_of(transaction), transaction)
 
 
@@ -146,18 +146,18 @@ class _Stamped:
         rows: Iterable[pa.RecordBatch],
         first: int,
         time: datetime,
-        fitting: Fitting | None,
+        validator: SchemaValidator | None,
     ) -> None:
         self.count = 0
         self._rows = rows
         self._first = first
         self._time = time
-        self._fitting = fitting
+        self._validator = validator
 
     def __iter__(self) -> Iterator[pa.Table]:
         for batch in self._rows:
             if batch.num_rows:
-                yield self._of(fitted(checked(batch), self._fitting))
+                yield self._of(validated(checked(batch), self._validator))
 
     def _of(self, messages: pa.Table) -> pa.Table:
         first = self._first + self.count

@@ -1,1 +1,1 @@
-"""Between operations and tables: what a subscription sees of its topic, leases, dead letters."""
+"""Workflows of operations over tables: leases, forwarding to dead-letter topics, table writes."""

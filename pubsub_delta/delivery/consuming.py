@@ -1,7 +1,7 @@
-"""The commit of a consumer: what all that lease messages do besides, in one go.
+"""The commit of a consumer: applies an ack request and leases messages, in one change.
 
-The ack state is brought up to date, exhausted messages go to the dead-letter topic, and what was on
-its way to a table is written there.
+The commit also brings the ack state up to date, forwards exhausted messages to the dead-letter
+topic, and completes writes to the subscription's table that were decided before.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Given:
-    """What came of one commit of a consumer: a lease, perhaps, and the ack state that is left.
+class CommitResult:
+    """The lease of a commit, if it has one, and the ack state after it.
 
-    ``written``: what became of messages that were on their way to a table.
+    ``written``: messages whose write to a table was completed.
     """
 
     lease: Lease | None
@@ -37,68 +37,70 @@ class Given:
     written: table_writes.Finished = field(default_factory=table_writes.Finished)
 
 
-Take = Callable[[AckState, Terms], "tuple[AckState, list[Span]]"]
-Say = Callable[[AckState, Terms], "tuple[AckState, T | None]"]
-Ahead = Callable[[], AbstractContextManager[None]]
+LeaseRule = Callable[[AckState, Terms], "tuple[AckState, list[Span]]"]
+"""Leases messages of a state; returns the next state, and the leased messages."""
+RequestRule = Callable[[AckState, Terms], "tuple[AckState, T | None]"]
+"""Applies an ack request to a state; returns the next state, and the outcomes."""
+Prefetching = Callable[[], AbstractContextManager[None]]
 
 
-def nothing_said(state: AckState, _: Terms) -> tuple[AckState, None]:
-    """Say nothing of messages."""
+def no_request(state: AckState, _: Terms) -> tuple[AckState, None]:
+    """Apply no ack request."""
     return state, None
 
 
 def commit(
     tables: Tables,
-    asking: Source,
+    source: Source,
     now: datetime,
-    take: Take,
-    say: Say[T] = nothing_said,
-    ahead: Ahead = nullcontext,
+    lease: LeaseRule,
+    apply: RequestRule[T] = no_request,
+    prefetching: Prefetching = nullcontext,
     *,
     forward: bool = True,
-) -> tuple[Given, T | None]:
-    """Say what became of messages, see to the dead letters, and take others: one commit.
+) -> tuple[CommitResult, T | None]:
+    """Apply a request, decide which messages are forwarded, and lease others: one commit.
 
-    ``ahead``: begins to look at what the commit will look at, while the ack state is read.
-    ``forward``: whether what is on its way to the dead-letter topic is written there.
+    ``prefetching``: reads the tables that the decision needs, while the ack state is read.
+    ``forward``: whether exhausted messages are appended to the dead-letter topic afterwards.
     """
 
-    def decide(state: AckState) -> tuple[AckState, _Taken[T]]:
-        found = asking.catch_up(state, now)
-        heard, said = say(found, asking.terms)
-        current, problem = dead_letters.decide_forwarding(tables, asking, heard)
-        following, leased = take(current, asking.terms)
+    def decide(state: AckState) -> tuple[AckState, _Decision[T]]:
+        current = source.catch_up(state, now)
+        applied, outcomes = apply(current, source.terms)
+        decided, problem = dead_letters.decide_forwarding(tables, source, applied)
+        following, leased = lease(decided, source.terms)
         forwarding = forward and bool(following.in_state(State.FORWARDING))
-        changed = heard != found or following != current
-        keep = changed or forwarding or _was_dear(asking, state, following)
+        changed = applied != current or following != decided
+        keep = changed or forwarding or _saves_a_scan(source, state, following)
         following = following if keep else state
-        following = replay.used(state, following, asking.subscription, now)
-        return following, _Taken(leased, forwarding, problem, said, following)
+        following = replay.note_activity(state, following, source.subscription, now)
+        return following, _Decision(leased, forwarding, problem, outcomes, following)
 
-    taken = tables.ack_states.change(asking.uid, decide, ahead)
-    problem = taken.problem
-    if taken.forwarding:
-        problem = dead_letters.forward(tables, asking, now).problem or problem
+    decision = tables.ack_states.change(source.uid, decide, prefetching)
+    problem = decision.problem
+    if decision.forwarding:
+        problem = dead_letters.forward(tables, source, now).problem or problem
     if problem:
         warnings.warn(problem, DeadLetterWarning, stacklevel=5)
     written = table_writes.Finished()
-    if taken.state.in_state(State.WRITING):
-        written = table_writes.finish(tables, asking, taken.state)
-    lease = Lease(tables.lanes, asking, taken.leased) if taken.leased else None
-    return Given(lease, taken.state, written), taken.said
+    if decision.state.in_state(State.WRITING):
+        written = table_writes.finish(tables, source, decision.state)
+    leased = Lease(tables.lanes, source, decision.leased) if decision.leased else None
+    return CommitResult(leased, decision.state, written), decision.outcomes
 
 
 @dataclass(frozen=True)
-class _Taken(Generic[T]):
+class _Decision(Generic[T]):
     leased: Sequence[Span]
     forwarding: bool
     problem: str | None
-    said: T | None
+    outcomes: T | None
     state: AckState
 
 
-def _was_dear(source: Source, before: AckState, after: AckState) -> bool:
-    """Tell whether finding out what is new took a scan that the next pull should not repeat."""
+def _saves_a_scan(source: Source, before: AckState, after: AckState) -> bool:
+    """Tell whether bringing the state up to date took a scan that the next pull would repeat."""
     scans = bool(source.subscription.filter or before.floor)
     has_moved = after.after_version != before.after_version
     if before.seeks or (scans and has_moved):

@@ -1,9 +1,9 @@
-"""Dead letters: exhausted messages go to another topic, once each, whoever dies in between.
+"""Forwards exhausted messages to the dead-letter topic, each once, also if a process crashes.
 
-Three steps, each of which can be repeated. A commit of the ack state moves the messages to a
-forwarding with a number of its own; they are appended to the dead-letter topic under that number,
-as a transaction that lands once; another commit forgets them. Forwardings are taken up in the order
-of their numbers, by whoever comes next.
+Forwarding has three steps that can each be repeated. A commit of the ack state moves the messages
+to a forwarding with a number of its own. They are appended to the dead-letter topic in a commit
+that carries the number as a transaction, which lands once. Another commit acknowledges them. The
+next consumer completes forwardings that are under way, in the order of their numbers.
 """
 
 from __future__ import annotations
@@ -20,8 +20,14 @@ import pyarrow as pa
 
 from pubsub_delta.clock import rfc3339
 from pubsub_delta.delivery import table_writes
-from pubsub_delta.delivery.readings import LOST, STRAY, plain, positions_of, unreadable
 from pubsub_delta.delivery.sources import Source
+from pubsub_delta.delivery.unreadable import (
+    LOST,
+    STRAY,
+    find_unreadable,
+    positions_of,
+    python_values,
+)
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import redelivery
 from pubsub_delta.policy.ack_state import AckState, Span, union
@@ -33,19 +39,19 @@ from pubsub_delta.tables.store import Tables
 
 GONE = "does not exist any more; create it, or set another dead_letter_policy"
 UNREADABLE = "pubsub_delta_unreadable"
-"""The attribute of a dead letter that tells why its message could not be read."""
+"""The attribute of a dead letter that says why its message could not be read."""
 MOST_BYTES = 16_000_000
-"""Of the dead letters that are forwarded in one commit; a larger one goes alone. A process that
-forwards them takes several times as much memory."""
+"""Bytes of dead letters in one commit; a larger message goes alone. The process that forwards them
+takes several times as much memory."""
 MOST_MESSAGES = 10_000
-"""In one such commit."""
+"""Dead letters in one commit."""
 _MEASURED_FIRST = 8
 _PREFIX = "CloudPubSubDeadLetterSource"
 
 
 @dataclass(frozen=True)
 class Forwarded:
-    """How many messages were forwarded, and what kept others from it."""
+    """How many messages were forwarded, and why others were not."""
 
     count: int = 0
     problem: str | None = None
@@ -54,7 +60,7 @@ class Forwarded:
 def decide_forwarding(
     tables: Tables, source: Source, state: AckState
 ) -> tuple[AckState, str | None]:
-    """Move exhausted messages to a forwarding; say what is wrong if there is nowhere to go."""
+    """Move exhausted messages to a forwarding; without a dead-letter topic return the problem."""
     policy = source.subscription.dead_letter_policy
     exhausted = redelivery.exhausted(state, source.subscription)
     if policy is None or not exhausted:
@@ -62,15 +68,15 @@ def decide_forwarding(
     topic = tables.registry.topic(policy.dead_letter_topic)
     if topic is None or not tables.messages(topic.uid).exists():
         count = sum(map(len, exhausted))
-        return state, _kept(source, count, f"{policy.dead_letter_topic} {GONE}")
+        return state, _not_forwarded(source, count, f"{policy.dead_letter_topic} {GONE}")
     parts = _parts(source, exhausted)
     return redelivery.decide_forwarding(state, source.subscription, topic.uid, parts), None
 
 
 def _parts(source: Source, spans: Sequence[Span]) -> list[Positions]:
-    """Cut messages into parts, each of which is little enough to be in memory at once.
+    """Divide messages into parts that each fit into memory.
 
-    A few are measured first, and what these take tells how many are measured next.
+    A few are measured first; their size decides how many are measured next.
     """
     left, found, size, most = union(spans), [Positions()], 0, _MEASURED_FIRST
     if len(left) <= _MEASURED_FIRST:
@@ -96,14 +102,14 @@ def _bytes_of(source: Source, spans: Sequence[Span], positions: Positions) -> in
     chosen = [part for span in spans if (part := span.only(positions))]
     try:
         return source.messages.byte_count(chosen)
-    except Exception:  # what cannot be read is told when it is forwarded
+    except Exception:  # what cannot be read is reported when it is forwarded
         return 0
 
 
 def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
-    """Write what is being forwarded to its dead-letter topic, and forget it here.
+    """Append what is being forwarded to its dead-letter topic, and acknowledge it here.
 
-    What has not landed under its number gets another one, and is written under that.
+    Messages whose number other messages have used get a higher one, and are appended under that.
     """
     count, problem = 0, None
     forwarded = partial(redelivery.forwarded, retain=source.subscription.retain_acked_messages)
@@ -117,14 +123,15 @@ def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
         done: _Step = forwarded
         topic = tables.registry.topic_of_uid(target)
         if topic is None or not tables.messages(target).exists():
-            done, problem = redelivery.give_back, _kept(source, messages, GONE)
+            done, problem = redelivery.give_back, _not_forwarded(source, messages, GONE)
         else:
             try:
                 landed = _append(tables, source, target, number, spans, now)
             except Exception as error:
                 why = next(iter(str(error).splitlines()), repr(error))
                 return Forwarded(
-                    count, _kept(source, messages, f"{topic.name} cannot be written: {why}")
+                    count,
+                    _not_forwarded(source, messages, f"{topic.name} cannot be written: {why}"),
                 )
             if not landed:
                 tables.ack_states.change(
@@ -134,8 +141,8 @@ def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
                 continue
             if tables.is_received(target):
                 count += messages
-            else:  # deleted since it was looked for, and nobody can get what was appended
-                done, problem = redelivery.give_back, _kept(source, messages, GONE)
+            else:  # deleted meanwhile: nobody can get what was appended
+                done, problem = redelivery.give_back, _not_forwarded(source, messages, GONE)
         tables.ack_states.change(source.uid, partial(_finish, done, number))
     return Forwarded(count, problem)
 
@@ -150,10 +157,10 @@ def _finish(step: _Step, number: int, state: AckState) -> tuple[AckState, None]:
 def _append(
     tables: Tables, source: Source, target: str, number: int, spans: Sequence[Span], now: datetime
 ) -> bool:
-    """Append dead letters, and tell whether they have landed, now or before.
+    """Append dead letters; tell whether they have landed, now or before.
 
-    They have not where other messages have landed under that number, or a higher one, before an
-    operator restored the ack state: Delta skips them then.
+    Delta skips them where other messages have landed under that number, or a higher one. That
+    happens after an operator has restored an earlier ack state.
     """
     letters, messages = _letters(tables, source, spans), tables.messages(target)
     publish_id = f"{source.uid}.{number}.{_digest(spans)}"
@@ -165,39 +172,38 @@ def _append(
 
 
 def _digest(spans: Sequence[Span]) -> str:
-    """Tell messages apart that are forwarded under one number."""
+    """Return a digest that identifies the messages of a forwarding."""
     positions = np.fromiter(union(spans), np.int64)
     return hashlib.blake2b(positions.tobytes(), digest_size=8).hexdigest()
 
 
 def _letters(tables: Tables, source: Source, spans: Sequence[Span]) -> pa.Table:
-    """Return messages with the attributes that tell where they come from.
+    """Return messages with the attributes of dead letters, which name their source.
 
-    Pub/Sub: what could not be written to a table tells why.
-
-    One that cannot be read is forwarded as far as it can be, and an attribute tells what is wrong.
+    Pub/Sub: an attribute says why a message could not be written to a table. Of a message that
+    cannot be read the readable part is forwarded, with an attribute that says what is wrong.
     """
     own_name = subscription_name(source.subscription.name, project="")
-    told = {"Subscription": own_name.id, "SubscriptionProject": own_name.project}
+    subscription_names = {"Subscription": own_name.id, "SubscriptionProject": own_name.project}
     rows, wrong, lost = _stored(source, spans)
-    unfit = dict[int, str]()
+    write_errors = dict[int, str]()
     if source.subscription.table_config is not None:
-        unfit = table_writes.reasons(tables, source, rows)
+        write_errors = table_writes.reasons(tables, source, rows)
 
     def attributes(row: dict[str, Any]) -> list[tuple[str, str]]:
         position, time = row["position"], row["publish_time"]
         attempt = next(s.delivery_attempt for s in spans if position in s.positions)
-        added = {"DeliveryCount": str(attempt - 1), **told}
+        added = {"DeliveryCount": str(attempt - 1), **subscription_names}
         if time is not None:
             added["TopicPublishTime"] = rfc3339(time)
-        if position in unfit:
-            added["DeliveryErrorMessage"] = _within(unfit[position], MAX_VALUE_BYTES)
+        if position in write_errors:
+            added["DeliveryErrorMessage"] = _shortened(write_errors[position], MAX_VALUE_BYTES)
         named = {f"{_PREFIX}{name}": value for name, value in added.items()}
         if position in wrong:
             named[UNREADABLE] = f"message {position}: {wrong[position]}"
         return [*{**dict(row["attributes"] or ()), **named}.items()]
 
-    described = plain(rows.select([name for name in rows.column_names if name != "data"]))
+    described = python_values(rows.select([name for name in rows.column_names if name != "data"]))
     nothing = {"publish_time": None, "attributes": (), "ordering_key": ""}
     described += [{"position": position, **nothing} for position in lost]
     return pa.table(
@@ -212,7 +218,7 @@ def _letters(tables: Tables, source: Source, spans: Sequence[Span]) -> pa.Table:
 
 
 def _stored(source: Source, spans: Sequence[Span]) -> tuple[pa.Table, dict[int, str], Positions]:
-    """Return what is stored of messages, what is wrong with some of them, and which are lost."""
+    """Return stored messages, why some of them cannot be read, and which are lost."""
     rows, lost, wrong = source.messages.rows(spans), Positions(), dict[int, str]()
     held = union(spans)
     if rows.num_rows < len(held):
@@ -221,17 +227,17 @@ def _stored(source: Source, spans: Sequence[Span]) -> tuple[pa.Table, dict[int, 
         lost = missing - positions_of(stray)
         wrong = {**dict.fromkeys(missing, STRAY), **dict.fromkeys(lost, LOST)}
         rows = pa.concat_tables([rows, stray]).sort_by("position")
-    for place, why in unreadable(rows).items():
+    for place, why in find_unreadable(rows).items():
         wrong[rows["position"][place].as_py()] = why
     return rows, wrong, lost
 
 
-def _within(text: str, size: int) -> str:
-    """Return a text that has at most so many bytes."""
+def _shortened(text: str, size: int) -> str:
+    """Return the beginning of a text, of at most ``size`` bytes."""
     return text.encode()[:size].decode(errors="ignore")
 
 
-def _kept(source: Source, count: int, why: str) -> str:
+def _not_forwarded(source: Source, count: int, why: str) -> str:
     return (
         f"{count:,} message{'s' * (count != 1)} of {source.subscription.name} could not be "
         f"forwarded, and nothing is lost: the dead-letter topic {why}"

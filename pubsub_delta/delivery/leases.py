@@ -1,4 +1,4 @@
-"""Leases: which messages a consumer was given, and how it reads them."""
+"""Leases: the messages that a consumer was given, and how it reads them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pubsub_delta.delivery.readings import LOST, Aside, positions_of, warn
 from pubsub_delta.delivery.sources import Source
+from pubsub_delta.delivery.unreadable import LOST, SetAside, positions_of, warn_unreadable
 from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_state import Span, union
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _READ_AT_FIRST = 1_000
-"""Messages that are read at a time where only as many are wanted as fit into some bytes."""
+"""Messages that are read at a time where the bytes are limited."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Lease:
 
     @property
     def until(self) -> datetime:
-        """When it is over, unless it is extended."""
+        """When the lease ends, unless it is extended."""
         until = self.spans[0].until
         assert until is not None
         return until
@@ -72,7 +72,7 @@ class Lease:
         )
 
     def chosen(self, where: Column) -> Positions:
-        """Return the messages whose row, with the columns of ``df``, fulfils a condition."""
+        """Return the messages whose row, with the columns of ``df``, meets a condition."""
         from pubsub_delta.tables.lanes.spark import frames  # this is what needs Spark
 
         return frames.chosen(
@@ -86,9 +86,9 @@ class Lease:
         )
 
     @cached_property
-    def aside(self) -> Aside:
-        """Which messages nobody is given, as far as they were read: those that cannot be."""
-        return Aside(ordered=self.source.subscription.enable_message_ordering)
+    def aside(self) -> SetAside:
+        """The messages that were set aside, among those that were read."""
+        return SetAside(ordered=self.source.subscription.enable_message_ordering)
 
     def arrow(self) -> pa.Table:
         """Return the messages as an Arrow table, in the order of receipt: ``schemas.BATCH``.
@@ -132,10 +132,10 @@ class Lease:
         self._check_all_there(lost)
 
     def receive(self, wanted: Positions, max_bytes: int) -> list[ReceivedMessage]:
-        """Read the first of some messages, in order: as many as fit into so many bytes.
+        """Read the first of some messages, in order: as many as fit into ``max_bytes``.
 
-        The first one comes whatever its size. Those that cannot be read, or are not there, are set
-        aside.
+        The first message comes whatever its size. Messages that cannot be read, or are missing, are
+        set aside.
         """
         left, found, room = wanted & self.positions, list[ReceivedMessage](), max_bytes
         while left:
@@ -143,7 +143,7 @@ class Lease:
             chosen = [each for span in self.spans if (each := span.only(part))]
             rows, lost = self._sorted_out(self.source.messages.rows(chosen), part)
             self.aside.positions |= lost
-            warn(dict.fromkeys(lost, LOST), self.source.subscription)
+            warn_unreadable(dict.fromkeys(lost, LOST), self.source.subscription)
             read = list(self._received(rows.to_pylist()))
             sizes = [*accumulate(map(size_of, read))]
             fitting = sum(size <= room for size in sizes)
@@ -182,31 +182,31 @@ class Lease:
             )
 
     def _sorted_out(self, rows: pa.Table, expected: Positions) -> tuple[pa.Table, Positions]:
-        """Return the rows that can be read, and which messages are not there; warn of the others.
+        """Return the readable rows and the missing messages; warn of unreadable ones.
 
-        What was not found at the time that its commit tells may be stored with another one.
+        A message that is not found at the publish time of its commit may be stored with another
+        time.
         """
         missing, stray = Positions(), None
         if rows.num_rows < len(expected):
             missing = expected - positions_of(rows)
             stray = self.source.messages.rows_at(missing)
             missing -= positions_of(stray)
-        rows, told = self.aside.take_out(rows, stray)
-        warn(told, self.source.subscription)
+        rows, reasons = self.aside.remove_unreadable(rows, stray)
+        warn_unreadable(reasons, self.source.subscription)
         return rows, missing
 
     def _check_all_there(self, lost: Positions) -> None:
         leased = len(self.positions)
         if lost:
             raise DataLoss(
-                f"{self._table}: {leased - len(lost):,} messages are there of {leased:,} that were "
-                "leased; a file or a commit of it is gone: restore it, or publish the messages "
-                "again"
+                f"{self._table}: {len(lost):,} of {leased:,} leased messages are missing; a file "
+                "or a commit of it is gone: restore it, or publish the messages again"
             )
 
 
 class _Attempts:
-    """The delivery attempt of each message of some spans; None without any span."""
+    """The delivery attempt of each message of some spans; None without spans."""
 
     def __init__(self, spans: Sequence[Span]) -> None:
         self._spans = spans

@@ -1,4 +1,4 @@
-"""The schema of a topic: what its messages are held against, and how they are read."""
+"""The schema of a topic: validates its messages, and reads their fields."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.names import schema_name
-from pubsub_delta.policy.schemas.fitting import Fitting, Typing, Unfit, codec_of
 from pubsub_delta.policy.schemas.revisions import Revision, accepted, check_range, living
+from pubsub_delta.policy.schemas.validation import SchemaValidator, TypedReader, Unfit, codec_of
 from pubsub_delta.resources import Topic
 from pubsub_delta.schemas import Encoding, SchemaSettings
 from pubsub_delta.tables.registry.schemas import StoredSchema
@@ -17,10 +17,10 @@ from pubsub_delta.tables.schemas import TEXT_BY_TEXT
 from pubsub_delta.tables.store import Tables
 
 
-def fitting_of(tables: Tables, topic: Topic) -> Fitting | None:
-    """Return what messages of a topic are held against, as its schema is now; None without one.
+def validator_of(tables: Tables, topic: Topic) -> SchemaValidator | None:
+    """Return the validator of a topic's messages by its schema as it is now; None without one.
 
-    FailedPrecondition where the schema was deleted, so that nothing can be published.
+    FailedPrecondition where the schema was deleted, as nothing can be published then.
     """
     found = _schema_of(tables, topic)
     if found is None:
@@ -28,46 +28,46 @@ def fitting_of(tables: Tables, topic: Topic) -> Fitting | None:
     settings, schema, revisions = found
     for revision in revisions:  # FailedPrecondition now where the extra is not installed
         codec_of(schema.type, revision)
-    return Fitting(schema.name, schema.type, Encoding(settings.encoding), tuple(revisions))
+    return SchemaValidator(schema.name, schema.type, Encoding(settings.encoding), tuple(revisions))
 
 
-def fitted(rows: pa.Table, fitting: Fitting | None) -> pa.Table:
+def validated(rows: pa.Table, validator: SchemaValidator | None) -> pa.Table:
     """Return messages with the attributes that their schema adds.
 
-    InvalidArgument for the first one that does not fit, by its place.
+    InvalidArgument for the first message that does not fit, with its index.
     """
-    if fitting is None:
+    if validator is None:
         return rows
     added: dict[str, list[tuple[str, str]]] = {}
     attributes = []
     for index, (data, own) in enumerate(zip(rows["data"], rows["attributes"], strict=True)):
         try:
-            revision_id = fitting.revision_of(data.as_py() or b"")
+            revision_id = validator.revision_of(data.as_py() or b"")
         except Unfit as why:
             raise InvalidArgument(
-                f"messages[{index}].data: {fitting.refused(why)}; nothing was published"
+                f"messages[{index}].data: {validator.refused(why)}; nothing was published"
             ) from None
         if revision_id not in added:
-            added[revision_id] = [*fitting.attributes(revision_id).items()]
+            added[revision_id] = [*validator.attributes(revision_id).items()]
         attributes.append([*(own.as_py() or ()), *added[revision_id]])
     place = rows.schema.get_field_index("attributes")
     field = rows.schema.field(place)
     return rows.set_column(place, field, pa.array(attributes, TEXT_BY_TEXT))
 
 
-def typing_of(tables: Tables, topic: Topic) -> Typing:
-    """Return how the fields of a topic's messages are read; FailedPrecondition without a schema."""
+def typed_reader_of(tables: Tables, topic: Topic) -> TypedReader:
+    """Return a reader of the fields of a topic's messages; FailedPrecondition without a schema."""
     found = _schema_of(tables, topic)
     if found is None:
         raise FailedPrecondition(
-            f"topic {topic.name} has no schema, so that its messages have no fields; "
+            f"topic {topic.name} has no schema, so its messages have no fields; "
             "update_topic(schema_settings=...) gives it one"
         )
     _, schema, revisions = found
-    return Typing(schema.name, schema.type, revisions[0], tuple(living(schema.revisions)))
+    return TypedReader(schema.name, schema.type, revisions[0], tuple(living(schema.revisions)))
 
 
-def resolved(
+def resolve_settings(
     tables: Tables,
     settings: SchemaSettings,
     project: str,
@@ -75,8 +75,8 @@ def resolved(
 ) -> tuple[SchemaSettings, str]:
     """Return checked settings with the full name of their schema, and its uid.
 
-    NotFound where there is no such schema, or revision. ``stored``: the topic's settings so far; a
-    revision that these name may be deleted by now.
+    NotFound where the schema, or a revision, does not exist. ``stored``: the topic's settings so
+    far; revisions that these name may be deleted by now.
     """
     schema = tables.schema(schema_name(settings.schema, project))
     named = replace(settings, schema=schema.name)

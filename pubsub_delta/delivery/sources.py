@@ -1,4 +1,4 @@
-"""A subscription with its topic's messages, and the step that several operations begin with."""
+"""A subscription with its topic's messages, and what an ack state asks of that topic."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Source:
     @property
     def terms(self) -> delivery.Terms:
         """The terms on which the subscription delivers."""
-        return delivery.Terms(self.subscription, self.messages.ordering_keys)
+        return delivery.Terms(self.subscription, self.messages)
 
     def without_dead_letters(self) -> Source:
         """Return it as if the subscription had no dead-letter policy."""
@@ -46,29 +46,27 @@ class Source:
     def catch_up(self, state: AckState, now: datetime) -> AckState:
         """Bring an ack state up to date; nothing is written.
 
-        Without new messages it costs one look at the topic's history. Where messages were deleted
-        since, nobody needed them. A state that an operator has restored names some of them: it is
-        rid of those, as nobody would ever be given them.
+        Without new messages it costs one read of the topic's history. An ack state that an operator
+        has restored may name messages that retention has deleted since; they are dropped from it.
         """
-        look = self.look(state)
-        current = replay.catch_up(state, self.terms, look, now)
-        if not current.spans or not look.may_lack_messages:
+        log = self.log(state)
+        current = replay.catch_up(state, self.terms, log, now)
+        if not current.spans or not log.may_lack_messages:
             return current
-        return replay.without_what_is_gone(
-            current, self.messages.positions_within(union(current.spans))
-        )
+        stored = self.messages.positions_within(union(current.spans))
+        return replay.without_deleted_messages(current, stored)
 
     def has_lost_messages(self, after_version: int) -> bool:
         """Tell whether messages may have been deleted after a version of the topic."""
-        return Look(self, after_version).may_lack_messages
+        return TopicLog(self, after_version).may_lack_messages
 
     def clip_retained(self, state: AckState, now: datetime) -> AckState:
         """Drop every retained message that is too old by now, to the message."""
-        return retention.clip_retained(state, self.subscription, now, self.look(state).earlier)
+        return retention.clip_retained(state, self.subscription, now, self.log(state).earlier)
 
-    def look(self, state: AckState) -> Look:
-        """Return what an ack state may ask of the topic, as the topic is now."""
-        return Look(self, replay.lowest_version(state))
+    def log(self, state: AckState) -> TopicLog:
+        """Return the log of the topic from the lowest version that an ack state needs."""
+        return TopicLog(self, replay.lowest_version(state))
 
     def covered_from(self, now: datetime) -> datetime | None:
         """Return from when on the topic itself retains every message, or None."""
@@ -78,14 +76,14 @@ class Source:
 def source(tables: Tables, name: ResourceName, uid: str | None = None) -> Source:
     """Return a subscription to pull from or acknowledge to, with its topic's messages.
 
-    NotFound where there is none, FailedPrecondition where it is detached. ``uid``: of the
-    subscription that a consumer has begun with. A later one of its name is none of its own:
-    NotFound, too.
+    NotFound where it does not exist, or its uid is another one than ``uid``: then it was deleted
+    and created again. FailedPrecondition where it is detached.
     """
     found, topic_uid = tables.attached(name)
     if uid not in (None, found.uid):
         raise NotFound(
-            f"subscription {name} was deleted, and created anew; who consumes it begins again"
+            f"subscription {name} was deleted and created anew; start a new pull, subscriber or "
+            "query on it"
         )
     return source_of(tables, found, topic_uid)
 
@@ -101,8 +99,8 @@ def source_of(tables: Tables, subscription: Subscription, topic_uid: str) -> Sou
     return Source(subscription, topic_uid, tables.messages(topic_uid), tables.registry)
 
 
-class Look:
-    """One look at a topic for a subscription: the ``Log`` that policy asks.
+class TopicLog:
+    """The commits of a topic as a subscription sees them: implements policy's ``replay.Log``.
 
     The history is read once, from a version on.
     """
@@ -114,17 +112,17 @@ class Look:
         self._filter = parse_filter(source.subscription.filter)
 
     @cached_property
-    def _seen(self) -> tuple[list[Commit], bool]:
+    def _new_commits(self) -> tuple[list[Commit], bool]:
         return self._messages.history.commits_after(self._after_version)
 
     @property
     def _commits(self) -> list[Commit]:
-        return self._seen[0]
+        return self._new_commits[0]
 
     @property
     def may_lack_messages(self) -> bool:
-        """Whether messages may have been deleted since the version from which on it looks."""
-        commits, known = self._seen
+        """Whether messages may have been deleted since the version that the log begins after."""
+        commits, known = self._new_commits
         return not known or any(commit.removes_messages for commit in commits)
 
     def added(

@@ -1,6 +1,6 @@
-"""What an ack state says of its topic's messages, for people who look: spans, and what is in none.
+"""Surveys: a subscription's spans, and its topic's messages outside of them, for display.
 
-Nothing is written, and no topic is read whole.
+A survey writes nothing, and reads no topic whole.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pubsub_delta.tables.lanes.protocol import DataFile
 
 _LONG_AGO = from_micros(0)
 MOST_RUNS = 60
-"""So many runs of positions are told of a span; the rest as one."""
+"""Runs of positions that a span is described by at most; the last one includes the rest."""
 
 BEFORE, EXPIRED, ACKNOWLEDGED_ONES = "before", "expired", "acknowledged"
-"""States of messages that stand in no span: they are older than the subscription, older than it
-keeps messages, or acknowledged (or left out by its filter)."""
+"""States of messages outside of spans: older than the subscription, older than its retention, or
+acknowledged (or not passing its filter)."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class AckStateSurvey:
 
 
 def survey_of(source: Source, state: AckState, now: datetime) -> AckStateSurvey:
-    """Return the spans of a subscription that has caught up with its topic, and what is in none."""
+    """Return the survey of a subscription that has caught up with its topic."""
     state = source.clip_retained(state, now)
     stored, first = source.messages.count_since(_LONG_AGO)
     files = sorted(source.messages.files(), key=lambda each: each.position_min or 0)
@@ -109,7 +109,7 @@ def _surveyed(span: Span) -> SurveyedSpan:
 def _others(
     source: Source, held: Positions, files: Sequence[DataFile], now: datetime
 ) -> list[SurveyedSpan]:
-    """Return the messages of each file that stand in no span, by why they do not."""
+    """Return the messages of each file that are in no span, by their state."""
     subscription = source.subscription
     covered = source.covered_from(now)
     cutoff = now - subscription.message_retention_duration
@@ -125,7 +125,7 @@ def _others(
         here = Positions.between(file.position_min, file.position_max)
         missing = file.position_max - file.position_min + 1 - file.rows
         rest = (source.messages.positions_within(here) if missing else here) - held
-        held |= rest  # where files overlap, each message counts once
+        held |= rest  # where files overlap, a message counts once
         for bound, state in sorted(bounds):
             if not rest or first >= bound:
                 continue
@@ -148,7 +148,7 @@ def _runs(positions: Positions) -> tuple[tuple[int, int], ...]:
 
 
 def _joined(runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join runs that touch or overlap; they come in order of their beginnings."""
+    """Join runs that touch or overlap; they are given in the order of their beginnings."""
     joined: list[tuple[int, int]] = []
     for first, last in runs:
         if joined and first <= joined[-1][1] + 1:

@@ -1,7 +1,7 @@
-"""Writes to the tables of subscriptions: once each, whoever dies in between.
+"""Writes messages to the tables of subscriptions, each once, also if a process crashes.
 
-The steps are those of ``policy.table_writes``; here they are carried out. Rows and the number of
-their write are one commit of the table: so it can be told for good whether they have landed.
+The steps are those of ``policy.table_writes``. One commit of the table has the rows and the number
+of their write: so any process can find out whether they have landed.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from pubsub_delta.delivery.leases import Lease
-from pubsub_delta.delivery.readings import plain
-from pubsub_delta.delivery.schemas import typing_of
+from pubsub_delta.delivery.schemas import typed_reader_of
 from pubsub_delta.delivery.sources import Source
+from pubsub_delta.delivery.unreadable import python_values
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.policy import table_writes
 from pubsub_delta.policy.ack_state import AckState, Span, union
@@ -27,54 +27,54 @@ from pubsub_delta.resources import ReceivedMessage, Subscription
 from pubsub_delta.table_config import TableConfig, TableState
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.store import Tables
-from pubsub_delta.tables.target_rows import Rowing
+from pubsub_delta.tables.target_rows import RowConverter
 from pubsub_delta.tables.targets import Outcome, Target, Unwritable
 
 SLICE_MESSAGES = 10_000
 SLICE_BYTES = 32_000_000
-"""Of one write at most; a single larger message comes alone."""
+"""Messages and bytes of one write at most; a larger message is written alone."""
 _PROBE = 8
-"""Messages that are read first, of which nobody knows yet how large they are."""
+"""Messages that are read first, to measure them."""
 
 
 @dataclass(frozen=True)
 class Finished:
-    """How many messages have landed, and why others wait."""
+    """How many messages have landed, and why others have not."""
 
     count: int = 0
     problem: Unwritable | None = None
 
 
-def rowing_of(tables: Tables, subscription: Subscription, target: Target) -> Rowing:
-    """Return what makes rows of a subscription's messages; Unwritable where none can be made."""
-    rowing = _rowing(tables, subscription, target)
-    wrong = rowing.mismatch()
+def row_converter(tables: Tables, subscription: Subscription, target: Target) -> RowConverter:
+    """Return the converter of messages to rows; Unwritable where no message could fit."""
+    converter = _converter(tables, subscription, target)
+    wrong = converter.mismatch()
     if wrong is not None:
         raise Unwritable(TableState.SCHEMA_MISMATCH, wrong)
-    return rowing
+    return converter
 
 
-def _rowing(tables: Tables, subscription: Subscription, target: Target) -> Rowing:
+def _converter(tables: Tables, subscription: Subscription, target: Target) -> RowConverter:
     config, typing = _config(subscription), None
     if config.use_topic_schema:
         topic = tables.registry.topic(subscription.topic)
         if topic is None:
             raise Unwritable(
                 TableState.SCHEMA_MISMATCH,
-                "the topic was deleted, and with it what tells its schema",
+                "the topic was deleted, and its schema settings with it",
             )
         try:
-            typing = typing_of(tables, topic)
+            typing = typed_reader_of(tables, topic)
             _ = typing.fields
         except FailedPrecondition as error:
             raise Unwritable(TableState.SCHEMA_MISMATCH, str(error)) from error
-    return Rowing(config, subscription.name, target.columns, typing)
+    return RowConverter(config, subscription.name, target.columns, typing)
 
 
 def read_slice(lease: Lease) -> tuple[list[ReceivedMessage], Positions]:
-    """Read the first messages of a lease, of so many bytes at most, and tell up to where.
+    """Read the first messages of a lease, up to ``SLICE_BYTES``; return them and their positions.
 
-    What lies below that and was not read cannot be read.
+    A position without a message is that of a message that cannot be read.
     """
     left, room, largest = lease.positions, SLICE_BYTES, 0
     read: list[ReceivedMessage] = []
@@ -95,7 +95,7 @@ def read_slice(lease: Lease) -> tuple[list[ReceivedMessage], Positions]:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Rows that were just made of messages, for a table as it was then."""
+    """Rows of messages, converted for a table as it was then."""
 
     positions: Positions
     target: Target
@@ -105,9 +105,9 @@ class Prepared:
 def finish(
     tables: Tables, source: Source, state: AckState, prepared: Prepared | None = None
 ) -> Finished:
-    """Carry out what was decided to be written, the lowest number first.
+    """Complete the writes that were decided, the lowest number first.
 
-    ``prepared``: rows that need not be read again.
+    ``prepared``: rows that need not be read and converted again.
     """
     count = 0
     waiting = table_writes.writes(state)
@@ -139,10 +139,10 @@ def _finish(step: _Step, number: int, state: AckState) -> tuple[AckState, None]:
 def _carry_out(
     tables: Tables, source: Source, number: int, spans: Sequence[Span], at_hand: list[Prepared]
 ) -> _Step:
-    """Write the messages of a number, if they are not written; return what that makes of them.
+    """Append the messages of a write unless they have landed; return the next step of their state.
 
-    Conflict where somebody else was faster: it is looked again what has become of the number.
-    ``at_hand``: rows for the first try.
+    Conflict where another process was faster: the caller tries again, and finds the outcome.
+    ``at_hand``: prepared rows for the first attempt.
     """
     subscription = source.subscription
     table, config = spans[0].forward_to, subscription.table_config
@@ -182,7 +182,7 @@ def _rows(tables: Tables, source: Source, target: Target, spans: Sequence[Span])
     if len(messages) < len(lease.positions):
         return None
     try:
-        made = rowing_of(tables, source.subscription, target).rows(messages)
+        made = row_converter(tables, source.subscription, target).rows(messages)
     except Unwritable:
         return None
     return None if made.unfit else made.rows
@@ -191,7 +191,7 @@ def _rows(tables: Tables, source: Source, target: Target, spans: Sequence[Span])
 def reasons(tables: Tables, source: Source, rows: pa.Table) -> dict[int, str]:
     """Return why messages (with the columns of a topic) do not fit their table, by position.
 
-    Nothing of those that fit by now, nor where nobody can tell as the table cannot be opened.
+    Messages that fit by now have no reason; nor has any where the table cannot be opened.
     """
     messages = [
         ReceivedMessage(
@@ -203,12 +203,12 @@ def reasons(tables: Tables, source: Source, rows: pa.Table) -> dict[int, str]:
             ordering_key=row["ordering_key"] or "",
             delivery_attempt=None,
         )
-        for row in plain(rows)
+        for row in python_values(rows)
         if row["publish_time"] is not None
     ]
     try:
         target = tables.target(_config(source.subscription).table)
-        unfit = rowing_of(tables, source.subscription, target).rows(messages).unfit
+        unfit = row_converter(tables, source.subscription, target).rows(messages).unfit
     except Unwritable as why:
         if why.state is not TableState.SCHEMA_MISMATCH:
             return {}
@@ -216,35 +216,35 @@ def reasons(tables: Tables, source: Source, rows: pa.Table) -> dict[int, str]:
     return {int(messages[place].message_id): why for place, why in unfit.items()}
 
 
-def look(tables: Tables, subscription: Subscription) -> tuple[TableState, str]:
-    """Tell whether messages of a subscription can be written to its table, and why not."""
+def table_state(tables: Tables, subscription: Subscription) -> tuple[TableState, str]:
+    """Return whether messages of a subscription can be written to its table, and why not."""
     try:
-        rowing_of(tables, subscription, tables.target(_config(subscription).table))
+        row_converter(tables, subscription, tables.target(_config(subscription).table))
     except Unwritable as why:
         return why.state, str(why)
     return TableState.ACTIVE, ""
 
 
 def with_state(tables: Tables, subscription: Subscription) -> Subscription:
-    """Return a subscription with the state of its table, if it has one and that can be told."""
+    """Return a subscription with the state of its table, where that can be read."""
     config = subscription.table_config
     if config is None:
         return subscription
     try:
-        state = look(tables, subscription)[0]
-    except Exception:  # a storage that does not answer keeps nobody from looking a name up
+        state = table_state(tables, subscription)[0]
+    except Exception:  # a storage that does not answer must not hide the subscription
         return subscription
     return replace(subscription, table_config=replace(config, state=state))
 
 
 def check(tables: Tables, subscription: Subscription) -> None:
-    """Refuse a table that cannot be written to, as Pub/Sub does when it is told of one.
+    """Refuse a table_config whose table cannot be written to, as Pub/Sub does.
 
-    NotFound where there is none; InvalidArgument where it does not go together with the rest.
+    NotFound where the table does not exist; InvalidArgument where its columns do not fit.
     """
     if subscription.table_config is None:
         return
-    state, why = look(tables, subscription)
+    state, why = table_state(tables, subscription)
     if state is TableState.NOT_FOUND:
         raise NotFound(f"table_config.table: {why}")
     if state is not TableState.ACTIVE:
@@ -252,10 +252,10 @@ def check(tables: Tables, subscription: Subscription) -> None:
 
 
 def cannot_pull(subscription: Subscription) -> FailedPrecondition:
-    """Return why nobody can pull from a subscription whose messages are written to a table."""
+    """Return the error for a pull from a subscription whose messages are written to a table."""
     return FailedPrecondition(
         f"subscription {subscription.name} writes its messages to the table "
-        f"{_config(subscription).table!r}; it can be pulled from when its table_config is cleared"
+        f"{_config(subscription).table!r}; clear its table_config to pull from it"
     )
 
 
@@ -266,7 +266,7 @@ def _config(subscription: Subscription) -> TableConfig:
 
 
 def _write_id(source: Source, number: int, spans: Sequence[Span]) -> str:
-    """Return what tells a write from another one that was given the same number."""
+    """Return an id that identifies a write among others of the same number."""
     positions = np.fromiter(union(spans), np.int64)
     digest = hashlib.blake2b(positions.tobytes(), digest_size=8).hexdigest()
     return f"{source.uid}.{number}.{digest}"

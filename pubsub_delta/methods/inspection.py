@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pubsub_delta.delivery.surveys import AckStateSurvey
 from pubsub_delta.methods.store import Store
-from pubsub_delta.operations import find, history, measure, survey, views
+from pubsub_delta.operations import find, history, read, survey, views
 from pubsub_delta.tables.ack_state.figures import SubscriptionFigures
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def read_topic(
     ``schema_error`` tells why the fields of one are null that cannot be read so.
     FailedPrecondition where the topic has no schema.
     """
-    return measure.read_topic(self._tables, self._topic(topic), as_of, typed=typed)
+    return read.read_topic(self._tables, self._topic(topic), as_of, typed=typed)
 
 
 def topic_history(self: Store, topic: str, limit: int | None = None) -> list[history.TopicCommit]:
@@ -48,7 +48,7 @@ def backlog(self: Store, subscription: str) -> DataFrame:
     backing_off, forwarding or writing), and ``delivery_attempt``, the one under way or to come.
     It is one above the permitted ones where the message waits to be forwarded.
     """
-    return measure.backlog(self._tables, self._subscription(subscription), self._clock.now())
+    return read.backlog(self._tables, self._subscription(subscription), self._clock.now())
 
 
 def peek(

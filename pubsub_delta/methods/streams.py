@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pubsub_delta.methods.store import Store
-from pubsub_delta.operations import measure, publish
+from pubsub_delta.operations import publish, read
 from pubsub_delta.resources import BatchSettings, FlowControl, Message, PublishFlowControl
 
 if TYPE_CHECKING:  # each method imports its own: most programs take one of them, or none
@@ -168,4 +168,4 @@ def read_topic_stream(
     ``start``: a version of the topic's table, or a time (aware datetime, or RFC 3339 text):
     the messages published then or later. By default everything that is stored comes first.
     """
-    return measure.read_topic_stream(self._tables, self._topic(topic), start)
+    return read.read_topic_stream(self._tables, self._topic(topic), start)

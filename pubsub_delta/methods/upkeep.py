@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from pubsub_delta.delivery import table_runs
+from pubsub_delta.delivery import table_subscriptions
 from pubsub_delta.durations import Duration
 from pubsub_delta.methods.store import Store
 from pubsub_delta.metrics import MetricRow, Metrics
@@ -117,11 +117,13 @@ def maintain(
     return maintenance.maintain(self._tables, self._clock.now, duties)
 
 
-def write_table(self: Store, subscription: str) -> table_runs.TableWrites:
+def write_table(self: Store, subscription: str) -> table_subscriptions.TableWrites:
     """Write the messages of a table subscription to its table now, each once.
 
     A running server does that by itself, and ``maintain`` for those without one. All of them
     may do it at the same time. FailedPrecondition without a ``table_config``; what keeps
     messages from being written is told by the result.
     """
-    return table_runs.run(self._tables, self._subscription(subscription), self._clock.now)
+    return table_subscriptions.write_messages(
+        self._tables, self._subscription(subscription), self._clock.now
+    )

@@ -1,1 +1,1 @@
-"""The verbs: each reads, lets policy decide, writes once, and returns what came of it."""
+"""The verbs: each reads, lets policy decide, writes once, and returns the result."""

@@ -1,15 +1,15 @@
-"""Acknowledge, and modify_ack_deadline: what a consumer says of the messages it holds."""
+"""Acknowledge messages, and modify their ack deadline: zero seconds is a nack."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import pyarrow as pa
 
-from pubsub_delta.delivery.sources import Source, source
+from pubsub_delta.delivery.sources import source
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import delivery, replay
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _SHOWN = 100
-"""Characters of what is no ack id, in an error."""
+"""Characters of an invalid ack id that an error shows."""
 
 
 @dataclass(frozen=True)
 class AckTargets:
-    """The messages that a call is about: positions by lease, and the ids that name none.
+    """The messages that a call names: positions by lease, and the ack ids that name none.
 
-    ``subscription_uid``: of the subscription that gave the leases. A later one of its name has
-    others.
+    ``subscription_uid``: that of the subscription whose leases they are. A later subscription of
+    the same name has other leases.
     """
 
     subscription_uid: str
@@ -45,26 +45,15 @@ AckIds: TypeAlias = "DataFrame | pa.Table | pa.Array | pa.ChunkedArray | Iterabl
 
 
 def acknowledge(tables: Tables, name: ResourceName, ack_ids: AckIds, now: datetime) -> AckResult:
-    """Acknowledge deliveries. A repeated ack is a success, but not with exactly-once delivery."""
-
-    def decide(source: Source, named: AckTargets, state: AckState) -> tuple[AckState, Outcomes]:
-        return delivery.acknowledge(
-            state, named.positions, source.terms, now, malformed=len(named.malformed)
-        )
-
-    return _apply(tables, name, ack_ids, now, decide)
+    """Acknowledge deliveries. A repeated ack is a success, except with exactly-once delivery."""
+    return _apply(tables, name, ack_ids, now, deadline=None)
 
 
 def modify_ack_deadline(
     tables: Tables, name: ResourceName, ack_ids: AckIds, ack_deadline_seconds: int, now: datetime
 ) -> AckResult:
-    """Give deliveries a new deadline, counted from now; 0 returns them at once (a nack)."""
-    deadline = check_new_deadline(ack_deadline_seconds)
-
-    def decide(source: Source, named: AckTargets, state: AckState) -> tuple[AckState, Outcomes]:
-        return delivery.modify_ack_deadline(state, named.positions, source.terms, now, deadline)
-
-    return _apply(tables, name, ack_ids, now, decide)
+    """Set the deadline of deliveries to so many seconds from now; 0 ends their lease (a nack)."""
+    return _apply(tables, name, ack_ids, now, check_new_deadline(ack_deadline_seconds))
 
 
 def _apply(
@@ -72,28 +61,37 @@ def _apply(
     name: ResourceName,
     ack_ids: AckIds,
     now: datetime,
-    decide: Callable[[Source, AckTargets, AckState], tuple[AckState, Outcomes]],
+    deadline: timedelta | None,
 ) -> AckResult:
+    """Acknowledge deliveries, or give them a new deadline, in one commit."""
     found = source(tables, name)
-    named = _read(ack_ids, found.subscription)
-    if named.subscription_uid != found.uid:  # a subscription that was deleted meanwhile
-        foreign = [_ids(named.subscription_uid, named.positions), named.malformed]
+    targets = _read(ack_ids, found.subscription)
+    if targets.subscription_uid != found.uid:  # that subscription was deleted meanwhile
+        foreign = [_ids(targets.subscription_uid, targets.positions), targets.malformed]
         return AckResult(success=Ids.of(()), expired=Ids.of(()), invalid=Ids.chain(foreign))
+    named, malformed = targets.positions, len(targets.malformed)
 
-    def change(state: AckState) -> tuple[AckState, Outcomes]:
-        following, outcomes = decide(found, named, state)
-        return replay.used(state, following, found.subscription, now), outcomes
+    def decide(state: AckState) -> tuple[AckState, Outcomes]:
+        if deadline is None:
+            following, outcomes = delivery.acknowledge(
+                state, named, found.terms, now, malformed=malformed
+            )
+        else:
+            following, outcomes = delivery.modify_ack_deadline(
+                state, named, found.terms, now, deadline
+            )
+        return replay.note_activity(state, following, found.subscription, now), outcomes
 
-    outcomes = tables.ack_states.change(found.uid, change)
+    outcomes = tables.ack_states.change(found.uid, decide)
     return AckResult(
         success=_ids(found.uid, outcomes.success),
         expired=_ids(found.uid, outcomes.expired),
-        invalid=Ids.chain([_ids(found.uid, outcomes.invalid), named.malformed]),
+        invalid=Ids.chain([_ids(found.uid, outcomes.invalid), targets.malformed]),
     )
 
 
 def _read(ack_ids: AckIds, subscription: Subscription) -> AckTargets:
-    """Sort ack ids by lease; InvalidArgument where there is none, or none is well formed."""
+    """Group ack ids by lease; InvalidArgument where none is given, or none is well formed."""
     if isinstance(ack_ids, AckTargets):
         return ack_ids
     if isinstance(ack_ids, (str, bytes)):
@@ -136,9 +134,9 @@ def _ack_id_column(table: pa.Table | pa.RecordBatch) -> pa.Array | pa.ChunkedArr
     """Return the column of an Arrow table that holds the ack ids."""
     given = [column.type for column in table.schema if column.name == "ack_id"]
     if len(given) != 1 or not (pa.types.is_string(given[0]) or pa.types.is_large_string(given[0])):
-        told = ", ".join(f"{column.name} {column.type}" for column in table.schema)
+        columns = ", ".join(f"{column.name} {column.type}" for column in table.schema)
         raise InvalidArgument(
-            f"ack_ids: an Arrow table with columns {told}; one STRING column 'ack_id' is needed"
+            f"ack_ids: an Arrow table with columns {columns}; one STRING column 'ack_id' is needed"
         )
     return table.column("ack_id")
 
@@ -148,11 +146,11 @@ def _read_frame(frame: DataFrame, subscription: Subscription) -> AckTargets:
     from pubsub_delta.tables.lanes.spark import frames  # this is what needs Spark
 
     if not frames.has_ack_ids(frame):
-        told = ", ".join(
+        columns = ", ".join(
             f"{column.name} {column.dataType.simpleString()}" for column in frame.schema
         )
         raise InvalidArgument(
-            f"ack_ids: a DataFrame with columns {told}; one STRING column 'ack_id' is needed"
+            f"ack_ids: a DataFrame with columns {columns}; one STRING column 'ack_id' is needed"
         )
     found, foreign = frames.fold_ack_ids(frame, subscription.uid)
     if not found and not any(map(parse_ack_id, foreign)):
@@ -173,7 +171,7 @@ def _shortened(text: str) -> str:
 
 
 def _ids(subscription_uid: str, positions: Mapping[int, Positions]) -> Ids:
-    """Write ack ids out again, each when it is looked at."""
+    """Return the ack ids of positions by lease; each text is made when it is read."""
 
     def part(lease_id: int, chosen: Positions) -> Ids:
         return Ids(

@@ -14,7 +14,7 @@ from pubsub_delta.policy import fields as rules
 from pubsub_delta.policy import retention
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.paging import page
-from pubsub_delta.policy.unchanged import check_if_unchanged, check_unchanged
+from pubsub_delta.policy.preconditions import check_if_unchanged, check_unchanged
 from pubsub_delta.resources import DeadLetterPolicy, Page, Subscription, Topic
 from pubsub_delta.tables.store import Tables
 
@@ -35,7 +35,7 @@ def create_topic(tables: Tables, wanted: Topic, project: str, now: datetime) -> 
     topic = replace(topic, retained_from=kept_from, create_time=now, uid=tables.new_id())
     _must_be_free(tables.registry.topic(topic.name) is None, "topic", topic.name)
     if topic.schema_settings is not None:
-        settings, schema_uid = schemas.resolved(tables, topic.schema_settings, project)
+        settings, schema_uid = schemas.resolve_settings(tables, topic.schema_settings, project)
         topic = replace(topic, schema_settings=settings)
     tables.messages(topic.uid).create()
     _must_be_free(tables.registry.add_topic(topic, schema_uid), "topic", topic.name)
@@ -130,7 +130,9 @@ def update_topic(
         if "schema_settings" in changes:
             of_schema = {"schema_settings": None, "schema_uid": None}
             if settings is not None:
-                named, uid = schemas.resolved(tables, settings, project, stored.schema_settings)
+                named, uid = schemas.resolve_settings(
+                    tables, settings, project, stored.schema_settings
+                )
                 of_schema = {"schema_settings": named, "schema_uid": uid}
             following["schema_settings"] = of_schema["schema_settings"]
         # A row has the name of its schema, deleted or not; what was read tells which it is.

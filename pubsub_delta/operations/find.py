@@ -1,7 +1,7 @@
 """Find messages: by time, id, key, attribute, text or state, the newest first.
 
-Whatever a topic stores can be found, with a subscription or without one. Nothing is leased or
-written. A topic is read a part at a time, so a search tells how far it is and can be stopped.
+A search finds any stored message, with a subscription or without one. It leases and writes nothing.
+It reads a topic a part at a time, so it has a progress and can be stopped.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pubsub_delta.delivery.readings import plain
 from pubsub_delta.delivery.sources import source
+from pubsub_delta.delivery.unreadable import python_values
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.policy.ack_state import Span, State, union
@@ -25,19 +25,19 @@ from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.store import Tables
 
 PART = 1 << 16
-"""Positions that are looked through at a time, at most."""
+"""Positions that are searched at a time, at most."""
 _PART_BYTES = 1 << 25
-"""Bytes of files, compressed as they are, that are looked through at a time, about."""
+"""Compressed bytes of files that are searched at a time, about."""
 _LEAST = 256
 UNACKED = frozenset(state.value for state in State) - {State.ACKED.value, State.RETAINED.value}
 """The states of unacknowledged messages."""
 KEPT = frozenset({State.ACKED.value, State.RETAINED.value})
-"""Those of acknowledged messages that may come back."""
+"""The states of acknowledged messages that may return."""
 
 
 @dataclass(frozen=True)
 class MessageQuery:
-    """Which messages are looked for: those for which all holds that is given.
+    """The conditions of a search, all of which a message meets.
 
     ``earliest``, ``latest``: publish times, both included. ``attribute``: a key, and the value that
     it has, or None for any. ``text``: bytes that the data contains. ``states``: of a subscription's
@@ -75,7 +75,7 @@ class FoundMessage:
 
 @dataclass
 class MessageSearch:
-    """A search. ``progress``: how much of the topic it has looked through, from 0 to 1."""
+    """A search. ``progress``: the part of the topic that was searched, from 0 to 1."""
 
     _messages: Messages
     _wanted: MessageQuery
@@ -84,9 +84,9 @@ class MessageSearch:
     progress: float = field(default=0.0, init=False)
 
     def rows(self, is_stopped: Callable[[], bool] = lambda: False) -> Iterator[pa.Table]:
-        """Yield what is found as rows with the columns of a message, the newest first.
+        """Yield the messages that match as rows with the columns of a message, the newest first.
 
-        It ends early when ``is_stopped`` says so.
+        It ends early when ``is_stopped`` returns true.
         """
         held = self._held()
         parts = _parts(self._messages, self._wanted)
@@ -111,9 +111,9 @@ class MessageSearch:
     def messages(
         self, *, max_bytes: int = 4096, is_stopped: Callable[[], bool] = lambda: False
     ) -> Iterator[FoundMessage]:
-        """Yield what is found, the newest first; ``max_bytes``: of the data of each."""
+        """Yield the messages that match, the newest first, with ``max_bytes`` of their data."""
         for rows in self.rows(is_stopped):
-            for row in plain(rows):
+            for row in python_values(rows):
                 yield self._found(row, max_bytes)
 
     def state_of(self, position: int) -> tuple[str | None, int | None]:
@@ -124,7 +124,7 @@ class MessageSearch:
         return span.state.value, span.delivery_attempt if self._is_counted else None
 
     def _held(self) -> Positions | None:
-        """Return the messages in the states that are asked for, None where that is any."""
+        """Return the messages in the states of the query; None where it has no states."""
         states = self._wanted.states
         if states is None:
             return None
@@ -146,7 +146,7 @@ class MessageSearch:
 
 
 _AT_ONCE = 1_000
-"""Rows of what is found that are handed over at a time."""
+"""Matching rows that are returned at a time."""
 
 
 def search(
@@ -171,9 +171,9 @@ def search(
 
 
 def _parts(messages: Messages, wanted: MessageQuery) -> Sequence[tuple[int, int] | None]:
-    """Return the positions to look through, in parts, the highest first.
+    """Return the positions to search, in parts, the highest first.
 
-    Where the log does not tell the positions of a file, everything is one part: None.
+    Where the log has no statistics of a file, everything is one part: None.
     """
     if wanted.message_id is not None:
         lowest, highest = wanted.message_id, wanted.message_id
@@ -216,7 +216,7 @@ def _is_before(time: datetime | None, other: datetime | None) -> bool:
 
 
 def _matching(rows: pa.Table, wanted: MessageQuery) -> pa.Table:
-    """Return the rows that have what is wanted in their fields."""
+    """Return the rows whose fields meet the conditions."""
     if wanted.message_id is not None:
         rows = rows.filter(pc.equal(rows["position"], wanted.message_id))
     if wanted.before is not None:

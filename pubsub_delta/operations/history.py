@@ -1,4 +1,4 @@
-"""What happened to a topic: its commits, newest first."""
+"""The history of a topic: its commits, newest first."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class TopicCommit:
 
     ``operation`` is ``publish``, or Delta's own word in small letters: ``create table``,
     ``delete``, ``optimize``, ``vacuum start``. ``time`` is the publish time of a publish, by the
-    store's clock, and of anything else when Delta committed it. ``message_count`` is how many
-    messages were published or deleted, None where Delta does not tell. ``idempotency_id`` is that
-    of a publish that had one.
+    store's clock; of another commit it is Delta's commit time. ``message_count`` is how many
+    messages were published or deleted, None where Delta does not record it. ``idempotency_id`` is
+    that of the publish, None where it had none.
     """
 
     version: int
@@ -41,30 +41,30 @@ class TopicCommit:
 
 
 def topic_history(tables: Tables, name: ResourceName, limit: int | None) -> list[TopicCommit]:
-    """Return the last commits of a topic, newest first; None means all that are still known."""
+    """Return the last commits of a topic, newest first; with ``limit=None`` all in its log."""
     if limit is not None and (type(limit) is not int or not 0 < limit < 2**31):
         raise InvalidArgument(
-            f"limit: {limit!r} is not one; a number from 1 to 2,147,483,647, or None is accepted"
+            f"limit: {limit!r}; a whole number from 1 to 2,147,483,647, or None is accepted"
         )
     history = tables.messages(tables.topic(name).uid).history
-    return [_told(each) for each in history.logged(limit)]
+    return [_topic_commit(each) for each in history.logged(limit)]
 
 
-def _told(logged: LoggedCommit) -> TopicCommit:
-    told = metadata_of(logged.user_metadata)
-    stamp, publish_id = told.get("publish_time"), told.get("publish_id")
+def _topic_commit(logged: LoggedCommit) -> TopicCommit:
+    metadata = metadata_of(logged.user_metadata)
+    stamp, publish_id = metadata.get("publish_time"), metadata.get("publish_id")
     return TopicCommit(
         version=logged.version,
         time=from_micros(stamp) if isinstance(stamp, int) else logged.time,
         operation=PUBLISH if isinstance(stamp, int) else logged.operation.lower(),
-        message_count=told.get("message_count", _count(logged.metrics)),
+        message_count=metadata.get("message_count", _count(logged.metrics)),
         publish_id=publish_id if isinstance(publish_id, str) else None,
         idempotency_id=idempotency_id_of(publish_id) if isinstance(publish_id, str) else None,
     )
 
 
 def idempotency_id_of(publish_id: str) -> tuple[str, int] | None:
-    """Return the idempotency id that a publish id was made from, None where it is a random one.
+    """Return the idempotency id that a publish id was made from; None where it is a random one.
 
     >>> idempotency_id_of("flights-2013:7"), idempotency_id_of("5a3f1bd0")
     (('flights-2013', 7), None)

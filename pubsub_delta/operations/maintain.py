@@ -1,4 +1,4 @@
-"""Maintain: what must be done even where nobody pulls. One function per duty."""
+"""Maintain: the duties that pulls do not do, or not soon enough. One function for each duty."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from pubsub_delta.delivery import dead_letters, table_runs, table_writes
+from pubsub_delta.delivery import dead_letters, table_subscriptions, table_writes
 from pubsub_delta.delivery.sources import Source, source_of
 from pubsub_delta.durations import Duration, parse_duration_within
 from pubsub_delta.errors import AlreadyExists
@@ -19,22 +19,22 @@ from pubsub_delta.resources import Subscription, Topic
 from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.store import Tables
 
-_TRIES = 3
+_ATTEMPTS = 3
 _FOR_EVER = timedelta(days=36_500)
 _FORGET_AFTER = timedelta(days=31)
-"""Until then the row of a deleted topic stays, so that VACUUM comes by once it may remove files."""
+"""How long the row of a deleted topic stays, so that VACUUM can remove its files."""
 _CALLING = re.compile(r"An error occurred while calling \S+\s+: ")
-"""How py4j begins an error of Java's that PySpark has no class of its own for."""
+"""The beginning of a Java error that PySpark has no class for."""
 _LOG_RETENTION = (timedelta(minutes=1), timedelta(days=365))
-"""For how long the commits of a topic may be kept."""
+"""The range of ``log_retention``."""
 
 
 @dataclass(frozen=True)
 class Duties:
-    """What a run of ``maintain`` is to do, in this order; ``dry_run`` only tells what it would.
+    """The duties of a run of ``maintain``, in this order; ``dry_run`` only reports them.
 
     ``exact``: retention deletes to the message, and not only whole days of publishing.
-    ``log_retention``: for how long the commits of topics stay known; None forgets none.
+    ``log_retention``: how long the commits of topics are kept; None removes none.
     """
 
     tables: bool
@@ -50,15 +50,15 @@ class Duties:
 
 @dataclass(frozen=True)
 class MaintenanceReport:
-    """What a run of ``maintain`` did, by the full name of the resource; or would have done.
+    """What a run of ``maintain`` did, or would do, by the full name of the resource.
 
-    ``written``: messages that were written to the tables of subscriptions. ``dead_letters``:
-    messages forwarded, by subscription. ``expired``: subscriptions and snapshots that were deleted.
-    ``discarded``: messages that nobody can get any more and that were deleted, by topic;
-    ``kept_from``: the earliest publish time that somebody may still get, by topic, None where there
-    is none. ``optimized``: files that were replaced by fewer, by topic. ``vacuumed``: topics whose
-    unneeded files were removed. ``forgotten``: commits that were forgotten, by topic.
-    ``problems``: what could not be done, and why; the rest was.
+    ``written``: messages written to the tables of subscriptions. ``dead_letters``: messages
+    forwarded, by subscription. ``expired``: subscriptions and snapshots deleted. ``discarded``:
+    messages deleted that no subscription or snapshot could get, by topic. ``kept_from``: the
+    earliest publish time that one may still get, by topic; None without any. ``optimized``: files
+    replaced by fewer, by topic. ``vacuumed``: topics whose unneeded files were removed.
+    ``forgotten``: commits removed from the logs of topics. ``problems``: why a duty failed; the
+    others were done.
     """
 
     written: dict[str, int] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class MaintenanceReport:
     dry_run: bool = False
 
     def lines(self) -> Iterator[str]:
-        """Tell each thing that was done, or would be, or could not be, in a line.
+        """Return a line for each thing that was done, would be done, or failed.
 
         >>> list(MaintenanceReport(dead_letters={"projects/p/subscriptions/s": 1}).lines())
         ['dead-letters: projects/p/subscriptions/s: 1 message forwarded']
@@ -104,18 +104,18 @@ def _counted(count: int, what: str) -> str:
 
 
 def _kept(time: datetime | None) -> str:
-    return "nobody needs any" if time is None else f"needed from {time:%Y-%m-%d %H:%M} UTC on"
+    return "none is needed" if time is None else f"needed from {time:%Y-%m-%d %H:%M} UTC on"
 
 
 def checked_log_retention(asked: Duration | None) -> timedelta | None:
-    """Return for how long the commits of topics are to be kept, or raise InvalidArgument."""
+    """Return how long the commits of topics are to be kept; InvalidArgument out of range."""
     return None if asked is None else parse_duration_within(asked, "log_retention", *_LOG_RETENTION)
 
 
 def maintain(tables: Tables, clock: Callable[[], datetime], duties: Duties) -> MaintenanceReport:
-    """Do the duties for all subscriptions and topics; what fails is told, and stops nothing else.
+    """Do the duties for all subscriptions and topics; a failure is reported, and stops no other.
 
-    It is safe to run late, twice, and beside publishers, consumers and itself.
+    It is safe to run late, twice, and concurrently with publishers, consumers and itself.
     """
     report = MaintenanceReport(dry_run=duties.dry_run)
     if duties.tables:
@@ -126,7 +126,7 @@ def maintain(tables: Tables, clock: Callable[[], datetime], duties: Duties) -> M
     if duties.expiration:
         _expire(tables, now, report)
     if duties.retention or duties.optimize or duties.vacuum:
-        _look_after_topics(tables, now, duties, report)
+        _maintain_topics(tables, now, duties, report)
     if duties.log_retention is not None:
         _clean_logs(tables, now, duties.log_retention, report)
     return report
@@ -136,15 +136,15 @@ def _write_tables(tables: Tables, clock: Callable[[], datetime], report: Mainten
     for subscription in tables.registry.subscriptions_to("table_name"):
         if subscription.detached:
             continue
-        with _telling(report, subscription.name):
+        with _reporting(report, subscription.name):
             name = subscription_name(subscription.name, "")
             if report.dry_run:
                 asking = source_of(tables, *tables.attached(name))
                 state = asking.catch_up(tables.ack_states.read(asking.uid), clock())
                 count = state.count(State.AVAILABLE, State.WRITING)
-                problem = table_writes.look(tables, subscription)[1]
+                problem = table_writes.table_state(tables, subscription)[1]
             else:
-                done = table_runs.run(tables, name, clock)
+                done = table_subscriptions.write_messages(tables, name, clock)
                 count, problem = done.written, done.problem
             if count:
                 report.written[subscription.name] = count
@@ -156,7 +156,7 @@ def _forward_all(tables: Tables, now: datetime, report: MaintenanceReport) -> No
     for subscription, topic_uid in tables.registry.sources():
         if subscription.detached:
             continue
-        with _telling(report, subscription.name):
+        with _reporting(report, subscription.name):
             source = source_of(tables, subscription, topic_uid)
             if report.dry_run:
                 state = source.catch_up(tables.ack_states.read(source.uid), now)
@@ -181,7 +181,7 @@ def _forward(tables: Tables, source: Source, now: datetime) -> dead_letters.Forw
         if source.subscription.dead_letter_policy is not None:
             current = source.catch_up(state, now)
         else:
-            current = state  # perhaps something is under way from an earlier policy
+            current = state  # a forwarding of an earlier policy may be under way
         decided, problem = dead_letters.decide_forwarding(tables, source, current)
         if not decided.in_state(State.FORWARDING):
             return state, dead_letters.Forwarded(0, problem)
@@ -192,10 +192,10 @@ def _forward(tables: Tables, source: Source, now: datetime) -> dead_letters.Forw
 
 
 def _expire(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
-    """Delete the subscriptions that nobody used for longer than their ttl, and old snapshots."""
+    """Delete the subscriptions that were idle for longer than their ttl, and expired snapshots."""
     registry = tables.registry
     for subscription, topic_uid in registry.sources():
-        with _telling(report, subscription.name):
+        with _reporting(report, subscription.name):
             if report.dry_run:
                 expires = _is_idle(tables, now, subscription)
             else:
@@ -203,7 +203,7 @@ def _expire(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
             if expires:
                 report.expired.append(subscription.name)
     for snapshot in (*registry.expired_snapshots(now), *registry.abandoned_snapshots(now)):
-        with _telling(report, snapshot.name):
+        with _reporting(report, snapshot.name):
             if report.dry_run or registry.remove_expired_snapshot(snapshot.uid, now):
                 report.expired.append(snapshot.name)
 
@@ -211,8 +211,8 @@ def _expire(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
 def _expire_subscription(tables: Tables, uid: str, topic_uid: str, now: datetime) -> bool:
     """Delete a subscription if it is idle as it is stored now; tell whether it was deleted.
 
-    Who uses it writes to its ack state, which is another table. So it is looked there once more,
-    and what was used at that moment comes back as it was.
+    Activity is written to its ack state, which is another table. So the ack state is read again
+    after the deletion, and a subscription with activity since is added again.
     """
     removed: list[Subscription] = []
 
@@ -228,8 +228,8 @@ def _expire_subscription(tables: Tables, uid: str, topic_uid: str, now: datetime
         return True
     if not tables.registry.add_subscription(subscription, topic_uid):
         raise AlreadyExists(
-            "it was used while it expired, and could not be put back, as another one was given its "
-            "name at that moment: it is deleted, and its backlog is lost"
+            "it was used while it expired, and another subscription took its name meanwhile: it is "
+            "deleted, and its backlog is lost; seek a new subscription to what is retained"
         )
     return False
 
@@ -240,26 +240,26 @@ def _is_idle(tables: Tables, now: datetime, subscription: Subscription) -> bool:
 
 
 @dataclass(frozen=True)
-class _Kept:
-    """A topic whose messages are stored, with its name in the report."""
+class _StoredTopic:
+    """A topic with stored messages, and its name in the report."""
 
     name: str
     topic: Topic
     deleted: datetime | None = None
 
-    def is_long_gone(self, now: datetime) -> bool:
-        """Tell whether it was deleted so long ago that VACUUM has had its time."""
+    def is_vacuumed(self, now: datetime) -> bool:
+        """Tell whether it was deleted so long ago that VACUUM has removed its files."""
         return self.deleted is not None and now - self.deleted > _FORGET_AFTER
 
 
-def _look_after_topics(
+def _maintain_topics(
     tables: Tables, now: datetime, duties: Duties, report: MaintenanceReport
 ) -> None:
-    topics = [_Kept(topic.name, topic) for topic in tables.registry.topics("")]
+    topics = [_StoredTopic(topic.name, topic) for topic in tables.registry.topics("")]
     for topic, since in tables.registry.deleted_topics():
-        topics.append(_Kept(f"{topic.name} (deleted)", topic, since))
+        topics.append(_StoredTopic(f"{topic.name} (deleted)", topic, since))
     for kept in topics:
-        with _telling(report, kept.name):
+        with _reporting(report, kept.name):
             messages = tables.messages(kept.topic.uid)
             if duties.retention:
                 _discard(tables, kept, messages, now, duties, report)
@@ -272,25 +272,25 @@ def _look_after_topics(
                 report.vacuumed.append(kept.name)
     if duties.vacuum and not duties.dry_run:
         for uid in (subscription.uid for subscription, _ in tables.registry.sources()):
-            with _telling(report, f"ack state {uid}"):
+            with _reporting(report, f"ack state {uid}"):
                 tables.ack_state_tables.vacuum(uid)
         tables.registry.vacuum()
 
 
 def _discard(
     tables: Tables,
-    kept: _Kept,
+    kept: _StoredTopic,
     messages: Messages,
     now: datetime,
     duties: Duties,
     report: MaintenanceReport,
 ) -> None:
-    """Delete the messages of a topic that nobody can get any more.
+    """Delete the messages of a topic that no subscription or snapshot can get any more.
 
-    Who needs messages is looked at twice, as a seek may bring back what others have acknowledged:
-    the second time nobody on this machine can add messages, nor look which of them are gone.
+    The needed messages are found twice, as a seek may need acknowledged ones again: the second time
+    under the lock of the topic, which publishers and seeks of this machine wait for.
     """
-    seen = messages.history.version()
+    version = messages.history.version()
     needed, holders = _needed_from(tables, kept, messages, now)
     bound = _bound(kept, needed, holders, now)
     exact = duties.exact or bound > now
@@ -299,7 +299,7 @@ def _discard(
     if found and not report.dry_run:
         with messages.locked():
             again = _bound(kept, *_needed_from(tables, kept, messages, now), now)
-            done = again >= bound and messages.discard_before(bound, seen, exact=exact)
+            done = again >= bound and messages.discard_before(bound, version, exact=exact)
         if not done:
             report.problems[kept.name] = (
                 f"a slow publisher committed messages from before {bound.isoformat()} just now, or "
@@ -308,14 +308,14 @@ def _discard(
             return
     if found:
         report.discarded[kept.name] = found
-    elif bound > now and kept.is_long_gone(now) and not report.dry_run:
+    elif bound > now and kept.is_vacuumed(now) and not report.dry_run:
         tables.registry.forget_topic(kept.topic.uid)
 
 
-def _bound(kept: _Kept, needed: datetime | None, holders: int, now: datetime) -> datetime:
-    """Return a time before which nobody needs messages.
+def _bound(kept: _StoredTopic, needed: datetime | None, holders: int, now: datetime) -> datetime:
+    """Return a time before which no messages are needed.
 
-    It is later than now where a topic is deleted and nobody has messages of it.
+    It is later than now where a topic is deleted and none of its messages is needed.
     """
     if kept.deleted is not None and not holders:
         return now + _FOR_EVER
@@ -323,11 +323,11 @@ def _bound(kept: _Kept, needed: datetime | None, holders: int, now: datetime) ->
 
 
 def _needed_from(
-    tables: Tables, kept: _Kept, messages: Messages, now: datetime
+    tables: Tables, kept: _StoredTopic, messages: Messages, now: datetime
 ) -> tuple[datetime | None, int]:
-    """Return the earliest publish time that anybody may still get, and how many hold messages."""
+    """Return the earliest publish time that is needed, and how many holders need messages."""
     topic = kept.topic
-    for _ in range(_TRIES):
+    for _ in range(_ATTEMPTS):
         version = tables.registry.snapshots_version()
         times = [] if kept.deleted else [retention.covered_from(topic, now)]
         captured = tables.registry.captured_of(topic.uid, now)
@@ -345,7 +345,9 @@ def _needed_from(
         if tables.registry.snapshots_version() == version:
             needed = min((time for time in times if time is not None), default=None)
             return needed, len(captured) + len(attached)
-    raise RuntimeError(f"snapshots were made or deleted {_TRIES} times meanwhile; run it again")
+    raise RuntimeError(
+        f"snapshots were created or deleted {_ATTEMPTS} times meanwhile; run maintain again"
+    )
 
 
 def _attached(tables: Tables, topic_uid: str) -> Sequence[Source]:
@@ -357,13 +359,13 @@ def _attached(tables: Tables, topic_uid: str) -> Sequence[Source]:
 
 
 def _clean_logs(tables: Tables, now: datetime, keep: timedelta, report: MaintenanceReport) -> None:
-    """Forget old commits of topics, as far as no subscription and no snapshot needs them.
+    """Remove old commits of topics that no subscription and no snapshot needs.
 
-    A subscription that sleeps finds what came meanwhile by the log. So its ack state is brought up
-    to date first, which costs a commit and changes nothing that anybody sees.
+    An ack state finds new messages by the commits since its tail. So all ack states are brought up
+    to date first, which costs a commit each.
     """
     for topic in tables.registry.topics(""):
-        with _telling(report, topic.name):
+        with _reporting(report, topic.name):
             messages = tables.messages(topic.uid)
             old = [each for each in messages.history.logged()[1:] if now - each.time > keep]
             held = [each.after_version for each in tables.registry.captured_of(topic.uid, now)]
@@ -384,7 +386,7 @@ def _bring_up_to_date(tables: Tables, source: Source, now: datetime) -> None:
 
 
 @contextmanager
-def _telling(report: MaintenanceReport, name: str) -> Iterator[None]:
+def _reporting(report: MaintenanceReport, name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 AT_A_TIME = 4
-"""Resources of a store that are measured side by side."""
+"""Resources of a store that are measured concurrently."""
 
 _EVERYTHING = "projects/"
 
 
 def metrics(tables: Tables, name: str, project: str, now: datetime, *, exact: bool) -> Metrics:
     """Return the metrics of a subscription, topic or snapshot, by full name or short id."""
-    return _of_name(_Look(tables, project, now, exact=exact, many=False), _listed([name])[0])
+    return _of_name(_Measurement(tables, project, now, exact=exact, many=False), _listed([name])[0])
 
 
 def metrics_table(
@@ -44,9 +44,9 @@ def metrics_table(
 ) -> DataFrame:
     """Return the figures of some resources, or of all of a store, as a DataFrame."""
     spark = tables.spark
-    from pubsub_delta.tables.lanes.spark.metric_rows import frame_of  # this is what needs Spark
+    from pubsub_delta.tables.lanes.spark.metrics import metrics_frame  # this is what needs Spark
 
-    return frame_of(spark, rows(tables, names, project, now, exact=exact))
+    return metrics_frame(spark, rows(tables, names, project, now, exact=exact))
 
 
 def rows(
@@ -54,13 +54,13 @@ def rows(
 ) -> list[MetricRow]:
     """Return the figures of some resources, or of all of a store, of every project.
 
-    What is deleted while a whole store is measured is left out.
+    Resources that are deleted while a whole store is measured are left out.
     """
-    look = _Look(tables, project, now, exact=exact, many=True)
+    measurement = _Measurement(tables, project, now, exact=exact, many=True)
     if names is None:
-        wanted = list(_everything(look))
+        wanted = list(_everything(measurement))
     else:
-        wanted = [partial(_of_name, look, name) for name in _listed(names)]
+        wanted = [partial(_of_name, measurement, name) for name in _listed(names)]
     # Each is a few small queries, and most of what they take is waiting.
     with ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="metrics") as pool:
         parts = pool.map(partial(_rows_of, skip_missing=names is None), wanted)
@@ -84,8 +84,8 @@ def _rows_of(measure: Callable[[], Metrics], *, skip_missing: bool) -> list[Metr
         raise
 
 
-class _Look:
-    """One look at a store. With ``many``, what several resources ask of a topic is asked once."""
+class _Measurement:
+    """One measurement of a store. With ``many``, each topic is read once for all resources."""
 
     def __init__(
         self, tables: Tables, project: str, now: datetime, *, exact: bool, many: bool
@@ -105,7 +105,7 @@ class _Look:
         return self._topics[topic_uid]
 
     def label(self, topic_uid: str, project: str) -> Mapping[str, str]:
-        """Return the label that tells a topic, which may have been deleted."""
+        """Return the label of a topic, which may be deleted."""
         return _label(self.tables.registry.topic_of_uid(topic_uid), project)
 
 
@@ -117,25 +117,25 @@ def _label(topic: Topic | None, project: str) -> dict[str, str]:
     return {"topic": name.id if name.project == project else str(name)}
 
 
-def _of_name(look: _Look, name: str) -> Metrics:
-    registry, project = look.tables.registry, look.project
+def _of_name(measurement: _Measurement, name: str) -> Metrics:
+    registry, project = measurement.tables.registry, measurement.project
     kind = name.split("/")[2] if name.count("/") == 3 else ""
     if kind in ("", "subscriptions"):
         full_name = subscription_name(name, project)
-        source = find_source(look.tables, full_name)
+        source = find_source(measurement.tables, full_name)
         if source is not None:
-            label = partial(look.label, source.topic_uid, full_name.project)
-            return subscription_metrics(look, source, label)
+            label = partial(measurement.label, source.topic_uid, full_name.project)
+            return subscription_metrics(measurement, source, label)
     if kind in ("", "topics"):
         topic = registry.topic(str(topic_name(name, project)))
         if topic is not None:
-            return topic_metrics(look, topic)
+            return topic_metrics(measurement, topic)
     if kind in ("", "snapshots"):
         full_name = snapshot_name(name, project)
-        captured = registry.captured(str(full_name), look.now)
+        captured = registry.captured(str(full_name), measurement.now)
         if captured is not None:
-            label = partial(look.label, captured[1], full_name.project)
-            return snapshot_metrics(look, *captured, label)
+            label = partial(measurement.label, captured[1], full_name.project)
+            return snapshot_metrics(measurement, *captured, label)
     if kind not in ("", "subscriptions", "topics", "snapshots"):
         subscription_name(name, project)  # says what a full name is
     for each in ("subscriptions", "topics", "snapshots"):
@@ -144,22 +144,24 @@ def _of_name(look: _Look, name: str) -> Metrics:
     raise NotFound(f"{name!r}: no subscription, topic or snapshot of that name exists")
 
 
-def _everything(look: _Look) -> Iterator[Callable[[], Metrics]]:
-    """Return what measures each resource of a store, ordered by kind and name."""
-    registry = look.tables.registry
+def _everything(measurement: _Measurement) -> Iterator[Callable[[], Metrics]]:
+    """Return a function that measures it for each resource, ordered by kind and name."""
+    registry = measurement.tables.registry
     topics = {topic.uid: topic for topic in registry.topics(_EVERYTHING)}
     for topic in sorted(topics.values(), key=lambda each: each.name):
-        yield partial(topic_metrics, look, topic)
+        yield partial(topic_metrics, measurement, topic)
     for subscription, uid in sorted(registry.sources(), key=lambda each: each[0].name):
-        source = source_of(look.tables, subscription, uid)
-        project = subscription_name(subscription.name, look.project).project
+        source = source_of(measurement.tables, subscription, uid)
+        project = subscription_name(subscription.name, measurement.project).project
         label = partial(_label, topics.get(uid), project)
-        yield partial(subscription_metrics, look, source, label)
-    for snapshot in sorted(registry.snapshots(_EVERYTHING, look.now), key=lambda each: each.name):
-        yield partial(_of_name, look, snapshot.name)
+        yield partial(subscription_metrics, measurement, source, label)
+    for snapshot in sorted(
+        registry.snapshots(_EVERYTHING, measurement.now), key=lambda each: each.name
+    ):
+        yield partial(_of_name, measurement, snapshot.name)
 
 
-def topic_metrics(look: _Look, topic: Topic) -> Metrics:
+def topic_metrics(measurement: _Measurement, topic: Topic) -> Metrics:
     """Return the metrics of a topic.
 
     ``message_count``: messages that are stored now. ``byte_cost``: their bytes of data, attribute
@@ -168,20 +170,22 @@ def topic_metrics(look: _Look, topic: Topic) -> Metrics:
     size of some of the last publishes. ``num_retained_messages``: those that the topic's own
     retention covers. ``oldest_retained_message_age``: in seconds, 0 without any.
     """
-    messages, sizes = look.messages(topic.uid)
-    covered = retention.covered_from(topic, look.now)
+    messages, sizes = measurement.messages(topic.uid)
+    covered = retention.covered_from(topic, measurement.now)
     retained, oldest = messages.count_since(covered) if covered is not None else (0, None)
     values: dict[str, Measured | Callable[[], Measured]] = {
         "message_count": Measured(sizes.count),
         "byte_cost": lambda: sizes.stored,
         "num_retained_messages": Measured(retained),
-        "oldest_retained_message_age": Measured(_age(oldest, look.now)),
+        "oldest_retained_message_age": Measured(_age(oldest, measurement.now)),
     }
-    return Metrics("topic", topic_name(topic.name, look.project), {}, look.now, values)
+    return Metrics(
+        "topic", topic_name(topic.name, measurement.project), {}, measurement.now, values
+    )
 
 
 def snapshot_metrics(
-    look: _Look,
+    measurement: _Measurement,
     snapshot: Snapshot,
     topic_uid: str,
     captured: Captured,
@@ -192,7 +196,7 @@ def snapshot_metrics(
     ``num_messages``: those that a seek would bring back now, the ones published since included.
     ``oldest_message_age``: in seconds, 0 without any. ``expire_time``.
     """
-    messages, _ = look.messages(topic_uid)
+    messages, _ = measurement.messages(topic_uid)
     commits, known = messages.history.commits_after(captured.after_version)
     floor = captured.floor
     removed = any(commit.removes_messages for commit in commits)
@@ -201,15 +205,15 @@ def snapshot_metrics(
     first = min((part.publish_time_min for part in following), default=None)
     values: dict[str, Measured | Callable[[], Measured]] = {
         "num_messages": Measured(held),
-        "oldest_message_age": _oldest(look, messages, captured.spans, first),
+        "oldest_message_age": _oldest(measurement, messages, captured.spans, first),
         "expire_time": Measured(snapshot.expire_time),
     }
-    name = snapshot_name(snapshot.name, look.project)
-    return Metrics("snapshot", name, label, look.now, values)
+    name = snapshot_name(snapshot.name, measurement.project)
+    return Metrics("snapshot", name, label, measurement.now, values)
 
 
 def subscription_metrics(
-    look: _Look, source: Source, label: Callable[[], Mapping[str, str]]
+    measurement: _Measurement, source: Source, label: Callable[[], Mapping[str, str]]
 ) -> Metrics:
     """Return the metrics of a subscription at this moment; nothing is written.
 
@@ -225,21 +229,21 @@ def subscription_metrics(
     ``num_retained_acked_messages``: acknowledged ones that a seek to a time may bring back;
     ``oldest_retained_acked_message_age``: seconds since the oldest of them was published.
     """
-    messages, sizes = look.messages(source.topic_uid)
+    messages, sizes = measurement.messages(source.topic_uid)
     source = replace(source, messages=messages)
-    state = look.tables.ack_states.read(source.uid)
+    state = measurement.tables.ack_states.read(source.uid)
     counters = state.counters
     if source.subscription.detached:
         state = replace(state, spans=())
     else:
-        state = source.catch_up(state, look.now)
-        state = source.clip_retained(state, look.now)
+        state = source.catch_up(state, measurement.now)
+        state = source.clip_retained(state, measurement.now)
     retained, unacked = state.in_state(State.RETAINED), state.unacked()
     values: dict[str, Measured | Callable[[], Measured]] = {
         "num_undelivered_messages": Measured(state.count()),
         "num_outstanding_messages": Measured(state.count(State.LEASED)),
-        "oldest_unacked_message_age": _oldest(look, messages, unacked),
-        "backlog_bytes": lambda: sizes.of(unacked, read_if_quick=not look.many),
+        "oldest_unacked_message_age": _oldest(measurement, messages, unacked),
+        "backlog_bytes": lambda: sizes.of(unacked, read_if_quick=not measurement.many),
         "ack_message_count": Measured(
             {
                 "success": counters.success,
@@ -249,26 +253,29 @@ def subscription_metrics(
         ),
         "dead_letter_message_count": Measured(counters.dead_letters),
         "num_retained_acked_messages": Measured(sum(map(len, retained))),
-        "oldest_retained_acked_message_age": _oldest(look, messages, retained),
+        "oldest_retained_acked_message_age": _oldest(measurement, messages, retained),
     }
-    name = subscription_name(source.subscription.name, look.project)
-    return Metrics("subscription", name, label, look.now, values)
+    name = subscription_name(source.subscription.name, measurement.project)
+    return Metrics("subscription", name, label, measurement.now, values)
 
 
 def _oldest(
-    look: _Look, messages: Messages, spans: Sequence[Span], first: datetime | None = None
+    measurement: _Measurement,
+    messages: Messages,
+    spans: Sequence[Span],
+    first: datetime | None = None,
 ) -> Measured:
-    """Return the age of the oldest message of spans, or of the first of some others.
+    """Return the age of the oldest message of spans, or of the first of others.
 
     A span of one publish time tells it. One of several is as old as its oldest message was when
     it came, and only the topic knows which of them are left.
     """
-    now = look.now
+    now = measurement.now
     oldest = min(spans, key=lambda span: span.publish_time_min, default=None)
     if oldest is None or (first is not None and first <= oldest.publish_time_min):
         return Measured(_age(first, now))
     is_sure = oldest.publish_time_min == oldest.publish_time_max
-    if look.exact and not is_sure:
+    if measurement.exact and not is_sure:
         found = messages.earliest(spans)
         known = [time for time in (found, first) if time is not None]
         return Measured(_age(min(known, default=None), now))

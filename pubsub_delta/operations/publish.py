@@ -1,4 +1,4 @@
-"""Publish: one atomic append, stamped once."""
+"""Publish: one atomic append of messages, with one publish time."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import pyarrow as pa
 
-from pubsub_delta.delivery.schemas import fitted, fitting_of
+from pubsub_delta.delivery.schemas import validated, validator_of
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.policy.messages import as_message
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.policy.schemas.fitting import Fitting
+from pubsub_delta.policy.schemas.validation import SchemaValidator
 from pubsub_delta.resources import Ids, Message, Topic
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.messages.commits import Commit
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _IGNORED = ("message_id", "publish_time", "publish_date")
-"""Columns that the server fills in; values that a client supplies for them are ignored."""
+"""Columns that the store fills in; values that a client supplies for them are ignored."""
 
 
 class PublishResult:
     """What a publish wrote: ``publish_time``, ``message_count`` and ``message_ids``.
 
-    The ids of a DataFrame are looked up when first asked for. For messages given one by one they
-    stand in request order, for a DataFrame in the order in which its rows were stored. What an
-    earlier publish wrote is NotFound once its commit is no longer in the topic's history.
+    The ids of a list are in request order. Those of a DataFrame are in the order of its stored
+    rows, and are read when they are first accessed. NotFound where the publish was an earlier
+    attempt, and its commit is no longer in the topic's history.
     """
 
     def __init__(
@@ -50,21 +50,21 @@ class PublishResult:
 
     @property
     def publish_time(self) -> datetime:
-        """When the messages were stamped."""
+        """The publish time of the messages, an aware datetime; NotFound as above."""
         if self._time is not None:
             return self._time
         raise self._forgotten()
 
     @cached_property
     def message_count(self) -> int:
-        """The number of messages that this publish wrote."""
+        """The number of messages that this publish wrote; NotFound as above."""
         if self._known is not None:
             return len(self._known)
         return 0 if self._commit is None else self._commit.message_count
 
     @cached_property
     def message_ids(self) -> Ids:
-        """The ids of the messages, unique in the topic."""
+        """The message ids, unique in the topic, read when iterated; NotFound as above."""
         positions = self._known
         if positions is None:
             commit = self._commit
@@ -74,7 +74,7 @@ class PublishResult:
 
     @cached_property
     def _commit(self) -> Commit | None:
-        """The commit; None for a DataFrame without rows, of which Delta makes no commit."""
+        """The commit; None for a DataFrame without rows, for which Delta makes no commit."""
         history = self._messages.history
         commit = history.published_as(self._publish_id)
         if commit is None and (self._time is None or not history.reaches_back_to(self._time)):
@@ -83,8 +83,8 @@ class PublishResult:
 
     def _forgotten(self) -> NotFound:
         return NotFound(
-            f"publish {self._publish_id} is no longer in the topic's history, "
-            "which is kept for 8 days, or as the topic's table says"
+            f"publish {self._publish_id} is no longer in the topic's history; the log retention "
+            "of the topic's table says how long it is kept: 8 days by default"
         )
 
     def __repr__(self) -> str:
@@ -103,12 +103,12 @@ def publish(
 ) -> PublishResult:
     """Append messages in one commit, or none of them.
 
-    With an idempotency id (application, version) the second publish of the same id writes
-    nothing and gives the result of the first. Versions of one application must rise. With
-    ``order_by`` the messages of an ordering key are received in the order of that column.
+    A second publish of the same idempotency id (application id, version) writes nothing and returns
+    the result of the first. Versions of one application must rise. ``order_by``: the column that
+    gives the order of receipt within an ordering key.
 
-    NotFound where the topic is deleted meanwhile, and so nobody can get what was appended.
-    InvalidArgument where a message does not fit the topic's schema, as it is now.
+    NotFound where the topic was deleted meanwhile, so that no subscription can get the messages.
+    InvalidArgument where a message breaks a rule, or does not fit the topic's schema.
     """
     messages = tables.messages(topic.uid)
     publish_id = tables.new_id() if idempotency_id is None else publish_id_of(idempotency_id)
@@ -119,9 +119,11 @@ def publish(
     if _has_landed(messages, topic, publish_id, idempotency_id):
         assert idempotency_id is not None
         return earlier(messages, publish_id, idempotency_id)
-    fitting = fitting_of(tables, topic)
+    validator = validator_of(tables, topic)
     if _is_frame(what):
-        landed = _publish_frame(messages, what, now, publish_id, idempotency_id, order_by, fitting)
+        landed = _publish_frame(
+            messages, what, now, publish_id, idempotency_id, order_by, validator
+        )
         positions = None
     else:
         if order_by is not None and not isinstance(what, pa.Table):
@@ -129,7 +131,7 @@ def publish(
                 f"order_by: {order_by!r} names a column, and these messages are no DataFrame; "
                 "messages given one by one are received in that order"
             )
-        rows = fitted(checked_rows(what, order_by), fitting)
+        rows = validated(checked_rows(what, order_by), validator)
         positions = repeat_on_conflict(
             lambda: messages.append(rows, now, publish_id, idempotency_id), "publish"
         )
@@ -151,26 +153,26 @@ def publish_micro_batch(
 ) -> None:
     """Append a micro-batch of a streaming query in one commit, unless it has landed before.
 
-    A query counts its micro-batches, and its id is nobody else's: so what Delta skips has landed,
-    whatever the topic's history still tells.
+    The id of a query is unique, and it counts its micro-batches: so a commit that Delta skips has
+    landed before, also where the topic's history does not reach back to it.
     """
     idempotency_id, messages = (query_id, batch_id), tables.messages(topic.uid)
     publish_id = publish_id_of(idempotency_id)
     if not _has_landed(messages, topic, publish_id, idempotency_id):
-        fitting = fitting_of(tables, topic)
-        _publish_frame(messages, frame, now, publish_id, idempotency_id, order_by, fitting)
+        validator = validator_of(tables, topic)
+        _publish_frame(messages, frame, now, publish_id, idempotency_id, order_by, validator)
     check_received(tables, topic.name, topic.uid)
 
 
 def check_received(tables: Tables, name: str, uid: str) -> None:
-    """Look whether a topic is still there, or its subscriptions are, once messages have landed.
+    """Raise NotFound where no subscription can get messages that have landed.
 
-    NotFound where nobody can get them any more.
+    Then the topic was deleted, and none of its subscriptions is attached.
     """
     if not tables.is_received(uid):
         raise NotFound(
-            f"topic {name} was deleted just now, and has no subscription any more that could "
-            "get what was published"
+            f"topic {name} was deleted just now, and no subscription is left to get the "
+            "messages; create the topic again and publish them again"
         )
 
 
@@ -179,7 +181,7 @@ def _is_frame(what: object) -> TypeGuard[DataFrame]:
 
 
 def checked_rows(what: Iterable[object] | pa.Table, order_by: str | None) -> pa.Table:
-    """Check messages given one by one or as an Arrow table, and return them in their order."""
+    """Check a list or an Arrow table of messages, and return them as rows in their order."""
     if isinstance(what, pa.Table):
         what = _messages_of(what, order_by)
     try:
@@ -258,7 +260,7 @@ def _message_of(row: dict[str, Any], index: int) -> Message:
 
 
 _FIRST_PARTITIONS = 1024
-"""Partitions of a DataFrame for which positions are reserved; Spark tells how many there are only
+"""Partitions of a DataFrame that positions are reserved for at first; Spark knows their number only
 when it writes."""
 _MOST_PARTITIONS = 1 << 20
 
@@ -270,12 +272,12 @@ def _publish_frame(
     publish_id: str,
     idempotency_id: tuple[str, int] | None,
     order_by: str | None,
-    fitting: Fitting | None,
+    validator: SchemaValidator | None,
 ) -> bool:
-    """Write a DataFrame in one pass, which also checks it; tell whether it was written now.
+    """Check and write a DataFrame in one pass; tell whether it was written now.
 
-    Each partition has a range of positions of its own. There are as many as are probably needed;
-    where more are, nothing is written, and the DataFrame is computed again.
+    Each partition gets a range of positions. Where the DataFrame has more partitions than ranges,
+    nothing is written, and it is computed again with more ranges.
     """
     from pubsub_delta.tables.lanes.spark import publishing  # this is what needs Spark
 
@@ -291,21 +293,21 @@ def _publish_frame(
                     publish_id,
                     idempotency_id,
                     partitions,
-                    fitting,
+                    validator,
                 ),
                 "publish",
             )
         except publishing.TooManyPartitions:
             if partitions >= _MOST_PARTITIONS:
                 raise InvalidArgument(
-                    f"messages: the DataFrame has more than {partitions:,} partitions; "
-                    "coalesce it to fewer"
+                    f"messages: the DataFrame has more than {partitions:,} partitions; coalesce "
+                    "it to fewer"
                 ) from None
             partitions = min(32 * partitions, _MOST_PARTITIONS)
 
 
 def _has_bytes(text: str, least: int, most: int) -> bool:
-    """Tell whether a text can be written as UTF-8, in so many bytes."""
+    """Tell whether a text can be written as UTF-8, in ``least`` to ``most`` bytes."""
     try:
         return least <= len(text.encode()) <= most
     except UnicodeEncodeError:
@@ -321,8 +323,8 @@ def publish_id_of(idempotency_id: tuple[str, int]) -> str:
         valid = valid and type(version) is int and 0 <= version < 2**63
     if not valid:
         raise InvalidArgument(
-            f"idempotency_id: {idempotency_id!r} is not one; (application id, version) is "
-            "accepted: a text of 1 to 256 bytes and a whole number from 0"
+            f"idempotency_id: {idempotency_id!r}; (application id, version) is accepted: a text of "
+            "1 to 256 bytes and a whole number from 0"
         )
     return f"{application}:{version}"
 
@@ -330,24 +332,24 @@ def publish_id_of(idempotency_id: tuple[str, int]) -> str:
 def _has_landed(
     messages: Messages, topic: Topic, publish_id: str, idempotency_id: tuple[str, int] | None
 ) -> bool:
-    """Tell whether a publish is known to have landed that the topic's schema may refuse by now."""
+    """Tell whether a publish has landed before that the topic's schema may refuse by now."""
     if topic.schema_settings is None or idempotency_id is None:
         return False
     return messages.history.published_as(publish_id) is not None
 
 
 def earlier(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]) -> PublishResult:
-    """Return what an earlier attempt of an idempotent publish wrote.
+    """Return the result of an earlier attempt of an idempotent publish.
 
-    A version that is not above the application's last one is skipped. If that was not this very
-    publish, the messages are nowhere, and the caller must know.
+    Delta skips a version that is not above the application's last one. FailedPrecondition where
+    that one was another publish, so that the messages were not published.
     """
     commit = messages.history.published_as(publish_id)
     if commit is None and not messages.was_last_of(idempotency_id):
         application, version = idempotency_id
         raise FailedPrecondition(
             f"idempotency_id: version {version} of {application!r} is not above the last version "
-            "that was published, and what is kept of the topic's history does not show it either; "
-            "nothing was published: use a higher version, or another application id"
+            "that was published, and the topic's history does not have it; nothing was published: "
+            "use a higher version, or another application id"
         )
     return PublishResult(messages, commit.publish_time if commit else None, publish_id)

@@ -1,4 +1,4 @@
-"""Pull: lease what is available, and say where to read it."""
+"""Pull: lease available messages, for a pull, a micro-batch or a StreamingPull request."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
-from pubsub_delta.delivery.consuming import Given, Say, Take, commit, nothing_said
+from pubsub_delta.delivery.consuming import (
+    CommitResult,
+    LeaseRule,
+    RequestRule,
+    commit,
+    no_request,
+)
 from pubsub_delta.delivery.leases import Lease
-from pubsub_delta.delivery.sources import Source, source
+from pubsub_delta.delivery.sources import source
 from pubsub_delta.delivery.table_writes import cannot_pull
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import delivery, replay, streams
@@ -25,17 +31,17 @@ T = TypeVar("T")
 def pull(
     tables: Tables, name: ResourceName, max_messages: int | None, now: datetime
 ) -> Lease | None:
-    """Lease up to ``max_messages`` messages, what failed last; None where none is available.
+    """Lease up to ``max_messages`` messages, failed ones last; None where none is available.
 
-    One commit; usually nothing is written where nothing is available. Messages that have had their
-    last delivery attempt are forwarded to the dead-letter topic on the way.
+    The pull is one commit; usually it writes nothing where nothing is available. It also forwards
+    messages to the dead-letter topic that have had their last delivery attempt.
     """
     check_max_messages(max_messages)
 
-    def take(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
+    def lease(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
         return delivery.lease(state, max_messages, terms, now)
 
-    return _commit(tables, name, now, take)[0].lease
+    return _commit(tables, name, now, lease)[0].lease
 
 
 def pull_micro_batch(
@@ -48,39 +54,36 @@ def pull_micro_batch(
     below: int | None = None,
     *,
     uid: str,
-) -> Given:
+) -> CommitResult:
     """Lease messages to a micro-batch, and acknowledge the one before it, in one commit.
 
-    A micro-batch that is run again is given the messages it had, as far as nobody spoke for them.
-    ``max_messages``: 0 for acknowledging only. ``below``: where the positions end of what is
-    wanted. ``uid``: of the subscription that the query consumes.
+    A micro-batch that runs again gets the messages it had, except those that were acknowledged or
+    leased since. ``max_messages``: 0 leases none. ``below``: only messages with lower positions are
+    leased. ``uid``: that of the subscription that the query consumes.
     """
 
-    def say(state: AckState, terms: Terms) -> tuple[AckState, None]:
+    def finish(state: AckState, terms: Terms) -> tuple[AckState, None]:
         return streams.finish_before(state, query_id, batch_id, terms, now), None
 
-    def take(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
+    def lease(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
         return streams.begin(state, query_id, batch_id, max_messages, terms, now, below)
 
-    return _commit(tables, name, now, take, say, uid=uid, leases=max_messages != 0)[0]
+    return _commit(tables, name, now, lease, finish, uid=uid, leases=max_messages != 0)[0]
 
 
 def resume_micro_batch(
     tables: Tables, name: ResourceName, query_id: str, batch_id: int, now: datetime, *, uid: str
-) -> Given:
-    """Lease to a micro-batch that was started before what it had; nothing where it is forgotten."""
+) -> CommitResult:
+    """Lease the messages again that a micro-batch had; none where its lease is not stored."""
 
-    def take(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
+    def lease(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
         return streams.resume(state, query_id, batch_id, terms, now)
 
-    return _commit(tables, name, now, take, uid=uid)[0]
+    return _commit(tables, name, now, lease, uid=uid)[0]
 
 
 def newest_position(tables: Tables, name: ResourceName, now: datetime) -> int:
-    """Return the position below which all stands that a subscription has by now; nothing written.
-
-    The messages are those that are there when it is asked.
-    """
+    """Return the end of the positions that a subscription has by now. It writes nothing."""
     found = source(tables, name)
     return found.catch_up(tables.ack_states.read(found.uid), now).absorbed_below
 
@@ -88,10 +91,10 @@ def newest_position(tables: Tables, name: ResourceName, now: datetime) -> int:
 def finish_micro_batch(
     tables: Tables, name: ResourceName, query_id: str, batch_id: int, now: datetime, *, uid: str
 ) -> None:
-    """Acknowledge a micro-batch that is processed, before the next one comes."""
+    """Acknowledge a micro-batch that was processed, without leasing another one."""
 
-    def decide(source: Source, state: AckState) -> AckState:
-        return streams.finish_before(state, query_id, batch_id + 1, source.terms, now)
+    def decide(state: AckState, terms: Terms) -> AckState:
+        return streams.finish_before(state, query_id, batch_id + 1, terms, now)
 
     _change(tables, name, uid, now, decide)
 
@@ -106,10 +109,13 @@ def give_back_micro_batch(
     failed: bool,
     uid: str,
 ) -> None:
-    """Give back the messages of a micro-batch that was not processed."""
+    """End the lease of a micro-batch that was not processed.
 
-    def decide(source: Source, state: AckState) -> AckState:
-        return streams.give_back(state, query_id, batch_id, source.terms, now, failed=failed)
+    ``failed``: whether the delivery of its messages failed; else it counts as if never made.
+    """
+
+    def decide(state: AckState, terms: Terms) -> AckState:
+        return streams.give_back(state, query_id, batch_id, terms, now, failed=failed)
 
     _change(tables, name, uid, now, decide)
 
@@ -119,13 +125,14 @@ def _change(
     name: ResourceName,
     uid: str,
     now: datetime,
-    decide: Callable[[Source, AckState], AckState],
+    decide: Callable[[AckState, Terms], AckState],
 ) -> None:
+    """Change an ack state without leasing anything."""
     found = source(tables, name, uid)
 
     def change(state: AckState) -> tuple[AckState, None]:
-        following = decide(found, state)
-        return replay.used(state, following, found.subscription, now), None
+        following = decide(state, found.terms)
+        return replay.note_activity(state, following, found.subscription, now), None
 
     tables.ack_states.change(found.uid, change)
 
@@ -133,7 +140,7 @@ def _change(
 def exchange(
     tables: Tables,
     name: ResourceName,
-    turn: AckRequest,
+    request: AckRequest,
     max_messages: int,
     now: datetime,
     deadline: timedelta | None = None,
@@ -141,50 +148,53 @@ def exchange(
     uid: str,
     forward: bool = True,
 ) -> tuple[Lease | None, AckResponse]:
-    """Say what became of messages and lease up to ``max_messages`` more (0: none), in one commit.
+    """Apply an ack request and lease up to ``max_messages`` messages (0: none), in one commit.
 
-    Pub/Sub: a request of StreamingPull, and the response to it. ``deadline``: how long the lease
-    is, if not the subscription's ack deadline. ``uid``: of the subscription that gave the messages.
-    ``forward``: whether exhausted messages go to the dead-letter topic; if not, it is as if there
-    were none (Pub/Sub: without the permission to forward, no delivery attempts are counted).
+    Pub/Sub: a request of StreamingPull, and the response to it. ``deadline``: the length of the
+    lease, where it is not the subscription's ack deadline. ``uid``: that of the subscription whose
+    leases the request names. ``forward``: whether exhausted messages go to the dead-letter topic;
+    without it no delivery attempts are counted (Pub/Sub: as without the permission to forward).
     """
 
-    def say(state: AckState, terms: Terms) -> tuple[AckState, AckResponse]:
-        return apply(state, turn, terms, now)
+    def apply_request(state: AckState, terms: Terms) -> tuple[AckState, AckResponse]:
+        return apply(state, request, terms, now)
 
-    def take(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
+    def lease(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
         return delivery.lease(state, max_messages, terms, now, deadline)
 
-    given, answer = _commit(
+    result, response = _commit(
         tables,
         name,
         now,
-        take,
-        say,
+        lease,
+        apply_request,
         uid=uid,
         forward=forward,
         leases=max_messages > 0,
     )
-    return given.lease, answer or AckResponse()
+    return result.lease, response or AckResponse()
 
 
 def _commit(
     tables: Tables,
     name: ResourceName,
     now: datetime,
-    take: Take,
-    say: Say[T] = nothing_said,
+    lease: LeaseRule,
+    apply_request: RequestRule[T] = no_request,
     *,
     uid: str | None = None,
     forward: bool = True,
     leases: bool = True,
-) -> tuple[Given, T | None]:
-    """Say what became of messages, and take others, unless they are written to a table."""
-    ahead = partial(tables.looking_ahead, name)
-    with ahead():
-        asking = source(tables, name, uid)
+) -> tuple[CommitResult, T | None]:
+    """Make the commit of a consumer; FailedPrecondition where a table gets the messages.
+
+    ``leases``: whether messages may be leased; a request alone is applied also beside a table.
+    """
+    prefetching = partial(tables.prefetching, name)
+    with prefetching():
+        found = source(tables, name, uid)
         if not forward:
-            asking = asking.without_dead_letters()
-        if leases and asking.subscription.table_config is not None:
-            raise cannot_pull(asking.subscription)
-        return commit(tables, asking, now, take, say, ahead, forward=forward)
+            found = found.without_dead_letters()
+        if leases and found.subscription.table_config is not None:
+            raise cannot_pull(found.subscription)
+        return commit(tables, found, now, lease, apply_request, prefetching, forward=forward)

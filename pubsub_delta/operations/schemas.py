@@ -10,10 +10,10 @@ from typing import Any
 from pubsub_delta.errors import AlreadyExists, InvalidArgument, NotFound
 from pubsub_delta.names import ResourceName, schema_name
 from pubsub_delta.policy.paging import page, page_in_order
-from pubsub_delta.policy.schemas import fitting
 from pubsub_delta.policy.schemas import revisions as rules
-from pubsub_delta.policy.schemas.fitting import Unfit
+from pubsub_delta.policy.schemas import validation
 from pubsub_delta.policy.schemas.revisions import Revision, living
+from pubsub_delta.policy.schemas.validation import Unfit
 from pubsub_delta.resources import Page
 from pubsub_delta.schemas import Schema, SchemaType
 from pubsub_delta.tables.registry.schemas import StoredSchema
@@ -46,7 +46,7 @@ def list_schemas(
     tables: Tables, project: str, page_size: int | None, page_token: str | None
 ) -> Page[Schema]:
     """List the schemas of a project by name, each by its newest revision."""
-    found = tables.registry.schemas.named_under(f"projects/{project}/")
+    found = tables.registry.schemas.with_prefix(f"projects/{project}/")
     return page([each.schema(each.newest) for each in found], page_size, page_token)
 
 
@@ -76,7 +76,7 @@ def commit_schema(
     def decide(stored: StoredSchema) -> Sequence[Revision]:
         """Go by the revisions that the new one is added to: others may have added one since."""
         for each in reversed(living(stored.revisions)):
-            fitting.check_compatible(kind, made, each)
+            validation.check_compatible(kind, made, each)
         return _with(stored, made, tables)
 
     return _newest(tables.registry.schemas.change(schema.uid, decide), name)
@@ -136,36 +136,38 @@ def validate_message(
     if name is not None:
         schema = tables.schema(name[0])
         revision = rules.find(schema.revisions, schema.name, name[1])
-        kind, told = schema.type, schema.name
+        kind, described = schema.type, schema.name
     else:
         assert ad_hoc is not None
         kind = rules.check_type(ad_hoc[0])
-        revision, told = _revision(kind, ad_hoc[1], "", now), "the definition"
+        revision, described = _revision(kind, ad_hoc[1], "", now), "the definition"
     if isinstance(message, str):
         message = message.encode("utf-8", "surrogatepass")
     if not isinstance(message, (bytes, bytearray)):
         raise InvalidArgument(f"message: {type(message).__name__}; bytes or text is accepted")
     try:
-        fitting.codec_of(kind, revision).check(bytes(message), chosen)
+        validation.codec_of(kind, revision).check(bytes(message), chosen)
     except Unfit as why:
-        raise InvalidArgument(f"message: it does not fit {told} in {chosen.value}: {why}") from None
+        raise InvalidArgument(
+            f"message: it does not fit {described} in {chosen.value}: {why}"
+        ) from None
 
 
 def message_fields(
     tables: Tables, data: bytes, attributes: Mapping[str, str], project: str
 ) -> dict[str, Any]:
     """Return the fields of a message, read by the revision that its attributes name."""
-    told = attributes.get(fitting.NAME_ATTRIBUTE)
-    if told is None:
+    name = attributes.get(validation.NAME_ATTRIBUTE)
+    if name is None:
         raise InvalidArgument(
-            f"attributes: {fitting.NAME_ATTRIBUTE} is not there; a message has fields if its topic "
-            "had a schema when it was published"
+            f"attributes: {validation.NAME_ATTRIBUTE} is absent; a message has fields if its "
+            "topic had a schema when it was published"
         )
-    schema = tables.schema(schema_name(told, project))
-    revision_id = attributes.get(fitting.REVISION_ATTRIBUTE, "")
-    codec = fitting.codec_of(schema.type, rules.find(schema.revisions, schema.name, revision_id))
-    named = attributes.get(fitting.ENCODING_ATTRIBUTE)
-    encoding = rules.check_encoding(named, f"attributes.{fitting.ENCODING_ATTRIBUTE}")
+    schema = tables.schema(schema_name(name, project))
+    revision_id = attributes.get(validation.REVISION_ATTRIBUTE, "")
+    codec = validation.codec_of(schema.type, rules.find(schema.revisions, schema.name, revision_id))
+    named = attributes.get(validation.ENCODING_ATTRIBUTE)
+    encoding = rules.check_encoding(named, f"attributes.{validation.ENCODING_ATTRIBUTE}")
     try:
         return codec.values(data, encoding, codec)
     except Unfit as why:
@@ -187,7 +189,7 @@ def _revision(kind: SchemaType, definition: object, revision_id: str, now: datet
         from pubsub_delta.policy.schemas import protobuf
         from pubsub_delta.protoc import compile_proto  # it imports what runs processes
     except ModuleNotFoundError as missing:
-        raise fitting.needs(str(missing.name)) from missing
+        raise validation.needs(str(missing.name)) from missing
     compiled = compile_proto(text)
     protobuf.check_compiled(compiled)
     return Revision(revision_id, now, text, compiled)

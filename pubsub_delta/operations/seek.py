@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 
 from pubsub_delta.clock import read_time
 from pubsub_delta.delivery import dead_letters, sources
@@ -40,11 +39,12 @@ class SeekPreview:
 
 
 @dataclass(frozen=True)
-class _Found:
-    """The snapshot to seek to, and what it holds."""
+class _Target:
+    """What is sought: a time, or a snapshot with the messages that it holds."""
 
-    snapshot: Snapshot
-    captured: Captured
+    time: datetime | None
+    snapshot: Snapshot | None = None
+    captured: Captured | None = None
 
 
 def seek(
@@ -56,20 +56,24 @@ def seek(
 ) -> None:
     """Acknowledge and un-acknowledge messages in bulk: one small commit, whatever the backlog.
 
-    Exactly one target. The next look at the subscription carries it out. Of a snapshot that was
-    deleted before the seek is noted, messages may be gone: then it is taken back, and NotFound.
+    Exactly one of ``time`` and ``snapshot`` is given. The next operation on the subscription
+    carries the seek out. NotFound where the snapshot was deleted before the seek was noted: then
+    the seek is withdrawn.
     """
-    with tables.looking_ahead(
+    with tables.prefetching(
         name, tables.layout.snapshots if time is None else tables.layout.topics
     ):
-        source, target, found = _asked(tables, name, now, time, snapshot)
-        note = partial(_note, source, target, found, now)
-        noted = tables.ack_states.change(source.uid, partial(note, False))
+        source, target = _target(tables, name, now, time, snapshot)
+        noted = tables.ack_states.change(
+            source.uid, lambda state: _note_unless_forwarding(state, source, target, now)
+        )
     if noted is None:
         dead_letters.forward(tables, source, now)
-        noted = tables.ack_states.change(source.uid, partial(note, True))
-    if found is not None and noted is not None and not _is_held(tables, found.snapshot, now):
-        _take_back(tables, source, noted, found.snapshot)
+        noted = tables.ack_states.change(
+            source.uid, lambda state: _note(state, source, target, now)
+        )
+    if target.snapshot is not None and not _still_exists(tables, target.snapshot, now):
+        _withdraw(tables, source, noted, target.snapshot)
 
 
 def preview(
@@ -79,13 +83,13 @@ def preview(
     time: datetime | str | None,
     snapshot: ResourceName | None,
 ) -> SeekPreview:
-    """Count what a seek would change. Nothing is written; what it refuses is refused here, too.
+    """Count the messages that a seek would change; nothing is written. It raises as ``seek`` does.
 
-    It costs the looks at the topic that the first pull after the seek would cost.
+    It reads as much of the topic as the first pull after the seek.
     """
-    source, target, found = _asked(tables, name, now, time, snapshot)
+    source, target = _target(tables, name, now, time, snapshot)
     before = source.catch_up(tables.ack_states.read(source.uid), now)
-    noted, _ = _note(source, target, found, now, True, before)
+    noted, _ = _note(before, source, target, now)
     after = source.catch_up(noted, now)
     unacked, becoming = _unacked(before), _unacked(after)
     return SeekPreview(
@@ -103,48 +107,49 @@ def _unacked(state: AckState) -> Positions:
     return union(span for span in state.unacked() if span.state is not State.FORWARDING)
 
 
-def _asked(
+def _target(
     tables: Tables,
     name: ResourceName,
     now: datetime,
     time: datetime | str | None,
     snapshot: ResourceName | None,
-) -> tuple[Source, datetime | None, _Found | None]:
-    """Return what is to be sought, and the time or what the snapshot holds: one of the two."""
+) -> tuple[Source, _Target]:
+    """Return the subscription and the target of a seek; InvalidArgument unless there is one."""
     if (time is None) == (snapshot is None):
         given = "neither of them" if time is None else "both"
         raise InvalidArgument(f"seek: a time or a snapshot is accepted, not {given}")
-    target = None if time is None else read_time(time, "time")
+    checked = None if time is None else read_time(time, "time")
     source = sources.source(tables, name)
-    found = None if snapshot is None else _found(tables, source, snapshot, now)
-    return source, target, found
+    if snapshot is None:
+        return source, _Target(checked)
+    return source, _snapshot_target(tables, source, snapshot, now)
 
 
-def _note(
-    source: Source,
-    time: datetime | None,
-    found: _Found | None,
-    now: datetime,
-    settled: bool,
-    state: AckState,
+def _note_unless_forwarding(
+    state: AckState, source: Source, target: _Target, now: datetime
 ) -> tuple[AckState, Seek | None]:
-    """Note a seek down, unless messages are on their way to a dead-letter topic: they go first."""
-    if state.in_state(State.FORWARDING) and not settled:
+    """Note a seek, unless messages are on their way to a dead-letter topic: they go first."""
+    if state.in_state(State.FORWARDING):
         return state, None
-    asked = Seek(
+    return _note(state, source, target, now)
+
+
+def _note(state: AckState, source: Source, target: _Target, now: datetime) -> tuple[AckState, Seek]:
+    """Note a seek in an ack state."""
+    seek = Seek(
         at=now,
         at_version=source.messages.history.version(state.after_version),
-        time=time,
-        covered_from=None if time is None else source.covered_from(now),
-        captured=None if found is None else found.captured,
+        time=target.time,
+        covered_from=None if target.time is None else source.covered_from(now),
+        captured=target.captured,
     )
     if len(state.seeks) >= replay.MAX_NOTED_SEEKS:
         state = source.catch_up(state, now)
-    noted = replay.note_seek(state, asked, source.terms)
-    return replay.used(state, noted, source.subscription, now), asked
+    noted = replay.note_seek(state, seek, source.terms)
+    return replay.note_activity(state, noted, source.subscription, now), seek
 
 
-def _found(tables: Tables, source: Source, name: ResourceName, now: datetime) -> _Found:
+def _snapshot_target(tables: Tables, source: Source, name: ResourceName, now: datetime) -> _Target:
     found = tables.registry.captured(str(name), now)
     if found is None:
         tables.registry.check_newest_commit("snapshots")
@@ -156,23 +161,24 @@ def _found(tables: Tables, source: Source, name: ResourceName, now: datetime) ->
             f"{source.subscription.name} of another; snapshots of its own topic are accepted"
         )
     replay.check_lifetime(snapshot.name, snapshot.expire_time, now)
-    return _Found(snapshot, captured)
+    return _Target(None, snapshot, captured)
 
 
-def _is_held(tables: Tables, snapshot: Snapshot, now: datetime) -> bool:
-    """Tell whether a snapshot is there, after a seek to it was noted.
+def _still_exists(tables: Tables, snapshot: Snapshot, now: datetime) -> bool:
+    """Tell whether a snapshot exists, after a seek to it was noted.
 
-    Who deletes messages looks at the snapshots first, and then for seeks. So what a snapshot holds
-    that is there now was not deleted, and will be needed by the seek from now on.
+    Retention reads the snapshots first, and then the seeks. So the messages of a snapshot that
+    exists now were not deleted, and from now on the noted seek keeps them.
     """
     found = tables.registry.snapshot_of_uid(snapshot.uid)
     return found is not None and replay.has_time_left(found.expire_time, now)
 
 
-def _take_back(tables: Tables, source: Source, noted: Seek, snapshot: Snapshot) -> None:
-    """Take a seek back, or tell what is gone of its snapshot, if somebody has carried it out.
+def _withdraw(tables: Tables, source: Source, noted: Seek, snapshot: Snapshot) -> None:
+    """Withdraw a seek to a deleted snapshot, and raise NotFound.
 
-    Who deletes messages meanwhile waits for the lock, and looks again when he has it.
+    Where another process has carried the seek out, the error counts the messages that are gone.
+    Retention meanwhile waits for the lock of the topic, and then reads the seeks again.
     """
 
     def decide(state: AckState) -> tuple[AckState, int | None]:

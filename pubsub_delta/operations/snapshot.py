@@ -16,7 +16,7 @@ from pubsub_delta.policy import fields as rules
 from pubsub_delta.policy import replay
 from pubsub_delta.policy.ack_state import AckState, Captured, State
 from pubsub_delta.policy.paging import page
-from pubsub_delta.policy.unchanged import check_if_unchanged, check_unchanged
+from pubsub_delta.policy.preconditions import check_if_unchanged, check_unchanged
 from pubsub_delta.resources import Page, Snapshot
 from pubsub_delta.tables.lanes.protocol import Conflict
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
@@ -32,12 +32,12 @@ def create_snapshot(
 ) -> Snapshot:
     """Capture what is unacknowledged on a subscription, and everything published later.
 
-    It is announced first, so that nothing of its topic is deleted meanwhile, then its table is made
-    as a copy of the ack state, and last it is there. What fails takes the announcement back.
+    The snapshot is announced first, so that retention deletes nothing of its topic. Then its table
+    is created as a copy of the ack state. Last it becomes visible. A failure removes it again.
     """
     checked = rules.check_labels(labels)
     layout = tables.layout
-    with tables.lanes.control.looking_ahead(layout.topics, layout.snapshots):
+    with tables.lanes.control.prefetching(layout.topics, layout.snapshots):
         source, announced = _announced(tables, name, subscription, now, checked)
     try:
         copied = _copied(tables, source, announced, now)
@@ -45,8 +45,8 @@ def create_snapshot(
         expire_time = replay.snapshot_expiry(str(name), now, _oldest(source, captured))
         if not tables.registry.finish_snapshot(announced.uid, expire_time):
             raise Aborted(
-                f"snapshot {name} took too long to be taken, and its name was given to another; "
-                "nothing was kept of it, and trying again is safe"
+                f"snapshot {name} took too long to be created, and another one got its name; "
+                "it was removed, and trying again is safe"
             )
     except Exception:
         with suppress(Exception):  # ``maintain`` removes what is left
@@ -62,7 +62,7 @@ def _announced(
     now: datetime,
     labels: Mapping[str, str],
 ) -> tuple[Source, Snapshot]:
-    """Announce a snapshot, and return what it is to be of."""
+    """Announce a snapshot; return its subscription with the topic, and the snapshot."""
     source = sources.source(tables, subscription)
     topic = tables.registry.topic_of_uid(source.topic_uid)
     if topic is None:
@@ -86,32 +86,32 @@ def _announced(
 
 
 def _copied(tables: Tables, source: Source, snapshot: Snapshot, now: datetime) -> AckState:
-    """Copy the ack state of a subscription that has caught up, and return it.
+    """Bring an ack state up to date, copy it, and return the copy.
 
-    Its tail must not reach back to before the snapshot: the copy is without the source's filter
-    there. So the state is brought up to date in its table first, and whatever others make of it
-    before it is copied must not be behind that, nor have a seek to carry out.
+    The filter of the source does not apply to the tail of the copy. So the stored state is brought
+    up to date first. A copy whose tail is behind that, or that has a noted seek, is not fit: other
+    consumers have changed the state meanwhile, and it is tried again.
     """
 
     def attempt() -> AckState:
         ack_state = tables.layout.ack_state(source.uid)
-        with tables.lanes.control.looking_ahead(ack_state):
+        with tables.lanes.control.prefetching(ack_state):
             settled = _settled(tables, source, now)
 
         def is_fit(state: AckState) -> bool:
             return not state.seeks and state.after_version >= settled.after_version
 
-        seen = tables.ack_states.written(source.uid)
-        copied = tables.registry.capture_snapshot(snapshot.uid, source.uid, is_fit, seen)
+        cached = tables.ack_states.cached(source.uid)
+        copied = tables.registry.capture_snapshot(snapshot.uid, source.uid, is_fit, cached)
         if copied is None:
-            raise Conflict(f"the ack state of {source.subscription.name} was sought")
+            raise Conflict(f"a seek of {source.subscription.name} was noted meanwhile")
         return copied
 
     return repeat_on_conflict(attempt, snapshot.name)
 
 
 def _settled(tables: Tables, source: Source, now: datetime) -> AckState:
-    """Bring the stored ack state up to date; what is on its way to a dead-letter topic goes."""
+    """Bring the stored ack state up to date, and complete forwardings that are under way."""
 
     def settle(state: AckState) -> tuple[AckState, AckState]:
         current = source.catch_up(state, now)
@@ -161,7 +161,7 @@ def update_snapshot(
     now: datetime,
     if_unchanged: Snapshot | None,
 ) -> Snapshot:
-    """Change the labels of a snapshot, or when it expires; if asked for, only as it was read."""
+    """Change the labels or the expire_time of a snapshot; with ``if_unchanged`` only as read."""
     wanted = check_if_unchanged(if_unchanged, Snapshot, str(name))
     snapshot = get_snapshot(tables, name, now)
     if wanted is not None:
@@ -175,14 +175,14 @@ def update_snapshot(
 
 
 def delete_snapshot(tables: Tables, name: ResourceName, now: datetime) -> None:
-    """Delete a snapshot, and with it what only it held."""
+    """Delete a snapshot and its table."""
     uid = get_snapshot(tables, name, now).uid
     if not tables.registry.remove_snapshot(uid):
         raise NotFound(f"{name} was deleted just now")
 
 
 def _oldest(source: Source, captured: Captured) -> datetime | None:
-    """Return when the oldest captured message was published, to the message."""
+    """Return the exact publish time of the oldest captured message."""
     if not captured.spans:
         return None
     first = min(captured.spans, key=lambda span: span.publish_time_min)

@@ -1,6 +1,6 @@
-"""Survey a subscription or a topic for people who look: a few messages, spans, messages by day.
+"""Survey a subscription or a topic for display: some messages, spans, and messages by day.
 
-Nothing is leased or written, and no topic is read whole.
+A survey leases and writes nothing, and reads no topic whole.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
-from pubsub_delta.delivery.readings import plain
 from pubsub_delta.delivery.sources import find_source, source
 from pubsub_delta.delivery.surveys import AckStateSurvey, survey_of
+from pubsub_delta.delivery.unreadable import python_values
 from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy.ack_state import union
@@ -22,7 +22,7 @@ from pubsub_delta.tables.store import Tables
 
 @dataclass(frozen=True)
 class PeekedMessage:
-    """An unacknowledged message as a look without a lease shows it.
+    """An unacknowledged message, read without a lease.
 
     ``data``: its first bytes, and ``data_size`` how many it has. ``state``: available, leased,
     backing_off, forwarding or writing. ``delivery_attempt`` is None without a dead-letter policy.
@@ -51,7 +51,7 @@ class SubscriptionMoment:
     """The figures of a subscription at a time: of a request, of a publish, or now.
 
     ``delivery_attempt``: the highest one of an unacknowledged message, 0 without any. The last
-    two count what ever was acknowledged and dead-lettered.
+    two are totals since the creation of the subscription.
     """
 
     time: datetime
@@ -65,10 +65,10 @@ class SubscriptionMoment:
 
 @dataclass(frozen=True)
 class TopicFigures:
-    """What is told of a topic by its log alone: no message is read.
+    """The figures of a topic that its log alone gives, without reading messages.
 
-    ``stored_bytes``: of its files, compressed as they are. ``publish_rate``: messages a second
-    lately. ``publish_time``: of the last publish that is known.
+    ``stored_bytes``: the compressed bytes of its files. ``publish_rate``: messages a second in the
+    last 10 minutes. ``publish_time``: that of the last publish in the log.
     """
 
     message_count: int
@@ -84,7 +84,7 @@ def subscription_figures(tables: Tables, name: ResourceName, now: datetime) -> S
     """Return the figures of a subscription once it has caught up with its topic."""
     found = find_source(tables, name)
     if found is None:
-        raise NotFound(f"subscription {name} does not exist")
+        raise NotFound(f"subscription {name} does not exist; create it first")
     state = tables.ack_states.read(found.uid)
     if found.subscription.detached:
         return figures_of(replace(state, spans=()))
@@ -107,7 +107,7 @@ def topic_figures(tables: Tables, name: ResourceName, now: datetime) -> TopicFig
 def peek(
     tables: Tables, name: ResourceName, max_messages: int, max_bytes: int, now: datetime
 ) -> list[PeekedMessage]:
-    """Return the first unacknowledged messages, and of each the first bytes of its data."""
+    """Return the first unacknowledged messages, each with the first ``max_bytes`` of its data."""
     check_max_messages(max_messages)
     if type(max_bytes) is not int or max_bytes < 0:
         raise InvalidArgument(f"max_bytes: {max_bytes!r}; a whole number from 0 is accepted")
@@ -119,7 +119,7 @@ def peek(
         return []
     counted = found.subscription.dead_letter_policy is not None
     peeked = []
-    for row in plain(found.messages.rows(spans)):
+    for row in python_values(found.messages.rows(spans)):
         span = next(each for each in spans if row["position"] in each.positions)
         data = row["data"] or b""
         peeked.append(
@@ -148,8 +148,7 @@ def over_time(
 ) -> list[SubscriptionMoment]:
     """Return the figures of a subscription over time, from the versions of its ack state, to now.
 
-    Without a filter also what was published between them is counted, when it was: as many of the
-    last publishes as versions are read.
+    Without a filter there is also a moment for each of the last publishes, as many as versions.
     """
     check_max_messages(most)
     subscription = tables.subscription(name)

@@ -178,7 +178,7 @@ def _make(views: Views, name: str, wanted: _Wanted) -> str:
         replace = mark is not None
         try:
             views.show(name, wanted.shown, wanted.query, replace=replace)
-        except Conflict:  # somebody else has created it meanwhile: whose is it?
+        except Conflict:  # another program has created it meanwhile: is it one of ours?
             continue
         return "replaced" if replace else "created"
     raise _Refused(_TAKEN)

@@ -1,9 +1,9 @@
-"""What a subscription remembers: a tail, and a few spans of message positions.
+"""The ack state of a subscription: a tail, and a few spans of message positions.
 
 A message of the topic is unacknowledged if it stands in a span that is neither ``acked`` nor
 ``retained``, or was committed after the tail and published no earlier than the tail's floor;
-otherwise it is acknowledged. Nothing else is kept of it. Seeks that were asked for stand beside
-that until the next look at the topic carries them out.
+otherwise it is acknowledged. Nothing else is stored about it. Noted seeks are stored until the next
+operation carries them out.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Span:
         return replace(leased, failed_lease_id=failed)
 
     def retained(self) -> Span:
-        """Return the span acknowledged, but still to be had by a seek."""
+        """Return the span as acknowledged and retained for a seek."""
         return replace(self.untried(), state=State.RETAINED)
 
     def unite(self, other: Span) -> Span:
@@ -109,7 +109,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Absorbed:
-    """Messages that were newly found in the topic: those of one commit, usually."""
+    """New messages of the topic, usually those of one commit."""
 
     positions: Positions
     publish_time_min: datetime
@@ -118,7 +118,7 @@ class Absorbed:
 
 @dataclass(frozen=True)
 class Counters:
-    """What ever happened on a subscription: acks by outcome, and messages forwarded."""
+    """Totals of a subscription since its creation: acks by outcome, and forwarded messages."""
 
     success: int = 0
     expired: int = 0
@@ -128,10 +128,10 @@ class Counters:
 
 @dataclass(frozen=True)
 class Captured:
-    """What a snapshot holds: messages that were unacknowledged, and all after a topic's version.
+    """What a snapshot captured: unacknowledged messages, and all after a version of the topic.
 
-    ``floor``: of those that follow, the ones published before it are acknowledged already.
-    ``filter``: the source's; what it left out is missing among the spans.
+    ``floor``: messages after that version that were published before it are acknowledged.
+    ``filter``: that of the source; messages that do not pass it are missing among the spans.
     """
 
     spans: tuple[Span, ...]
@@ -142,10 +142,10 @@ class Captured:
 
 @dataclass(frozen=True)
 class Seek:
-    """A seek that was asked for: to a time, or to what a snapshot captured.
+    """A noted seek: to a time, or to what a snapshot captured.
 
-    ``at``, ``at_version``: when, and the topic's version then. ``covered_from``: from which
-    publish time on the topic's own retention covered every message at that moment, if any.
+    ``at``, ``at_version``: the time of the request, and the topic's version then.
+    ``covered_from``: the publish time from which on topic retention covered messages then.
     """
 
     at: datetime
@@ -159,8 +159,8 @@ class Seek:
 class Stream:
     """The micro-batch that a streaming query started last, under the lease that it was given.
 
-    ``positions``: its messages that nobody has spoken for since, neither the query, by an
-    acknowledgement or a nack, nor another consumer to whom they went when the lease was over.
+    ``positions``: its messages that were not acknowledged, given back or leased by another
+    consumer since.
     """
 
     query_id: str

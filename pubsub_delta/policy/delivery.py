@@ -14,8 +14,8 @@ from itertools import groupby
 from pubsub_delta.policy.ack_state import ACKNOWLEDGED, Absorbed, AckState, Span, State, union
 from pubsub_delta.policy.ordering import Keys, choose
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.policy.redelivery import failed, forget_attempts
-from pubsub_delta.policy.spans import holding
+from pubsub_delta.policy.redelivery import failed, reset_attempts
+from pubsub_delta.policy.spans import with_spans
 from pubsub_delta.resources import Subscription
 
 NOTHING = Positions()
@@ -23,7 +23,7 @@ NOTHING = Positions()
 
 @dataclass(frozen=True)
 class Terms:
-    """On what terms messages are delivered: the subscription's fields, and who knows the keys."""
+    """The rules of delivery: a subscription's fields, and its topic's ordering keys."""
 
     subscription: Subscription
     keys: Keys
@@ -36,13 +36,13 @@ class Terms:
 
     @property
     def may_return(self) -> tuple[State, ...]:
-        """What a failure of an earlier message in the batch may bring back."""
+        """The states of later messages of a key that return when an earlier one fails."""
         return (State.LEASED,) if self.final_acks else (State.LEASED, State.ACKED)
 
 
 @dataclass
 class Outcomes:
-    """What became of the positions that a call named, by the lease that it named them under."""
+    """The outcome of each position that a call named, by the lease that it named it under."""
 
     success: dict[int, Positions] = field(default_factory=dict)
     expired: dict[int, Positions] = field(default_factory=dict)
@@ -59,11 +59,11 @@ class Outcomes:
 def absorb(
     state: AckState, absorbed: Iterable[Absorbed], version: int, into: State = State.AVAILABLE
 ) -> AckState:
-    """Take in what was committed up to a version of the topic, and move the tail there.
+    """Add messages that were committed up to a version of the topic, and move the tail there.
 
-    It becomes available, or retained where a seek has acknowledged it before it came. What the
-    state holds already is found once more after a seek, or where the topic's log was cut: it stays
-    as it is, but what is retained becomes available.
+    They become available, or retained where a seek acknowledged them before they came. After a
+    seek, or where the topic's log was cut, messages are found again that the state holds already:
+    they stay as they are, except retained ones, which become available.
     """
     found = [
         Span(into, part.positions, part.publish_time_min, part.publish_time_max)
@@ -73,22 +73,21 @@ def absorb(
     new = [span for span in (each.without(held) for each in found) if span]
     below = max([state.absorbed_below, *(span.positions.max + 1 for span in new)])
     following = replace(state, after_version=version, absorbed_below=below)
-    return holding(following, [*state.spans, *new])
+    return with_spans(following, [*state.spans, *new])
 
 
 def settle(state: AckState, terms: Terms, now: datetime) -> AckState:
-    """Let happen what time brings: leases end as failed deliveries, and backoffs are over.
+    """End the leases and backoffs that are over by now; the end of a lease is a failed delivery.
 
-    Pub/Sub: "deadline passed = failed delivery". It failed when its deadline passed, however much
-    later that is noticed.
+    Pub/Sub: a delivery fails when its deadline passes, however much later that is noticed.
     """
     if terms.subscription.dead_letter_policy is None:
-        state = forget_attempts(state)
+        state = reset_attempts(state)
     state = _end_leases(state, terms, now)
     if not any(_is_over(span, State.BACKING_OFF, now) for span in state.spans):
         return state
     spans = (s.released() if _is_over(s, State.BACKING_OFF, now) else s for s in state.spans)
-    return holding(state, spans)
+    return with_spans(state, spans)
 
 
 def lease(
@@ -101,7 +100,8 @@ def lease(
     """Lease up to ``max_messages`` available messages (None: all), in the order of ``choose``.
 
     Return the next state and the leased spans, a few for each number of attempts; none where
-    nothing is available. ``deadline``: for how long, if not for the subscription's ack deadline.
+    nothing is available. ``deadline``: the length of the lease, where it is not the subscription's
+    ack deadline.
     """
     chosen = choose(state, terms.subscription, terms.keys, max_messages)
     if not chosen:
@@ -117,8 +117,8 @@ def lease(
     kept = [s.without(chosen) if s.state is State.AVAILABLE else s for s in state.spans]
     streams = tuple(stream.without(chosen) for stream in state.streams)
     following = replace(state, next_lease_id=state.next_lease_id + 1, streams=streams)
-    following = holding(following, [*kept, *leased])
-    return following, _under(following, state.next_lease_id, State.LEASED)
+    following = with_spans(following, [*kept, *leased])
+    return following, _spans_of_lease(following, state.next_lease_id, State.LEASED)
 
 
 def acknowledge(
@@ -136,11 +136,11 @@ def acknowledge(
     without effect. With exactly-once delivery everything but a live lease is invalid and changes
     nothing.
 
-    ``malformed``: how many more ids named nothing; they are counted only.
+    ``malformed``: the number of ack ids that cannot be read; they are only counted as invalid.
     """
     state = before = settle(state, terms, now)
     outcomes = Outcomes()
-    for lease_id, known, live in _sort(state, named, outcomes, terms):
+    for lease_id, known, live in _known_and_live(state, named, outcomes, terms):
         if lease_id < state.first_lease_id:
             outcomes.expired[lease_id] = known
             continue
@@ -150,14 +150,14 @@ def acknowledge(
         outcomes.expired[lease_id] = unacked
         elsewhere = state.positions(State.LEASED, State.FORWARDING, State.WRITING)
         state = _acked(state, lease_id, live, unacked - elsewhere, terms)
-    return _spoken_for({}, before, _counted(state, outcomes, malformed)), outcomes
+    return _released_from_streams({}, before, _with_counters(state, outcomes, malformed)), outcomes
 
 
 def still_acknowledged(state: AckState, named: Mapping[int, Positions]) -> dict[int, Positions]:
-    """Return which acknowledgements that have succeeded hold still, by lease.
+    """Return those earlier acknowledgements, by lease, that still hold.
 
-    Those from before a seek do not; nor does one whose message is unacknowledged again, as an
-    earlier state was restored.
+    Those from before a seek do not. Nor do those of messages that are unacknowledged again, as an
+    operator restored an earlier state.
     """
     unacked = union(state.unacked())
     return {
@@ -181,67 +181,69 @@ def modify_ack_deadline(
     state = before = settle(state, terms, now)
     outcomes = Outcomes()
     nacked: dict[int, Positions] = {}
-    for lease_id, known, live in _sort(state, named, outcomes, terms):
+    for lease_id, known, live in _known_and_live(state, named, outcomes, terms):
         outcomes.success[lease_id] = live
         outcomes.expired[lease_id] = known - live
         nacked[lease_id] = live
     if deadline:
         return _extended(state, nacked, now + deadline), outcomes
-    return _spoken_for(named, before, _fail(state, nacked, terms, now)), outcomes
+    return _released_from_streams(named, before, _fail(state, nacked, terms, now)), outcomes
 
 
 def give_back(
     state: AckState, named: Mapping[int, Positions], terms: Terms, now: datetime
 ) -> AckState:
-    """Make messages of live leases available that were never looked at: no delivery failed."""
+    """Make messages of live leases available that were never processed: no delivery failed."""
     before = settle(state, terms, now)
-    return _spoken_for(named, before, _end(before, named, terms, Span.released))
+    return _released_from_streams(named, before, _end(before, named, terms, Span.released))
 
 
-def _spoken_for(given_back: Mapping[int, Positions], before: AckState, after: AckState) -> AckState:
-    """Take out of the micro-batches of streaming queries what somebody spoke for.
+def _released_from_streams(
+    given_back: Mapping[int, Positions], before: AckState, after: AckState
+) -> AckState:
+    """Drop messages from the micro-batches of streaming queries that do not have them any more.
 
-    That is what was given back, even too late, and all of which the lease was ended.
+    Those are the messages that were given back, even too late, and those whose lease was ended.
     """
     streams = []
     for stream in after.streams:
-        held = union(_under(before, stream.lease_id, State.LEASED))
-        holds = union(_under(after, stream.lease_id, State.LEASED))
+        held = union(_spans_of_lease(before, stream.lease_id, State.LEASED))
+        holds = union(_spans_of_lease(after, stream.lease_id, State.LEASED))
         streams.append(stream.without((held - holds) | given_back.get(stream.lease_id, NOTHING)))
     return replace(after, streams=tuple(streams))
 
 
-def _sort(
+def _known_and_live(
     state: AckState, named: Mapping[int, Positions], outcomes: Outcomes, terms: Terms
 ) -> Iterable[tuple[int, Positions, Positions]]:
-    """Yield each lease with the positions that it can have held, and those that it holds.
+    """Yield each lease with the named positions that it can have held, and those that it holds.
 
-    What it never held is invalid; with exactly-once delivery, also what it does not hold now.
+    Positions that it never held are invalid; with exactly-once delivery, all that it does not hold.
     """
     for lease_id, positions in sorted(named.items()):
-        live = positions & union(_under(state, lease_id, State.LEASED))
+        live = positions & union(_spans_of_lease(state, lease_id, State.LEASED))
         known = live
         if not terms.subscription.enable_exactly_once_delivery:
-            known = _possible(state, lease_id, positions)
+            known = _possibly_held(state, lease_id, positions)
         outcomes.invalid[lease_id] = positions - known
         yield lease_id, known, live
 
 
-def _possible(state: AckState, lease_id: int, positions: Positions) -> Positions:
+def _possibly_held(state: AckState, lease_id: int, positions: Positions) -> Positions:
     """Return the positions that a lease can have held."""
     if not 0 < lease_id < state.next_lease_id or not state.absorbed_below:
         return NOTHING
     return positions.within(0, state.absorbed_below - 1)
 
 
-def _under(state: AckState, lease_id: int, *states: State) -> list[Span]:
+def _spans_of_lease(state: AckState, lease_id: int, *states: State) -> list[Span]:
     return [span for span in state.in_state(*states) if span.lease_id == lease_id]
 
 
 def _acked(
     state: AckState, lease_id: int, live: Positions, late: Positions, terms: Terms
 ) -> AckState:
-    """Acknowledge messages of a live lease, and others that nobody holds."""
+    """Acknowledge messages of a live lease, and late ones that are under no lease."""
     if not live and not late:
         return state
     spans: list[Span] = []
@@ -256,10 +258,10 @@ def _acked(
             spans.append(replace(acked, state=State.ACKED, until=None))
         if terms.subscription.retain_acked_messages:
             spans.append(acked.retained())
-    return holding(state, spans)
+    return with_spans(state, spans)
 
 
-def _counted(state: AckState, outcomes: Outcomes, malformed: int) -> AckState:
+def _with_counters(state: AckState, outcomes: Outcomes, malformed: int) -> AckState:
     def total(found: Mapping[int, Positions]) -> int:
         return sum(map(len, found.values()))
 
@@ -280,7 +282,7 @@ def _extended(state: AckState, named: Mapping[int, Positions], until: datetime) 
     for span in state.spans:
         chosen = named.get(span.lease_id or 0, NOTHING) if span.state is State.LEASED else NOTHING
         spans += [span.without(chosen), replace(span.only(chosen), until=until)]
-    return holding(state, spans)
+    return with_spans(state, spans)
 
 
 def _end_leases(state: AckState, terms: Terms, now: datetime) -> AckState:
@@ -288,7 +290,7 @@ def _end_leases(state: AckState, terms: Terms, now: datetime) -> AckState:
     over = [span for span in state.spans if _is_over(span, State.LEASED, now)]
     if over and not terms.subscription.enable_message_ordering:
         live = [span for span in state.spans if not _is_over(span, State.LEASED, now)]
-        return holding(state, [*live, *(_failed_at_its_end(span, terms) for span in over)])
+        return with_spans(state, [*live, *(_failed_at_deadline(span, terms) for span in over)])
     while over:
         first = min(span.until for span in over if span.until is not None)
         ending = sorted((s for s in over if s.until == first), key=lambda s: s.lease_id or 0)
@@ -301,7 +303,7 @@ def _end_leases(state: AckState, terms: Terms, now: datetime) -> AckState:
     return state
 
 
-def _failed_at_its_end(span: Span, terms: Terms) -> Span:
+def _failed_at_deadline(span: Span, terms: Terms) -> Span:
     assert span.until is not None
     return failed(span, terms.subscription, span.until)
 
@@ -316,7 +318,7 @@ def _end(
     terms: Terms,
     ended: Callable[[Span], Span],
 ) -> AckState:
-    """End deliveries, named by lease; with ordering, what follows them in their leases returns.
+    """End deliveries, named by lease; with ordering, later messages of their keys return, too.
 
     Pub/Sub: a failed message is redelivered together with every later message of its key in its
     batch, even acknowledged ones. Those do not count a failed attempt, and they need no backoff
@@ -325,7 +327,7 @@ def _end(
     for lease_id, positions in named.items():
         if not positions:
             continue
-        broken = [span.only(positions) for span in _under(state, lease_id, State.LEASED)]
+        broken = [span.only(positions) for span in _spans_of_lease(state, lease_id, State.LEASED)]
         following = _followers(state, lease_id, positions, [s for s in broken if s], terms)
         spans: list[Span] = []
         for span in state.spans:
@@ -336,7 +338,7 @@ def _end(
                 spans.append(ended(span.only(positions)))
                 span = span.without(positions)
             spans += [span.only(following).released(), span.without(following)]
-        state = holding(state, spans)
+        state = with_spans(state, spans)
     return state
 
 
@@ -345,7 +347,7 @@ def _followers(
 ) -> Positions:
     if not terms.subscription.enable_message_ordering:
         return NOTHING
-    held = _under(state, lease_id, *terms.may_return)
+    held = _spans_of_lease(state, lease_id, *terms.may_return)
     rest = [span if span.state is State.ACKED else span.without(positions) for span in held]
     rest = [span for span in rest if span]
     return terms.keys.followers(broken, rest) if rest else NOTHING

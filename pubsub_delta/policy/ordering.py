@@ -1,6 +1,6 @@
 """Ordering keys: which messages must wait for others (Pub/Sub: message ordering).
 
-The ack state knows positions only. Whoever can read the topic answers questions about keys.
+The ack state has positions only. ``Keys`` answers questions about keys by reading the topic.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pubsub_delta.policy.redelivery import is_exhausted
 from pubsub_delta.resources import Subscription
 
 _WINDOW = 10_000
-"""Messages whose keys are looked at first when only a few are wanted."""
+"""Messages whose keys are read first when only a few are wanted."""
 
 
 class Keys(Protocol):
-    """Who knows the ordering keys of messages. A message without a key shares it with none."""
+    """Reads the ordering keys of messages. A message without a key shares it with none."""
 
     def sharing(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
         """Return the messages of ``among`` whose key is that of a message of ``of``."""
@@ -31,12 +31,12 @@ class Keys(Protocol):
 def choose(
     state: AckState, subscription: Subscription, keys: Keys, max_messages: int | None
 ) -> Positions:
-    """Choose messages that may be leased now, at most so many (None: all).
+    """Choose messages that may be leased now, up to ``max_messages`` (None: all).
 
-    First come those of which no delivery has failed, the oldest positions first; then what failed,
-    in the order of the deliveries that failed last. With ordering, a key with leased, backing-off
-    or exhausted messages gives none: one batch of a key is outstanding at a time. The messages of a
-    key come in their order, so all of them wait with the one of them that failed last.
+    First come messages of which no delivery has failed, the oldest positions first. Then come
+    failed ones, in the order of the deliveries that failed last. With ordering, a key with leased,
+    backing-off or exhausted messages gives none: one batch of a key is outstanding at a time. All
+    messages of a key wait with the one that failed last, as they come in their order.
     """
     open_ = deliverable(state, subscription)
     free = union(open_)

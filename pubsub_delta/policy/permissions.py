@@ -19,10 +19,10 @@ from pubsub_delta.policy.access import ACT_AS
 
 
 @dataclass(frozen=True)
-class Needed:
+class PermissionRule:
     """A permission that a method needs.
 
-    ``field``: the field that names the resource; the second one where the first is empty.
+    ``field``: the field that names the resource; ``otherwise``: the one where that is empty.
     ``of_project``: on the project of what is named. ``of_topic``: on the topic of the subscription
     that is named. ``of_account``: on the service account whose tokens the subscription that is
     named sends already, if it does. ``if_given``: only where the field is set. ``with_mask``: only
@@ -41,7 +41,7 @@ class Needed:
 
 
 @dataclass(frozen=True)
-class Asked:
+class NeededPermission:
     """A permission that a request needs on a resource.
 
     ``topic_of``: a subscription; the resource is the topic that it is attached to, and the
@@ -55,20 +55,20 @@ class Asked:
     account_of: str = ""
 
 
-def _on(permission: str, field: str) -> Needed:
-    return Needed(f"pubsub.{permission}", field)
+def _on(permission: str, field: str) -> PermissionRule:
+    return PermissionRule(f"pubsub.{permission}", field)
 
 
-def _in(permission: str, field: str, otherwise: str = "") -> Needed:
-    return Needed(f"pubsub.{permission}", field, otherwise, of_project=True)
+def _in(permission: str, field: str, otherwise: str = "") -> PermissionRule:
+    return PermissionRule(f"pubsub.{permission}", field, otherwise, of_project=True)
 
 
-def _also(permission: str, field: str, mask: str = "") -> Needed:
-    return Needed(f"pubsub.{permission}", field, if_given=True, with_mask=mask)
+def _also(permission: str, field: str, mask: str = "") -> PermissionRule:
+    return PermissionRule(f"pubsub.{permission}", field, if_given=True, with_mask=mask)
 
 
-def _as(field: str, mask: str = "") -> Needed:
-    return Needed(ACT_AS, field, if_given=True, with_mask=mask)
+def _as(field: str, mask: str = "") -> PermissionRule:
+    return PermissionRule(ACT_AS, field, if_given=True, with_mask=mask)
 
 
 _EMAIL = "push_config.oidc_token.service_account_email"
@@ -76,7 +76,7 @@ _DEAD_LETTERS = "dead_letter_policy.dead_letter_topic"
 _SETTINGS = "schema_settings"
 _CONSUME = (_on("subscriptions.consume", "subscription"),)
 
-METHODS: Mapping[str, tuple[Needed, ...]] = {
+METHODS: Mapping[str, tuple[PermissionRule, ...]] = {
     "google.pubsub.v1.Publisher/CreateTopic": (
         _in("topics.create", "name"),
         _also("schemas.attach", f"{_SETTINGS}.schema"),
@@ -92,7 +92,7 @@ METHODS: Mapping[str, tuple[Needed, ...]] = {
     "google.pubsub.v1.Publisher/ListTopicSnapshots": (_on("topics.get", "topic"),),
     "google.pubsub.v1.Publisher/DeleteTopic": (_on("topics.delete", "topic"),),
     "google.pubsub.v1.Publisher/DetachSubscription": (
-        Needed("pubsub.topics.detachSubscription", "subscription", of_topic=True),
+        PermissionRule("pubsub.topics.detachSubscription", "subscription", of_topic=True),
     ),
     "google.pubsub.v1.Subscriber/CreateSubscription": (
         _in("subscriptions.create", "name", "topic"),
@@ -106,7 +106,7 @@ METHODS: Mapping[str, tuple[Needed, ...]] = {
         _also("topics.get", f"subscription.{_DEAD_LETTERS}", "dead_letter_policy"),
         _as(f"subscription.{_EMAIL}", "push_config"),
         # The endpoint alone may change: then the token that is there goes to another receiver.
-        Needed(ACT_AS, "subscription.name", of_account=True, within_mask="push_config"),
+        PermissionRule(ACT_AS, "subscription.name", of_account=True, within_mask="push_config"),
     ),
     "google.pubsub.v1.Subscriber/ListSubscriptions": (_in("subscriptions.list", "project"),),
     "google.pubsub.v1.Subscriber/DeleteSubscription": (
@@ -149,7 +149,7 @@ METHODS: Mapping[str, tuple[Needed, ...]] = {
 """What each method needs, by its full name."""
 
 
-def asked(method: str, request: Any) -> list[Asked]:
+def needed_permissions(method: str, request: Any) -> list[NeededPermission]:
     """Return the permissions that a request needs; InvalidArgument where a name cannot be one.
 
     ``request``: a message of the API, whose fields are attributes. A wrong name says nothing of
@@ -157,7 +157,7 @@ def asked(method: str, request: Any) -> list[Asked]:
 
     >>> from types import SimpleNamespace as Request
     >>> publish, sent = "google.pubsub.v1.Publisher/Publish", Request(topic="projects/p/topics/any")
-    >>> [needed] = asked(publish, sent)
+    >>> [needed] = needed_permissions(publish, sent)
     >>> needed.permission, needed.resource
     ('pubsub.topics.publish', 'projects/p/topics/any')
     """
@@ -168,27 +168,29 @@ def asked(method: str, request: Any) -> list[Asked]:
             value = _value(request, needed.otherwise)
         if (needed.if_given and not value) or not _is_masked(request, needed):
             continue
-        found.append(_asked(needed, value, request))
+        found.append(_needed_permission(needed, value, request))
     return found
 
 
-def _asked(needed: Needed, value: str, request: Any) -> Asked:
+def _needed_permission(needed: PermissionRule, value: str, request: Any) -> NeededPermission:
     if needed.of_account:
         name = _resource(value, "subscriptions", needed.field)
-        return Asked(ACT_AS, _project(name), account_of=name)
+        return NeededPermission(ACT_AS, _project(name), account_of=name)
     if needed.permission == ACT_AS:
-        return Asked(ACT_AS, f"{_project(_subscription(request))}/serviceAccounts/{value}")
+        return NeededPermission(
+            ACT_AS, f"{_project(_subscription(request))}/serviceAccounts/{value}"
+        )
     if needed.of_project:
-        return Asked(needed.permission, _project(value, needed.field))
+        return NeededPermission(needed.permission, _project(value, needed.field))
     collection = needed.permission.split(".")[1]
     if needed.of_topic:
         name = _resource(value, "subscriptions", needed.field)
-        return Asked(needed.permission, _project(name), topic_of=name)
+        return NeededPermission(needed.permission, _project(name), topic_of=name)
     if collection == "{collection}":
         name = str(resource_name(value, needed.field))
         collection = name.split("/")[2]
-        return Asked(needed.permission.format(collection=collection), name)
-    return Asked(needed.permission, _resource(value, collection, needed.field))
+        return NeededPermission(needed.permission.format(collection=collection), name)
+    return NeededPermission(needed.permission, _resource(value, collection, needed.field))
 
 
 def _resource(value: str, collection: str, field: str) -> str:
@@ -229,7 +231,7 @@ def _value(request: Any, path: str) -> str:
     return str(found)
 
 
-def _is_masked(request: Any, needed: Needed) -> bool:
+def _is_masked(request: Any, needed: PermissionRule) -> bool:
     if not needed.with_mask and not needed.within_mask:
         return True
     paths = request.update_mask.paths

@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 
 from pubsub_delta.policy.ack_state import AckState, Span, State, union
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.policy.spans import holding
+from pubsub_delta.policy.spans import with_spans
 from pubsub_delta.resources import RetryPolicy, Subscription
 
 _MOST_FAILURES = 31
-"""Counted no further: a microsecond doubled thirty times is beyond the longest backoff."""
+"""Failures are counted up to here: the backoff has reached any maximum by then."""
 DECIDED = (State.FORWARDING, State.WRITING)
-"""What goes its way whatever happens to the subscription meanwhile."""
+"""States of messages that are on their way elsewhere; no seek or change of policy stops them."""
 
 
 def backoff(policy: RetryPolicy | None, failures: int) -> timedelta:
@@ -38,9 +38,9 @@ def backoff(policy: RetryPolicy | None, failures: int) -> timedelta:
 
 
 def failed(span: Span, subscription: Subscription, at: datetime) -> Span:
-    """Return what becomes of messages whose delivery failed at a time.
+    """Return the span of messages whose delivery failed at a time.
 
-    After the last permitted attempt there is no backoff: they wait to be forwarded.
+    After the last permitted attempt there is no backoff: the messages wait to be forwarded.
     """
     failures = min(span.failures + 1, _MOST_FAILURES) if subscription.retry_policy else 0
     attempt = span.delivery_attempt + 1 if subscription.dead_letter_policy else 1
@@ -67,11 +67,11 @@ def exhausted(state: AckState, subscription: Subscription) -> list[Span]:
     return [span for span in state.spans if is_exhausted(span, subscription)]
 
 
-def forget_attempts(state: AckState) -> AckState:
-    """Forget how often messages were delivered (Pub/Sub: counted only while a policy is set)."""
+def reset_attempts(state: AckState) -> AckState:
+    """Set delivery attempts back to 1 (Pub/Sub: they are counted only while a policy is set)."""
     if all(span.delivery_attempt == 1 or _decided(span) for span in state.spans):
         return state
-    return holding(
+    return with_spans(
         state,
         (span if _decided(span) else replace(span, delivery_attempt=1) for span in state.spans),
     )
@@ -81,11 +81,11 @@ def _decided(span: Span) -> bool:
     return span.state in DECIDED
 
 
-# Forwarding, in three steps that can each be repeated: decide (here, with the pull's own commit),
-# write to the dead-letter topic under the number of the decision, and forget the messages.
+# Forwarding has three steps that can each be repeated. Decide, in the commit of the pull; append to
+# the dead-letter topic under the number of the decision; acknowledge the messages here.
 
-RESTORED_LEAP = 1 << 32
-"""How far a number leaps that is known to have been given out before; it leaps again if need be."""
+RESTORED_GAP = 1 << 32
+"""Numbers that are skipped after one that was used before; more are if need be."""
 
 
 def decide_forwarding(
@@ -94,9 +94,9 @@ def decide_forwarding(
     topic_uid: str,
     parts: Sequence[Positions] | None = None,
 ) -> AckState:
-    """Move exhausted messages to a new forwarding, whose number is higher than all before.
+    """Move exhausted messages to a new forwarding, with a higher number than all before.
 
-    ``parts``: all of them, in several forwardings.
+    ``parts``: divides all of them into several forwardings, one commit each.
     """
     leaving = exhausted(state, subscription)
     if not leaving:
@@ -109,7 +109,7 @@ def decide_forwarding(
     ]
     kept = [span for span in state.spans if not is_exhausted(span, subscription)]
     following = replace(state, next_lease_id=number + len(parts or [leaving]))
-    return holding(following, [*kept, *moved])
+    return with_spans(following, [*kept, *moved])
 
 
 def forwardings(state: AckState) -> dict[int, list[Span]]:
@@ -122,18 +122,18 @@ def forwardings(state: AckState) -> dict[int, list[Span]]:
 
 
 def renumbered(state: AckState, number: int) -> AckState:
-    """Give a forwarding a higher number: under its own one, other messages were forwarded.
+    """Give a forwarding a higher number: other messages were forwarded under its own one.
 
-    An operator had restored the ack state of a moment before that.
+    That happens after an operator has restored an earlier ack state.
     """
-    higher = max(state.next_lease_id, number + RESTORED_LEAP)
+    higher = max(state.next_lease_id, number + RESTORED_GAP)
     spans = [
         replace(span, lease_id=higher)
         if span.state is State.FORWARDING and span.lease_id == number
         else span
         for span in state.spans
     ]
-    return holding(replace(state, next_lease_id=higher + 1), spans)
+    return with_spans(replace(state, next_lease_id=higher + 1), spans)
 
 
 def forwarded(state: AckState, number: int, *, retain: bool = False) -> AckState:
@@ -147,12 +147,12 @@ def forwarded(state: AckState, number: int, *, retain: bool = False) -> AckState
     counted = state.counters.dead_letters + sum(map(len, spans))
     state = replace(state, counters=replace(state.counters, dead_letters=counted))
     kept = [span for span in state.spans if span not in spans]
-    return holding(state, [*kept, *(span.retained() for span in spans if retain)])
+    return with_spans(state, [*kept, *(span.retained() for span in spans if retain)])
 
 
 def give_back(state: AckState, number: int) -> AckState:
-    """Keep the messages of a forwarding whose topic is gone: they stay exhausted, and here."""
+    """Make the messages of a forwarding exhausted again, as the dead-letter topic was deleted."""
     spans = forwardings(state).get(number, [])
     if not spans:
         return state
-    return holding(state, (s.released() if s in spans else s for s in state.spans))
+    return with_spans(state, (s.released() if s in spans else s for s in state.spans))

@@ -1,7 +1,7 @@
-"""Seek, snapshots, and the step that every look at a subscription begins with.
+"""Seek and snapshots, and ``catch_up``, with which every operation on a subscription begins.
 
-A seek is only noted down when it is asked for, which is one small commit whatever the backlog.
-The next look at the topic carries it out, at the version that the topic had then.
+A request for a seek only notes it in the ack state: one small commit, whatever the backlog. The
+next operation carries it out, as of the topic's version at the time of the request.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from pubsub_delta.policy.ack_state import Absorbed, AckState, Captured, Seek, Sp
 from pubsub_delta.policy.delivery import Terms
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.redelivery import DECIDED
-from pubsub_delta.policy.spans import holding
+from pubsub_delta.policy.spans import with_spans
 from pubsub_delta.resources import Subscription
 
 MAX_NOTED_SEEKS = 8
-"""Beyond it they are carried out before another is noted down."""
+"""Seeks that are noted at most; then they are carried out before another one is noted."""
 SNAPSHOT_LIFETIME = timedelta(days=7)
 SHORTEST_SNAPSHOT = timedelta(hours=1)
 ACTIVITY_GRANULARITY = 1000
-"""A pull that finds nothing writes nothing, unless the last noted activity is older than the ttl
-divided by this: so much too early a subscription may expire."""
+"""A pull without messages notes activity only where the last note is older than the ttl divided by
+this. So a subscription may expire that much too early."""
 
 
 class Log(Protocol):
-    """What a subscription asks of its topic. Every question costs a look at it."""
+    """What an ack state asks of its topic. Each question reads the topic's history or messages."""
 
     def added(
         self,
@@ -41,8 +41,8 @@ class Log(Protocol):
     ) -> tuple[list[Absorbed], int | None]:
         """Return the messages that pass the filter of commits after one version, up to another.
 
-        Only those published in [earliest, before). Also the version of the last of the commits;
-        None where there are none.
+        Only messages published in [earliest, before). The second value is the version of the last
+        of the commits, None without any.
         """
 
     def earlier(self, spans: Sequence[Span], time: datetime) -> tuple[Positions, datetime | None]:
@@ -56,10 +56,10 @@ class Log(Protocol):
 
 
 def catch_up(state: AckState, terms: Terms, log: Log, now: datetime) -> AckState:
-    """Bring an ack state up to date, which writes nothing.
+    """Bring an ack state up to date; nothing is written.
 
-    Seeks that were asked for are carried out, new messages come in, leases that are over end, and
-    what is too old goes.
+    It carries out noted seeks, absorbs new messages, ends leases and backoffs that are over, and
+    discards messages that are older than their retention.
     """
     for seek in state.seeks:
         state = _carry_out(state, seek, terms, log)
@@ -83,10 +83,10 @@ def lowest_version(state: AckState) -> int:
 
 
 def note_seek(state: AckState, seek: Seek, terms: Terms) -> AckState:
-    """Note a seek down. It voids all leases, and forgets failures and backoffs.
+    """Note a seek. It voids all leases, and resets delivery attempts, failures and backoffs.
 
-    Ack ids of deliveries before it change nothing any more. What is being forwarded goes its way.
-    Leases that were over by then have failed, which may have brought others back.
+    Ack ids of earlier deliveries have no effect any more. Messages that are being forwarded or
+    written are not affected. Leases that are over at the time of the seek end as failures first.
     """
     state = delivery.settle(state, terms, seek.at)
     spans = []
@@ -101,31 +101,31 @@ def note_seek(state: AckState, seek: Seek, terms: Terms) -> AckState:
         seeks=(*state.seeks, seek),
         streams=tuple(stream.without(stream.positions) for stream in state.streams),
     )
-    return holding(noted, spans)
+    return with_spans(noted, spans)
 
 
 def withdraw(state: AckState, seek: Seek) -> AckState:
-    """Take a seek back that was noted and not carried out; the leases that it voided stay void."""
+    """Remove a noted seek that was not carried out; the leases that it voided stay void."""
     place = state.seeks.index(seek)
     return replace(state, seeks=(*state.seeks[:place], *state.seeks[place + 1 :]))
 
 
-def without_what_is_gone(state: AckState, stored: Positions) -> AckState:
-    """Take messages that are not stored out of a state; what is being forwarded goes its way."""
+def without_deleted_messages(state: AckState, stored: Positions) -> AckState:
+    """Drop messages that are not stored, except those that are being forwarded or written."""
     kept = [span if span.state in DECIDED else span.only(stored) for span in state.spans]
     streams = tuple(replace(each, positions=each.positions & stored) for each in state.streams)
-    return holding(replace(state, streams=streams), kept)
+    return with_spans(replace(state, streams=streams), kept)
 
 
 def capture(state: AckState, filter_: str) -> Captured:
-    """Return what a snapshot of a state that is caught up holds: a pending purge included."""
+    """Return the captured messages of a snapshot of a state; a seek into the future included."""
     spans = (span.untried() for span in state.unacked())
-    tidy = holding(AckState(state.after_version), spans)
+    tidy = with_spans(AckState(state.after_version), spans)
     return Captured(tidy.spans, state.after_version, state.floor, filter_)
 
 
 def snapshot_expiry(name: str, now: datetime, oldest: datetime | None) -> datetime:
-    """Return when a snapshot expires that is taken now: in 7 days less its oldest message's age.
+    """Return when a new snapshot expires: in 7 days less the age of its oldest message.
 
     FailedPrecondition where that is in less than an hour.
     """
@@ -136,7 +136,7 @@ def snapshot_expiry(name: str, now: datetime, oldest: datetime | None) -> dateti
 
 
 def check_lifetime(name: str, expire_time: datetime, now: datetime) -> None:
-    """Refuse a snapshot with less than an hour to live, for creating it and for seeking to it."""
+    """Raise FailedPrecondition for a snapshot that expires in less than an hour."""
     if not has_time_left(expire_time, now):
         minutes = (expire_time - now).total_seconds() / 60
         raise FailedPrecondition(
@@ -146,14 +146,17 @@ def check_lifetime(name: str, expire_time: datetime, now: datetime) -> None:
 
 
 def has_time_left(expire_time: datetime, now: datetime) -> bool:
-    """Tell whether a snapshot has an hour to live, or more."""
+    """Tell whether a snapshot expires in an hour or later."""
     return expire_time - now >= SHORTEST_SNAPSHOT
 
 
-def used(before: AckState, after: AckState, subscription: Subscription, now: datetime) -> AckState:
-    """Note down with a change that the subscription is in use.
+def note_activity(
+    before: AckState, after: AckState, subscription: Subscription, now: datetime
+) -> AckState:
+    """Note activity of the subscription together with a change.
 
-    Where nothing else changes, only if that was last noted a while ago: it would be a commit.
+    Without another change it is noted only where the last note is a while ago, since that takes a
+    commit of its own.
     """
     ttl = subscription.expiration_policy.ttl
     last = before.active_time or subscription.create_time
@@ -167,7 +170,7 @@ def used(before: AckState, after: AckState, subscription: Subscription, now: dat
 
 
 def _absorb(state: AckState, log: Log, up_to: int | None, *, retain: bool) -> AckState:
-    """Take in what was committed after the tail; below its floor it is acknowledged already.
+    """Absorb the messages after the tail; those published before its floor are acknowledged.
 
     ``retain``: whether such messages are retained.
     """
@@ -191,9 +194,9 @@ def _carry_out(state: AckState, seek: Seek, terms: Terms, log: Log) -> AckState:
 def _to_time(state: AckState, seek: Seek, time: datetime, terms: Terms, log: Log) -> AckState:
     """Acknowledge what was published before a time, and un-acknowledge what was later.
 
-    Pub/Sub: it restores what is retained. That is what was unacknowledged; what was acknowledged
-    while such messages were retained, and is not older than the subscription's retention; and
-    everything that the topic's own retention covers.
+    Pub/Sub: a seek restores retained messages. Those are the unacknowledged ones; acknowledged ones
+    that the subscription retains, within its retention; and all that the topic's own retention
+    covers.
     """
     retain = terms.subscription.retain_acked_messages
     state = _absorb(state, log, seek.at_version, retain=retain)
@@ -205,7 +208,7 @@ def _to_time(state: AckState, seek: Seek, time: datetime, terms: Terms, log: Log
     retained, back = retention.divide(state.in_state(State.RETAINED), limit, log.earlier)
     if retain:
         retained += [span.retained() for span in past]
-    state = holding(
+    state = with_spans(
         replace(state, floor=time if time > seek.at else None),
         [*going, *kept, *(span.released() for span in back), *retained],
     )
@@ -218,7 +221,7 @@ def _to_time(state: AckState, seek: Seek, time: datetime, terms: Terms, log: Log
 def _to_snapshot(
     state: AckState, seek: Seek, captured: Captured, terms: Terms, log: Log
 ) -> AckState:
-    """Make unacknowledged what a snapshot holds and the filter lets pass, and nothing else."""
+    """Make exactly those messages unacknowledged that a snapshot captured and the filter passes."""
     retain = terms.subscription.retain_acked_messages
     if retain:  # what the seek acknowledges must be known
         state = _absorb(state, log, seek.at_version, retain=retain)
@@ -235,6 +238,6 @@ def _to_snapshot(
     state = replace(
         state, after_version=captured.after_version, floor=captured.floor, absorbed_below=below
     )
-    state = holding(state, [*going, *(span.without(leaving) for span in spans), *retained])
+    state = with_spans(state, [*going, *(span.without(leaving) for span in spans), *retained])
     # What a captured purge acknowledged was not acknowledged here: it is not retained.
     return _absorb(state, log, seek.at_version, retain=False)

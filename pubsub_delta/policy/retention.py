@@ -1,8 +1,8 @@
-"""What is too old to be kept, and what must be kept because somebody may still deliver it.
+"""Retention: which messages are too old to be kept, and which are still needed.
 
-An unacknowledged message older than its retention disappears, and so does a retained one. An age
-equal to the retention is still kept. A leased message stays until its lease is over, one that is
-being forwarded until it has been.
+Unacknowledged and retained messages are discarded when they are older than their retention; at an
+age equal to it they are still kept. A leased message stays until its lease is over, and one that is
+being forwarded or written until that is done.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from datetime import datetime, timedelta
 
 from pubsub_delta.policy.ack_state import AckState, Captured, Span, State
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.policy.spans import holding
+from pubsub_delta.policy.spans import with_spans
 from pubsub_delta.resources import Subscription, Topic
 
 _MAY_GO = (State.AVAILABLE, State.BACKING_OFF)
 
 Earlier = Callable[[Sequence[Span], datetime], tuple[Positions, datetime | None]]
-"""Finds which messages of some spans were published before a time or are not stored any more, and
-when the first later one was (None where there is none). It costs a look at the topic."""
+"""Returns which messages of spans were published before a time, or are not stored any more, and the
+publish time of the first later one (None without any). It reads messages of the topic."""
 
 
 def covered_from(topic: Topic | None, now: datetime) -> datetime | None:
-    """Return from which publish time on a topic retains every message, or None if it does not.
+    """Return the publish time from which on a topic retains every message; None without retention.
 
-    Turned on, its retention covers what is published from then on. Changed, what was covered
-    stays so (``retained_from``). A deleted topic retains nothing.
+    Topic retention covers messages published since it was turned on. After a change covered
+    messages stay covered (``retained_from``). A deleted topic retains nothing.
     """
     if topic is None or topic.message_retention_duration is None or topic.retained_from is None:
         return None
@@ -35,7 +35,7 @@ def covered_from(topic: Topic | None, now: datetime) -> datetime | None:
 
 
 def retained_from(topic: Topic, duration: timedelta | None, now: datetime) -> datetime | None:
-    """Return from when on a topic's messages are retained once its retention is changed."""
+    """Return the ``retained_from`` of a topic whose retention is changed now."""
     if duration is None:
         return None
     return covered_from(topic, now) or now
@@ -44,7 +44,7 @@ def retained_from(topic: Topic, duration: timedelta | None, now: datetime) -> da
 def divide(
     spans: Iterable[Span], time: datetime, earlier: Earlier
 ) -> tuple[list[Span], list[Span]]:
-    """Divide spans into what was published before a time, and what was at that time or later."""
+    """Divide spans into messages published before a time, and those at that time or later."""
     before, across, after = [], [], []
     for span in spans:
         if span.publish_time_max < time:
@@ -69,11 +69,11 @@ def discard(
     covered: Callable[[], datetime | None],
     earlier: Earlier,
 ) -> AckState:
-    """Drop what is too old by now.
+    """Discard the messages that are older than their retention.
 
     Pub/Sub: an unacknowledged message is discarded when it is older than the larger of the
     retentions of subscription and topic; a retained one when it is older than the subscription's.
-    ``covered`` tells the topic's, and is asked only if that matters.
+    ``covered`` returns from when on the topic covers messages, and is called only if that matters.
     """
     limit = now - subscription.message_retention_duration
     state = _discard_before(state, limit, (State.RETAINED,), None)
@@ -86,7 +86,7 @@ def discard(
 def clip_retained(
     state: AckState, subscription: Subscription, now: datetime, earlier: Earlier
 ) -> AckState:
-    """Drop every retained message that is too old by now, not only the spans that all are."""
+    """Discard each retained message that is too old, not only spans that are as a whole."""
     limit = now - subscription.message_retention_duration
     return _discard_before(state, limit, (State.RETAINED,), earlier)
 
@@ -94,21 +94,21 @@ def clip_retained(
 def _discard_before(
     state: AckState, oldest: datetime, states: Sequence[State], earlier: Earlier | None
 ) -> AckState:
-    """Drop spans all of whose messages are older; with ``earlier``, also the older part of others.
+    """Discard spans that are older as a whole; with ``earlier``, also the older part of others.
 
-    The same state is returned where there is nothing to drop.
+    The same state is returned where there is nothing to discard.
     """
     concerned = [span for span in state.in_state(*states) if span.publish_time_min < oldest]
     if earlier is None:
         concerned = [span for span in concerned if span.publish_time_max < oldest]
     if not concerned:
         return state
-    _, kept = divide(concerned, oldest, earlier or _nobody)
+    _, kept = divide(concerned, oldest, earlier or _not_across)
     others = [span for span in state.spans if span not in concerned]
-    return holding(state, [*others, *kept])
+    return with_spans(state, [*others, *kept])
 
 
-def _nobody(spans: Sequence[Span], time: datetime) -> tuple[Positions, datetime | None]:
+def _not_across(spans: Sequence[Span], time: datetime) -> tuple[Positions, datetime | None]:
     raise AssertionError(f"nothing of {len(spans)} spans lies across {time}")
 
 
@@ -117,8 +117,8 @@ def needed_by_subscription(
 ) -> datetime | None:
     """Return the earliest publish time that a subscription may still deliver, None for none.
 
-    The state is caught up. What it retains counts as far as a seek may bring it back, and so does
-    what was acknowledged after an earlier message of its key that may fail yet.
+    The state is caught up. Retained messages count that a seek may bring back, and acknowledged
+    ones that return if an earlier message of their key fails.
     """
     limit = now - subscription.message_retention_duration
     held = [span for span in state.spans if span.state is not State.RETAINED]
@@ -132,7 +132,7 @@ def needed_by_subscription(
 def needed_by_snapshot(captured: Captured, following: datetime | None) -> datetime | None:
     """Return the earliest publish time that a seek to a snapshot may deliver, None for none.
 
-    ``following``: that of the messages committed after it was taken.
+    ``following``: the earliest publish time of the messages committed after it.
     """
     times = [span.publish_time_min for span in captured.spans]
     return min([*times, *([following] if following is not None else [])], default=None)

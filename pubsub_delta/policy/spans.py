@@ -1,6 +1,6 @@
-"""Keeping spans few: what is equal is united, and what is nearly equal where there are too many.
+"""Keeps spans few: unites equal ones, and nearly equal ones where there are too many.
 
-The number of spans, not that of messages, is what an operation costs.
+The cost of an operation depends on the number of spans, not on that of messages.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from pubsub_delta.clock import UTC
 from pubsub_delta.policy.ack_state import AckState, Span, State, union
 
 MAX_NEW_SPANS = 32
-"""Available spans are kept apart by publish time, so that a pull reads few files; but not more."""
+"""Available spans that differ in publish time only, so that a pull reads few files."""
 MAX_RETAINED_SPANS = 32
-"""The same for acknowledged messages that a seek may bring back."""
+"""Spans of acknowledged messages that a seek may bring back."""
 MAX_FAILED_SPANS = 4
-"""The same for messages that have failed equally often, and last under the same lease."""
+"""Spans of messages that failed equally often, and last under the same lease."""
 MAX_FAILED_LEASES = 32
-"""Leases that are told apart under which available messages failed last. Beyond it what failed
-latest counts as having failed together."""
+"""Leases that are distinguished by which available messages failed last. Beyond it the messages
+that failed latest count as having failed together."""
 MAX_WAITING_SPANS = 256
-"""Spans in backoff. Beyond it some messages wait for a neighbour whose backoff ends later."""
+"""Spans in backoff. Beyond it some messages wait until a later backoff ends."""
 MAX_LEASED_SPANS = 1024
-"""Leased spans. Beyond it deadlines within one lease are moved to a later one of that lease."""
+"""Leased spans. Beyond it earlier deadlines of a lease are moved to later ones."""
 
 
-def holding(state: AckState, spans: Iterable[Span]) -> AckState:
-    """Return the state with these spans instead of its own, tidied up.
+def with_spans(state: AckState, spans: Iterable[Span]) -> AckState:
+    """Return the state with other spans, united and sorted.
 
-    What is unacknowledged is not retained as well.
+    A message that is in an unacknowledged span is dropped from retained spans.
     """
     by_state: dict[State, list[Span]] = {each: [] for each in State}
     for span in _equal_united(spans):
@@ -71,7 +71,7 @@ _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 def _kind(span: Span) -> tuple[int, ...]:
-    """What must be the same for two spans of one state to be united."""
+    """Return the fields in which two spans of a state must agree to be united."""
     tried = span.failed_lease_id is not None
     return (span.lease_id or 0, span.delivery_attempt, span.failures, int(tried))
 
@@ -97,9 +97,9 @@ def _available(spans: list[Span]) -> list[Span]:
 
 
 def _of_few_leases(failed: list[Span]) -> list[Span]:
-    """Let what failed latest have failed together, where that was under too many leases.
+    """Join the messages that failed latest, where messages failed under too many leases.
 
-    Nothing joins those that failed first: so none of them is overtaken, and each has its turn.
+    Those that failed first stay separate, so that none of them is overtaken.
     """
     numbers = sorted({span.failed_lease_id or 0 for span in failed})
     if len(numbers) <= MAX_FAILED_LEASES:
@@ -112,7 +112,7 @@ def _of_few_leases(failed: list[Span]) -> list[Span]:
 
 
 def _few(spans: list[Span], limit: int) -> list[Span]:
-    """Unite spans of one kind whose ends are nearest, until there are few enough, if that can be.
+    """Unite spans of one kind whose ends are nearest, until there are few enough, if possible.
 
     The spans come sorted by kind and end.
     """
@@ -134,7 +134,7 @@ def _few(spans: list[Span], limit: int) -> list[Span]:
 
 
 def _coalesce(spans: list[Span], limit: int) -> list[Span]:
-    """Unite neighbours in time, those that hold least first, until the spans are few enough.
+    """Unite neighbours in time, the smallest first, until the spans are few enough.
 
     Spans of the same publish times are united however few there are.
     """
@@ -148,7 +148,7 @@ def _coalesce(spans: list[Span], limit: int) -> list[Span]:
 
 
 def _unite_smallest(spans: list[Span], limit: int) -> list[Span]:
-    """Unite the pair of neighbours that holds least, again and again, until ``limit`` are left."""
+    """Unite the smallest pair of neighbours repeatedly, until ``limit`` spans are left."""
     alive: dict[int, Span] = dict(enumerate(spans))
     after = {place: place + 1 for place in range(len(spans) - 1)}
     before = {right: left for left, right in after.items()}

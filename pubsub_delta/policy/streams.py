@@ -1,9 +1,9 @@
 """Micro-batches of streaming queries: each a lease that is named by its query and batch id.
 
-Spark runs a micro-batch again if it did not see it end, and expects the same rows: an idempotent
-sink skips a batch id that it has seen. So the ack state remembers the last micro-batch that each
-query started. Run again, it sees the same messages, less those that somebody has spoken for since,
-and never others.
+Spark runs a micro-batch again whose end it did not record, and expects the same rows: an idempotent
+sink skips a batch id that it has committed. So the ack state stores the last micro-batch of each
+query. Run again, it gets the same messages, except those that were acknowledged or leased by others
+since, and no other messages.
 """
 
 from __future__ import annotations
@@ -16,33 +16,35 @@ from pubsub_delta.policy.ack_state import AckState, Span, State, Stream, union
 from pubsub_delta.policy.delivery import Terms
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.redelivery import is_exhausted
-from pubsub_delta.policy.spans import holding
+from pubsub_delta.policy.spans import with_spans
 
 MAX_STREAMS = 256
-"""Queries whose last micro-batch is remembered; beyond it those that took messages least lately
-are forgotten. A forgotten query that runs a micro-batch again gets other messages: one must not be
-down, with a micro-batch begun and not ended, while so many others come and go."""
+"""Queries whose last micro-batch is stored; beyond it those are dropped that leased least recently.
 
-_UNHELD = (State.AVAILABLE, State.BACKING_OFF)
+A dropped query that runs a micro-batch again gets other messages. That takes so many other queries
+between the start of a micro-batch and its repetition.
+"""
+
+_NOT_LEASED = (State.AVAILABLE, State.BACKING_OFF)
 
 
 def finish_before(
     state: AckState, query_id: str, batch_id: int, terms: Terms, now: datetime
 ) -> AckState:
-    """Acknowledge a query's last micro-batch, if it is one before this: Spark has seen it end.
+    """Acknowledge a query's last micro-batch, if it is an earlier one: Spark has recorded its end.
 
-    Also where its lease was over by now, and with exactly-once delivery too, as long as nobody
-    else was given the messages. What the query gave back, message by message, stays given back.
+    The lease may be over, with exactly-once delivery too, as long as no other consumer leased the
+    messages. Messages that the query gave back stay given back.
     """
     last = started_last(state, query_id)
     if last is None or batch_id <= last.batch_id or not last.positions:
         return state
-    unheld = [span.only(last.positions) for span in state.in_state(*_UNHELD)]
+    not_leased = [span.only(last.positions) for span in state.in_state(*_NOT_LEASED)]
     until = now + timedelta(minutes=1)  # any time that is not over: they are acknowledged at once
-    state = _held_by(state, last, union(unheld), until)
+    state = _leased_again(state, last, union(not_leased), until)
     held = {last.lease_id: union(_leased(state, last))}
     state, _ = delivery.acknowledge(state, held, terms, now)
-    return _remembering(state, last.without(last.positions))
+    return _with_stream(state, last.without(last.positions))
 
 
 def begin(
@@ -56,8 +58,8 @@ def begin(
 ) -> tuple[AckState, list[Span]]:
     """Lease messages to a micro-batch; to one that was started before, those it had, or none.
 
-    A micro-batch that gets none is not remembered: nobody has seen it, so it may get some later.
-    ``below``: no more messages than are available at lower positions, the oldest of all first.
+    A micro-batch that gets none is not stored, so it may get some later. ``below``: limits the
+    number of messages to those that are available at lower positions.
     """
     last = started_last(state, query_id)
     if last is None or batch_id > last.batch_id:
@@ -68,34 +70,34 @@ def begin(
         if not leased:
             return state, []
         started = Stream(query_id, batch_id, state.next_lease_id, union(leased))
-        return _remembering(following, started), leased
+        return _with_stream(following, started), leased
     return resume(state, query_id, batch_id, terms, now)
 
 
 def resume(
     state: AckState, query_id: str, batch_id: int, terms: Terms, now: datetime
 ) -> tuple[AckState, list[Span]]:
-    """Lease to a micro-batch that is run again what it had, or none; none also if it is forgotten.
+    """Lease the messages that a micro-batch had to it again; none where it is not stored.
 
-    For whoever knows that the micro-batch was started: other messages than the ones that it had
-    would be skipped by the sink that has seen it.
+    The caller knows that it was started: its sink may have committed the batch id, and would skip
+    any other messages.
     """
     last = started_last(state, query_id)
     if last is None or last.batch_id != batch_id:
         return state, []
     until = now + timedelta(seconds=terms.subscription.ack_deadline_seconds)
-    state = _held_by(state, last, _free(state, last, terms), until)
+    state = _leased_again(state, last, _leasable_again(state, last, terms), until)
     leased = _leased(state, last)
     again = replace(last, positions=union(leased))
-    return (_remembering(state, again) if again != last else state), leased
+    return (_with_stream(state, again) if again != last else state), leased
 
 
 def give_back(
     state: AckState, query_id: str, batch_id: int, terms: Terms, now: datetime, *, failed: bool
 ) -> AckState:
-    """Give back a micro-batch that was not processed: as a nack of its messages if it failed.
+    """End the lease of a micro-batch that was not processed: by a nack if it failed.
 
-    It stays known as the query's: run again, it gets them again unless somebody else has.
+    It stays stored: run again, it gets those messages that no other consumer has leased.
     """
     last = started_last(state, query_id)
     if last is None or last.batch_id != batch_id:
@@ -105,15 +107,15 @@ def give_back(
         state, _ = delivery.modify_ack_deadline(state, named, terms, now, timedelta(0))
     else:
         state = delivery.give_back(state, named, terms, now)
-    return _remembering(state, last)
+    return _with_stream(state, last)
 
 
 def started_last(state: AckState, query_id: str) -> Stream | None:
-    """Return the micro-batch that a query started last, if it is remembered."""
+    """Return the micro-batch that a query started last; None where it is not stored."""
     return next((stream for stream in state.streams if stream.query_id == query_id), None)
 
 
-def _remembering(state: AckState, started: Stream) -> AckState:
+def _with_stream(state: AckState, started: Stream) -> AckState:
     others = [stream for stream in state.streams if stream.query_id != started.query_id]
     kept = sorted([*others, started], key=lambda stream: stream.lease_id)[-MAX_STREAMS:]
     return replace(state, streams=tuple(kept))
@@ -124,28 +126,30 @@ def _leased(state: AckState, stream: Stream) -> list[Span]:
     return [part for part in (span.only(stream.positions) for span in held) if part]
 
 
-def _held_by(state: AckState, stream: Stream, unheld: Positions, until: datetime) -> AckState:
-    """Put messages that nobody holds under the lease of a micro-batch again, and extend it."""
+def _leased_again(
+    state: AckState, stream: Stream, not_leased: Positions, until: datetime
+) -> AckState:
+    """Lease messages to a micro-batch again that are under no lease, and extend its lease."""
     spans: list[Span] = []
     for span in state.spans:
         if span.state is State.LEASED and span.lease_id == stream.lease_id:
             mine = span.positions & stream.positions
         else:
-            mine = span.positions & unheld if span.state in _UNHELD else Positions()
+            mine = span.positions & not_leased if span.state in _NOT_LEASED else Positions()
         taken = replace(span.only(mine), state=State.LEASED, lease_id=stream.lease_id, until=until)
         spans += [span.without(mine), taken]
-    return holding(state, spans)
+    return with_spans(state, spans)
 
 
-def _free(state: AckState, stream: Stream, terms: Terms) -> Positions:
-    """Return the messages of a micro-batch whose lease was over and which may be held again.
+def _leasable_again(state: AckState, stream: Stream, terms: Terms) -> Positions:
+    """Return the messages of a micro-batch that are under no lease and may be leased to it again.
 
-    Not those that have had all their attempts, nor, with ordering, those of a key of which others
-    hold messages or earlier ones wait.
+    Exhausted messages may not. With ordering, nor may those of a key of which other messages are
+    leased or exhausted, or earlier ones wait.
     """
     mine = [
         part
-        for span in state.in_state(*_UNHELD)
+        for span in state.in_state(*_NOT_LEASED)
         if not is_exhausted(span.released(), terms.subscription)
         and (part := span.only(stream.positions))
     ]
@@ -154,7 +158,7 @@ def _free(state: AckState, stream: Stream, terms: Terms) -> Positions:
         return free
     held = [s for s in state.in_state(State.LEASED) if s.lease_id != stream.lease_id]
     held += [s for s in state.spans if is_exhausted(s, terms.subscription)]
-    waiting = state.in_state(*_UNHELD)
+    waiting = state.in_state(*_NOT_LEASED)
     earlier = [s.only(s.positions.within(0, free.max) - free) for s in waiting]
     if held:
         free -= terms.keys.sharing(held, mine)

@@ -1,12 +1,12 @@
-"""Writing to a table, in three steps that can each be repeated, so that every message lands once.
+"""Writing to a table in three steps that can each be repeated, so that every message lands once.
 
-Decide: what fits the table leaves its lease for a write with a number of its own, and what does not
-fit has failed. Append: the rows go to the table in one commit, which carries the number as a
-transaction. Finish: the messages are acknowledged. Whoever comes next takes up the writes that are
-under way, the lowest number first: the same messages under the same number, which land once.
+Decide: messages that fit the table leave their lease for a write with a number of its own; the
+delivery of the others fails. Append: one commit of the table adds the rows, and carries the number
+as a transaction. Finish: the messages are acknowledged. The next consumer completes writes that are
+under way, the lowest number first: the same messages under the same number, which lands once.
 
-A write that cannot be carried out any more, as the table has changed, is given back when a commit
-without rows has taken its number: so nobody who decided the same can land it afterwards.
+Where the table has changed so that rows do not fit any more, a commit without rows takes the number
+of the write. Then no other process can land that write, and its messages are given back.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from dataclasses import replace
 
 from pubsub_delta.policy.ack_state import AckState, Span, State
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.policy.redelivery import RESTORED_LEAP
-from pubsub_delta.policy.spans import holding
+from pubsub_delta.policy.redelivery import RESTORED_GAP
+from pubsub_delta.policy.spans import with_spans
 
 
 def decide(state: AckState, lease_id: int, fitting: Positions, table: str) -> AckState:
-    """Move messages from a lease to a new write, as far as the lease still holds them.
+    """Move messages from a lease to a new write, those that the lease still holds.
 
-    ``table``: where they are to be written.
+    ``table``: the table that they will be written to.
     """
     held = [s for s in state.in_state(State.LEASED) if s.lease_id == lease_id]
     moving = [part for part in (span.only(fitting) for span in held) if part]
@@ -34,11 +34,11 @@ def decide(state: AckState, lease_id: int, fitting: Positions, table: str) -> Ac
         for span in moving
     ]
     kept = [span.without(fitting) if span in held else span for span in state.spans]
-    return holding(replace(state, next_lease_id=number + 1), [*kept, *moved])
+    return with_spans(replace(state, next_lease_id=number + 1), [*kept, *moved])
 
 
 def writes(state: AckState) -> dict[int, list[Span]]:
-    """Return what is being written, by number, the lowest first."""
+    """Return the spans that are being written, by the number of their write, lowest first."""
     found: dict[int, list[Span]] = {}
     for span in state.in_state(State.WRITING):
         assert span.lease_id is not None
@@ -58,25 +58,25 @@ def written(state: AckState, number: int, *, retain: bool) -> AckState:
     count = counters.success + sum(map(len, spans))
     state = replace(state, counters=replace(counters, success=count))
     kept = [span for span in state.spans if span not in spans]
-    return holding(state, [*kept, *(span.retained() for span in spans if retain)])
+    return with_spans(state, [*kept, *(span.retained() for span in spans if retain)])
 
 
 def given_back(state: AckState, number: int) -> AckState:
-    """Make the messages of a write available that will never land: no delivery has failed."""
-    return holding(
+    """Make the messages of a cancelled write available; no delivery of them has failed."""
+    return with_spans(
         state,
         (span.released() if _is_of(span, number) else span for span in state.spans),
     )
 
 
 def renumbered(state: AckState, number: int) -> AckState:
-    """Give a write a higher number: under its own one, other messages were written.
+    """Give a write a higher number: other messages were written under its own one.
 
-    An operator had restored the ack state of a moment before that.
+    That happens after an operator has restored an earlier ack state.
     """
-    higher = max(state.next_lease_id, number + RESTORED_LEAP)
+    higher = max(state.next_lease_id, number + RESTORED_GAP)
     spans = [replace(s, lease_id=higher) if _is_of(s, number) else s for s in state.spans]
-    return holding(replace(state, next_lease_id=higher + 1), spans)
+    return with_spans(replace(state, next_lease_id=higher + 1), spans)
 
 
 def _is_of(span: Span, number: int) -> bool:

@@ -17,10 +17,10 @@ from typing import Any
 
 from pubsub_delta.clock import uptime
 from pubsub_delta.names import DELETED_TOPIC
-from pubsub_delta.operations import policies
+from pubsub_delta.operations import iam
 from pubsub_delta.policy.access import Caller, check_enforceable, is_granted
 from pubsub_delta.policy.iam import Binding, IamPolicy
-from pubsub_delta.policy.permissions import Asked, asked
+from pubsub_delta.policy.permissions import NeededPermission, needed_permissions
 from pubsub_delta.resources import Subscription
 from pubsub_delta.server.policy_files import PolicyFile
 from pubsub_delta.server.protocol import IAM_POLICY, PUBLISHER, SUBSCRIBER
@@ -81,7 +81,9 @@ class Access:
 
     async def check(self, method: str, request: Any, context: Any) -> None:
         """Raise PermissionDenied unless the caller has what a method needs for a request."""
-        await self._check(self.authenticate(_authorization(context)), asked(method, request))
+        await self._check(
+            self.authenticate(_authorization(context)), needed_permissions(method, request)
+        )
 
     async def checked(self, method: str, requests: Any, context: Any) -> AsyncIterator[Any]:
         """Yield the requests of a stream, as long as its caller has what it needs.
@@ -91,7 +93,7 @@ class Access:
         that has expired meanwhile ends no stream.
         """
         authorization, opened = _authorization(context), self._now()
-        needed: list[Asked] = []
+        needed: list[NeededPermission] = []
         iterator = aiter(requests)
         coming = asyncio.ensure_future(_next(iterator))
         due = uptime()
@@ -100,7 +102,7 @@ class Access:
                 await asyncio.wait({coming}, timeout=due - uptime() if needed else None)
                 if not needed:
                     first = coming.result()
-                    needed = [] if first is None else asked(method, first)
+                    needed = [] if first is None else needed_permissions(method, first)
                 if needed and uptime() >= due:
                     caller = self._file.loaded.callers.of(authorization, opened)
                     await self._check(caller, needed)
@@ -130,14 +132,14 @@ class Access:
         if method in _CHANGE_POLICIES:
             self._stored.forget()
 
-    async def _check(self, caller: Caller, needed: Sequence[Asked]) -> None:
+    async def _check(self, caller: Caller, needed: Sequence[NeededPermission]) -> None:
         for each in needed:
             resource = await self._resource(each)
             if resource and not await self._has(caller, each.permission, resource):
                 logger.info("%s lacks %s on %s", caller.member, each.permission, resource)
                 raise PermissionDenied("User not authorized to perform this action.")
 
-    async def _resource(self, needed: Asked) -> str | None:
+    async def _resource(self, needed: NeededPermission) -> str | None:
         """Return on what a permission is needed; None where it is not needed after all."""
         name = needed.topic_of or needed.account_of
         if not name:
@@ -226,7 +228,7 @@ class _Store:
         self._now = now
 
     def bindings(self) -> dict[str, tuple[Binding, ...]]:
-        return policies.get_bindings(self._tables(), self._now())
+        return iam.get_bindings(self._tables(), self._now())
 
     def subscription(self, name: str) -> Subscription | None:
         return self._tables().registry.subscription(name)

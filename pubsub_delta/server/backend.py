@@ -10,8 +10,8 @@ from typing import ParamSpec, TypeVar
 
 from pubsub_delta.channel import MayForward, StoreChannel
 from pubsub_delta.client import PubSub
-from pubsub_delta.delivery import table_runs
-from pubsub_delta.delivery.table_runs import TableWrites
+from pubsub_delta.delivery import table_subscriptions
+from pubsub_delta.delivery.table_subscriptions import TableWrites
 from pubsub_delta.metrics import MetricRow
 from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.operations import metrics, publish
@@ -76,7 +76,9 @@ class StoreBackend:
         """Write a slice of a subscription to its table."""
         subscription = subscription_name(name, self._project)
         forward = self._may_forward(self._tables.attached(subscription)[0])
-        return table_runs.run(self._tables, subscription, self._now, slices=1, forward=forward)
+        return table_subscriptions.write_messages(
+            self._tables, subscription, self._now, slices=1, forward=forward
+        )
 
     def publisher(self, topic: str) -> Append:
         """Return what publishes messages to a topic in one commit, and returns their ids.

@@ -11,7 +11,7 @@ from typing import ParamSpec, Protocol, TypeVar
 from pubsub_delta.channel import Channel
 from pubsub_delta.client import PubSub
 from pubsub_delta.delivery import table_writes
-from pubsub_delta.delivery.table_runs import TableWrites
+from pubsub_delta.delivery.table_subscriptions import TableWrites
 from pubsub_delta.errors import FailedPrecondition, NotFound
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.resources import Message, Subscription

@@ -11,7 +11,7 @@ from google.iam.v1 import iam_policy_pb2, policy_pb2
 
 from pubsub_delta.errors import InvalidArgument, NotFound, Unimplemented
 from pubsub_delta.names import resource_name
-from pubsub_delta.operations import policies
+from pubsub_delta.operations import iam
 from pubsub_delta.policy.iam import Binding, Condition, IamPolicy, check_requested, granted
 from pubsub_delta.server.access import Access
 from pubsub_delta.server.hub import Hub
@@ -30,7 +30,7 @@ class IamService:
     async def get_iam_policy(self, request: Any, _: Any) -> Any:
         """Return the policy of a resource."""
         name = resource_name(request.resource, "resource")
-        found = await self._do(policies.get_policy, name)
+        found = await self._do(iam.get_policy, name)
         check_requested(found, request.options.requested_policy_version)
         return _message(found)
 
@@ -45,7 +45,7 @@ class IamService:
         new = _policy(request.policy)
         if self._access is not None:
             self._access.check_stored(new)
-        set_it = partial(policies.set_policy, with_bindings="bindings" in named)
+        set_it = partial(iam.set_policy, with_bindings="bindings" in named)
         return _message(await self._do(set_it, name, new))
 
     async def test_iam_permissions(self, request: Any, context: Any) -> Any:
@@ -55,7 +55,7 @@ class IamService:
         """
         name = resource_name(request.resource, "resource")
         try:
-            await self._do(policies.get_policy, name)
+            await self._do(iam.get_policy, name)
         except NotFound:
             return iam_policy_pb2.TestIamPermissionsResponse()
         has = granted(name.collection, request.permissions)

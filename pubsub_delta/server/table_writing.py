@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 
-from pubsub_delta.delivery.table_runs import TableWrites
+from pubsub_delta.delivery.table_subscriptions import TableWrites
 from pubsub_delta.errors import FailedPrecondition, NotFound
 from pubsub_delta.resources import Subscription
 from pubsub_delta.server.counters import Counters

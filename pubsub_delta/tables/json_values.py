@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pubsub_delta.clock import read_time
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.policy.schemas.fitting import Unfit
+from pubsub_delta.policy.schemas.validation import Unfit
 
 
 def value_of(type_: pa.DataType, value: Any, name: str) -> Any:

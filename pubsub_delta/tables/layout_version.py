@@ -1,8 +1,8 @@
 """The version of a store's layout: which columns its tables have, and what they mean.
 
-Every table of the registry carries it as a property. Each process compares it with its own when it
-reads such a table: at first, and again after each commit of that table. Every operation reads the
-registry before it reads or writes anything else.
+Every table of the registry has it as a property. Each process compares it with its own when it
+first reads such a table, and after each commit of the table. Every operation reads the registry
+before it reads or writes anything else.
 """
 
 from __future__ import annotations

@@ -66,8 +66,8 @@ MESSAGES = TableSchema(
     properties={
         **_PLAIN,
         "delta.dataSkippingStatsColumns": "position,publish_time",  # none on payload
-        # Open batches, as_of and streams read the past. Subscriptions that sleep find what came
-        # meanwhile by the log: so it is cleaned by ``maintain`` alone, who looks after them.
+        # Open batches, as_of and streams read the past. Idle subscriptions find new messages by the
+        # log: so only ``maintain`` cleans it, which brings their ack states up to date first.
         "delta.enableExpiredLogCleanup": "false",
         "delta.logRetentionDuration": "interval 8 days",
         "delta.deletedFileRetentionDuration": "interval 8 days",

@@ -1,4 +1,4 @@
-"""All tables of one store, and what is looked up in them by name."""
+"""All tables of one store, and the resources that are found in them by name."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from pubsub_delta.resources import Subscription, Topic
 from pubsub_delta.tables.ack_state import AckStates, AckStateTables, SnapshotTables
 from pubsub_delta.tables.lanes.choice import LaneName, Lanes
 from pubsub_delta.tables.layout import layout_of
-from pubsub_delta.tables.messages.commits import History, KnownCommits
+from pubsub_delta.tables.messages.commits import CommitCache, History
 from pubsub_delta.tables.messages.messages import Messages
-from pubsub_delta.tables.messages.ranges import Ranges
+from pubsub_delta.tables.messages.position_allocator import PositionAllocator
 from pubsub_delta.tables.registry import Registry
 from pubsub_delta.tables.registry.schemas import StoredSchema
-from pubsub_delta.tables.targets import TablePlaces, Target
+from pubsub_delta.tables.targets import TableLocations, Target
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_TOPICS_KNOWN = 1000
-"""Names of which it is known which topic they are about; most of them may be deleted by now."""
+_CACHED_TOPICS = 1000
+"""Names whose topic is cached; most of them may be deleted by now."""
 
 
 def new_uid() -> str:
-    """Return a name that nobody else has: 32 hexadecimal digits."""
+    """Return a unique id: 32 hexadecimal digits."""
     return uuid.uuid4().hex
 
 
@@ -37,10 +37,10 @@ class Tables:
     """The tables of one store.
 
     Args:
-        spark: a session, what starts one when it is needed, or None.
-        root: where the tables are.
-        new_id: gives names that nobody else has.
-        lane: which lane to take, instead of the one that fits.
+        spark: a session, a function that starts one when it is needed, or None.
+        root: the directory, URL or catalog schema of the tables.
+        new_id: makes unique ids.
+        lane: the lane to take, instead of the one that fits the storage.
         hadoop: settings of the storage (``fs.s3a.…``), where there is no session to ask for them.
         tables_root: below which subscriptions may be written to tables; by default ``tables`` below
             the store's root.
@@ -58,15 +58,15 @@ class Tables:
         self.new_id = new_id
         self.layout = layout_of(root)
         self.lanes = Lanes(spark, self.layout, lane, hadoop)
-        self.places = TablePlaces(self.layout, tables_root)
-        self._commits = KnownCommits()
+        self.table_locations = TableLocations(self.layout, tables_root)
+        self._commits = CommitCache()
         self._topic_uids: dict[str, str] = {}
 
     @cached_property
     def registry(self) -> Registry:
         """Topics, subscriptions and snapshots."""
-        held = SnapshotTables(self.lanes.control, self.layout)
-        return Registry(self.lanes.control, self.layout, self.new_id, held)
+        snapshots = SnapshotTables(self.lanes.control, self.layout)
+        return Registry(self.lanes.control, self.layout, self.new_id, snapshots)
 
     @cached_property
     def ack_state_tables(self) -> AckStateTables:
@@ -79,17 +79,17 @@ class Tables:
         return AckStates(self.ack_state_tables, self.new_id)
 
     @cached_property
-    def _ranges(self) -> Ranges:
-        return Ranges(self.lanes.control, self.new_id)
+    def _allocator(self) -> PositionAllocator:
+        return PositionAllocator(self.lanes.control, self.new_id)
 
     @property
     def spark(self) -> SparkSession:
-        """The session; it is started if need be. FailedPrecondition where there is none to have."""
+        """The session, started if need be; FailedPrecondition where the store has none."""
         return self.lanes.spark
 
     @property
     def has_spark(self) -> bool:
-        """Whether a session is at hand; none is started for the answer."""
+        """Whether there is a session now; none is started."""
         return self.lanes.has_spark
 
     @property
@@ -99,7 +99,7 @@ class Tables:
 
     @property
     def lane_line(self) -> str:
-        """Which lane the store's tables take and why, in one line."""
+        """The lane of the store's tables and why it is taken, in one line."""
         return self.lanes.line
 
     def messages(self, topic_uid: str) -> Messages:
@@ -107,21 +107,21 @@ class Tables:
         table = self.layout.messages(topic_uid)
         history = History(self.lanes.control, table, self._commits)
         positions = self.layout.positions(topic_uid)
-        return Messages(self.lanes, table, positions, self._ranges, history)
+        return Messages(self.lanes, table, positions, self._allocator, history)
 
     def target(self, table: str) -> Target:
-        """Open the table that a subscription is written to. Unwritable where it cannot be."""
-        return self.lanes.open_target(self.places.path(table))
+        """Open the table of a table subscription; Unwritable where it cannot be written to."""
+        return self.lanes.open_target(self.table_locations.path(table))
 
-    def looking_ahead(self, name: ResourceName, *tables: str) -> AbstractContextManager[None]:
-        """Begin to look at a topic's messages while the registry is looked at, and at more tables.
+    def prefetching(self, name: ResourceName, *tables: str) -> AbstractContextManager[None]:
+        """Begin to read the logs of a topic's messages and of other tables, all at the same time.
 
-        ``name``: of the topic, or of a subscription; it is known which topic that is, or it is not
-        looked at. Object storage: looks that follow each other take a request's time each.
+        ``name``: of a topic or a subscription; nothing is begun for its messages where its topic is
+        not cached. In object storage each log takes a request.
         """
         uid = self._topic_uids.get(str(name))
         messages = () if uid is None else (self.layout.messages(uid),)
-        return self.lanes.control.looking_ahead(*messages, *tables)
+        return self.lanes.control.prefetching(*messages, *tables)
 
     def topic(self, name: ResourceName) -> Topic:
         """Return a topic, or raise NotFound naming it."""
@@ -129,11 +129,11 @@ class Tables:
         if found is None:
             self.registry.check_newest_commit("topics")
             raise NotFound(f"topic {name} does not exist; create it first")
-        self._note_topic(name, found.uid)
+        self._cache_topic(name, found.uid)
         return found
 
-    def _note_topic(self, name: ResourceName, uid: str) -> None:
-        if len(self._topic_uids) >= _TOPICS_KNOWN:
+    def _cache_topic(self, name: ResourceName, uid: str) -> None:
+        if len(self._topic_uids) >= _CACHED_TOPICS:
             self._topic_uids.clear()
         self._topic_uids[str(name)] = uid
 
@@ -146,9 +146,9 @@ class Tables:
         return found
 
     def is_received(self, topic_uid: str) -> bool:
-        """Tell whether somebody may get what is published to a topic.
+        """Tell whether a subscription can get what is published to a topic.
 
-        Nobody can where it was deleted, and no subscription is attached that it had.
+        None can where the topic was deleted and none of its subscriptions is attached.
         """
         if self.registry.topic_of_uid(topic_uid) is not None:
             return True
@@ -174,7 +174,7 @@ class Tables:
                 f"subscription {name} is detached from its topic and has no messages any more; "
                 "delete it and create it anew"
             )
-        self._note_topic(name, found[1])
+        self._cache_topic(name, found[1])
         return found
 
     def _no_subscription(self, name: ResourceName) -> NotFound:

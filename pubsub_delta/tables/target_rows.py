@@ -1,4 +1,4 @@
-"""Messages as the rows of a table that they are written to: which fit, and why others do not.
+"""Converts messages to rows of a target table: which fit, and why others do not.
 
 Pub/Sub: the columns of a BigQuery subscription. Without a schema ``data`` is a column; the fields
 of the topic's schema are columns; or the members of a JSON object, as the table has them.
@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pubsub_delta.policy.schemas.fitting import Typing, Unfit
+from pubsub_delta.policy.schemas.validation import TypedReader, Unfit
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.table_config import TableConfig
 from pubsub_delta.tables.json_values import value_of
@@ -27,7 +27,7 @@ _METADATA: Mapping[str, tuple[pa.DataType, ...]] = {
     "publish_time": (TIME,),
     "attributes": (TEXT, TEXT_BY_TEXT),
 }
-"""The columns of ``write_metadata``, and what types they may have."""
+"""The columns of ``write_metadata``, and the types that they may have."""
 _DATA = (pa.binary(), TEXT)
 _WIDER = {
     pa.int32(): (pa.int64(), pa.float64()),
@@ -42,14 +42,14 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of those messages that fit a table, and why others do not, by their place."""
+    """The rows of messages that fit a table, and why the others do not, by their index."""
 
     rows: pa.Table
     unfit: Mapping[int, str]
 
 
-class Rowing:
-    """Makes rows for a table out of messages of a subscription.
+class RowConverter:
+    """Converts messages of a subscription to rows of a table.
 
     Args:
         config: what the columns are.
@@ -59,7 +59,7 @@ class Rowing:
     """
 
     def __init__(
-        self, config: TableConfig, subscription: str, columns: pa.Schema, typing: Typing | None
+        self, config: TableConfig, subscription: str, columns: pa.Schema, typing: TypedReader | None
     ) -> None:
         self._config = config
         self._subscription = subscription
@@ -72,7 +72,7 @@ class Rowing:
             self._fields = {name: arrow_type(type_) for name, type_ in typing.fields.fields}
 
     def mismatch(self) -> str | None:
-        """Return why no message can be written at all; None where those that fit can."""
+        """Return why no message could be written; None where messages could."""
         config, wrong = self._config, list[str]()
         if self._by_metadata:
             for name, types in _METADATA.items():

@@ -1,4 +1,4 @@
-"""The tables that subscriptions are written to: where they may be, and what is asked of them."""
+"""Target tables, which subscriptions are written to: their locations, and their protocol."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pubsub_delta.table_config import TableState
 from pubsub_delta.tables.layout import Layout, layout_of, on_disk
 
 FOLDER = "tables"
-"""Below the root of a store: where tables are, unless another place is named."""
+"""The directory of target tables below the root of a store, unless another one is named."""
 
 
 class Unwritable(Exception):
-    """A table cannot be written to, whoever tries; its text tells why."""
+    """A target table cannot be written to; the text says why."""
 
     def __init__(self, state: TableState, why: str) -> None:
         super().__init__(why)
@@ -25,7 +25,7 @@ class Unwritable(Exception):
 
 
 class Outcome(Enum):
-    """What has become of a number under which rows were to be written."""
+    """The outcome of a write: whether a commit with its number has landed, and which."""
 
     WRITTEN = "written"
     CANCELLED = "cancelled"
@@ -36,8 +36,8 @@ class Outcome(Enum):
 class Target(Protocol):
     """A table as it is at one version. Who writes to it later than that loses nothing by it.
 
-    ``key``: (application, number) of a write, which no other one has; ``write_id``: a text that
-    tells the write from another one under the same number.
+    ``key``: (application id, number) of a write, as a transaction of Delta; ``write_id``: a text
+    that identifies the write among others of the same number.
     """
 
     @property
@@ -45,23 +45,23 @@ class Target(Protocol):
         """The columns that rows are written to."""
 
     def outcome(self, key: tuple[str, int], write_id: str) -> Outcome | None:
-        """Tell what has become of a number; None where it is free."""
+        """Return the outcome of a number; None where no commit has it."""
 
     def append(self, rows: pa.Table, key: tuple[str, int], write_id: str) -> None:
-        """Append rows in one commit that takes the number.
+        """Append rows in one commit that carries the number.
 
-        Conflict where somebody else has taken it meanwhile, or has changed the table.
+        Conflict where another commit has the number meanwhile, or has changed the table.
         """
 
     def cancel(self, key: tuple[str, int], write_id: str) -> None:
-        """Take a number by a commit without rows. Conflict as in ``append``."""
+        """Use a number up by a commit without rows. Conflict as in ``append``."""
 
 
-class TablePlaces:
-    """Where the tables may be that subscriptions are written to.
+class TableLocations:
+    """The locations of target tables.
 
     Args:
-        layout: of the store, whose own tables nobody may write to.
+        layout: that of the store, whose own tables are refused.
         root: a directory or URL, below which they are; None: ``tables`` below the store's root.
     """
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from pubsub_delta.policy.schemas.fitting import Typing, Unfit
 from pubsub_delta.policy.schemas.types import (
     DecimalOf,
     FieldType,
@@ -15,6 +14,7 @@ from pubsub_delta.policy.schemas.types import (
     MapOf,
     RecordOf,
 )
+from pubsub_delta.policy.schemas.validation import TypedReader, Unfit
 from pubsub_delta.tables.schemas import MESSAGE_COLUMNS, MESSAGES, TEXT, TIME
 
 SCHEMA_ERROR = "schema_error"
@@ -34,7 +34,7 @@ _PLAIN: Mapping[str, pa.DataType] = {
 }
 
 
-def typed_schema(typing: Typing) -> pa.Schema:
+def typed_schema(typing: TypedReader) -> pa.Schema:
     """Return the columns of typed messages: those of messages, their fields, and what is wrong.
 
     A field that is named like one of the others, in upper or lower case, has ``field_`` before it.
@@ -63,7 +63,7 @@ def column_names(fields: Iterable[str]) -> list[str]:
     return found
 
 
-def typed_rows(messages: pa.Table, typing: Typing) -> pa.Table:
+def typed_rows(messages: pa.Table, typing: TypedReader) -> pa.Table:
     """Return messages (message_id and the columns of a message) with their fields."""
     schema = typed_schema(typing)
     read: list[dict[str, Any]] = []

@@ -12,7 +12,7 @@ import pytest
 
 from pubsub_delta import DataLoss, NotFound, PubSub
 from pubsub_delta.session import is_remote
-from pubsub_delta.tables.ack_state import Stored
+from pubsub_delta.tables.ack_state import StoredAckState
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import Conflict
 from tests.conftest import Bench
@@ -59,9 +59,9 @@ def test_a_swap_that_comes_second_changes_nothing_and_says_so(bench: Bench) -> N
     tables = bench.another()._tables.ack_state_tables
     first = tables.read(uid)
 
-    def swap(mark: str, stored: Stored) -> bool:
+    def swap(mark: str, stored: StoredAckState) -> bool:
         commits = (mark * 32, *stored.recent_commits)
-        following = Stored(first.state, stored.revision + 1, commits)
+        following = StoredAckState(first.state, stored.revision + 1, commits)
         return tables.replace(uid, following, stored)
 
     assert swap("a", first)
@@ -81,7 +81,7 @@ def test_of_swaps_at_the_same_time_one_lands(bench: Bench) -> None:
     first = ports[0].read(uid)
 
     def swap(number: int) -> bool:
-        following = Stored(first.state, first.revision + 1, (f"{number:032x}",))
+        following = StoredAckState(first.state, first.revision + 1, (f"{number:032x}",))
         try:
             return ports[number].replace(uid, following, first)
         except Conflict:

@@ -382,5 +382,7 @@ def test_a_message_that_is_gone_is_told(live: Live) -> None:
         live.spark.sql(f"DELETE FROM delta.`{live.root}/messages/{uid}` WHERE position = 0")
         df.collect()
 
-    with pytest.raises(StreamingQueryException, match=r"DataLoss: .*1 messages are there of 2"):
+    with pytest.raises(
+        StreamingQueryException, match=r"DataLoss: .*1 of 2 leased messages are missing"
+    ):
         live.consume(lose).awaitTermination(120)

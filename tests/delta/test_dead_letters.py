@@ -11,7 +11,7 @@ import pytest
 from pubsub_delta import DeadLetterPolicy, DeadLetterWarning, Message, PubSub, ReceivedMessage
 from pubsub_delta.delivery import dead_letters
 from pubsub_delta.policy.ack_state import AckState, State
-from pubsub_delta.policy.spans import holding
+from pubsub_delta.policy.spans import with_spans
 from tests.conftest import Bench
 
 FIVE = 5
@@ -45,7 +45,7 @@ class Setting:
                 replace(span, delivery_attempt=FIVE) if span.state is State.LEASED else span
                 for span in state.spans
             ]
-            return holding(state, leased), None
+            return with_spans(state, leased), None
 
         uid = store.get_subscription(self.source).uid
         store._tables.ack_states.change(uid, hurry)
@@ -174,12 +174,12 @@ def test_messages_of_different_attempts_share_a_batch(bench: Bench, setting: Set
 def test_after_a_restore_of_the_ack_state_what_is_forwarded_then_arrives(bench: Bench) -> None:
     """The dead-letter topic knows the numbers that were given out before: Delta skips them."""
     it = Setting(bench)
-    it.store._tables.ack_states._leap = lambda: 0  # so that they are given out again
+    it.store._tables.ack_states._lease_id_gap = lambda: 0  # so that they are given out again
     it.exhaust("first")
     assert it.store.pull(it.source).message_count == 0  # forwards it
     bench.spark.sql(f"RESTORE TABLE {bench.ack_state_table(it.source)} TO VERSION AS OF 0")
     other = bench.another()
-    other._tables.ack_states._leap = lambda: 0
+    other._tables.ack_states._lease_id_gap = lambda: 0
     it.exhaust("later", again=1, store=other)
     assert other.pull(it.source).message_count == 0
     letters = sorted(letter.data for letter in it.forwarded())

@@ -17,7 +17,7 @@ NOON = datetime(2025, 1, 1, 12, tzinfo=timezone.utc)
 
 
 CAS = Merge(
-    on="old.next_position = new.was", update=("next_position", "reservation_id")
+    on=[("next_position", "=", "was")], update=("next_position", "reservation_id")
 )  # compare and swap
 """A compare-and-swap of a table of positions."""
 

@@ -45,7 +45,7 @@ class Bench:
 
 def direct(locks: TableLocks) -> tuple[Lane, Scans]:
     lane = DirectLane(None, locks)
-    return lane, DirectScans(lane)
+    return lane, DirectScans(lane.open_tables)
 
 
 def maker(name: str, request: pytest.FixtureRequest) -> Maker:

@@ -14,14 +14,14 @@ from deltalake import DeltaTable
 from pubsub_delta.errors import NotFound
 from pubsub_delta.policy.ack_state import AckState, Counters, Span, State
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.tables.ack_state import AckStates, AckStateTables, Stored
+from pubsub_delta.tables.ack_state import AckStates, AckStateTables, StoredAckState
 from pubsub_delta.tables.lanes.choice import Lanes
 from pubsub_delta.tables.lanes.protocol import Lane
 from pubsub_delta.tables.layout import layout_of
 from tests.unit.builders import at, available_span
 
 UID = "1" * 32
-FIRST = Stored(AckState(0), 1, ("first",))
+FIRST = StoredAckState(AckState(0), 1, ("first",))
 
 
 def new_id() -> str:
@@ -43,7 +43,7 @@ def counted(state: AckState) -> tuple[AckState, int]:
 
 def test_what_was_created_is_read_back(tables: AckStateTables) -> None:
     leased = Span(State.LEASED, Positions.of([1]), at(0), at(1), 1, 2, lease_id=3, until=at(9))
-    stored = Stored(AckState(5, 6, spans=(leased, available_span([7]))), 1, ("a",))
+    stored = StoredAckState(AckState(5, 6, spans=(leased, available_span([7]))), 1, ("a",))
     tables.create(UID, stored)
     assert tables.read(UID) == stored
 
@@ -53,15 +53,15 @@ def test_an_ack_state_that_is_gone_is_not_found(tables: AckStateTables) -> None:
         tables.read(UID)
 
 
-def restored(stored: Stored) -> Stored:
-    return Stored(stored.state, stored.revision, ("another",))
+def restored(stored: StoredAckState) -> StoredAckState:
+    return StoredAckState(stored.state, stored.revision, ("another",))
 
 
 def test_only_what_was_read_is_replaced(tables: AckStateTables) -> None:
     tables.create(UID, FIRST)
-    second = Stored(AckState(1), 2, ("second", "first"))
+    second = StoredAckState(AckState(1), 2, ("second", "first"))
     assert tables.replace(UID, second, FIRST)
-    assert not tables.replace(UID, Stored(AckState(2), 2, ("other", "first")), FIRST)
+    assert not tables.replace(UID, StoredAckState(AckState(2), 2, ("other", "first")), FIRST)
     assert tables.read(UID) == second
 
 
@@ -70,12 +70,12 @@ def test_a_state_of_the_same_revision_that_another_commit_wrote_is_not_replaced(
 ) -> None:
     """RESTORE brings back a revision that others had after it."""
     tables.create(UID, FIRST)
-    assert not tables.replace(UID, Stored(AckState(2), 2, ("b", "a")), restored(FIRST))
+    assert not tables.replace(UID, StoredAckState(AckState(2), 2, ("b", "a")), restored(FIRST))
     assert tables.read(UID) == FIRST
 
 
 def test_what_a_process_remembers_fails_where_another_was_faster(tables: AckStateTables) -> None:
-    one, other = (AckStates(tables, new_id, leap=lambda: 0) for _ in range(2))
+    one, other = (AckStates(tables, new_id, lease_id_gap=lambda: 0) for _ in range(2))
     one.create(UID, AckState(0))
     drawn = [each.change(UID, counted) for each in (one, other, other, one, one, other)]
     assert drawn == [1, 2, 3, 4, 5, 6]
@@ -98,7 +98,7 @@ def test_figures_tell_what_the_state_holds(tables: AckStateTables) -> None:
     acked = replace(available_span([5, 6], 1), state=State.ACKED)
     spans = (leased, available_span([7, 8], 2), acked)
     state = AckState(5, 9, spans=spans, counters=Counters(1, 2, 3, 4), active_time=at(5))
-    tables.create(UID, Stored(state, 1, ("a",)))
+    tables.create(UID, StoredAckState(state, 1, ("a",)))
     found = tables.figures(UID)
     assert (found.num_undelivered_messages, found.num_outstanding_messages) == (3, 1)
     assert (found.oldest_unacked_publish_time, found.delivery_attempt) == (at(2), 2)
@@ -127,7 +127,7 @@ def opened(root: str) -> AckStateTables:
 
 
 def _count(root: str, times: int, ready: Any) -> None:
-    states = AckStates(opened(root), new_id, leap=lambda: 0)
+    states = AckStates(opened(root), new_id, lease_id_gap=lambda: 0)
     ready.wait()
     for _ in range(times):
         states.change(UID, counted)

@@ -16,9 +16,9 @@ from deltalake import DeltaTable
 
 from pubsub_delta import FailedPrecondition, InvalidArgument, Message, NotFound, PubSub
 from pubsub_delta.clock import SystemClock
-from pubsub_delta.datasource import reading, writing
+from pubsub_delta.datasource import partition_reader, writing
 from pubsub_delta.datasource.columns import STORED
-from pubsub_delta.datasource.parts import FilesPart
+from pubsub_delta.datasource.partitions import FilesPartition
 from pubsub_delta.tables.lanes.direct import DirectScans, scans
 from pubsub_delta.tables.lanes.direct.files import WrittenFile
 from pubsub_delta.tables.lanes.scans import Window
@@ -43,19 +43,21 @@ class Written:
         """The tables as another process sees them."""
         return Tables(None, self.root)
 
-    def claim(self) -> writing.Claim:
-        return writing.claim(self.tables, self.store._topic(TOPIC), SystemClock().now())
+    def reservation(self) -> writing.Reservation:
+        return writing.reserve(self.tables, self.store._topic(TOPIC), SystemClock().now())
 
-    def write(self, claim: writing.Claim, *partitions: list[str]) -> list[WrittenFile]:
+    def write(self, reservation: writing.Reservation, *partitions: list[str]) -> list[WrittenFile]:
         files = [
-            writing.write_messages(self.tables, sent(claim), number, batches(texts))
+            writing.write_messages(self.tables, sent(reservation), number, batches(texts))
             for number, texts in enumerate(partitions)
         ]
         return [file for file in files if file is not None]
 
     def publish(self, *partitions: list[str], transaction: tuple[str, int] | None = None) -> bool:
-        claim = self.claim()
-        return writing.commit(self.tables, claim, self.write(claim, *partitions), transaction)
+        reservation = self.reservation()
+        return writing.commit(
+            self.tables, reservation, self.write(reservation, *partitions), transaction
+        )
 
     def backlog(self) -> list[str]:
         return [message.data.decode() for message in self.store.pull(NAME)]
@@ -64,9 +66,9 @@ class Written:
         return DeltaTable(f"{self.root}/messages/{self.uid}")
 
 
-def sent(claim: writing.Claim) -> writing.Claim:
+def sent(reservation: writing.Reservation) -> writing.Reservation:
     """Return what a task is given that runs in another process."""
-    given: writing.Claim = pickle.loads(pickle.dumps(claim))
+    given: writing.Reservation = pickle.loads(pickle.dumps(reservation))
     return given
 
 
@@ -83,12 +85,12 @@ def written(tmp_path: Path) -> Written:
 def test_nobody_is_told_of_a_publish_to_a_topic_that_was_deleted_meanwhile(
     written: Written,
 ) -> None:
-    claim = written.claim()
-    files = written.write(claim, ["a"])
+    reservation = written.reservation()
+    files = written.write(reservation, ["a"])
     written.store.delete_subscription(NAME)
     written.store.delete_topic(TOPIC)
     with pytest.raises(NotFound, match=f"{TOPIC} was deleted just now"):
-        writing.commit(written.tables, claim, files, None)
+        writing.commit(written.tables, reservation, files, None)
 
 
 def test_what_tasks_have_written_is_published_in_one_commit(written: Written) -> None:
@@ -101,8 +103,8 @@ def test_what_tasks_have_written_is_published_in_one_commit(written: Written) ->
 
 def test_nobody_sees_what_no_commit_has_added(written: Written) -> None:
     """A task or the commit failed: the files stay until VACUUM removes them."""
-    claim = written.claim()
-    (lost,) = written.write(claim, ["lost"])
+    reservation = written.reservation()
+    (lost,) = written.write(reservation, ["lost"])
     assert written.publish(["a"])
     assert written.backlog() == ["a"]
     file = Path(written.table().table_uri.removeprefix("file://")) / lost.path
@@ -125,9 +127,9 @@ def test_a_batch_below_the_last_version_is_refused(written: Written) -> None:
     """Delta would skip it in silence; its messages would be lost, and the write a success."""
 
     def write(text: str, version: int) -> None:
-        claim = written.claim()
-        files = written.write(claim, [text])
-        writing.commit_batch(written.tables, claim, files, ("job", version))
+        reservation = written.reservation()
+        files = written.write(reservation, [text])
+        writing.commit_batch(written.tables, reservation, files, ("job", version))
 
     write("a", 5)
     write("a", 5)
@@ -139,11 +141,15 @@ def test_a_batch_below_the_last_version_is_refused(written: Written) -> None:
 
 def test_a_reservation_is_for_one_publish(written: Written) -> None:
     """Two messages with one position would be one to every subscription."""
-    claim = written.claim()
-    assert writing.commit(written.tables, claim, written.write(claim, ["a"]), ("query", 0))
-    assert not writing.commit(written.tables, claim, written.write(claim, ["a"]), ("query", 0))
+    reservation = written.reservation()
+    assert writing.commit(
+        written.tables, reservation, written.write(reservation, ["a"]), ("query", 0)
+    )
+    assert not writing.commit(
+        written.tables, reservation, written.write(reservation, ["a"]), ("query", 0)
+    )
     with pytest.raises(FailedPrecondition, match="reserved for another publish"):
-        writing.commit(written.tables, claim, written.write(claim, ["b"]), ("query", 1))
+        writing.commit(written.tables, reservation, written.write(reservation, ["b"]), ("query", 1))
     assert written.backlog() == ["a"]
 
 
@@ -166,7 +172,7 @@ def test_the_log_tells_of_files_what_it_tells_of_others(written: Written) -> Non
 def test_files_look_like_those_of_the_lane(written: Written) -> None:
     """OPTIMIZE joins them, Spark reads them, and a reader sees no difference."""
     written.store.publish(TOPIC, [Message(b"usual", {"k": "v"}, "key")])
-    claim = written.claim()
+    reservation = written.reservation()
     row = pa.record_batch(
         {
             "data": pa.array(["ours"]),
@@ -175,9 +181,9 @@ def test_files_look_like_those_of_the_lane(written: Written) -> None:
             "message_id": pa.array(["99"]),
         }
     )
-    file = writing.write_messages(written.tables, claim, 3, iter([row]))
+    file = writing.write_messages(written.tables, reservation, 3, iter([row]))
     assert file is not None
-    assert writing.commit(written.tables, claim, [file], None)
+    assert writing.commit(written.tables, reservation, [file], None)
     assert written.table().optimize.compact()["numFilesRemoved"] == 2
     found = [(m.data, m.attributes, m.ordering_key) for m in written.store.pull(NAME)]
     assert found == [(b"usual", {"k": "v"}, "key"), (b"ours", {"k": "v"}, "key")]
@@ -196,29 +202,29 @@ def test_a_message_that_breaks_a_rule_is_refused_by_its_task(
     # "One bad message fails the whole request with InvalidArgument, and nothing is written."
     row = pa.record_batch({"data": column})
     with pytest.raises(InvalidArgument, match=told):
-        writing.write_messages(written.tables, written.claim(), 0, iter([row]))
+        writing.write_messages(written.tables, written.reservation(), 0, iter([row]))
 
 
 def test_a_partition_beyond_those_reserved_is_refused(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim = written.claim()
+    reservation = written.reservation()
     with pytest.raises(InvalidArgument, match="more than 1,024 partitions; coalesce it"):
-        writing.write_messages(written.tables, claim, 1024, batches(["a"]))
+        writing.write_messages(written.tables, reservation, 1024, batches(["a"]))
     monkeypatch.setattr(writing, "ROWS", 1)
     with pytest.raises(InvalidArgument, match="more than 1 rows; repartition"):
-        writing.write_messages(written.tables, claim, 0, batches(["a", "b"]))
+        writing.write_messages(written.tables, reservation, 0, batches(["a", "b"]))
 
 
 def test_a_topic_that_is_not_there_is_told_before_anything_is_written(written: Written) -> None:
     with pytest.raises(NotFound, match="topic projects/local/topics/absent does not exist"):
-        writing.claim(written.tables, written.store._topic("absent"), SystemClock().now())
+        writing.reserve(written.tables, written.store._topic("absent"), SystemClock().now())
 
 
 def test_publishes_from_tasks_and_others_have_positions_of_their_own(written: Written) -> None:
-    early = written.claim()
+    early = written.reservation()
     written.store.publish(TOPIC, ["between"])
-    late = written.claim()
+    late = written.reservation()
     assert late.first_position >= early.end_position
     assert writing.commit(written.tables, late, written.write(late, ["late"]), None)
     assert writing.commit(written.tables, early, written.write(early, ["early"]), None)
@@ -228,12 +234,16 @@ def test_publishes_from_tasks_and_others_have_positions_of_their_own(written: Wr
 def of_files(written: Written, **wanted: Any) -> list[dict[str, Any]]:
     tables = written.tables
     table = tables.messages(written.uid).table
-    reader = tables.lanes.reading
+    reader = tables.lanes.local_scans
     assert isinstance(reader, DirectScans)
     version = tables.messages(written.uid).history.version()
     paths = tuple(path for path, _, _ in reader.files(table, version, Window()))
-    part = replace(FilesPart(table, version, paths), **wanted)
-    return [row for each in reading.read_files(tables, part, STORED) for row in each.to_pylist()]
+    part = replace(FilesPartition(table, version, paths), **wanted)
+    return [
+        row
+        for each in partition_reader.read_files(tables, part, STORED)
+        for row in each.to_pylist()
+    ]
 
 
 def test_files_are_read_in_groups_where_they_are_large(
@@ -256,8 +266,8 @@ def test_rows_of_files_are_left_out_by_time_and_key(written: Written) -> None:
 
 
 def test_statistics_are_json_that_delta_reads(written: Written) -> None:
-    claim = written.claim()
-    (file,) = written.write(claim, ["a"])
+    reservation = written.reservation()
+    (file,) = written.write(reservation, ["a"])
     stats = json.loads(file.action().stats)
     assert stats["minValues"]["publish_time"].endswith("Z")
     assert len(stats["minValues"]["publish_time"]) == len("2026-01-01T00:00:00.000Z")

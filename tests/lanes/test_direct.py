@@ -73,7 +73,10 @@ def test_commits_are_numbered_rightly_while_others_commit(
 
 
 def test_a_full_disk_is_told() -> None:
-    from pubsub_delta.tables.lanes.direct.failures import telling
+    from pubsub_delta.tables.lanes.direct.errors import translating_errors
 
-    with pytest.raises(FailedPrecondition, match="no space is left"), telling("delta.`/x`"):
+    with (
+        pytest.raises(FailedPrecondition, match="no space is left"),
+        translating_errors("delta.`/x`"),
+    ):
         raise OSError("Generic LocalFileSystem error: No space left on device (os error 28)")

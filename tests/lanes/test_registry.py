@@ -212,7 +212,7 @@ def test_a_removed_snapshot_takes_what_it_held_along(case: Case) -> None:
     assert registry.remove_snapshot(SNAPSHOT.uid)
     assert not registry.remove_snapshot(SNAPSHOT.uid)
     assert registry.captured(SNAPSHOT.name, at(1)) is None
-    assert case.held.held(SNAPSHOT.uid, "") is None
+    assert case.held.captured(SNAPSHOT.uid, "") is None
 
 
 def test_a_snapshot_whose_table_is_gone_is_data_loss(case: Case) -> None:
@@ -264,7 +264,7 @@ def test_what_a_crash_left_is_found_after_an_hour_and_removed(case: Case) -> Non
     assert registry.remove_snapshot(SNAPSHOT.uid)
     assert registry.abandoned_snapshots(at(HOUR)) == []
     assert registry.captured_of(TOPIC.uid, at(HOUR)) == []
-    assert case.held.held(SNAPSHOT.uid, "") is None
+    assert case.held.captured(SNAPSHOT.uid, "") is None
 
 
 def test_a_removal_that_was_cut_short_is_found_after_an_hour(

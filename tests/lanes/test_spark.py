@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.lanes.locks import TableLocks
-from pubsub_delta.tables.lanes.protocol import Merge, TableMissing
+from pubsub_delta.tables.lanes.protocol import Match, Merge, TableMissing
 from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.lanes.spark import SparkLane, SparkScans, frames
 from pubsub_delta.tables.schemas import (
@@ -149,7 +149,7 @@ def test_a_missing_table_is_told_by_every_method(
     gone = missing or table
     assert not lane.exists(gone)
     lane.drop(gone)
-    merge = Merge("old.position = new.position", delete=True)
+    merge = Merge([("position", "=", "position")], delete=True)
     frame = lane.spark.createDataFrame(messages(0))
     scans = SparkScans(lane.spark)
     copy = f"{table[:-1]}-copy`"
@@ -184,7 +184,7 @@ def test_merge_changes_adds_and_removes_and_writes_nothing_for_nothing(
         return pa.Table.from_pylist([{"name": name, "etag": etag}], schema=SNAPSHOTS.columns)
 
     lane.create(table, SNAPSHOTS, row("a", "1"))
-    same = "old.name = new.name"
+    same: list[Match] = [("name", "=", "name")]
     assert lane.merge(table, row("b", "1"), Merge(same, insert=True)) == 1
     assert lane.merge(table, row("b", "2"), Merge(same, insert=True)) == 0
     assert lane.merge(table, row("b", "2"), Merge(same, update=["etag"])) == 1
@@ -219,9 +219,10 @@ def test_a_nested_row_is_merged_and_read_again(lane: SparkLane, tmp_path: Path) 
     lane.create(table, ACK_STATE, rows)
     assert lane.read(table).equals(rows)
     following = rows.set_column(0, ACK_STATE.columns.field(0), pa.array([2], pa.int64()))
-    swap = Merge("old.revision = 1", update=ACK_STATE.columns.names)
-    assert lane.merge(table, following, swap) == 1
-    assert lane.merge(table, following, swap) == 0
+    swap = Merge([("revision", "=", "expected")], update=ACK_STATE.columns.names)
+    new = following.append_column("expected", pa.array([1], pa.int64()))
+    assert lane.merge(table, new, swap) == 1
+    assert lane.merge(table, new, swap) == 0
     assert lane.read(table).equals(following)
     assert lane.read(table, version=0).equals(rows)
     copy = f"delta.`{tmp_path}/snapshot/{UID}`"

@@ -24,7 +24,7 @@ from pubsub_delta import (
     TableConfig,
     TableState,
 )
-from pubsub_delta.delivery import sources, table_runs, table_writes
+from pubsub_delta.delivery import sources, table_subscriptions, table_writes
 from tests.lanes.table_world import (
     BYTES,
     DEAD,
@@ -252,7 +252,7 @@ def test_a_key_waits_for_its_message_that_does_not_fit(world: World) -> None:
 def test_nobody_pulls_what_is_written_to_a_table(world: World) -> None:
     world.make()
     world.subscribe()
-    with pytest.raises(FailedPrecondition, match="when its table_config is cleared"):
+    with pytest.raises(FailedPrecondition, match="clear its table_config to pull"):
         world.store.pull(NAME)
     world.store.update_subscription(NAME, table_config=None)
     assert world.store.pull(NAME).message_count == 0
@@ -322,6 +322,6 @@ def test_one_slice_is_one_commit(world: World, monkeypatch: pytest.MonkeyPatch) 
     world.subscribe()
     world.publish(b"a", b"b", b"c")
     name = world.store._subscription(NAME)
-    done = table_runs.run(world.store._tables, name, world.clock.now, slices=1)
+    done = table_subscriptions.write_messages(world.store._tables, name, world.clock.now, slices=1)
     assert (done.written, done.is_done) == (2, False)
     assert world.data == [b"a", b"b"]

@@ -37,7 +37,7 @@ from tests.lanes.builders import (
 )
 from tests.lanes.conftest import Bench
 
-UNLESS_THERE = Merge(on="old.name = new.name", insert=True)
+UNLESS_THERE = Merge(on=[("name", "=", "name")], insert=True)
 
 
 def named(name: str, **columns: object) -> pa.Table:
@@ -141,8 +141,8 @@ def test_some_columns_of_a_row_are_updated(bench: Bench) -> None:
     lane, table = bench.lane, bench.table("topics")
     lane.create(table, of_delta(TOPICS), named("a", uid="1", etag="old"))
     change = pa.table({"name": ["a"], "was": ["old"], "etag": ["new"]})
-    on = "old.name = new.name AND old.etag = new.was"
-    assert lane.merge(table, change, Merge(on=on, update=("etag",))) == 1
+    swap = Merge(on=[("name", "=", "name"), ("etag", "=", "was")], update=("etag",))
+    assert lane.merge(table, change, swap) == 1
     (row,) = lane.read(table).to_pylist()
     assert (row["uid"], row["etag"]) == ("1", "new")
 
@@ -151,7 +151,7 @@ def test_a_row_is_deleted_if_it_matches(bench: Bench) -> None:
     lane, table = bench.lane, bench.table("topics")
     lane.create(table, of_delta(TOPICS), pa.concat_tables([named("a"), named("b")]))
     gone = pa.table({"name": ["a"]})
-    delete = Merge(on="old.name = new.name", delete=True)
+    delete = Merge(on=[("name", "=", "name")], delete=True)
     assert lane.merge(table, gone, delete) == 1
     assert lane.merge(table, gone, delete) == 0
     assert column(lane.read(table), "name") == ["b"]
@@ -318,7 +318,7 @@ def test_a_clone_is_what_a_table_was(bench: Bench) -> None:
     lane.create(table, ACK_STATE, ack_state(1))
     rows = ack_state(2).append_column("was", pa.array([1]))
     update = tuple(ACK_STATE.columns.names)
-    assert lane.merge(table, rows, Merge(on="old.revision = new.was", update=update)) == 1
+    assert lane.merge(table, rows, Merge(on=[("revision", "=", "was")], update=update)) == 1
     lane.clone(table, 0, clone, ACK_STATE)
     lane.drop(table)
     assert column(lane.read(clone), "revision") == [1]

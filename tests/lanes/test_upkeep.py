@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from pubsub_delta.tables.lanes.direct import DirectLane
-from pubsub_delta.tables.lanes.direct.snapshots import Snapshot
+from pubsub_delta.tables.lanes.direct.table_snapshots import TableSnapshot
 from pubsub_delta.tables.lanes.protocol import Conflict, Merge
 from pubsub_delta.tables.schemas import (
     CHECKPOINT_INTERVAL,
@@ -25,7 +25,7 @@ from tests.lanes.builders import (
 from tests.lanes.conftest import Bench
 
 CAS = Merge(
-    on="old.next_position = new.was", update=("next_position", "reservation_id")
+    on=[("next_position", "=", "was")], update=("next_position", "reservation_id")
 )  # compare and swap
 
 
@@ -104,9 +104,9 @@ def test_a_read_survives_a_vacuum(bench: Bench) -> None:
     for number in range(4):
         lane.append(table, numbers(number, 1), "")
     assert isinstance(lane, DirectLane)
-    calls: list[Snapshot] = []
+    calls: list[TableSnapshot] = []
 
-    def read(snapshot: Snapshot) -> list[int]:
+    def read(snapshot: TableSnapshot) -> list[int]:
         calls.append(snapshot)
         if len(calls) == 1:
             other = bench.another()[0]
@@ -114,7 +114,7 @@ def test_a_read_survives_a_vacuum(bench: Bench) -> None:
             other.vacuum(table)
         return sorted(column(snapshot.rows((), ["position"]), "position"))
 
-    assert lane.reading(table, read) == [0, 1, 2, 3]
+    assert lane.open_tables.read(table, read) == [0, 1, 2, 3]
     assert len(calls) == 2
 
 

@@ -137,7 +137,7 @@ class StoreDriver:
 
     def stored(self, topic_uid: str) -> list[StoredMessage]:
         tables = self.processes[0]._tables
-        rows = tables.lanes.reading.rows(tables.messages(topic_uid).table, Window(), READ)
+        rows = tables.lanes.local_scans.rows(tables.messages(topic_uid).table, Window(), READ)
         return [
             StoredMessage(
                 str(row["position"]),

@@ -6,7 +6,6 @@ real lanes. Of SQL it knows the conditions that this library writes.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -22,6 +21,7 @@ from pubsub_delta.tables.lanes.protocol import (
     Conflict,
     DataFile,
     LoggedCommit,
+    Match,
     Merge,
     TableMissing,
     Where,
@@ -30,8 +30,6 @@ from pubsub_delta.tables.schemas import TableSchema
 
 Row = Mapping[str, Any]
 
-_COMPARED = re.compile(r"old\.(\w+) (=|>|<) new\.(\w+)")
-_NULL = re.compile(r"old\.(\w+) IS NULL")
 _HOLDS: dict[str, Callable[[Any, Any], bool]] = {
     "=": lambda a, b: a is not None and a == b,
     "<": lambda a, b: a is not None and a < b,
@@ -115,7 +113,7 @@ class MemoryLane:
     def version(self, table: str) -> int:
         return len(self._table(table).versions) - 1
 
-    def looking_ahead(self, *tables: str) -> AbstractContextManager[None]:
+    def prefetching(self, *tables: str) -> AbstractContextManager[None]:
         return nullcontext()
 
     def history(
@@ -136,7 +134,9 @@ class MemoryLane:
             found = found.filter(pa.array(wanted, pa.bool_()))
         return found if columns is None else found.select(columns)
 
-    def read_latest(self, table: str, seen: int | None = None) -> tuple[pa.Table, int | None]:
+    def read_latest(
+        self, table: str, known_version: int | None = None
+    ) -> tuple[pa.Table, int | None]:
         with self._lock:
             return self.read(table), self.version(table)
 
@@ -189,7 +189,7 @@ class MemoryLane:
         rows: pa.Table,
         user_metadata: str,
         transaction: tuple[str, int] | None = None,
-        seen: int | None = None,
+        known_version: int | None = None,
     ) -> Append:
         with self._lock:
             stored = self._table(table)
@@ -263,13 +263,8 @@ def _matches(row: Row, where: Where) -> bool:
     return all(_HOLDS[how](row[name], value) for name, how, value in where)
 
 
-def _is_match(on: str, old: Row, new: Row) -> bool:
-    return all(_holds(condition, old, new) for condition in on.split(" AND "))
-
-
-def _holds(condition: str, old: Row, new: Row) -> bool:
-    null, compared = _NULL.fullmatch(condition), _COMPARED.fullmatch(condition)
-    if null:
-        return old[null[1]] is None
-    assert compared, condition
-    return _HOLDS[compared[2]](old[compared[1]], new[compared[3]])
+def _is_match(on: Sequence[Match], old: Row, new: Row) -> bool:
+    return all(
+        old[name] is None if other is None else _HOLDS[how](old[name], new[other])
+        for name, how, other in on
+    )

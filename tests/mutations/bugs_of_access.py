@@ -179,7 +179,7 @@ BUGS_OF_ACCESS = (
         "attempts-counted-without-roles",
         "Delivery attempts are counted where nothing may be forwarded.",
         "operations/pull.py",
-        "        asking = asking.without_dead_letters()\n",
+        "        found = found.without_dead_letters()\n",
         "        pass\n",
     ),
     Bug(
@@ -192,7 +192,7 @@ BUGS_OF_ACCESS = (
     Bug(
         "expired-snapshots-policy-in-force",
         "The policy of an expired snapshot holds for the next one of its name.",
-        "tables/registry/policies.py",
+        "tables/registry/iam_policies.py",
         "if row[COLUMN] is not None and _is_there(collection, row, now)",
         "if row[COLUMN] is not None",
     ),

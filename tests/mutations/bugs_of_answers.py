@@ -67,14 +67,14 @@ BUGS_OF_ANSWERS = (
     Bug(
         "mask-of-a-policy-ignored",
         "A mask that does not name the bindings changes them.",
-        "operations/policies.py",
+        "operations/iam.py",
         "written = replaced(stored, checked, tables.new_id(), with_bindings=with_bindings)",
         "written = replaced(stored, checked, tables.new_id(), with_bindings=True)",
     ),
     Bug(
         "policy-of-a-deleted-topic",
         "A new topic of the same name has the policy of the one that was deleted.",
-        "tables/registry/policies.py",
+        "tables/registry/iam_policies.py",
         "        return is_living(row)\n",
         "        return True\n",
     ),

@@ -307,7 +307,7 @@ BUGS_OF_DELIVERY = (
         "micro-batch-given-back-forgotten",
         "A micro-batch that was given back is empty when it is run again.",
         _STREAMS,
-        "    return _remembering(state, last)\n\n\ndef started_last",
+        "    return _with_stream(state, last)\n\n\ndef started_last",
         "    return state\n\n\ndef started_last",
     ),
     Bug(

@@ -39,7 +39,7 @@ BUGS_OF_LISTINGS = (
         "fields-by-the-newest-revision",
         "The fields of a message are read by the newest revision of its schema.",
         "operations/schemas.py",
-        'revision_id = attributes.get(fitting.REVISION_ATTRIBUTE, "")',
+        'revision_id = attributes.get(validation.REVISION_ATTRIBUTE, "")',
         'revision_id = ""',
     ),
 )

@@ -6,7 +6,7 @@ from tests.mutations.bug import Bug
 
 _MESSAGES = "tables/messages/messages.py"
 _COMMITS = "tables/messages/commits.py"
-_RANGES = "tables/messages/ranges.py"
+_RANGES = "tables/messages/position_allocator.py"
 _LETTERS = "delivery/dead_letters.py"
 _SOURCES = "delivery/sources.py"
 
@@ -157,7 +157,7 @@ BUGS_OF_MESSAGES = (
         "lease-numbers-one-by-one",
         "After a RESTORE the numbers of leases are given out again that were given out before.",
         "tables/ack_state/states.py",
-        "return secrets.randbelow(LEAP)",
+        "return secrets.randbelow(MAX_LEASE_ID_GAP)",
         "return 0",
     ),
     Bug(
@@ -172,9 +172,9 @@ BUGS_OF_MESSAGES = (
         "A micro-batch that has landed cannot be published again once the log has forgotten it.",
         "operations/publish.py",
         "        _publish_frame(messages, frame, now, publish_id, idempotency_id, order_by, "
-        "fitting)",
+        "validator)",
         "        if not _publish_frame(\n"
-        "            messages, frame, now, publish_id, idempotency_id, order_by, fitting\n"
+        "            messages, frame, now, publish_id, idempotency_id, order_by, validator\n"
         "        ):\n"
         "            assert messages.history.published_as(publish_id)",
         needs_spark=(

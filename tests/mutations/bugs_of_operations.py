@@ -31,21 +31,21 @@ BUGS_OF_OPERATIONS = (
         "malformed-ids-not-passed",
         "The number of malformed ids is not passed on to the counters.",
         _ACKNOWLEDGE,
-        "malformed=len(named.malformed)",
+        "malformed=malformed",
         "malformed=0",
     ),
     Bug(
         "ack-is-no-activity",
         "Acknowledging does not keep a subscription from expiring.",
         _ACKNOWLEDGE,
-        "return replay.used(state, following, found.subscription, now), outcomes",
+        "return replay.note_activity(state, following, found.subscription, now), outcomes",
         "return following, outcomes",
     ),
     Bug(
         "foreign-lease",
         "The whole batch of a deleted subscription is acknowledged on its successor.",
         _ACKNOWLEDGE,
-        "if named.subscription_uid != found.uid:",
+        "if targets.subscription_uid != found.uid:",
         "if False:",
     ),
     Bug(
@@ -59,7 +59,7 @@ BUGS_OF_OPERATIONS = (
         "retained-counts-too-old",
         "num_retained_acked_messages counts messages that no seek can bring back any more.",
         _METRICS,
-        "        state = source.clip_retained(state, look.now)\n",
+        "        state = source.clip_retained(state, measurement.now)\n",
         "",
     ),
     Bug(
@@ -79,7 +79,7 @@ BUGS_OF_OPERATIONS = (
     Bug(
         "backlog-of-stored-states",
         "A look at the backlog does not show what happened since the last commit.",
-        "operations/measure.py",
+        "operations/read.py",
         "state = found.catch_up(tables.ack_states.read(found.uid), now)",
         "state = tables.ack_states.read(found.uid)",
         needs_spark=(
@@ -91,30 +91,30 @@ BUGS_OF_OPERATIONS = (
         "A pull that finds nothing and has nothing to remember is a commit all the same.",
         _CONSUMING,
         "following = following if keep else state",
-        "following = replay.used(state, following, source.subscription, now) if keep else "
+        "following = replay.note_activity(state, following, source.subscription, now) if keep else "
         "replay.replace(state, active_time=now)",
     ),
     Bug(
         "pull-is-no-activity",
         "Pulling does not keep a subscription from expiring.",
         _CONSUMING,
-        "        following = replay.used(state, following, asking.subscription, now)\n"
-        "        return following, _Taken",
-        "        return following, _Taken",
+        "        following = replay.note_activity(state, following, source.subscription, now)\n"
+        "        return following, _Decision",
+        "        return following, _Decision",
     ),
     Bug(
         "empty-pull-forwards-nothing",
         "A pull that leases nothing does not forward what it decided to.",
         _CONSUMING,
-        "    if taken.forwarding:",
-        "    if taken.forwarding and taken.leased:",
+        "    if decision.forwarding:",
+        "    if decision.forwarding and decision.leased:",
     ),
     Bug(
         "finished-micro-batch-stays",
         "A micro-batch that is processed is not acknowledged before the next one comes.",
         _PULL,
-        "query_id, batch_id + 1, source.terms, now)",
-        "query_id, batch_id, source.terms, now)",
+        "query_id, batch_id + 1, terms, now)",
+        "query_id, batch_id, terms, now)",
     ),
     Bug(
         "exchange-without-deadline",
@@ -148,8 +148,8 @@ BUGS_OF_OPERATIONS = (
         "seek-to-what-was-deleted",
         "A seek brings back messages that were deleted with its snapshot while it was noted.",
         _SEEK,
-        "if found is not None and noted is not None and not _is_held(",
-        "if found is None and noted is None and not _is_held(",
+        "if target.snapshot is not None and not _still_exists(",
+        "if target.snapshot is None and not _still_exists(",
     ),
     Bug(
         "seek-to-what-is-about-to-expire",

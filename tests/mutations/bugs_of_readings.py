@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
-_READINGS = "delivery/readings.py"
+_READINGS = "delivery/unreadable.py"
 _LEASES = "delivery/leases.py"
 _LETTERS = "delivery/dead_letters.py"
 
@@ -34,8 +34,8 @@ BUGS_OF_READINGS = (
         "an-unreadable-key-is-forgotten",
         "The later messages of its key come with the next part of the lease.",
         _READINGS,
-        "if not told and not self._broken:",
-        "if not told:",
+        "if not reasons and not self._first_unreadable:",
+        "if not reasons:",
     ),
     Bug(
         "set-aside-without-ordering",
@@ -55,7 +55,7 @@ BUGS_OF_READINGS = (
         "nobody-is-warned",
         "A message that cannot be read is set aside without a word.",
         _LEASES,
-        "        warn(told, self.source.subscription)\n        return rows, missing",
+        "        warn_unreadable(reasons, self.source.subscription)\n        return rows, missing",
         "        return rows, missing",
     ),
     Bug(

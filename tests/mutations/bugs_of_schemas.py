@@ -7,7 +7,7 @@ from tests.mutations.bug import Bug
 _REVISIONS = "policy/schemas/revisions.py"
 _AVRO = "policy/schemas/avro.py"
 _PROTOBUF = "policy/schemas/protobuf.py"
-_FITTING = "policy/schemas/fitting.py"
+_FITTING = "policy/schemas/validation.py"
 _OPERATIONS = "operations/schemas.py"
 
 BUGS_OF_SCHEMAS = (

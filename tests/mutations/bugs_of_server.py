@@ -190,7 +190,7 @@ BUGS_OF_SERVER = (
         "ended-subscription-remembered",
         "The state of each subscription that has ended stays in memory.",
         "tables/ack_state/states.py",
-        "        self._written.pop(uid, None)\n        self._shared.discard(uid)\n",
-        "        self._written.get(uid)\n        self._shared.discard(uid)\n",
+        "        self._cache.pop(uid, None)\n        self._contended.discard(uid)\n",
+        "        self._cache.get(uid)\n        self._contended.discard(uid)\n",
     ),
 )

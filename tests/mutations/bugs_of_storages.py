@@ -5,10 +5,10 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 _TABLES = "tables/lanes/direct/tables.py"
-_HANDLES = "tables/lanes/direct/handles.py"
+_HANDLES = "tables/lanes/direct/open_tables.py"
 _COMMITS = "tables/lanes/direct/commits.py"
 _CREDENTIALS = "tables/lanes/direct/credentials.py"
-_FAILURES = "tables/lanes/direct/failures.py"
+_FAILURES = "tables/lanes/direct/errors.py"
 _CHOICE = "tables/lanes/choice.py"
 
 BUGS_OF_STORAGES = (

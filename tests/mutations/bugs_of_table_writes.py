@@ -6,7 +6,7 @@ from tests.mutations.bug import Bug
 
 _STEPS = "policy/table_writes.py"
 _WRITES = "delivery/table_writes.py"
-_RUNS = "delivery/table_runs.py"
+_RUNS = "delivery/table_subscriptions.py"
 
 BUGS_OF_TABLE_WRITES = (
     Bug(
@@ -76,13 +76,13 @@ BUGS_OF_TABLE_WRITES = (
         "tables-can-be-pulled",
         "Messages that are written to a table can be pulled, too.",
         "operations/pull.py",
-        "if leases and asking.subscription.table_config is not None:",
-        "if leases and asking.subscription.table_config is not None and not name:",
+        "if leases and found.subscription.table_config is not None:",
+        "if leases and found.subscription.table_config is not None and not name:",
     ),
     Bug(
         "write-of-one-slice-is-endless",
         "A run that was asked for one slice writes everything that there is.",
-        "delivery/table_runs.py",
+        "delivery/table_subscriptions.py",
         "while slices is None or done < slices:",
         "while slices is None or done >= 0:",
     ),
@@ -132,8 +132,8 @@ BUGS_OF_TABLE_WRITES = (
         "writes-are-left-by-a-pull",
         "What was on its way to a table that is no longer wanted is never pulled.",
         "delivery/consuming.py",
-        "    if taken.state.in_state(State.WRITING):",
-        "    if taken.state.in_state(State.WRITING) and not taken.leased:",
+        "    if decision.state.in_state(State.WRITING):",
+        "    if decision.state.in_state(State.WRITING) and not decision.leased:",
     ),
     Bug(
         "a-failure-is-no-pause",

@@ -8,10 +8,10 @@ _COLUMNS = "datasource/columns.py"
 _CONSUMER = "datasource/consumer.py"
 _OFFSETS = "datasource/offsets.py"
 _OPTIONS = "datasource/options.py"
-_PARTS = "datasource/parts.py"
-_CHECKING = "datasource/checking.py"
+_PARTS = "datasource/partitions.py"
+_CHECKING = "datasource/validation.py"
 _WRITING = "datasource/writing.py"
-_READING = "datasource/reading.py"
+_READING = "datasource/partition_reader.py"
 _FILES = ("tests/lanes/test_data_source_files.py",)
 
 BUGS_OF_THE_SOURCE = (
@@ -39,7 +39,7 @@ BUGS_OF_THE_SOURCE = (
     Bug(
         "drain-of-the-same-again",
         "A query that drains never ends while its messages are given back again and again.",
-        "policy/drains.py",
+        "policy/available_now.py",
         "new = leased - self._offered",
         "new = leased",
     ),
@@ -82,8 +82,8 @@ BUGS_OF_THE_SOURCE = (
         "keys-torn-apart",
         "The messages of an ordered subscription are spread over parts.",
         _PARTS,
-        "for positions in [every] if ordered else cut(every, files):",
-        "for positions in cut(every, files):",
+        "for positions in [every] if ordered else divide(every, files):",
+        "for positions in divide(every, files):",
     ),
     Bug(
         "cut-off-end",
@@ -117,7 +117,7 @@ BUGS_OF_THE_SOURCE = (
         "reservation-used-twice",
         "Two publishes have the same positions, where Spark lets a writer write twice.",
         _WRITING,
-        "if messages.history.has_given(claimed.first_position):",
+        "if messages.history.has_given(reserved.first_position):",
         "if False:",
         needs_spark=_FILES,
     ),
@@ -125,8 +125,8 @@ BUGS_OF_THE_SOURCE = (
         "partitions-on-top-of-each-other",
         "All tasks of a write give out the same positions.",
         _WRITING,
-        "first = claimed.first_position + partition * ROWS",
-        "first = claimed.first_position",
+        "first = reserved.first_position + partition * ROWS",
+        "first = reserved.first_position",
         needs_spark=_FILES,
     ),
     Bug(

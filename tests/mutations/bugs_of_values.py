@@ -19,8 +19,8 @@ BUGS_OF_VALUES = (
         "both-values-are-delivered",
         "An attribute that stands twice is delivered twice.",
         "tables/lanes/direct/attributes.py",
-        "if np.count_nonzero(seen) == len(places):",
-        "if np.count_nonzero(seen):",
+        "if np.count_nonzero(present) == len(places):",
+        "if np.count_nonzero(present):",
     ),
     Bug(
         "attribute-given-twice",
@@ -60,7 +60,7 @@ BUGS_OF_VALUES = (
     Bug(
         "as-of-a-later-time",
         "A topic is read as of the microsecond after a time that is finer.",
-        "operations/measure.py",
+        "operations/read.py",
         'time = read_time(as_of, "as_of", until=True)',
         'time = read_time(as_of, "as_of")',
         needs_spark=("tests/delta/test_replay.py::test_a_topic_can_be_read_as_it_was",),
@@ -110,14 +110,14 @@ BUGS_OF_VALUES = (
     Bug(
         "anew-is-the-same",
         "A resource that was deleted and created anew is taken for the one that was read.",
-        "policy/unchanged.py",
+        "policy/preconditions.py",
         "if now[name] != then[name]]",
         'if name not in ("uid", "create_time") and now[name] != then[name]]',
     ),
     Bug(
         "of-another-resource",
         "What was read of another resource is accepted as the condition of a change.",
-        "policy/unchanged.py",
+        "policy/preconditions.py",
         "if if_unchanged.name != name:",
         "if not if_unchanged.name:",
     ),

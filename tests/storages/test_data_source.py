@@ -64,12 +64,12 @@ def test_a_dataframe_is_published_beside_the_direct_lane(given: dict[str, str]) 
     wanted = read_options({**given, "topic": "flights"})
     tables, topic = wanted.tables(), wanted.topic
     assert topic is not None
-    claim = writing.claim(tables, topic, SystemClock().now())
+    reservation = writing.reserve(tables, topic, SystemClock().now())
     rows = [pa.record_batch({"data": pa.array(["c"])})]
-    file = writing.write_messages(tables, claim, 0, rows)
+    file = writing.write_messages(tables, reservation, 0, rows)
     assert file is not None
-    assert writing.commit(tables, claim, [file], ("query", 0))
-    assert not writing.commit(tables, claim, [file], ("query", 0))
+    assert writing.commit(tables, reservation, [file], ("query", 0))
+    assert not writing.commit(tables, reservation, [file], ("query", 0))
     reader = source(**given, topic="flights")
     found = reader.reader(reader.schema())
     assert sorted(read(found, found.partitions())) == [b"a", b"b", b"c"]

@@ -55,7 +55,7 @@ def test_a_look_that_was_begun_ahead_is_used_once(
     table, lane = store._tables.layout.messages(store.get_topic("orders").uid), _lane(store)
     version = lane.version(table)
     storage.proxy.take()
-    with lane.looking_ahead(table):
+    with lane.prefetching(table):
         assert lane.version(table) == version
         assert kinds(storage.proxy.take()) == {LOOK: 1}
         PubSub(None, root).publish("orders", ["a"])

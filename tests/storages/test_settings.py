@@ -76,7 +76,7 @@ def test_no_keys_are_told(s3: Storage, s3_root: str, monkeypatch: pytest.MonkeyP
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     told = {k: v for k, v in s3a(s3.proxy.endpoint).items() if "key" not in k}
-    with pytest.raises(FailedPrecondition, match="there are no keys for its storage"):
+    with pytest.raises(FailedPrecondition, match="there are no credentials for its storage"):
         created(by_hadoop(s3_root, told), s3_root)
 
 

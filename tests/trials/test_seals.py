@@ -8,7 +8,7 @@ import pytest
 from pyroaring import BitMap64
 
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.tables.ack_state.rows import sealed, unsealed
+from pubsub_delta.tables.ack_state.rows import with_checksum, without_checksum
 
 CHANCE = random.Random(1)
 SETS = {
@@ -24,27 +24,27 @@ each_set = pytest.mark.parametrize("positions", [pytest.param(v, id=k) for k, v 
 
 @each_set
 def test_what_was_sealed_is_read(positions: Positions) -> None:
-    assert unsealed(sealed(positions)) == positions
+    assert without_checksum(with_checksum(positions)) == positions
 
 
 @each_set
 def test_readers_of_the_portable_format_pass_over_the_seal(positions: Positions) -> None:
-    assert list(BitMap64.deserialize(sealed(positions))) == list(positions)
+    assert list(BitMap64.deserialize(with_checksum(positions))) == list(positions)
 
 
 @each_set
 def test_no_flipped_bit_goes_unnoticed(positions: Positions) -> None:
-    data = sealed(positions)
+    data = with_checksum(positions)
     for bit in range(8 * len(data)):
         altered = bytearray(data)
         altered[bit // 8] ^= 1 << bit % 8
         with pytest.raises(ValueError):
-            unsealed(bytes(altered))
+            without_checksum(bytes(altered))
 
 
 @each_set
 def test_what_is_cut_off_is_noticed(positions: Positions) -> None:
-    data = sealed(positions)
+    data = with_checksum(positions)
     for length in range(len(data)):
         with pytest.raises(ValueError):
-            unsealed(data[:length])
+            without_checksum(data[:length])

@@ -21,7 +21,7 @@ from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcTransp
 
 from pubsub_delta.channel import Exchanged
 from pubsub_delta.clock import SystemClock
-from pubsub_delta.delivery.table_runs import TableWrites
+from pubsub_delta.delivery.table_subscriptions import TableWrites
 from pubsub_delta.errors import NotFound
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_ids import AckId

@@ -48,7 +48,7 @@ class WorldBackend(StoreBackend):
         server would give.
         """
         tables = MemoryTables(self._world)
-        tables._ranges = self._first._ranges
+        tables._allocator = self._first._allocator
         return MemoryPubSub(tables, self.clock, project)
 
     @property

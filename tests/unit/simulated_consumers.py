@@ -47,7 +47,7 @@ class NotedAckStates(AckStates):
         self.asked: tuple[Change, Doing] | None = None
         super().__init__(self.port, new_id, lambda _: world.scheduler.pause(), lambda: 0)
         if world.storm.one_process:
-            self._written = world.memory
+            self._cache = world.memory
 
     def change(self, uid: str, decide: Decide[T], *_: object) -> T:
         change, answer_of = self.asked or self._forgetting()
@@ -126,7 +126,7 @@ class SimulatedTables:
         self.registry = self
         self.lanes = None
         self.ack_states = NotedAckStates(world, consumer, new_id)
-        self.is_received, self.looking_ahead = bool, world.looking_ahead
+        self.is_received, self.prefetching = bool, world.prefetching
 
     def source(self, _: ResourceName) -> SimulatedSource:
         return SimulatedSource(self.world, self.messages())
@@ -247,7 +247,7 @@ class Consumer:
         wanted = random.choice((0, 1, 3))
 
         def answer(taken: Any) -> Answer:
-            said, leased = taken.said, leased_by_spans(taken.leased)
+            said, leased = taken.outcomes, leased_by_spans(taken.leased)
             told = tuple((s.total_seconds(), by_id(o)) for s, o in said.deadlines.items())
             return Answer(
                 leased.leased, leased.lease_id, leased.until, by_id(said.acknowledged), told

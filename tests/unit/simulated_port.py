@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from pubsub_delta.tables.ack_state.states import Stored
+from pubsub_delta.tables.ack_state.states import StoredAckState
 from pubsub_delta.tables.lanes import retries
 from pubsub_delta.tables.lanes.protocol import Conflict
 from tests.unit.bookkeeper import Answer, Change, Violated
@@ -44,10 +44,10 @@ class SimulatedPort:
         self.seen = 0
         self.refused = 0
 
-    def create(self, uid: str, first: Stored) -> None:
+    def create(self, uid: str, first: StoredAckState) -> None:
         raise NotImplementedError
 
-    def read(self, uid: str) -> Stored:
+    def read(self, uid: str) -> StoredAckState:
         world, storm = self.world, self.world.storm
         world.scheduler.pause()
         self._tried("reads")
@@ -62,7 +62,7 @@ class SimulatedPort:
         world.scheduler.pause()  # it may be old by the time it is used
         return found
 
-    def replace(self, uid: str, following: Stored, expected: Stored) -> bool:
+    def replace(self, uid: str, following: StoredAckState, expected: StoredAckState) -> bool:
         world, storm = self.world, self.world.storm
         world.scheduler.pause()
         self._tried("replaces")

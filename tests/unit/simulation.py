@@ -23,7 +23,7 @@ from pubsub_delta.clock import ManualClock
 from pubsub_delta.errors import DeadLetterWarning
 from pubsub_delta.policy.ack_state import ACKNOWLEDGED, AckState
 from pubsub_delta.resources import DeadLetterPolicy, ExpirationPolicy, RetryPolicy
-from pubsub_delta.tables.ack_state.states import Stored
+from pubsub_delta.tables.ack_state.states import StoredAckState
 from tests.unit.bookkeeper import Answer, Bookkeeper, Change, Violated, Where
 from tests.unit.builders import START, FakeTopic, terms, topic_of
 from tests.unit.model import Fields
@@ -156,11 +156,11 @@ class World:
         self.clock = ManualClock(START)
         self.keys: dict[int, str] = {}
         self.topic = FakeTopic(topic_of())
-        self.history = [Stored(AckState(after_version=0), 1, ("first",))]
+        self.history = [StoredAckState(AckState(after_version=0), 1, ("first",))]
         self.book = Bookkeeper(fields)
-        self.pending: list[tuple[Stored, Stored, Change, Answer]] = []
+        self.pending: list[tuple[StoredAckState, StoredAckState, Change, Answer]] = []
         self.held_by: str | None = None
-        self.memory: dict[str, Stored] = {}
+        self.memory: dict[str, StoredAckState] = {}
         self.letters: tuple[int, set[int]] = (0, set())
         self.changes = 0
         self.trace: list[str] = []
@@ -230,7 +230,9 @@ class World:
 
     # The table
 
-    def land(self, following: Stored, expected: Stored, change: Change, answer: Answer) -> bool:
+    def land(
+        self, following: StoredAckState, expected: StoredAckState, change: Change, answer: Answer
+    ) -> bool:
         """Replace the stored state if it is the expected one."""
         if not self.history[-1].is_same(expected):
             return False
@@ -248,7 +250,7 @@ class World:
         self.scheduler.error = self.scheduler.error or error
         raise Stopped from error
 
-    def looking_ahead(self, _: object) -> AbstractContextManager[None]:
+    def prefetching(self, _: object) -> AbstractContextManager[None]:
         """Look at nothing ahead: when a look is made is drawn by the scheduler."""
         return nullcontext()
 

@@ -18,7 +18,7 @@ from pubsub_delta.policy.access import (
     is_granted,
 )
 from pubsub_delta.policy.iam import Binding, Condition, IamPolicy
-from pubsub_delta.policy.permissions import METHODS, Asked, asked
+from pubsub_delta.policy.permissions import METHODS, NeededPermission, needed_permissions
 from pubsub_delta.server.protocol import SERVICES
 from tests.unit.access_files import ANN, BOB, JOB, SCHEMA, SNAPSHOT, SUBSCRIPTION, TOPIC
 
@@ -168,7 +168,9 @@ def request(**fields: Any) -> Any:
 
 
 def pairs(method: str, **fields: Any) -> list[tuple[str, str]]:
-    return [(each.permission, each.resource) for each in asked(method, request(**fields))]
+    return [
+        (each.permission, each.resource) for each in needed_permissions(method, request(**fields))
+    ]
 
 
 PUSH = {"oidc_token": {"service_account_email": "job@example.com"}}
@@ -210,8 +212,8 @@ def test_a_change_needs_more_only_for_what_its_mask_names() -> None:
     assert needs("labels", "push_config") == [update, ACT_AS]
     assert needs("push_config.push_endpoint") == [update, ACT_AS, ACT_AS]
     moved = {"subscription": subscription, "update_mask": {"paths": ["push_config.push_endpoint"]}}
-    last = asked(f"{SUB}/UpdateSubscription", request(**moved))[-1]
-    assert last == Asked(ACT_AS, "projects/p", account_of=SUBSCRIPTION)
+    last = needed_permissions(f"{SUB}/UpdateSubscription", request(**moved))[-1]
+    assert last == NeededPermission(ACT_AS, "projects/p", account_of=SUBSCRIPTION)
 
 
 def test_a_snapshot_needs_its_project_and_its_subscription() -> None:
@@ -229,8 +231,12 @@ def test_a_seek_to_a_snapshot_needs_the_snapshot() -> None:
 
 def test_a_detachment_needs_the_topic_of_the_subscription() -> None:
     # "pubsub.topics.detachSubscription on the topic that the subscription is attached to"
-    needed = Asked("pubsub.topics.detachSubscription", "projects/p", topic_of=SUBSCRIPTION)
-    assert asked(f"{PUB}/DetachSubscription", request(subscription=SUBSCRIPTION)) == [needed]
+    needed = NeededPermission(
+        "pubsub.topics.detachSubscription", "projects/p", topic_of=SUBSCRIPTION
+    )
+    assert needed_permissions(f"{PUB}/DetachSubscription", request(subscription=SUBSCRIPTION)) == [
+        needed
+    ]
 
 
 def test_the_collection_of_a_policy_is_that_of_the_resource() -> None:
@@ -262,4 +268,4 @@ def test_the_revision_of_a_schema_is_the_schema() -> None:
 )
 def test_what_is_no_name_is_refused_as_such(method: str, fields: Any) -> None:
     with pytest.raises(InvalidArgument):
-        asked(method, request(**fields))
+        needed_permissions(method, request(**fields))

@@ -182,8 +182,8 @@ def test_only_the_session_imports_delta(module: str) -> None:
 
 
 READS_ERRORS = {
-    "pubsub_delta/tables/lanes/damage.py": "tells from an error's text which file is damaged",
-    "pubsub_delta/tables/lanes/spark/telling.py": "tells from an error's text that there is no log",
+    "pubsub_delta/tables/lanes/storage_errors.py": "tells from an error which file is damaged",
+    "pubsub_delta/tables/lanes/spark/errors.py": "tells from an error's text that there is no log",
 }
 """Modules that know the name of Delta's log, and why; they reach no file."""
 REACH_FILES = {"glob", "io", "os", "pathlib", "shutil", "tempfile", "fsspec", "pyarrow.fs"}

@@ -306,8 +306,8 @@ def test_a_snapshot_ends_as_much_early_or_late_as_the_clocks_are_apart() -> None
 @given(off, off)
 def test_noted_activity_never_goes_back(first: int, second: int) -> None:
     state = backlog(1)
-    noted = replay.used(state, pull(state)[0], PLAIN, at(first))
-    again = replay.used(noted, nack(noted, {1: [0]}), PLAIN, at(second))
+    noted = replay.note_activity(state, pull(state)[0], PLAIN, at(first))
+    again = replay.note_activity(noted, nack(noted, {1: [0]}), PLAIN, at(second))
     assert again.active_time == max(at(0), at(first), at(second))  # created at START
 
 

@@ -122,7 +122,7 @@ def test_the_fields_of_a_message_are_those_of_its_own_revision(browser: Browser)
     store.commit_schema("states", AVRO_WITH_AREA)
     (found,) = store.peek("first")
     assert store.message_fields(found.data, found.attributes) == {"name": "Utah"}
-    with pytest.raises(InvalidArgument, match="googclient_schemaname is not there"):
+    with pytest.raises(InvalidArgument, match="googclient_schemaname is absent"):
         store.message_fields(found.data, {})
     with pytest.raises(InvalidArgument, match="it does not fit revision"):
         store.message_fields(b"\xff", found.attributes)

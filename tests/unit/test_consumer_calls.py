@@ -162,9 +162,9 @@ def test_nothing_is_remembered_of_a_subscription_that_has_ended(end: str) -> Non
     store.publish("a")
     store.pull()
     states = store.tables.ack_states
-    assert len(states._written) == 1
+    assert len(states._cache) == 1
     getattr(store.store, end)(NAME)
-    assert states._written == {}
+    assert states._cache == {}
     with pytest.raises(PubSubError):
         store.pull()
 
@@ -173,4 +173,4 @@ def test_nothing_is_remembered_of_a_subscription_that_has_expired() -> None:
     store = InMemory(expiration_policy=ExpirationPolicy("8d"))
     store.be_at(9 * 24 * 3600)
     store.store.maintain()
-    assert store.tables.ack_states._written == {}
+    assert store.tables.ack_states._cache == {}

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pubsub_delta import InvalidArgument
-from pubsub_delta.datasource import checking
-from pubsub_delta.datasource.checking import checked
+from pubsub_delta.datasource import validation
+from pubsub_delta.datasource.validation import checked
 from pubsub_delta.operations.publish import checked_rows
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
 
@@ -56,7 +56,7 @@ def test_both_checks_agree(rows: list[tuple[Any, Any, Any]]) -> None:
 
 
 def test_usual_messages_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checking, "checked_rows", None)
+    monkeypatch.setattr(validation, "checked_rows", None)
     made = checked(batch((b"a", [("k", "v"), ("l", "v")], "key"), (b"b", [], None)))
     assert made.to_pylist() == [
         {"ordering_key": "key", "attributes": [("k", "v"), ("l", "v")], "data": b"a"},

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from pubsub_delta import DeadLetterPolicy, FailedPrecondition, Message, NotFound
-from pubsub_delta.datasource import parts
+from pubsub_delta.datasource import partitions
 from pubsub_delta.datasource.consumer import Consumer
 from pubsub_delta.datasource.offsets import Offset
-from pubsub_delta.datasource.parts import SpansPart
+from pubsub_delta.datasource.partitions import SpansPartition
 from pubsub_delta.policy.ack_ids import AckId
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 
@@ -86,7 +86,7 @@ class Query:
         return True
 
 
-def texts(store: InMemory, found: list[SpansPart]) -> list[str]:
+def texts(store: InMemory, found: list[SpansPartition]) -> list[str]:
     data = {}
     for topic in (TOPIC, LETTERS):
         uid = store.store.get_topic(topic).uid
@@ -362,7 +362,7 @@ def test_the_messages_of_an_ordered_subscription_stay_in_one_part(
     ordered: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # "The messages of an ordering key stand in one partition, in order."
-    monkeypatch.setattr(parts, "ROW", parts.PART)
+    monkeypatch.setattr(partitions, "MESSAGE_COST", partitions.PARTITION_BYTES)
     store = a_store(enable_message_ordering=ordered)
     consumer = Query(store).consumer
     start = consumer.start()

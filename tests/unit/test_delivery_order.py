@@ -9,7 +9,7 @@ import pytest
 from pubsub_delta.policy import delivery, replay
 from pubsub_delta.policy.ack_state import AckState, Seek, Span, State
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.policy.spans import MAX_FAILED_LEASES, MAX_FAILED_SPANS, holding
+from pubsub_delta.policy.spans import MAX_FAILED_LEASES, MAX_FAILED_SPANS, with_spans
 from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy
 from tests.unit.builders import (
     ack,
@@ -233,13 +233,13 @@ def failed_span(position: int, lease_id: int, published: float = 0) -> Span:
 
 
 def test_messages_that_failed_under_different_leases_stay_apart() -> None:
-    state = holding(AckState(0), [failed_span(n, n % 2 + 1) for n in range(4)])
+    state = with_spans(AckState(0), [failed_span(n, n % 2 + 1) for n in range(4)])
     assert [list(span.positions) for span in state.spans] == [[0, 2], [1, 3]]
 
 
 def test_of_too_many_leases_those_that_failed_latest_count_as_one() -> None:
     spans = [failed_span(n, n) for n in range(1, 2 * MAX_FAILED_LEASES)]
-    state = holding(AckState(0), spans)
+    state = with_spans(AckState(0), spans)
     held = {each: span for span in state.spans for each in span.positions}
     for n in range(1, 2 * MAX_FAILED_LEASES):
         joined = n >= MAX_FAILED_LEASES
@@ -250,14 +250,14 @@ def test_backoffs_that_are_united_failed_at_the_later_of_their_failures() -> Non
     spans = [
         replace(failed_span(n, n), state=State.BACKING_OFF, until=at(n)) for n in range(1, 300)
     ]
-    state = holding(AckState(0), spans)
+    state = with_spans(AckState(0), spans)
     assert len(state.spans) == 256
     for span in state.spans:
         assert span.failed_lease_id == span.positions.max
 
 
 def test_what_failed_together_is_kept_apart_by_publish_time_but_in_few_spans() -> None:
-    state = holding(AckState(0), [failed_span(n, 1, published=n) for n in range(50)])
+    state = with_spans(AckState(0), [failed_span(n, 1, published=n) for n in range(50)])
     assert len(state.spans) == MAX_FAILED_SPANS == 4
 
 

@@ -332,18 +332,18 @@ def test_what_changes_notes_that_the_subscription_is_in_use() -> None:
     # "any pull, ack, seek or update counts as activity"
     before = AckState(after_version=0)
     after = replace(before, after_version=1)
-    assert replay.used(before, after, PLAIN, at(5)) == replace(after, active_time=at(5))
+    assert replay.note_activity(before, after, PLAIN, at(5)) == replace(after, active_time=at(5))
     earlier = replace(before, active_time=at(9))
-    assert replay.used(earlier, after, PLAIN, at(5)).active_time == at(9)
+    assert replay.note_activity(earlier, after, PLAIN, at(5)).active_time == at(9)
 
 
 @pytest.mark.parametrize(("seconds", "noted"), [(0, 0), (99, 0), (100, 100), (1000, 1000)])
 def test_a_request_that_changes_nothing_is_noted_now_and_then(seconds: float, noted: float) -> None:
     fields = replace(PLAIN, expiration_policy=ExpirationPolicy(100_000))
     quiet = AckState(after_version=0, active_time=at(0))
-    assert replay.used(quiet, quiet, fields, at(seconds)).active_time == at(noted)
+    assert replay.note_activity(quiet, quiet, fields, at(seconds)).active_time == at(noted)
     never = replace(PLAIN, expiration_policy=ExpirationPolicy(None))
-    assert replay.used(quiet, quiet, never, at(seconds)) is quiet
+    assert replay.note_activity(quiet, quiet, never, at(seconds)) is quiet
 
 
 def test_a_request_that_was_not_noted_shortens_the_ttl_by_a_thousandth_at_most() -> None:
@@ -351,7 +351,7 @@ def test_a_request_that_was_not_noted_shortens_the_ttl_by_a_thousandth_at_most()
     fields = replace(PLAIN, expiration_policy=ExpirationPolicy("1d"))
     state = AckState(after_version=0, active_time=at(0))
     for seconds in range(0, int(DAY), 7):
-        state = replay.used(state, state, fields, at(seconds))
+        state = replay.note_activity(state, state, fields, at(seconds))
         last = seconds
     assert not retention.is_idle(fields, state.active_time, at(last + DAY * 0.999))
     assert retention.is_idle(fields, state.active_time, at(last + DAY + 1))

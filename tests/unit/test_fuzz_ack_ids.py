@@ -5,6 +5,7 @@ An id that is truncated, damaged, made up, or of another subscription never touc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -18,11 +19,11 @@ from hypothesis import strategies as st
 from pubsub_delta.names import subscription_name
 from pubsub_delta.operations.acknowledge import acknowledge, modify_ack_deadline
 from pubsub_delta.policy.ack_ids import AckId, parse_ack_id
-from pubsub_delta.policy.ack_state import AckState, State
+from pubsub_delta.policy.ack_state import AckState, Span, State
 from pubsub_delta.policy.delivery import Terms
-from pubsub_delta.policy.ordering import Keys
+from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import AckResult, Subscription
-from pubsub_delta.tables.ack_state.states import AckStates, Stored
+from pubsub_delta.tables.ack_state.states import AckStates, StoredAckState
 from pubsub_delta.tables.store import Tables
 from tests.unit.builders import PLAIN, at, backlog, pull, terms
 from tests.unit.hostile import is_refusal, outcome, texts
@@ -36,11 +37,11 @@ class InMemory:
     """A store of one subscription, whose ack state stands in memory."""
 
     on: Terms
-    stored: Stored
+    stored: StoredAckState
     ids: Any = field(default_factory=lambda: map(str, count()))
 
     def __post_init__(self) -> None:
-        self.ack_states = AckStates(self, self.ids.__next__, leap=lambda: 0)
+        self.ack_states = AckStates(self, self.ids.__next__, lease_id_gap=lambda: 0)
 
     @property
     def subscription(self) -> Subscription:
@@ -48,9 +49,11 @@ class InMemory:
 
     registry = None
 
-    @property
-    def ordering_keys(self) -> Keys:
-        return self.on.keys
+    def sharing(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
+        return self.on.keys.sharing(of, among)
+
+    def followers(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
+        return self.on.keys.followers(of, among)
 
     def attached(self, _: object) -> tuple[Subscription, str]:
         return self.on.subscription, "topic"
@@ -58,13 +61,13 @@ class InMemory:
     def messages(self, _: str) -> InMemory:
         return self
 
-    def create(self, _: str, first: Stored) -> None:
+    def create(self, _: str, first: StoredAckState) -> None:
         self.stored = first
 
-    def read(self, _: str) -> Stored:
+    def read(self, _: str) -> StoredAckState:
         return self.stored
 
-    def replace(self, _: str, following: Stored, expected: Stored) -> bool:
+    def replace(self, _: str, following: StoredAckState, expected: StoredAckState) -> bool:
         assert self.stored.is_same(expected)
         self.stored = following
         return True
@@ -79,7 +82,7 @@ def store_of(*, exactly_once: bool) -> InMemory:
     state, first = pull(backlog(6), 3, on=on)
     state, second = pull(state, 2, on=on)
     assert (first, second) == (1, 2)
-    return InMemory(on, Stored(state, 1))
+    return InMemory(on, StoredAckState(state, 1))
 
 
 def say(store: InMemory, ack_ids: list[str], now: datetime) -> AckResult | None:

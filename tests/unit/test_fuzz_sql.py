@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta, timezone
 
 import pytest
@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 from pubsub_delta.tables import schemas
 from pubsub_delta.tables.ack_state import tables as ack_state_tables
 from pubsub_delta.tables.lanes.direct import conditions
-from pubsub_delta.tables.lanes.protocol import Merge
-from pubsub_delta.tables.messages import ranges
+from pubsub_delta.tables.lanes.protocol import Match, Merge
+from pubsub_delta.tables.messages import position_allocator
 from pubsub_delta.tables.messages.messages import _too_old
-from pubsub_delta.tables.registry import conditions as of_registry
-from pubsub_delta.tables.registry import resource_table
+from pubsub_delta.tables.registry import predicates, resource_table
 from pubsub_delta.tables.schemas import TableSchema
 from tests.unit.test_architecture import LIBRARY, tree_of
 
@@ -47,7 +46,7 @@ COMPOSED = {
     "' + '.join((f'coalesce({part}, 0)' for part in parts))",
 }
 """What else than a literal or an f-string is handed over."""
-CONDITIONS = {"_UNTOUCHED", "taken"}
+CONDITIONS = {"_SAME_ETAG", "taken"}
 """What else than a literal is the condition of a MERGE: constants, see below."""
 
 IDENTIFIERS = {"table", "source", "target", "schema", "table.rpartition('.')[0]"}
@@ -67,6 +66,7 @@ PARTS: dict[str, dict[str, str]] = {
         "value.isoformat()": NUMBER,
     },
     "tables/lanes/direct/merging": {"name": OURS},
+    "tables/lanes/protocol": {"column": OURS, "new": OURS, "operator": OURS},
     "tables/lanes/spark/bitmaps": {"first": NUMBER, "last": NUMBER},
     "tables/lanes/spark/columns": {
         "UNROLLED_ATTRIBUTES": OURS,
@@ -99,7 +99,7 @@ PARTS: dict[str, dict[str, str]] = {
         "each": OURS,
         "how": OURS,
         "limit": NUMBER,
-        "merge.on": OURS,
+        "merge.on_in_sql()": OURS,
         "names": OURS,
         "sql.columns(schema)": OURS,
         "sql.condition(where)": LITERAL,
@@ -116,7 +116,7 @@ PARTS: dict[str, dict[str, str]] = {
         "column": OURS,
         "literal(value)": LITERAL,
         "to_micros(value)": NUMBER,
-        "told": OURS,
+        "pairs": OURS,
         "value.encode().hex()": "hexadecimal digits",
         "value.isoformat()": NUMBER,
     },
@@ -144,9 +144,8 @@ PARTS: dict[str, dict[str, str]] = {
         "sql_instant(now)": NUMBER,
         "state": LITERAL,
         "there": OURS,
-        "told": LITERAL,
+        "problem": LITERAL,
     },
-    "tables/registry/conditions": {"TAKEN": OURS},
     "cli/grammar/syntax": {"_QUOTED": NO_SQL, "_WORDS": NO_SQL},
 }
 """Every part of an f-string of SQL, by module, and why it may stand there."""
@@ -216,19 +215,28 @@ def test_the_condition_of_a_merge_is_a_constant(module: str) -> None:
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "Merge":
             given = [*node.args[:1], *(each.value for each in node.keywords if each.arg == "on")]
             for on in given:
-                assert isinstance(on, ast.Constant) or ast.unparse(on) in CONDITIONS
+                assert is_literal(on) or ast.unparse(on) in CONDITIONS
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("s.add"):
             assert len(node.args) != 2 or ast.unparse(node.args[1]).startswith("TAKEN")
 
 
+def is_literal(on: ast.expr) -> bool:
+    """Tell whether an expression is a list of constants, such as ``[("name", "=", "name")]``."""
+    try:
+        ast.literal_eval(on)
+    except ValueError:
+        return False
+    return True
+
+
 def test_conditions_compare_columns_and_nothing_else() -> None:
-    merges = [each for each in vars(ranges).values() if isinstance(each, Merge)]
+    merges = [each for each in vars(position_allocator).values() if isinstance(each, Merge)]
     merges += [each for each in vars(ack_state_tables).values() if isinstance(each, Merge)]
-    written = [merge.on for merge in merges]
-    written += [resource_table._UNTOUCHED, of_registry.TAKEN_TOPIC, of_registry.TAKEN_SNAPSHOT]
+    written: list[Sequence[Match]] = [merge.on for merge in merges]
+    written += [resource_table._SAME_ETAG, predicates.TAKEN_TOPIC, predicates.TAKEN_SNAPSHOT]
     assert len(written) == 5
-    for condition in written:
-        for part in condition.split(" AND "):
+    for on in written:
+        for part in Merge(on).on_in_sql().split(" AND "):
             assert re.fullmatch(r"old\.[a-z_]+ ([=<>] new\.[a-z_]+|IS NULL)", part)
 
 

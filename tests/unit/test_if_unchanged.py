@@ -9,7 +9,7 @@ import pytest
 
 from pubsub_delta import DeadLetterPolicy, Snapshot, Subscription, Topic
 from pubsub_delta.errors import Aborted, InvalidArgument, NotFound
-from pubsub_delta.policy.unchanged import check_unchanged
+from pubsub_delta.policy.preconditions import check_unchanged
 from pubsub_delta.resources import own_fields
 from tests.unit.builders import HOUR, at
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory

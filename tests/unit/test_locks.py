@@ -166,7 +166,7 @@ def test_nobody_waits_for_ever_for_who_is_stopped(
     table = getattr(layout, kind)(UID)
     with holder(tmp_path, table) as child:
         os.kill(child.pid, signal.SIGSTOP)
-        told = rf"{kind}/{UID}`: others have held its lock .* fuser {tmp_path}/_locks/{kind}-{UID}"
+        told = rf"{kind}/{UID}`: another process has held .* fuser {tmp_path}/_locks/{kind}-{UID}"
         with pytest.raises(Aborted, match=told), mine.locked(table):
             pass
         with pytest.raises(Conflict), mine.locked(table, wait=False):

@@ -15,10 +15,10 @@ from deltalake import DeltaTable
 
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.tables.ack_state import AckStates, AckStateTables
-from pubsub_delta.tables.lanes.direct import DirectLane, handles
+from pubsub_delta.tables.lanes.direct import DirectLane, open_tables
 from pubsub_delta.tables.lanes.direct.merging import merged
 from pubsub_delta.tables.lanes.locks import TableLocks
-from pubsub_delta.tables.lanes.protocol import LoggedCommit, Merge
+from pubsub_delta.tables.lanes.protocol import LoggedCommit, Match, Merge
 from pubsub_delta.tables.layout import layout_of
 from pubsub_delta.tables.schemas import POSITIONS
 from tests.model.memory_lane import MemoryLane
@@ -190,16 +190,21 @@ OLD = pa.table({"name": ["a", "b", None], "time": [1, 2, None], "etag": ["1", "2
 @pytest.mark.parametrize(
     ("on", "new", "update", "left"),
     [
-        ("old.name = new.name", {"name": "b", "etag": "4"}, ("etag",), ["1", "3", "4"]),
-        ("old.name = new.name", {"name": None, "etag": "4"}, ("etag",), None),
-        ("old.time > new.time", {"time": 1, "etag": "4"}, ("etag",), ["1", "3", "4"]),
-        ("old.time < new.time", {"time": 2, "etag": "4"}, ("etag",), ["2", "3", "4"]),
-        ("old.time IS NULL", {"etag": "4"}, ("etag",), ["1", "2", "4"]),
-        ("old.time = new.time AND old.name IS NULL", {"time": 1, "etag": "4"}, ("etag",), None),
+        ([("name", "=", "name")], {"name": "b", "etag": "4"}, ("etag",), ["1", "3", "4"]),
+        ([("name", "=", "name")], {"name": None, "etag": "4"}, ("etag",), None),
+        ([("time", ">", "time")], {"time": 1, "etag": "4"}, ("etag",), ["1", "3", "4"]),
+        ([("time", "<", "time")], {"time": 2, "etag": "4"}, ("etag",), ["2", "3", "4"]),
+        ([("time", "is null", None)], {"etag": "4"}, ("etag",), ["1", "2", "4"]),
+        (
+            [("time", "=", "time"), ("name", "is null", None)],
+            {"time": 1, "etag": "4"},
+            ("etag",),
+            None,
+        ),
     ],
 )
 def test_rows_are_merged_in_memory_as_sql_says(
-    on: str, new: dict[str, object], update: tuple[str, ...], left: list[str] | None
+    on: list[Match], new: dict[str, object], update: tuple[str, ...], left: list[str] | None
 ) -> None:
     """SQL: a comparison with null holds for no row."""
     types = {"name": pa.string(), "time": pa.int64(), "etag": pa.string()}
@@ -219,9 +224,9 @@ def test_a_table_of_many_rows_is_not_written_anew(
     rows = [{"next_position": number, "reservation_id": f"{number}"} for number in range(1001)]
     lane.create(table, POSITIONS, pa.Table.from_pylist(rows, schema=columns))
     kept: list[str] = []
-    monkeypatch.setattr(handles.Handles, "keep_rows", lambda *_: kept.append(table))
+    monkeypatch.setattr(open_tables.OpenTables, "cache_rows", lambda *_: kept.append(table))
     change = pa.table({"next_position": [7], "reservation_id": ["changed"]})
-    merge = Merge(on="old.next_position = new.next_position", update=("reservation_id",))
+    merge = Merge(on=[("next_position", "=", "next_position")], update=("reservation_id",))
     assert lane.merge(table, change, merge) == 1
     assert kept == []
     assert lane.read(table, [("reservation_id", "=", "changed")])["next_position"][0].as_py() == 7

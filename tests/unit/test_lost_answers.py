@@ -10,7 +10,7 @@ import pytest
 
 from pubsub_delta.errors import Unknown
 from pubsub_delta.policy.ack_state import AckState
-from pubsub_delta.tables.ack_state.states import REMEMBERED_COMMITS, AckStates, Stored
+from pubsub_delta.tables.ack_state.states import RECENT_COMMITS, AckStates, StoredAckState
 from pubsub_delta.tables.lanes.protocol import Conflict
 
 
@@ -21,16 +21,18 @@ class LosesAnAnswer:
     lands: bool
     followed_by: int
     error: Exception = field(default_factory=lambda: ConnectionError("the answer was lost"))
-    stored: Stored = field(default_factory=lambda: Stored(AckState(0), 1, ("first",)))
+    stored: StoredAckState = field(
+        default_factory=lambda: StoredAckState(AckState(0), 1, ("first",))
+    )
     is_lost: bool = False
 
-    def create(self, uid: str, first: Stored) -> None:
+    def create(self, uid: str, first: StoredAckState) -> None:
         self.stored = first
 
-    def read(self, uid: str) -> Stored:
+    def read(self, uid: str) -> StoredAckState:
         return self.stored
 
-    def replace(self, uid: str, following: Stored, expected: Stored) -> bool:
+    def replace(self, uid: str, following: StoredAckState, expected: StoredAckState) -> bool:
         if self.is_lost:
             landed = self.stored.is_same(expected)
             self.stored = following if landed else self.stored
@@ -44,8 +46,8 @@ class LosesAnAnswer:
 
     def _follow(self, commit_id: str) -> None:
         before = self.stored
-        recent = (commit_id, *before.recent_commits)[:REMEMBERED_COMMITS]
-        self.stored = Stored(before.state, before.revision + 1, recent)
+        recent = (commit_id, *before.recent_commits)[:RECENT_COMMITS]
+        self.stored = StoredAckState(before.state, before.revision + 1, recent)
 
     def locked(self, uid: str, *, wait: bool = True) -> AbstractContextManager[None]:
         return nullcontext()
@@ -63,7 +65,7 @@ def counted_once_more(port: LosesAnAnswer) -> int:
     return port.stored.state.next_lease_id - 1
 
 
-@pytest.mark.parametrize("followed_by", [0, 1, 5, REMEMBERED_COMMITS - 1])
+@pytest.mark.parametrize("followed_by", [0, 1, 5, RECENT_COMMITS - 1])
 def test_what_landed_is_recognised_behind_as_many_others_as_are_remembered(
     followed_by: int,
 ) -> None:
@@ -72,7 +74,7 @@ def test_what_landed_is_recognised_behind_as_many_others_as_are_remembered(
 
 @pytest.mark.parametrize("more", [0, 1, 2, 30])
 def test_behind_more_others_it_is_unknown_and_not_decided_again(more: int) -> None:
-    port = LosesAnAnswer(lands=True, followed_by=REMEMBERED_COMMITS + more)
+    port = LosesAnAnswer(lands=True, followed_by=RECENT_COMMITS + more)
     with pytest.raises(Unknown, match="too many others followed"):
         counted_once_more(port)
     assert port.stored.state.next_lease_id == 2

@@ -10,7 +10,7 @@ import pytest
 
 from pubsub_delta.policy import retention
 from pubsub_delta.policy.ack_state import AckState, Captured, Span, State
-from pubsub_delta.policy.spans import MAX_NEW_SPANS, holding
+from pubsub_delta.policy.spans import MAX_NEW_SPANS, with_spans
 from pubsub_delta.resources import RetryPolicy
 from tests.unit.builders import PLAIN, Reader, at, available_span, nack, reading
 
@@ -22,7 +22,7 @@ KEYS = {0: "k", 1: "k"}
 def needed(*spans: Span, limit: float = 0) -> datetime | None:
     """Return what a subscription needs that holds these spans and keeps messages from a time on."""
     fields = replace(PLAIN, message_retention_duration=timedelta(seconds=100))
-    state = holding(AckState(after_version=0), spans)
+    state = with_spans(AckState(after_version=0), spans)
     return retention.needed_by_subscription(state, fields, at(limit + 100))
 
 

@@ -302,7 +302,7 @@ def test_a_publish_that_nobody_can_get_is_not_found(
     """Publishing to an absent topic → NOT_FOUND, also where it was there when it was looked for."""
     world = InMemory()
     once(monkeypatch, MemoryLane, "append", lambda: act(world), "before")
-    with pytest.raises(NotFound, match="flights was deleted just now, and has no subscription"):
+    with pytest.raises(NotFound, match="flights was deleted just now, and no subscription is left"):
         world.store.publish(TOPIC, ["a"])
     if act is delete_and_create_anew:
         assert world.backlog() == {}

@@ -12,7 +12,7 @@ from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.ack_state.states import AckStates
 from pubsub_delta.tables.lanes.protocol import LoggedCommit
-from pubsub_delta.tables.messages.commits import History, KnownCommits
+from pubsub_delta.tables.messages.commits import CommitCache, History
 from pubsub_delta.tables.messages.messages import Messages
 from tests.model.memory_lane import MemoryLane
 from tests.unit.builders import HOUR, MINUTE
@@ -152,7 +152,7 @@ def test_a_publish_is_known_only_where_it_follows_the_last_known_commit() -> Non
     world = InMemory()
     lane = world.driver.world.lane
     table = world.tables.messages(world.store.get_topic(TOPIC).uid).table
-    known = KnownCommits()
+    known = CommitCache()
     history = History(lane, table, known)
     assert [each.version for each in history.commits_after(0)[0]] == []
     world.publish("of another")

@@ -11,7 +11,7 @@ import pytest
 from pubsub_delta.policy import delivery, retention
 from pubsub_delta.policy.ack_state import AckState, Span, State
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.policy.spans import holding
+from pubsub_delta.policy.spans import with_spans
 from pubsub_delta.resources import ExpirationPolicy, Subscription, Topic
 from tests.unit.builders import (
     DAY,
@@ -113,7 +113,7 @@ def test_a_waiting_message_may_go_but_not_one_that_is_being_forwarded(
     state: State, goes: bool
 ) -> None:
     span = replace(available_span([0]), state=state, lease_id=1, until=at(100))
-    assert discard(holding(EMPTY, [span]), limit=5).count() == (0 if goes else 1)
+    assert discard(with_spans(EMPTY, [span]), limit=5).count() == (0 if goes else 1)
 
 
 def test_a_late_ack_of_a_dropped_message_changes_nothing() -> None:
@@ -185,13 +185,13 @@ def test_dropping_all_messages_leaves_nothing() -> None:
 
 def test_a_retained_message_is_dropped_by_the_retention_of_its_subscription_alone() -> None:
     # "acked ones … not older than the subscription's retention"
-    state = holding(EMPTY, [retained_span([0], 4), retained_span([1], 5)])
+    state = with_spans(EMPTY, [retained_span([0], 4), retained_span([1], 5)])
     assert list(discard(state, limit=5, covered=0).positions(State.RETAINED)) == [1]
     assert list(discard(state, limit=5.1, covered=0).positions(State.RETAINED)) == []
 
 
 def test_retained_messages_go_without_a_look_at_the_topic_unless_it_must_be_exact() -> None:
-    state = holding(EMPTY, [retained_span([0, 1], 0, 9)])
+    state = with_spans(EMPTY, [retained_span([0, 1], 0, 9)])
     times = Times(p0=0, p1=9)
     assert discard(state, limit=5, times=times) is state
     assert times.asked == 0

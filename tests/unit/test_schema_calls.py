@@ -20,7 +20,7 @@ from pubsub_delta import (
     SchemaType,
 )
 from pubsub_delta.errors import Aborted
-from pubsub_delta.policy.schemas import fitting
+from pubsub_delta.policy.schemas import validation
 from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.registry.schemas import SchemaRows
 from tests.unit.in_memory import TOPIC, InMemory
@@ -243,7 +243,7 @@ def test_both_of_two_revisions_at_once_are_there(
             other.commit_schema("states", record(CODE, {"name": "name", "type": "string"}))
         )
 
-    once(monkeypatch, fitting, "check_compatible", commit, "after")  # type: ignore[arg-type]
+    once(monkeypatch, validation, "check_compatible", commit, "after")  # type: ignore[arg-type]
     mine = world.store.commit_schema("states", AVRO_WITH_AREA)
     assert ids(world) == [mine.revision_id, crossing[0].revision_id, first]
 
@@ -258,7 +258,7 @@ def test_a_revision_is_held_against_one_that_came_between(
     )
     once(
         monkeypatch,
-        fitting,  # type: ignore[arg-type]
+        validation,  # type: ignore[arg-type]
         "check_compatible",
         lambda: other.commit_schema("states", floor),
         "after",

@@ -11,9 +11,9 @@ import pytest
 
 pytest.importorskip("fastavro")
 
-from pubsub_delta.policy.schemas.fitting import Fitting, Typing, Unfit
 from pubsub_delta.policy.schemas.revisions import Revision
 from pubsub_delta.policy.schemas.types import DecimalOf, FieldType, ListOf, MapOf, RecordOf
+from pubsub_delta.policy.schemas.validation import SchemaValidator, TypedReader, Unfit
 from pubsub_delta.schemas import Encoding, SchemaType
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
 from pubsub_delta.tables.typed import arrow_type, typed_rows, typed_schema
@@ -36,28 +36,30 @@ FIRST, SECOND, THIRD = (
     Revision(f"{n:08x}", at(n), definition)
     for n, definition in enumerate([AVRO, AVRO_WITH_AREA, record(NAME, AREA, CODE)])
 )
-TYPING = Typing(STATES, SchemaType.AVRO, THIRD, (FIRST, SECOND, THIRD))
+TYPING = TypedReader(STATES, SchemaType.AVRO, THIRD, (FIRST, SECOND, THIRD))
 
 
 def told(revision: Revision, encoding: Encoding = Encoding.JSON, name: str = STATES) -> Any:
-    return Fitting(name, SchemaType.AVRO, encoding, (revision,)).attributes(revision.revision_id)
+    return SchemaValidator(name, SchemaType.AVRO, encoding, (revision,)).attributes(
+        revision.revision_id
+    )
 
 
 def test_a_message_is_held_against_the_newest_revision_first() -> None:
-    fitting = Fitting(STATES, SchemaType.AVRO, Encoding.JSON, (SECOND, FIRST))
-    assert fitting.revision_of(OHIO) == SECOND.revision_id
-    assert fitting.revision_of(UTAH) == FIRST.revision_id
+    validator = SchemaValidator(STATES, SchemaType.AVRO, Encoding.JSON, (SECOND, FIRST))
+    assert validator.revision_of(OHIO) == SECOND.revision_id
+    assert validator.revision_of(UTAH) == FIRST.revision_id
     again = Revision("0badcafe", at(9), AVRO)
-    fitting = Fitting(STATES, SchemaType.AVRO, Encoding.JSON, (again, SECOND, FIRST))
-    assert fitting.revision_of(UTAH) == "0badcafe"
+    validator = SchemaValidator(STATES, SchemaType.AVRO, Encoding.JSON, (again, SECOND, FIRST))
+    assert validator.revision_of(UTAH) == "0badcafe"
     with pytest.raises(Unfit, match=r"'name' is missing \(revision 0badcafe\)"):
-        fitting.revision_of(NO_STATE)
+        validator.revision_of(NO_STATE)
 
 
 def test_each_message_is_read_by_its_own_revision() -> None:
     assert TYPING.values(UTAH, told(FIRST)) == {"name": "Utah", "area": 0, "code": None}
     assert TYPING.values(OHIO, told(SECOND)) == {"name": "Ohio", "area": 116096, "code": None}
-    earlier = Typing(STATES, SchemaType.AVRO, FIRST, (FIRST, SECOND))
+    earlier = TypedReader(STATES, SchemaType.AVRO, FIRST, (FIRST, SECOND))
     assert earlier.values(OHIO, told(SECOND)) == {"name": "Ohio"}
 
 

@@ -364,7 +364,7 @@ def test_what_is_gone_leaves_a_state_but_for_what_is_being_forwarded() -> None:
     leased = replace(available_span([3, 4]), state=State.LEASED, lease_id=2, until=at(10))
     streams = (Stream("query", 7, 2, Positions.of([3, 4])),)
     state = AckState(0, spans=(available_span([1, 2]), leased, forwarding), streams=streams)
-    left = replay.without_what_is_gone(state, Positions.of([2, 4, 6]))
+    left = replay.without_deleted_messages(state, Positions.of([2, 4, 6]))
     assert {each.state: list(each.positions) for each in left.spans} == {
         State.AVAILABLE: [2],
         State.LEASED: [4],

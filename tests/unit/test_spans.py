@@ -17,7 +17,7 @@ from pubsub_delta.policy.spans import (
     MAX_NEW_SPANS,
     MAX_RETAINED_SPANS,
     MAX_WAITING_SPANS,
-    holding,
+    with_spans,
 )
 from tests.unit.builders import at, available_span
 
@@ -59,7 +59,7 @@ def test_tidying_keeps_every_message_within_its_publish_times(
     windows: list[tuple[int, int]], counts: list[int]
 ) -> None:
     given = spans_of(windows, counts)
-    state = holding(EMPTY, given)
+    state = with_spans(EMPTY, given)
     assert len(state.spans) <= MAX_NEW_SPANS == 32
     held: dict[int, Span] = {each: span for span in state.spans for each in span.positions}
     assert state.count() == len(held) == sum(map(len, given))  # nothing lost, nothing twice
@@ -67,7 +67,7 @@ def test_tidying_keeps_every_message_within_its_publish_times(
         for each in span.positions:
             assert held[each].publish_time_min <= span.publish_time_min
             assert held[each].publish_time_max >= span.publish_time_max
-    assert holding(state, state.spans) == state  # what is tidy stays as it is
+    assert with_spans(state, state.spans) == state  # what is tidy stays as it is
 
 
 @settings(max_examples=60, deadline=None)
@@ -75,13 +75,13 @@ def test_tidying_keeps_every_message_within_its_publish_times(
 def test_available_spans_stand_in_the_order_of_time(
     windows: list[tuple[int, int]], counts: list[int]
 ) -> None:
-    state = holding(EMPTY, spans_of(windows, counts))
+    state = with_spans(EMPTY, spans_of(windows, counts))
     times = [(span.publish_time_min, span.publish_time_max) for span in state.spans]
     assert times == sorted(times)
 
 
 def test_thirty_two_spans_are_kept_apart() -> None:
-    state = holding(EMPTY, (available_span([n], n) for n in range(32)))
+    state = with_spans(EMPTY, (available_span([n], n) for n in range(32)))
     assert sizes(state) == [1] * 32
 
 
@@ -89,7 +89,7 @@ def test_the_neighbours_that_hold_least_are_united_first() -> None:
     spans = [available_span(range(100 * n, 100 * n + 10), n) for n in range(33)]
     spans[20] = available_span([7000], 20)
     spans[21] = available_span([8000, 8001], 21)
-    united = holding(EMPTY, spans)
+    united = with_spans(EMPTY, spans)
     assert sizes(united) == [10] * 20 + [3] + [10] * 11
     assert (united.spans[20].publish_time_min, united.spans[20].publish_time_max) == (
         at(20),
@@ -98,29 +98,31 @@ def test_the_neighbours_that_hold_least_are_united_first() -> None:
 
 
 def test_a_thousand_commits_still_fit() -> None:
-    state = holding(EMPTY, (available_span([n], n) for n in range(1000)))
+    state = with_spans(EMPTY, (available_span([n], n) for n in range(1000)))
     assert len(state.spans) == 32
     assert [each for span in state.spans for each in span.positions] == list(range(1000))
     assert max(sizes(state)) < 100  # none of them takes it all
 
 
 def test_spans_of_the_same_time_are_united_however_few() -> None:
-    state = holding(EMPTY, [available_span([1], 5), available_span([2], 5), available_span([3], 6)])
+    state = with_spans(
+        EMPTY, [available_span([1], 5), available_span([2], 5), available_span([3], 6)]
+    )
     assert [list(span.positions) for span in state.spans] == [[1, 2], [3]]
 
 
 def test_a_span_within_the_times_of_another_joins_it() -> None:
-    state = holding(EMPTY, [available_span([2], 4), available_span([1, 3], 0, 9)])
+    state = with_spans(EMPTY, [available_span([2], 4), available_span([1, 3], 0, 9)])
     assert [list(span.positions) for span in state.spans] == [[1, 2, 3]]
 
 
 def test_empty_spans_are_dropped() -> None:
-    assert holding(EMPTY, [available_span([]), leased_span([], 1, 10)]).spans == ()
+    assert with_spans(EMPTY, [available_span([]), leased_span([], 1, 10)]).spans == ()
 
 
 def test_leases_are_united_by_number_and_end_only() -> None:
     """A lease whose deadlines were moved in part has one span for each end."""
-    state = holding(
+    state = with_spans(
         EMPTY,
         [
             leased_span([4], 2, 10),
@@ -138,7 +140,7 @@ def test_leases_are_united_by_number_and_end_only() -> None:
 
 
 def test_leases_never_mix_with_available_messages() -> None:
-    state = holding(EMPTY, [leased_span([1], 1, 10), available_span([2])])
+    state = with_spans(EMPTY, [leased_span([1], 1, 10), available_span([2])])
     assert [span.state for span in state.spans] == [State.AVAILABLE, State.LEASED]
     assert (state.count(), state.count(State.AVAILABLE), state.count(State.LEASED)) == (2, 1, 1)
 
@@ -155,7 +157,7 @@ def test_messages_that_failed_differently_stay_apart() -> None:
         for n in range(50)
         for failed in range(3)
     ]
-    state = holding(EMPTY, spans)
+    state = with_spans(EMPTY, spans)
     groups = [(span.failures, span.delivery_attempt) for span in state.spans]
     assert [groups.count((n, n + 1)) for n in range(3)] == [
         MAX_NEW_SPANS,
@@ -172,7 +174,9 @@ def waiting(position: int, until: float, failures: int = 1) -> Span:
 
 
 def test_backoffs_that_end_together_are_one_span() -> None:
-    state = holding(EMPTY, [waiting(1, 5), waiting(2, 5), waiting(3, 6), waiting(4, 5, failures=2)])
+    state = with_spans(
+        EMPTY, [waiting(1, 5), waiting(2, 5), waiting(3, 6), waiting(4, 5, failures=2)]
+    )
     assert [(list(s.positions), s.until, s.failures) for s in state.spans] == [
         ([1, 2], at(5), 1),
         ([3], at(6), 1),
@@ -182,7 +186,7 @@ def test_backoffs_that_end_together_are_one_span() -> None:
 
 def test_of_too_many_backoffs_the_nearest_are_united_and_none_ends_earlier() -> None:
     ends = [float(n) for n in range(MAX_WAITING_SPANS)] + [7.25, 9.5]
-    state = holding(EMPTY, (waiting(n, end) for n, end in enumerate(ends)))
+    state = with_spans(EMPTY, (waiting(n, end) for n, end in enumerate(ends)))
     assert len(state.spans) == MAX_WAITING_SPANS
     held = {each: span for span in state.spans for each in span.positions}
     for position, end in enumerate(ends):
@@ -191,7 +195,7 @@ def test_of_too_many_backoffs_the_nearest_are_united_and_none_ends_earlier() -> 
 
 def test_of_too_many_deadlines_those_of_one_lease_are_united_and_none_ends_earlier() -> None:
     spans = [leased_span([n], n % 2, n) for n in range(MAX_LEASED_SPANS + 100)]
-    state = holding(EMPTY, spans)
+    state = with_spans(EMPTY, spans)
     assert len(state.spans) == MAX_LEASED_SPANS
     held = {each: span for span in state.spans for each in span.positions}
     for n in range(MAX_LEASED_SPANS + 100):
@@ -202,8 +206,8 @@ def test_of_too_many_deadlines_those_of_one_lease_are_united_and_none_ends_earli
 def test_kept_acks_go_with_their_lease() -> None:
     # "A lease on an ordered subscription keeps the positions acked from it until it ends"
     acked = replace(leased_span([2], 7, 10), state=State.ACKED, until=None)
-    assert holding(EMPTY, [acked]).spans == ()
-    state = holding(EMPTY, [acked, leased_span([1], 7, 10)])
+    assert with_spans(EMPTY, [acked]).spans == ()
+    state = with_spans(EMPTY, [acked, leased_span([1], 7, 10)])
     assert (state.count(), state.count(State.ACKED)) == (1, 1)
 
 
@@ -212,26 +216,26 @@ def retained_span(positions: list[int], first: float, last: float | None = None)
 
 
 def test_retained_messages_are_kept_apart_by_time_but_in_few_spans() -> None:
-    state = holding(EMPTY, (retained_span([n], n) for n in range(1000)))
+    state = with_spans(EMPTY, (retained_span([n], n) for n in range(1000)))
     assert len(state.spans) == MAX_RETAINED_SPANS == 32
     assert list(state.positions(State.RETAINED)) == list(range(1000))
     assert [s.publish_time_min for s in state.spans] == sorted(
         s.publish_time_min for s in state.spans
     )
-    assert holding(state, state.spans) == state
+    assert with_spans(state, state.spans) == state
 
 
 @pytest.mark.parametrize("live", [State.AVAILABLE, State.LEASED, State.BACKING_OFF])
 def test_what_is_unacknowledged_is_not_retained_as_well(live: State) -> None:
     unacked = replace(leased_span([1, 2], 7, 10), state=live)
-    state = holding(EMPTY, [retained_span([0, 1], 0, 5), unacked])
+    state = with_spans(EMPTY, [retained_span([0, 1], 0, 5), unacked])
     assert list(state.positions(State.RETAINED)) == [0]
     assert list(state.positions(live)) == [1, 2]
 
 
 def test_what_is_acknowledged_under_a_live_lease_may_be_retained_as_well() -> None:
     acked = replace(leased_span([1], 7, 10), state=State.ACKED, until=None)
-    state = holding(EMPTY, [retained_span([1], 0), acked, leased_span([0], 7, 10)])
+    state = with_spans(EMPTY, [retained_span([1], 0), acked, leased_span([0], 7, 10)])
     assert list(state.positions(State.RETAINED)) == [1]
     assert (state.count(), state.count(State.RETAINED)) == (1, 1)
 
@@ -244,7 +248,7 @@ def test_a_retained_span_has_no_past() -> None:
 
 def test_many_leases_are_all_kept() -> None:
     """Only spans of one lease are united: each lease has its own end."""
-    state = holding(EMPTY, (leased_span([n], n, 10) for n in range(1, 101)))
+    state = with_spans(EMPTY, (leased_span([n], n, 10) for n in range(1, 101)))
     assert len(state.in_state(State.LEASED)) == 100
 
 

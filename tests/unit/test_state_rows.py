@@ -18,7 +18,12 @@ from pubsub_delta.policy.ack_state import (
     Stream,
 )
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.tables.ack_state.rows import row_of_state, sealed, state_of_row, unsealed
+from pubsub_delta.tables.ack_state.rows import (
+    row_of_state,
+    state_of_row,
+    with_checksum,
+    without_checksum,
+)
 from tests.unit.builders import at, available_span
 
 LEASED = Span(State.LEASED, Positions.of([3, 4, 9]), at(1), at(2), 3, 4, 5, 4, until=at(6))
@@ -53,12 +58,12 @@ def test_a_state_is_read_back_as_it_was() -> None:
     assert same == [], "a field that the test would not miss"
 
 
-@pytest.mark.parametrize("bit", range(0, 8 * len(sealed(LEASED.positions)), 5))
+@pytest.mark.parametrize("bit", range(0, 8 * len(with_checksum(LEASED.positions)), 5))
 def test_a_flipped_bit_of_a_bitmap_is_noticed(bit: int) -> None:
-    data = bytearray(sealed(LEASED.positions))
+    data = bytearray(with_checksum(LEASED.positions))
     data[bit // 8] ^= 1 << bit % 8
     with pytest.raises(ValueError):
-        unsealed(bytes(data))
+        without_checksum(bytes(data))
 
 
 @pytest.mark.parametrize("count", [0, 2, 4])
@@ -72,4 +77,4 @@ def test_a_bitmap_of_another_number_of_positions_is_data_loss(count: int) -> Non
 
 def test_a_bitmap_without_a_seal_is_not_read() -> None:
     with pytest.raises(ValueError, match="checksum cannot be read"):
-        unsealed(LEASED.positions.to_bytes())
+        without_checksum(LEASED.positions.to_bytes())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pubsub_delta.errors import DataLoss, FailedPrecondition
-from pubsub_delta.tables.lanes.direct.failures import refused, telling, unreachable
+from pubsub_delta.tables.lanes.direct.errors import refused, translating_errors, unreachable
 from pubsub_delta.tables.lanes.protocol import Conflict
 
 TABLE = "delta.`s3a://bucket/store/topics`"
@@ -39,20 +39,20 @@ GONE = (
         (KEY, "refuses it (403 Forbidden, SignatureDoesNotMatch); keys and endpoints come from"),
         (BUCKET, "refuses it (404 Not Found, NoSuchBucket)"),
         (TOKEN, "refuses it (400 Bad Request, ExpiredToken)"),
-        (NO_KEYS, "there are no keys for its storage"),
+        (NO_KEYS, "there are no credentials for its storage"),
     ],
 )
 def test_a_storage_that_says_no_is_told_with_its_own_code(text: str, why: str) -> None:
     told = refused(TABLE, OSError(text))
     assert isinstance(told, FailedPrecondition)
     assert why in str(told)
-    with pytest.raises(FailedPrecondition), telling(TABLE):
+    with pytest.raises(FailedPrecondition), translating_errors(TABLE):
         raise OSError(text)
 
 
 def test_a_file_that_is_gone_is_no_matter_of_keys() -> None:
     assert refused(TABLE, OSError(FILE)) is None
-    with pytest.raises(DataLoss), telling(TABLE):
+    with pytest.raises(DataLoss), translating_errors(TABLE):
         raise OSError(FILE)
 
 
@@ -60,7 +60,7 @@ def test_a_file_that_is_gone_is_no_matter_of_keys() -> None:
 def test_what_may_have_landed_stays_what_it_is(text: str) -> None:
     """Who was writing must look for its commit: no error of ours says that nothing landed."""
     assert refused(TABLE, OSError(text)) is None
-    with pytest.raises(OSError), telling(TABLE):
+    with pytest.raises(OSError), translating_errors(TABLE):
         raise OSError(text)
 
 
@@ -79,5 +79,5 @@ def test_nothing_of_it_is_said_of_a_local_disk() -> None:
 def test_a_lost_race_is_a_conflict() -> None:
     from deltalake.exceptions import CommitFailedError
 
-    with pytest.raises(Conflict), telling(TABLE):
+    with pytest.raises(Conflict), translating_errors(TABLE):
         raise CommitFailedError("Failed to commit transaction: 0")

@@ -10,7 +10,7 @@ import pytest
 from deltalake import DeltaTable
 
 from pubsub_delta.policy.ack_state import AckState
-from pubsub_delta.tables.ack_state import AckStates, AckStateTables, Stored
+from pubsub_delta.tables.ack_state import AckStates, AckStateTables, StoredAckState
 from pubsub_delta.tables.lanes.direct import DirectLane
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import Conflict
@@ -18,15 +18,15 @@ from pubsub_delta.tables.layout import layout_of
 from pubsub_delta.tables.schemas import TOPICS
 
 UID = "1" * 32
-FIRST = Stored(AckState(0), 1, ("first",))
+FIRST = StoredAckState(AckState(0), 1, ("first",))
 
 
-def following(stored: Stored, commit_id: str) -> Stored:
+def following(stored: StoredAckState, commit_id: str) -> StoredAckState:
     state = replace(stored.state, next_lease_id=stored.state.next_lease_id + 1)
-    return Stored(state, stored.revision + 1, (commit_id, *stored.recent_commits))
+    return StoredAckState(state, stored.revision + 1, (commit_id, *stored.recent_commits))
 
 
-def swapped(tables: AckStateTables, new: Stored, expected: Stored) -> bool:
+def swapped(tables: AckStateTables, new: StoredAckState, expected: StoredAckState) -> bool:
     try:
         return tables.replace(UID, new, expected)
     except Conflict:
@@ -83,7 +83,7 @@ def test_what_a_process_wrote_last_is_written_over_without_a_read(
     reads: list[str] = []
     read = both[0].read
 
-    def counted(uid: str) -> Stored:
+    def counted(uid: str) -> StoredAckState:
         reads.append(uid)
         return read(uid)
 
@@ -129,7 +129,7 @@ def test_a_table_that_is_written_for_long_is_opened_again(
         new = following(stored, f"{number}")
         assert both[0].replace(UID, new, stored)
         stored = replace(new, version=number + 1)
-    (handle,) = lanes[0]._handles._handles.values()
+    (handle,) = lanes[0].open_tables._by_table.values()
     assert handle.opened_at > 0
     assert both[1].read(UID) == stored
 

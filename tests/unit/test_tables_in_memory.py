@@ -197,9 +197,9 @@ def test_what_is_gone_from_the_topic_is_told_to_who_leased_it() -> None:
     (first, _) = batch
     table = LAYOUT.messages(world.store.get_topic(TOPIC).uid)
     world.driver.world.lane.delete(table, [("position", "=", int(first.message_id))])
-    with pytest.raises(DataLoss, match="1 messages are there of 2"):
+    with pytest.raises(DataLoss, match="1 of 2 leased messages are missing"):
         list(batch)
-    with pytest.raises(DataLoss, match="1 messages are there of 2"):
+    with pytest.raises(DataLoss, match="1 of 2 leased messages are missing"):
         batch.arrow()
 
 

@@ -1,8 +1,8 @@
 """Avro's binary encoding, walked over without reading: what a reader must not be given.
 
-``fastavro`` reads in C, takes what it is told for granted, and nests as deeply as the data does. So
-data is looked at first where its schema lets it claim what it likes: levels of a type within
-itself, or any number of items that take no byte.
+``fastavro`` reads in C, trusts the data, and nests as deeply as the data does. So data is checked
+first where its schema lets it claim anything: levels of a type within itself, or any number of
+items that take no byte.
 """
 
 from __future__ import annotations

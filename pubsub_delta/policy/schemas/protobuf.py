@@ -85,8 +85,8 @@ def _check_messages(new: Any, old: Any) -> None:
                 raise Unfit(
                     f"field {lone.full_name} is {kind}, and only one of the two revisions has it"
                 )
-        elif _told(one) != _told(other):
-            raise Unfit(f"{_told(one)} is not compatible with {_told(other)}")
+        elif _described(one) != _described(other):
+            raise Unfit(f"{_described(one)} is not compatible with {_described(other)}")
     by_name = {each.name: each.number for each in old.fields}
     for field in new.fields:
         if by_name.get(field.name, field.number) != field.number:
@@ -110,7 +110,7 @@ def _check_enums(new: Any, old: Any) -> None:
             raise Unfit(f"{number} of {new.full_name} is {value.name}, and was {before.name}")
 
 
-def _told(field: Any) -> str:
+def _described(field: Any) -> str:
     kind = _TYPE_NAMES[field.type]
     named = field.message_type or field.enum_type
     if named is not None:
@@ -162,8 +162,8 @@ class ProtobufCodec:
         except UnicodeDecodeError as error:
             raise Unfit(f"it is no UTF-8 ({error.reason} at byte {error.start})") from None
         except (DecodeError, json_format.ParseError, RecursionError, ValueError) as error:
-            told = next(iter(str(error).splitlines()), "") or type(error).__name__
-            raise Unfit(f"it is no message of the schema: {told}") from None
+            first_line = next(iter(str(error).splitlines()), "") or type(error).__name__
+            raise Unfit(f"it is no message of the schema: {first_line}") from None
         if not message.IsInitialized():
             absent = ", ".join(message.FindInitializationErrors())
             raise Unfit(f"required field {absent} is missing")

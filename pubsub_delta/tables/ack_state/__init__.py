@@ -1,7 +1,14 @@
-"""Ack states: what each subscription remembers of its topic, and what snapshots hold of it."""
+"""Ack states: which messages of its topic each subscription, or snapshot, has not acknowledged."""
 
 from pubsub_delta.tables.ack_state.snapshots import SnapshotTables
-from pubsub_delta.tables.ack_state.states import AckStates, Decide, Port, Stored
+from pubsub_delta.tables.ack_state.states import AckStates, AckStateStorage, Decide, StoredAckState
 from pubsub_delta.tables.ack_state.tables import AckStateTables
 
-__all__ = ["AckStateTables", "AckStates", "Decide", "Port", "SnapshotTables", "Stored"]
+__all__ = [
+    "AckStateStorage",
+    "AckStateTables",
+    "AckStates",
+    "Decide",
+    "SnapshotTables",
+    "StoredAckState",
+]

@@ -1,4 +1,4 @@
-"""The metrics that an ack state tells by itself."""
+"""Figures: the metrics of a subscription that its ack state alone gives, at a moment."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pubsub_delta.policy.ack_state import AckState, State
 
 @dataclass(frozen=True)
 class SubscriptionFigures:
-    """What an ack state tells of its subscription, under Google's names for metrics.
+    """The metrics of a subscription at a moment, under Google's names.
 
-    ``active_time``: when the subscription was in use last, None if never. ``delivery_attempt``: the
-    highest of an unacknowledged message, None where there is none. ``after_version``: commits of
-    the topic after it are not counted.
+    ``active_time``: of the last activity, None without any. ``delivery_attempt``: the highest one
+    of an unacknowledged message, None without any. ``after_version``: commits of the topic after
+    this version are not counted.
     """
 
     active_time: datetime | None
@@ -31,7 +31,7 @@ class SubscriptionFigures:
 
 
 def figures_of(state: AckState) -> SubscriptionFigures:
-    """Return what an ack state tells as it is: what came since it was written is not counted.
+    """Return the figures of an ack state as it is, without messages that it has not absorbed.
 
     >>> figures_of(AckState(after_version=3)).num_undelivered_messages
     0
@@ -52,9 +52,9 @@ def figures_of(state: AckState) -> SubscriptionFigures:
 
 
 def spread(versions: Sequence[int], most: int) -> list[int]:
-    """Choose among versions, the newest first: that one, and others at equal steps.
+    """Choose up to ``most`` versions, given newest first: the newest, and others at equal steps.
 
-    As versions are added the same ones are chosen again.
+    Mostly the same versions are chosen again when newer ones are added.
 
     >>> spread([9, 8, 7, 6, 5, 4, 3, 2, 1, 0], 4), spread([10, 9, 8, 7, 6, 5, 4], 4)
     ([9, 6, 3, 0], [10, 8, 6, 4])

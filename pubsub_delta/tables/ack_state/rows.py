@@ -1,7 +1,7 @@
-"""Ack states, and what snapshots hold, as rows: every bitmap is checked when it is read.
+"""Ack states as rows of Delta tables; every bitmap is checked when it is read.
 
-A bitmap is stored with a seal behind it, its CRC-32: a flipped bit can move a position and leave
-the number of positions as it is. Who reads the portable format passes over what follows it.
+A bitmap is stored with its CRC-32 behind it: a flipped bit can move a position without changing
+their number. Other readers of the portable format ignore what follows the bitmap.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pubsub_delta.policy.ack_state import AckState, Captured, Counters, Seek, Sp
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.ack_state.figures import figures_of
 
-_SEAL = b"crc1"
-_SEAL_LENGTH = len(_SEAL) + 4
+_CHECKSUM_MARK = b"crc1"
+_CHECKSUM_LENGTH = len(_CHECKSUM_MARK) + 4
 
 
 def row_of_state(state: AckState) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def _row_of_stream(stream: Stream) -> dict[str, Any]:
         "batch_id": stream.batch_id,
         "lease_id": stream.lease_id,
         "message_count": len(stream.positions),
-        "positions": sealed(stream.positions),
+        "positions": with_checksum(stream.positions),
     }
 
 
@@ -131,7 +131,7 @@ def _rows_of_spans(spans: Iterable[Span]) -> list[dict[str, Any]]:
             "message_count": len(span),
             "publish_time_min": span.publish_time_min,
             "publish_time_max": span.publish_time_max,
-            "positions": sealed(span.positions),
+            "positions": with_checksum(span.positions),
         }
         for span in spans
     ]
@@ -155,25 +155,25 @@ def _spans(rows: Iterable[Mapping[str, Any]], table: str) -> tuple[Span, ...]:
     )
 
 
-def sealed(positions: Positions) -> bytes:
-    """Return a bitmap with its seal."""
+def with_checksum(positions: Positions) -> bytes:
+    """Return the bytes of a bitmap, followed by its checksum."""
     data = positions.to_bytes()
-    return data + _SEAL + zlib.crc32(data).to_bytes(4, "big")
+    return data + _CHECKSUM_MARK + zlib.crc32(data).to_bytes(4, "big")
 
 
-def unsealed(data: bytes) -> Positions:
-    """Read a bitmap; ValueError where its seal is broken or missing."""
-    body, seal = data[:-_SEAL_LENGTH], data[-_SEAL_LENGTH:]
-    if not seal.startswith(_SEAL):
+def without_checksum(data: bytes) -> Positions:
+    """Read a bitmap; ValueError where its checksum is missing or wrong."""
+    body, checksum = data[:-_CHECKSUM_LENGTH], data[-_CHECKSUM_LENGTH:]
+    if not checksum.startswith(_CHECKSUM_MARK):
         raise ValueError("its checksum cannot be read")
-    if seal[len(_SEAL) :] != zlib.crc32(body).to_bytes(4, "big"):
+    if checksum[len(_CHECKSUM_MARK) :] != zlib.crc32(body).to_bytes(4, "big"):
         raise ValueError("it does not have the checksum that was written with it")
     return Positions.from_bytes(body)
 
 
 def _positions(row: Mapping[str, Any], table: str) -> Positions:
     try:
-        positions = unsealed(row["positions"])
+        positions = without_checksum(row["positions"])
     except Exception as error:
         raise DataLoss(
             f"{table}: a bitmap of message positions cannot be read ({error})"

@@ -1,4 +1,4 @@
-"""What snapshots hold: for each a table, the copy of an ack state at a version."""
+"""The tables of snapshots: each is a copy of an ack state at a version."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pubsub_delta.policy import replay
 from pubsub_delta.policy.ack_state import AckState, Captured
 from pubsub_delta.tables.ack_state.rows import state_of_row
-from pubsub_delta.tables.ack_state.states import Stored
+from pubsub_delta.tables.ack_state.states import StoredAckState
 from pubsub_delta.tables.ack_state.tables import only_row, state_at
 from pubsub_delta.tables.lanes.protocol import Lane, TableMissing
 from pubsub_delta.tables.layout import Layout
@@ -15,7 +15,7 @@ from pubsub_delta.tables.schemas import ACK_STATE
 
 
 class SnapshotTables:
-    """The tables of a store that hold what was unacknowledged, by the uid of their snapshot."""
+    """Reads and writes the tables of snapshots, by the uid of the snapshot."""
 
     def __init__(self, lane: Lane, layout: Layout) -> None:
         self._lane = lane
@@ -30,15 +30,16 @@ class SnapshotTables:
         subscription_uid: str,
         snapshot_uid: str,
         is_fit: Callable[[AckState], bool],
-        seen: Stored | None = None,
+        cached: StoredAckState | None = None,
     ) -> AckState | None:
-        """Clone an ack state as it is stored now, if it is fit for that, and return it, or None.
+        """Clone an ack state as it is stored now; return it, or None where it is not fit for that.
 
-        A version never changes: what is cloned is what was looked at. ``seen``: what was just seen.
+        The clone is of the version that ``is_fit`` was asked about. ``cached``: the state that this
+        process has just written.
         """
         source = self._layout.ack_state(subscription_uid)
-        if seen is not None and seen.version is not None:
-            version, state = seen.version, seen.state
+        if cached is not None and cached.version is not None:
+            version, state = cached.version, cached.state
         else:
             version = self._lane.version(source)
             state = state_at(self._lane, source, version)
@@ -47,8 +48,8 @@ class SnapshotTables:
         self._lane.clone(source, version, self._layout.snapshot(snapshot_uid), ACK_STATE)
         return state
 
-    def held(self, snapshot_uid: str, filter_: str) -> Captured | None:
-        """Return what a snapshot holds, or None where its table was dropped.
+    def captured(self, snapshot_uid: str, filter_: str) -> Captured | None:
+        """Return the captured messages of a snapshot, or None where its table was dropped.
 
         ``filter_``: that of the subscription whose ack state was cloned.
         """
@@ -57,10 +58,10 @@ class SnapshotTables:
             rows = self._lane.read(table)
         except TableMissing:
             return None
-        if rows.num_rows == 0:  # of a table at a path only the files are dropped
+        if rows.num_rows == 0:  # a table at a path is dropped by deleting its rows
             return None
         return replay.capture(state_of_row(only_row(rows, table), table), filter_)
 
     def drop(self, snapshot_uid: str) -> None:
-        """Drop the table of a snapshot; nothing where there is none."""
+        """Drop the table of a snapshot, if it exists."""
         self._lane.drop(self._layout.snapshot(snapshot_uid))

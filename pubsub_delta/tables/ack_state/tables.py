@@ -1,4 +1,4 @@
-"""Where ack states are stored: a Delta table of one row for each subscription."""
+"""The storage of ack states: a Delta table of one row for each subscription."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pubsub_delta.errors import DataLoss, NotFound
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.tables.ack_state.figures import SubscriptionFigures, figures_of, spread
 from pubsub_delta.tables.ack_state.rows import row_of_state, state_of_row
-from pubsub_delta.tables.ack_state.states import Stored
+from pubsub_delta.tables.ack_state.states import StoredAckState
 from pubsub_delta.tables.lanes.protocol import Lane, Merge, TableMissing
 from pubsub_delta.tables.schemas import ACK_STATE, TEXT, WHOLE
 
 _CHANGES_NOTHING = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})
-"""Delta's names of commits that leave an ack state as it was."""
+"""Delta operations that do not change an ack state."""
 
 _SWAP = Merge(
-    on="old.revision = new.expected_revision AND old.commit_id = new.expected_commit_id",
+    on=[("revision", "=", "expected_revision"), ("commit_id", "=", "expected_commit_id")],
     update=ACK_STATE.columns.names,
 )
 _SWAPPED = ACK_STATE.columns.append(pa.field("expected_revision", WHOLE)).append(
@@ -39,29 +39,30 @@ class AckStateTables:
         """The table of a subscription as it is named in SQL."""
         return self._table_of(uid)
 
-    def create(self, uid: str, first: Stored) -> int | None:
+    def create(self, uid: str, first: StoredAckState) -> int | None:
         """Create the table of a new subscription; return its version, where it is known."""
         rows = pa.Table.from_pylist([_row(first)], schema=ACK_STATE.columns)
         return self._lane.create(self._table_of(uid), ACK_STATE, rows)
 
-    def read(self, uid: str) -> Stored:
+    def read(self, uid: str) -> StoredAckState:
         """Return the row; NotFound without a table, DataLoss if it is not one row."""
         table = self._table_of(uid)
         try:
             rows, version = self._lane.read_latest(table)
         except TableMissing as error:
             raise NotFound(
-                f"the ack state of subscription {uid} is gone; was it deleted just now?"
+                f"the ack state of subscription {uid} does not exist; the subscription was deleted "
+                "just now"
             ) from error
         row = only_row(rows, table)
         commits = tuple(row["recent_commits"])
-        return Stored(state_of_row(row, table), row["revision"], commits, version)
+        return StoredAckState(state_of_row(row, table), row["revision"], commits, version)
 
-    def replace(self, uid: str, following: Stored, expected: Stored) -> bool:
+    def replace(self, uid: str, following: StoredAckState, expected: StoredAckState) -> bool:
         """Replace the row if it is the expected one; tell whether it was.
 
-        A row is known by its revision and the id of the commit that wrote it: an older one that was
-        restored has a revision that others had after it.
+        A row is identified by its revision and its commit id: an older row that was restored has a
+        revision that later rows had, too.
         """
         row = {
             **_row(following),
@@ -76,18 +77,18 @@ class AckStateTables:
         return self._lane.locked(self._table_of(uid), wait=wait)
 
     def figures(self, uid: str) -> SubscriptionFigures:
-        """Return the metrics that a subscription's ack state tells by itself."""
+        """Return the metrics of a subscription that its ack state alone gives."""
         return figures_of(self.read(uid).state)
 
     def figures_over_time(self, uid: str, most: int) -> list[SubscriptionFigures]:
-        """Return the figures after some commits of an ack state, the earliest first.
+        """Return the figures after up to ``most`` commits of an ack state, the earliest first.
 
-        They are read from the versions of its table, so they reach back as far as its log does: for
-        a busy subscription that is minutes. The last commit is always among them.
+        They are read from versions of its table, so they reach back as far as its log: minutes, for
+        a busy subscription. The last commit is always among them.
         """
         found = [self.figures(uid)]
-        told = self._lane.history(self._table_of(uid))
-        changes = [each.version for each in told if each.operation not in _CHANGES_NOTHING]
+        commits = self._lane.history(self._table_of(uid))
+        changes = [each.version for each in commits if each.operation not in _CHANGES_NOTHING]
         for version in spread(changes, most)[1:]:
             state = self._state_if_kept(uid, version)
             if state is not None:
@@ -97,7 +98,7 @@ class AckStateTables:
     def _state_if_kept(self, uid: str, version: int) -> AckState | None:
         try:
             return state_at(self._lane, self._table_of(uid), version)
-        except Exception:  # whatever a lane says of a version whose files are gone
+        except Exception:  # any error that a lane raises for a version whose files are gone
             return None
 
     def vacuum(self, uid: str) -> None:
@@ -111,14 +112,16 @@ def state_at(lane: Lane, table: str, version: int | None = None) -> AckState:
 
 
 def only_row(rows: pa.Table, table: str) -> Mapping[str, Any]:
-    """Return the row of a table that always has one; DataLoss where it has not."""
+    """Return the only row of a table; DataLoss where it has none, or several."""
     if rows.num_rows != 1:
-        raise DataLoss(f"{table} holds {rows.num_rows} rows where there is always one")
+        raise DataLoss(
+            f"{table} has {rows.num_rows} rows instead of one; restore an earlier version of it"
+        )
     row: Mapping[str, Any] = rows.to_pylist()[0]
     return row
 
 
-def _row(stored: Stored) -> dict[str, Any]:
+def _row(stored: StoredAckState) -> dict[str, Any]:
     return {
         "revision": stored.revision,
         "commit_id": stored.commit_id,

@@ -1,7 +1,7 @@
-"""Which lane works on a store: this process where ``deltalake`` reaches the files, Spark elsewhere.
+"""The lanes of a store: direct where ``deltalake`` can open its tables, else Spark.
 
-Control tables (registry, ack states, positions) have one lane. Large work and DataFrames go through
-Spark in either case, where a session is at hand.
+Control tables (registry, ack states, positions) have one lane. With a session, Spark does large
+scans and DataFrames in either case.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 LaneName = Literal["direct", "spark"]
 
 MANY_MESSAGES = 2_000_000
-"""From so many messages on, Spark reads them sooner than this process does."""
+"""From so many messages on, Spark scans them faster than this process."""
 
 
 _S3 = ("s3:", "s3a:", "s3n:")
 ONLY_WRITER = "spark.pubsub_delta.s3.onlyWriter"
-"""The setting of a session by which somebody says that no other program writes to its store."""
+"""The setting of a session that says that no other program writes to its store."""
 
 
 class Lanes:
     """The lanes of one store, and the session that does large work.
 
     Args:
-        spark: a session; what starts one when it is needed; or None, for none.
+        spark: a session; a function that starts one when it is needed; or None, for none.
         layout: where the tables are.
-        lane: which lane to take, instead of the one that fits.
+        lane: the lane to take, instead of the one that fits the storage.
         hadoop: settings of the storage (``fs.s3a.…``), where there is no session to ask for them.
     """
 
@@ -54,42 +54,42 @@ class Lanes:
     ) -> None:
         if lane not in (None, "direct", "spark"):
             raise InvalidArgument(f"lane: {lane!r}; 'direct', 'spark' or None is accepted")
-        self._given = spark
+        self._source = spark
         self._layout = layout
-        self._asked = lane
+        self._lane = lane
         self._hadoop = dict(hadoop or {})
         self._lock = threading.Lock()
         self._started: SparkSession | None = None
         self._is_same = False
-        if spark is not None and not _starts(spark):
+        if spark is not None and not _is_factory(spark):
             self._started = cast("SparkSession", spark)
 
     @property
     def has_spark(self) -> bool:
-        """Whether a session is at hand; none is started for the answer."""
+        """Whether there is a session now; none is started."""
         return self._started is not None
 
     @property
     def spark(self) -> SparkSession:
-        """The session; it is started if need be. FailedPrecondition where there is none to have."""
+        """The session, started if need be; FailedPrecondition where the store has none."""
         with self._lock:
             if self._started is None:
-                if self._given is None:
+                if self._source is None:
                     raise self._without_spark()
-                started = cast("Callable[[], SparkSession]", self._given)()
+                started = cast("Callable[[], SparkSession]", self._source)()
                 check_session(started)
                 self._started = started
             return self._started
 
     def _without_spark(self) -> FailedPrecondition:
         base = self._layout.base
-        needs, aside = "this needs Spark (a DataFrame, a streaming query or a catalog)", ""
+        needs, hint = "this needs Spark (a DataFrame, a streaming query or a catalog)", ""
         if self._layout.in_catalog:
             needs = f"root: {base!r} is a schema of a catalog, which needs Spark"
-            aside = f"; a directory is written {f'./{base}'!r}"
+            hint = f"; a directory is written {f'./{base}'!r}"
         return FailedPrecondition(
             f"{needs}, and the store was opened without: open it as PubSub(spark, root), where "
-            f"local_session() returns a session{aside}"
+            f"local_session() returns a session{hint}"
         )
 
     @cached_property
@@ -98,11 +98,11 @@ class Lanes:
         layout = self._layout
         if layout.in_catalog:
             why = f"{layout.base} is a catalog schema, whose tables Spark finds"
-            if self._asked == "direct":
+            if self._lane == "direct":
                 raise FailedPrecondition(f"lane: 'direct' cannot be taken: {why}")
             return "spark", why
-        if self._asked is not None:
-            return self._asked, "it was asked for"
+        if self._lane is not None:
+            return self._lane, "it was asked for"
         if self._started is not None and is_remote(self._started):
             return "spark", f"{layout.base} is where the Spark Connect server looks for it"
         from pubsub_delta.tables.lanes.direct.storage import reaches
@@ -113,7 +113,7 @@ class Lanes:
 
     @property
     def line(self) -> str:
-        """Which lane is taken and why, in one line."""
+        """The lane that is taken and why, in one line."""
         name, why = self.choice
         return f"{name} lane: {why}"
 
@@ -130,8 +130,8 @@ class Lanes:
     def session_for(self, table: str) -> SparkSession:
         """The session to read or write a table of this store with.
 
-        FailedPrecondition where Spark takes its path for another place than this process does, as
-        with an ``fs.defaultFS`` that is not the local disk. It is asked once.
+        FailedPrecondition where Spark finds another table at its path than this process does, as
+        with an ``fs.defaultFS`` that is not the local disk. That is checked once.
         """
         spark = self.spark
         if self.choice[0] == "direct" and not self._is_same:
@@ -149,7 +149,7 @@ class Lanes:
         """The Spark lane, to write a DataFrame to a table of this store.
 
         FailedPrecondition where its commits and those of this process would not be safe from each
-        other: Delta's log store for S3 looks whether a version is free, and then writes it.
+        other: Delta's log store for S3 checks that a version is free, and then writes it.
         """
         self.session_for(table)
         if self.choice[0] == "direct" and self._layout.base.startswith(_S3):
@@ -183,20 +183,20 @@ class Lanes:
         return TableLocks(on_disk(location))
 
     def scans(self, count: int) -> Scans:
-        """Return who is to read so many messages of a topic: Spark, where they are many."""
+        """Return the scans for so many messages of a topic: Spark's, where they are many."""
         many = count >= MANY_MESSAGES and self.has_spark
-        return self._spark_scans if many else self.reading
+        return self._spark_scans if many else self.local_scans
 
     @property
-    def reading(self) -> Scans:
-        """Who hands messages over to this process."""
+    def local_scans(self) -> Scans:
+        """The scans that return messages to this process, whatever their number."""
         return self._spark_scans if self.choice[0] == "spark" else self._direct_scans
 
     @cached_property
     def _direct_scans(self) -> Scans:
         from pubsub_delta.tables.lanes.direct import DirectLane, DirectScans
 
-        return DirectScans(cast(DirectLane, self.control))
+        return DirectScans(cast(DirectLane, self.control).open_tables)
 
     @cached_property
     def _spark_scans(self) -> Scans:
@@ -214,7 +214,7 @@ class Lanes:
         return self._options_of(self._layout.base)
 
     def _options_of(self, root: str) -> Mapping[str, str] | None:
-        """Return what opens a storage: settings of the session, or of the environment."""
+        """Return the options of a storage, by the session's settings or the environment."""
         if on_disk(root) is not None:
             return None
         from pubsub_delta.tables.lanes.direct.credentials import storage_options
@@ -251,5 +251,5 @@ def refusal_of_spark(location: str, settings: Mapping[str, str]) -> str | None:
     )
 
 
-def _starts(spark: object) -> bool:
+def _is_factory(spark: object) -> bool:
     return callable(spark) and not hasattr(spark, "createDataFrame")

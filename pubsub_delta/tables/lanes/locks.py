@@ -1,8 +1,8 @@
-"""A lock for every table on a local disk, one writer at a time on this machine, by either lane.
+"""Locks of the tables on a local disk: one writer at a time on this machine, in either lane.
 
 Delta's log store for local files checks that a version is free and then renames: two processes can
-both succeed. ``deltalake`` is atomic there, but not together with it. Every other storage has an
-atomic put of its own, and no lock.
+both succeed. ``deltalake`` commits atomically there, but not against that log store. Other storages
+have an atomic put, and need no lock.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from pubsub_delta.errors import Aborted, FailedPrecondition
-from pubsub_delta.tables.lanes.damage import telling_damage
 from pubsub_delta.tables.lanes.protocol import Conflict
+from pubsub_delta.tables.lanes.storage_errors import translating_storage_errors
 from pubsub_delta.tables.layout import on_disk, path_of
 
 PATIENCE_SECONDS = 300.0
-"""How long a lock is waited for. A process that is stopped holds its locks for ever."""
+"""How long a lock is waited for. A process that is suspended holds its locks for ever."""
 TOPIC_PATIENCE_SECONDS = 1_800.0
-"""The same for the messages of a topic: a DataFrame is written under it, and so is an OPTIMIZE."""
+"""The same for the messages of a topic: a DataFrame or an OPTIMIZE holds the lock."""
 
 
-class _Held(threading.local):
+class _HeldLocks(threading.local):
     """The locks that this thread holds, by name."""
 
     def __init__(self) -> None:
@@ -37,26 +37,26 @@ class _Held(threading.local):
 class TableLocks:
     """The locks of the tables of one store: files in ``_locks`` below its root.
 
-    A lock is named by the table within its real root. So one table has one lock, whatever links,
-    URLs, relative paths or names of a catalog its root is written by.
+    A lock is named by the path of the table within its real root. So one table has one lock, also
+    where processes name its root by different links, URLs, relative paths or catalogs.
 
     Args:
         directory: the root on a local disk; None where it is elsewhere, and nothing is locked.
-        refusal: why nobody may write there, if that is so.
+        refusal: why no table may be written, if that is so.
     """
 
     def __init__(self, directory: str | None, refusal: str | None = None) -> None:
         self._directory = directory
         self._refusal = refusal
-        self._held = _Held()
+        self._held = _HeldLocks()
 
     @contextmanager
     def locked(self, table: str, *, wait: bool = True) -> Iterator[None]:
-        """Keep other writers on this machine away from a table; a thread may do so repeatedly.
+        """Hold the lock of a table; a thread that holds it already may do so again.
 
-        Whoever holds the lock may also read, decide and write without losing a race. Without
-        ``wait`` it is a Conflict if somebody else holds it; with it Aborted, if that lasts too
-        long. FailedPrecondition where nobody may write.
+        Its holder may read, decide and write without losing a race. Conflict without ``wait``
+        where another writer holds it; with ``wait`` Aborted where that lasts too long.
+        FailedPrecondition where no table may be written.
         """
         if self._refusal is not None:
             raise FailedPrecondition(f"{table}: {self._refusal}")
@@ -72,16 +72,16 @@ class TableLocks:
         patience = TOPIC_PATIENCE_SECONDS if name.startswith("messages") else PATIENCE_SECONDS
         lock = FileLock(file, is_singleton=False)
         try:
-            with telling_damage(table):
+            with translating_storage_errors(table):
                 file.parent.mkdir(parents=True, exist_ok=True)
                 lock.acquire(timeout=patience, blocking=wait)
         except Timeout:
             if not wait:
                 raise Conflict(f"{table} is being written") from None
             raise Aborted(
-                f"{table}: others have held its lock for {patience:.0f} seconds: whoever holds it "
-                "now writes for that long, or is stopped; nothing was written, and trying again "
-                f"is safe; fuser {file} tells which process it is"
+                f"{table}: another process has held its lock for {patience:.0f} seconds: it writes "
+                "for that long, or is suspended; nothing was written, and trying again is safe; "
+                f"fuser {file} shows which process it is"
             ) from None
         self._held.names.add(name)
         try:

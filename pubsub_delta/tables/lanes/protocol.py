@@ -1,11 +1,11 @@
-"""What the layers above need of a Delta table, in the words of Delta's protocol.
+"""The protocol of a lane: what the layers above need of a Delta table, in Delta's own words.
 
 Two lanes implement it: ``direct`` by ``deltalake``, in this process, and ``spark`` by SQL and
 DataFrames. A table is named as it stands in SQL (``layout``), rows are Arrow, times are aware.
 
-Three things can become of a commit. It landed; it did not (``Conflict``: a concurrent writer was
-faster, and the caller may decide again); or the answer was lost, and any other error leaves it
-open: who must know then looks for what the commit carries.
+A commit has one of three outcomes. It landed. It did not land: ``Conflict``, as a concurrent writer
+was faster, and the caller may decide again. Or it may have landed: after any other error the caller
+looks for what the commit carries.
 """
 
 from __future__ import annotations
@@ -27,6 +27,10 @@ None for the last two."""
 Where = Sequence[Condition]
 """Conditions that all hold."""
 
+Match = tuple[str, Literal["=", "<", ">", "is null"], "str | None"]
+"""A column of a stored row, how it is compared, and with which column of the new row; None for
+``is null``. SQL: a comparison with null does not hold."""
+
 
 class Conflict(Exception):
     """A concurrent writer was faster. Nothing was written."""
@@ -38,10 +42,10 @@ class TableMissing(Exception):
 
 @dataclass(frozen=True)
 class LoggedCommit:
-    """A commit as a table's history tells it.
+    """A commit as a table's history has it.
 
-    ``time``: when it was made, by the clock of who made it. ``operation`` and ``metrics``: in the
-    words of the library that made it. ``user_metadata``: what the writer gave it to carry.
+    ``time``: of the commit, by its writer's clock. ``operation`` and ``metrics``: as the library
+    names them that made the commit. ``user_metadata``: the text that its writer gave it.
     """
 
     version: int
@@ -53,9 +57,9 @@ class LoggedCommit:
 
 @dataclass(frozen=True)
 class Append:
-    """What became of an append; it is true if it has landed now.
+    """The outcome of an append; it is true if the append landed now.
 
-    ``version``: of its commit, None where the lane would have to look for it.
+    ``version``: that of its commit; None where the lane would have to read it.
     """
 
     landed: bool
@@ -67,22 +71,33 @@ class Append:
 
 @dataclass(frozen=True)
 class Merge:
-    """A MERGE of rows (``new``) into a table (``old``).
+    """A MERGE of new rows into a table.
 
-    ``on``: a condition in the SQL that Spark and DataFusion share. ``update``: the columns that
-    take the values of ``new`` where a row matches; empty for none. ``insert``: whether rows without
-    a match are added, with all columns of the table. ``delete``: whether a row that matches goes.
+    ``on``: which stored rows match a new one: those for which all conditions hold. ``update``: the
+    columns that take the new row's values where a stored row matches; empty for none. ``insert``:
+    whether new rows without a match are added. ``delete``: whether stored rows that match go.
     """
 
-    on: str
+    on: Sequence[Match]
     update: Sequence[str] = ()
     insert: bool = False
     delete: bool = False
 
+    def on_in_sql(self) -> str:
+        """Write ``on`` in the SQL that Spark and DataFusion share, of tables ``old`` and ``new``.
+
+        >>> Merge([("name", "=", "name"), ("delete_time", "is null", None)]).on_in_sql()
+        'old.name = new.name AND old.delete_time IS NULL'
+        """
+        return " AND ".join(
+            f"old.{column} IS NULL" if new is None else f"old.{column} {operator} new.{new}"
+            for column, operator, new in self.on
+        )
+
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file of a topic's table, as the log's statistics tell it; None what they do not."""
+    """A file of a topic's table with its statistics in the log; None where one is missing."""
 
     rows: int | None
     size: int
@@ -101,36 +116,36 @@ class Lane(Protocol):
     def create(self, table: str, schema: TableSchema, rows: pa.Table | None = None) -> int | None:
         """Create a table unless it exists, with its first rows in the same commit.
 
-        With rows the name must be one that nobody else can be creating. Return the version that
-        they are of, None where the lane would have to look.
+        With rows the name must be one that no other writer can be creating. Return the version of
+        that commit, None where the lane would have to read it.
         """
 
     def exists(self, table: str) -> bool:
-        """Tell whether a table is there."""
+        """Tell whether a table exists."""
 
     def table_id(self, table: str) -> str | None:
         """Return the id that Delta gave a table when it was created; None where there is none."""
 
     def properties(self, table: str) -> Mapping[str, str]:
-        """Return a table's properties as of a commit that the lane has seen; TableMissing."""
+        """Return a table's properties, perhaps as of an earlier version; TableMissing."""
 
     def version(self, table: str) -> int:
         """Return the version of the last commit; TableMissing."""
 
-    def looking_ahead(self, *tables: str) -> AbstractContextManager[None]:
-        """Begin to look at tables, where each look takes as long as a request does.
+    def prefetching(self, *tables: str) -> AbstractContextManager[None]:
+        """Begin to read the logs of tables, where reading one takes as long as a request.
 
-        The first look at each of them within the context, by this thread, is that one. So what is
-        looked at in an order may be seen in another one: a table whose last commit is told by
-        another table must be looked at again where it does not have that.
+        The first use of each table by this thread within the context takes what was read. So tables
+        may be read in another order than they are used: who finds a version in one table must read
+        another table again that does not have it yet.
         """
 
     def history(
         self, table: str, limit: int | None = None, newest: int | None = None
     ) -> list[LoggedCommit]:
-        """Return the last commits, newest first; None means all that are known; TableMissing.
+        """Return the last commits, newest first; with ``limit=None`` all in the log; TableMissing.
 
-        ``newest``: the version of the last commit, where the caller has just looked.
+        ``newest``: the version of the last commit, where the caller has just read it.
         """
 
     def read(
@@ -142,11 +157,13 @@ class Lane(Protocol):
     ) -> pa.Table:
         """Return rows as they are now, or were at a version; TableMissing."""
 
-    def read_latest(self, table: str, seen: int | None = None) -> tuple[pa.Table, int | None]:
+    def read_latest(
+        self, table: str, known_version: int | None = None
+    ) -> tuple[pa.Table, int | None]:
         """Return all rows as they are now, and the version that they are of; TableMissing.
 
-        None where telling the version would cost another look. ``seen``: the version of the last
-        commit, where the caller has just looked.
+        The version is None where it would cost another query. ``known_version``: that of the last
+        commit, where the caller has just read it.
         """
 
     def files(self, table: str) -> list[DataFile]:
@@ -155,15 +172,15 @@ class Lane(Protocol):
     def merge(self, table: str, rows: pa.Table, merge: Merge) -> int:
         """MERGE rows; return how many rows of the table changed, came or went.
 
-        Nothing is committed where that is 0. Without ``insert`` it may be 0 for rows that somebody
-        has just written: whoever changes what was read reads again. TableMissing, Conflict.
+        Nothing is committed where that is 0. Without ``insert`` it may be 0 for rows that another
+        writer has just changed: the caller reads them again. TableMissing, Conflict.
         """
 
     def swap(self, table: str, rows: pa.Table, merge: Merge, version: int | None) -> bool:
         """Replace the only row of a table, if it is the expected one; tell whether it was.
 
-        ``rows``: the new row, with what ``merge`` compares. ``version``: of which the expected row
-        was read, None where that is not known. TableMissing, Conflict.
+        ``rows``: the new row, with the columns that ``merge`` compares. ``version``: the one that
+        the expected row was read at, None where that is not known. TableMissing, Conflict.
         """
 
     def append(
@@ -172,48 +189,50 @@ class Lane(Protocol):
         rows: pa.Table,
         user_metadata: str,
         transaction: tuple[str, int] | None = None,
-        seen: int | None = None,
+        known_version: int | None = None,
     ) -> Append:
-        """Append rows in one commit, which carries a text.
+        """Append rows in one commit, which carries a text as its user metadata.
 
-        ``transaction``: (application, version). Where that version, or a later one, of the
-        application has landed before, nothing is written. Conflict where another writer uses the
-        same application at the same time. ``seen``: the version that the caller has just seen.
+        ``transaction``: (application id, version), as Delta's ``txn`` action has them. Where that
+        version of the application, or a later one, has landed before, nothing is written. Conflict
+        where another writer uses the
+        same application at the same time. ``known_version``: that of the last commit, where the
+        caller has just read it.
         """
 
     def transaction_version(self, table: str, application: str) -> int | None:
         """Return the last version of an application that has landed; None if there is none.
 
-        None also where the lane cannot tell.
+        It is None, too, where the lane cannot read transactions.
         """
 
     def delete(self, table: str, where: Where) -> int:
-        """DELETE rows; return how many there were. No conditions: all rows."""
+        """DELETE the rows for which conditions hold, without any all rows; return their number."""
 
     def delete_row(self, table: str, where: Where, user_metadata: str) -> bool:
-        """DELETE the row for which conditions hold; tell whether it was there. TableMissing.
+        """DELETE the row for which conditions hold; tell whether it existed. TableMissing.
 
         Conflict where a concurrent writer was faster. ``user_metadata``: a text that no other
-        commit has, by which one is found whose answer was lost.
+        commit has, so that the commit is found where its answer was lost.
         """
 
     def clone(self, source: str, version: int, target: str, schema: TableSchema) -> None:
-        """Make a table of what another one was at a version."""
+        """Create a table with the rows that another table had at a version."""
 
     def drop(self, table: str) -> None:
-        """Drop a table that nobody uses any more; nothing where there is none.
+        """Drop a table that is not used any more, if it exists.
 
-        By path, where Delta has no DROP: its rows go, and the files that held them.
+        Delta has no DROP for a table at a path: its rows and their files are deleted.
         """
 
     def compact(self, table: str) -> int:
-        """OPTIMIZE: write small files as few large ones; return how many were replaced."""
+        """OPTIMIZE: rewrite small files as few large ones; return how many were replaced."""
 
     def vacuum(self, table: str) -> None:
-        """VACUUM: remove the files that no version needs which the table's properties keep."""
+        """VACUUM: remove the files that no version needs which the table's properties retain."""
 
     def clean_log(self, table: str, keep: timedelta) -> int:
-        """Write a checkpoint, forget the commits older than so long, and return how many.
+        """Write a checkpoint, remove the commits older than ``keep``, and return how many.
 
         ``keep`` becomes the table's ``delta.logRetentionDuration``, if that is another one.
         """
@@ -221,6 +240,6 @@ class Lane(Protocol):
     def locked(self, table: str, *, wait: bool = True) -> AbstractContextManager[None]:
         """Keep other writers on this machine away from a table on a local disk.
 
-        Who holds it may read, decide and write without losing a race. Without ``wait`` it is a
-        Conflict if somebody else holds it. Elsewhere there is no lock.
+        Its holder may read, decide and write without losing a race. Without ``wait`` it is a
+        Conflict if another writer holds it. Other storages have no lock.
         """

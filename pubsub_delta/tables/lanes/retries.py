@@ -1,4 +1,4 @@
-"""Deciding again where a concurrent writer was faster."""
+"""Retries a decision where a concurrent writer was faster."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from pubsub_delta.tables.lanes.protocol import Conflict
 T = TypeVar("T")
 
 ATTEMPTS = 100
-"""How often a change is decided anew before it is given up as Aborted.
+"""Attempts at a change before it is Aborted.
 
-In object storage nobody has a turn, and who has just won is quicker than who has to read: of eight
-consumers one lost 25 races in a row."""
+In object storage there is no lock, and the last winner is quicker than a loser, who has to read: of
+eight consumers one lost 25 races in a row."""
 
 
 def repeat_on_conflict(
@@ -33,7 +33,7 @@ def repeat_on_conflict(
 ) -> T:
     """Call a function until no concurrent writer is faster; Aborted after too many tries.
 
-    ``what``: what the error names, or what is called for it then.
+    ``what``: the name in the error, or a function that returns it.
     """
     retrying = Retrying(
         retry=retry_if_exception_type(Conflict),

@@ -1,4 +1,4 @@
-"""Questions about the messages of a topic that take reading them."""
+"""The protocol of scans: questions about a topic that are answered by reading its messages."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pubsub_delta.policy.positions import Positions
 
 @dataclass(frozen=True)
 class Window:
-    """Which messages a question is about: those of some positions, published within some times.
+    """The messages of a scan: those of some positions, published between two times.
 
-    None where that does not matter. Both times are included.
+    None where positions, or a time, are not restricted. Both times are included.
     """
 
     positions: Positions | None = None
@@ -27,7 +27,7 @@ class Window:
 
     @classmethod
     def of(cls, spans: Sequence[Span]) -> Window:
-        """Return the window that holds the messages of spans, of which there is at least one."""
+        """Return the window of the messages of at least one span."""
         return cls(
             union(spans),
             min(span.publish_time_min for span in spans),
@@ -45,7 +45,7 @@ class Scans(Protocol):
         """Return the stored messages of a window that pass a filter."""
 
     def parts(self, table: str, window: Window) -> list[Absorbed]:
-        """Return the messages of a window, in parts of neighbouring positions, with their times."""
+        """Return the messages of a window in parts of neighbouring positions, with their times."""
 
     def sharing(self, table: str, of: Window, among: Window) -> Positions:
         """Return the messages of ``among`` whose ordering key is that of a message of ``of``.

@@ -1,7 +1,7 @@
-"""The commits of a topic, as its table's history tells them: what is new, and since when.
+"""The commits of a topic, read from its table's history: what is new, and since when.
 
-A publish writes into its commit's metadata when it was stamped, its id, and the positions that it
-was given: so what a commit added is known without opening a file.
+A publish writes its publish time, its id and its range of positions into the metadata of its
+commit. So the messages that a commit added are known without opening a file.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from pubsub_delta.clock import from_micros, to_micros
 from pubsub_delta.errors import DataLoss
 from pubsub_delta.tables.lanes.protocol import Lane, LoggedCommit
 
-_FIRST_LOOK = 20
-"""Commits asked for when looking for what is new; most consumers are not further behind."""
+_FIRST_READ = 20
+"""Commits that are read first to find new ones; most consumers are not further behind."""
 _FEW = 256
-"""So many commits are looked through, where a scan of messages is the other way."""
-_MOST_KEPT = 10_000
+"""Commits that are searched at most, where a scan of messages is the alternative."""
+_MAX_CACHED = 10_000
 """Commits of a topic that are kept in memory."""
 
 
@@ -55,28 +55,28 @@ class Commit:
 def publish_metadata(
     publish_time: datetime, publish_id: str, first: int, end: int, count: int | None
 ) -> str:
-    """Return what a publish writes into its commit; ``count`` is None where it is not known."""
-    told: dict[str, object] = {
+    """Return the metadata of a publish's commit; ``count`` is None where it is not known."""
+    metadata: dict[str, object] = {
         "publish_time": to_micros(publish_time),
         "publish_id": publish_id,
         "first_position": first,
         "end_position": end,
     }
     if count is not None:
-        told["message_count"] = count
-    return json.dumps(told)
+        metadata["message_count"] = count
+    return json.dumps(metadata)
 
 
-class KnownCommits:
-    """The commits of topics that this process has read or made: no later commit changes them."""
+class CommitCache:
+    """The commits of topics that this process has read or made. A commit never changes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._by_table: dict[str, list[Commit]] = {}
 
     def last(self, lane: Lane, table: str, count: int | None) -> list[Commit]:
-        """Return the last commits, newest first: so many at least, if the log tells so many."""
-        if lane.name == "spark":  # each answer of Spark's is two jobs, whatever it tells
+        """Return the last commits, newest first: at least ``count``, if the log has so many."""
+        if lane.name == "spark":  # each query of the history is two jobs, whatever its length
             return _read(lane, table, count)
         version = lane.version(table)
         with self._lock:
@@ -92,15 +92,15 @@ class KnownCommits:
             joins = bool(fresh) and fresh[-1].version == known[0].version + 1
             known = [*fresh, *known] if joins else _read(lane, table, count)
         with self._lock:
-            self._by_table[table] = known[:_MOST_KEPT]
+            self._by_table[table] = known[:_MAX_CACHED]
         return known
 
     def add(self, table: str, commit: Commit) -> None:
-        """Know a commit that this process has just made, if it follows the last known one."""
+        """Cache a commit that this process has just made, if it follows the last cached one."""
         with self._lock:
             known = self._by_table.get(table)
             if known and known[0].version + 1 == commit.version:
-                self._by_table[table] = [commit, *known[: _MOST_KEPT - 1]]
+                self._by_table[table] = [commit, *known[: _MAX_CACHED - 1]]
 
 
 def _read(lane: Lane, table: str, count: int | None, newest: int | None = None) -> list[Commit]:
@@ -110,46 +110,46 @@ def _read(lane: Lane, table: str, count: int | None, newest: int | None = None) 
 class History:
     """The commits of one topic, as far back as its log tells."""
 
-    def __init__(self, lane: Lane, table: str, known: KnownCommits) -> None:
+    def __init__(self, lane: Lane, table: str, known: CommitCache) -> None:
         self._lane = lane
         self._table = table
         self._known = known
         self._newest: int | None = None
 
-    def version(self, seen: int = -1) -> int:
-        """Return the version of the last commit; ``seen``: one that is known to be there."""
+    def version(self, at_least: int = -1) -> int:
+        """Return the version of the last commit; ``at_least``: one that is known to exist."""
         self._newest = self._lane.version(self._table)
-        if self._newest < seen:  # looked at before that was read somewhere else
+        if self._newest < at_least:  # prefetched before that version was read elsewhere
             self._newest = self._lane.version(self._table)
         return self._newest
 
     def newest_version(self) -> int:
-        """Return the version of the last commit as of the last look at the history."""
+        """Return the version of the last commit as it was read last."""
         return self._newest if self._newest is not None else self.version()
 
     def commits_after(self, version: int) -> tuple[list[Commit], bool]:
         """Return the commits after a version, the newest first, and whether they are all known.
 
-        ``maintain`` cleans a log only of what no subscription needs. DataLoss if there was no such
-        version.
+        ``maintain`` removes only commits that no subscription needs. DataLoss where the log has no
+        such version.
         """
-        seen = self._last(_FIRST_LOOK)
-        if seen[0].version < version:  # looked at before the version was read somewhere else
-            seen = self._last(_FIRST_LOOK)
-        behind = seen[0].version - version
+        read = self._last(_FIRST_READ)
+        if read[0].version < version:  # prefetched before that version was read elsewhere
+            read = self._last(_FIRST_READ)
+        behind = read[0].version - version
         if behind < 0:
             raise DataLoss(
-                f"{self._table}: its last commit is {seen[0].version}, and a subscription has seen "
+                f"{self._table}: its last commit is {read[0].version}, and a subscription has read "
                 f"{version}; commits of its log are gone: restore them, or the table from a copy"
             )
-        if behind > len(seen):
-            seen = self._last(behind)
-        new = [commit for commit in seen if commit.version > version]
+        if behind > len(read):
+            read = self._last(behind)
+        new = [commit for commit in read if commit.version > version]
         return new, len(new) == behind
 
     def published_as(self, publish_id: str) -> Commit | None:
         """Return the commit that carries a publish id, or None."""
-        for limit in (_FIRST_LOOK, None):
+        for limit in (_FIRST_READ, None):
             history = self._last(limit)
             found = next((c for c in history if c.publish_id == publish_id), None)
             if found is not None or history[-1].version == 0:
@@ -159,8 +159,8 @@ class History:
     def publishes_within(self, earliest: datetime, latest: datetime) -> list[Commit] | None:
         """Return the publishes that were stamped between two times.
 
-        None where that cannot be told, or not quickly: there are many commits, the log does not
-        reach back to the first one, or messages may have been deleted.
+        None where the log does not reach back to the first commit, messages may have been deleted,
+        or there are more commits than are searched.
         """
         count = self.newest_version() + 1
         if count > _FEW:
@@ -174,7 +174,7 @@ class History:
     def published_since(self, time: datetime) -> tuple[int, datetime]:
         """Return how many messages were published since a time, and from when on that is known.
 
-        Of a topic with many commits only the last ones are looked at.
+        Only the last commits are searched.
         """
         commits = self._last(_FEW)
         stamped = [(each, each.publish_time) for each in commits if each.publish_time is not None]
@@ -183,12 +183,12 @@ class History:
         return number, time if commits[-1].version == 0 else max(time, first)
 
     def last_publish_time(self) -> datetime | None:
-        """Return the stamp of the last publish, None where the last commits have none."""
+        """Return the publish time of the last publish; None where the last commits have none."""
         stamps = (each.publish_time for each in self._last(_FEW))
         return next((stamp for stamp in stamps if stamp is not None), None)
 
     def reaches_back_to(self, time: datetime) -> bool:
-        """Tell whether a commit of that time must be known: the first one is, or an older one."""
+        """Tell whether the history has every commit from a time on."""
         history = self._last(None)
         return history[-1].version == 0 or any(
             commit.publish_time is not None and commit.publish_time < time for commit in history
@@ -209,7 +209,7 @@ class History:
     def first_version_since(self, time: datetime) -> int | None:
         """Return a version before which nothing was committed that was published since a time.
 
-        None where the history does not reach back far enough to tell.
+        None where the history does not reach back to the first commit.
         """
         history = self._last(None)
         if history[-1].version > 0:
@@ -220,19 +220,19 @@ class History:
     def has_given(self, first: int) -> bool:
         """Tell whether one of the last publishes was given the range that begins there."""
         return any(
-            each.adds_messages and each.first_position == first for each in self._last(_FIRST_LOOK)
+            each.adds_messages and each.first_position == first for each in self._last(_FIRST_READ)
         )
 
     def highest_end(self) -> int:
         """Return the end of the highest range that one of the last publishes was given."""
-        return max(each.end_position for each in self._last(_FIRST_LOOK))
+        return max(each.end_position for each in self._last(_FIRST_READ))
 
     def logged(self, limit: int | None = None) -> list[LoggedCommit]:
-        """Return the last commits as the log tells them, newest first; None means all."""
+        """Return the last commits as the log has them, newest first; with ``limit=None`` all."""
         return self._lane.history(self._table, limit)
 
     def add(self, publish: LoggedCommit) -> None:
-        """Know a publish that this process has just made."""
+        """Cache a publish that this process has just made."""
         self._known.add(self._table, commit_of(publish))
 
     def _last(self, count: int | None) -> list[Commit]:
@@ -247,29 +247,29 @@ _KEEPS_MESSAGES = frozenset(
         *("SET TBLPROPERTIES", "UNSET TBLPROPERTIES", "FSCK", "ADD CONSTRAINT"),
     }
 )
-"""Names of operations after which every message is where it was; an unknown one may remove some."""
+"""Operations that keep every message; one that is not listed here may delete some."""
 
 _COUNTS = ("numOutputRows", "num_added_rows")
-"""How Spark and delta-rs call the rows that a write added."""
+"""The metrics of Spark and of delta-rs that count the rows that a write added."""
 
 
 def commit_of(logged: LoggedCommit) -> Commit:
-    """Read a commit; what no publish of this library made adds no message."""
-    told = metadata_of(logged.user_metadata)
-    stamp = told.get("publish_time")
+    """Read a commit; one that no publish of this library made adds no message."""
+    metadata = metadata_of(logged.user_metadata)
+    stamp = metadata.get("publish_time")
     if not isinstance(stamp, int):
         removes = logged.operation not in _KEEPS_MESSAGES
         return Commit(logged.version, None, None, 0, adds_messages=False, removes_messages=removes)
-    counted = told.get("message_count")
+    counted = metadata.get("message_count")
     return Commit(
         version=logged.version,
         publish_time=from_micros(stamp),
-        publish_id=told.get("publish_id"),
+        publish_id=metadata.get("publish_id"),
         message_count=counted if isinstance(counted, int) else _count(logged),
         adds_messages=True,
         removes_messages=False,
-        first_position=told.get("first_position", 0),
-        end_position=told.get("end_position", 0),
+        first_position=metadata.get("first_position", 0),
+        end_position=metadata.get("end_position", 0),
         dense=isinstance(counted, int),
     )
 
@@ -279,9 +279,9 @@ def _count(logged: LoggedCommit) -> int:
 
 
 def metadata_of(user_metadata: str | None) -> dict[str, Any]:
-    """Return what a publish wrote into its commit's user metadata; nothing in any other."""
+    """Return the user metadata that a publish wrote; empty for any other commit."""
     try:
-        told = json.loads(user_metadata or "{}")
+        metadata = json.loads(user_metadata or "{}")
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return metadata if isinstance(metadata, dict) else {}

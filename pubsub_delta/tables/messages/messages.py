@@ -1,4 +1,4 @@
-"""The messages of one topic: append, find what is new, read by position."""
+"""The messages of one topic: append them, find new ones, and read them by position."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from pubsub_delta.clock import UTC
 from pubsub_delta.policy.ack_state import Absorbed, Span
 from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.policy.schemas.fitting import Fitting
+from pubsub_delta.policy.schemas.validation import SchemaValidator
 from pubsub_delta.tables.lanes.choice import Lanes
 from pubsub_delta.tables.lanes.protocol import Append, Conflict, DataFile, LoggedCommit, Where
 from pubsub_delta.tables.lanes.scans import Scans, Window
 from pubsub_delta.tables.messages.commits import Commit, History, publish_metadata
-from pubsub_delta.tables.messages.ordering_keys import OrderingKeys
-from pubsub_delta.tables.messages.ranges import Ranges
+from pubsub_delta.tables.messages.position_allocator import PositionAllocator
 from pubsub_delta.tables.schemas import MESSAGE_COLUMNS, MESSAGES
 
 if TYPE_CHECKING:
@@ -32,16 +31,21 @@ READ = ("position", *MESSAGE_COLUMNS)
 
 
 class Messages:
-    """The messages table of one topic, and the table of the positions that it gives out."""
+    """The messages table of one topic, and the table by which its positions are allocated."""
 
     def __init__(
-        self, lanes: Lanes, table: str, positions_table: str, ranges: Ranges, history: History
+        self,
+        lanes: Lanes,
+        table: str,
+        positions_table: str,
+        allocator: PositionAllocator,
+        history: History,
     ) -> None:
         self._lanes = lanes
         self._lane = lanes.control
         self._table = table
         self._positions_table = positions_table
-        self._ranges = ranges
+        self._allocator = allocator
         self.history = history
 
     @property
@@ -51,17 +55,12 @@ class Messages:
 
     def create(self) -> None:
         """Create the empty table."""
-        self._ranges.create(self._positions_table)
+        self._allocator.create(self._positions_table)
         self._lane.create(self._table, MESSAGES)
 
     def exists(self) -> bool:
         """Tell whether the table is there."""
         return self._lane.exists(self._table)
-
-    @property
-    def ordering_keys(self) -> OrderingKeys:
-        """Who knows the ordering keys of the messages."""
-        return OrderingKeys(self)
 
     # Writing
 
@@ -79,7 +78,7 @@ class Messages:
         """
         count = rows.num_rows
         with self._lane.locked(self._table):
-            first = self._ranges.take(self._positions_table, count, self.history)
+            first = self._allocator.allocate(self._positions_table, count, self.history)
             stamped = pa.table(
                 {
                     "position": pa.array(range(first, first + count), pa.int64()),
@@ -91,24 +90,24 @@ class Messages:
                 },
                 schema=MESSAGES.columns,
             )
-            told = publish_metadata(publish_time, publish_id, first, first + count, count)
-            seen = self.history.newest_version()
+            metadata = publish_metadata(publish_time, publish_id, first, first + count, count)
+            known_version = self.history.newest_version()
             try:
-                made = self._lane.append(self._table, stamped, told, transaction, seen)
+                made = self._lane.append(self._table, stamped, metadata, transaction, known_version)
             except Conflict:
-                # An object store's client sends a put again whose answer was lost, and then meets
-                # its own commit: that is no lost race.
+                # The client of an object store repeats a put whose answer was lost, and meets its
+                # own commit: that is no lost race.
                 commit = self.history.published_as(publish_id)
                 if commit is None or commit.first_position != first:
                     raise
                 made = Append(landed=True)
             if made.version is not None:
-                self.history.add(LoggedCommit(made.version, publish_time, "WRITE", {}, told))
+                self.history.add(LoggedCommit(made.version, publish_time, "WRITE", {}, metadata))
         return Positions.between(first, first + count - 1) if made else None
 
     def reserve(self, count: int) -> int:
-        """Take a range of positions for files that others write, and return its first one."""
-        return self._ranges.reserve(self._positions_table, count, self.history)
+        """Reserve a range of positions for files that tasks write, and return the first one."""
+        return self._allocator.reserve(self._positions_table, count, self.history)
 
     def was_last_of(self, transaction: tuple[str, int]) -> bool:
         """Tell whether a transaction is known to be the last of its application that landed."""
@@ -122,32 +121,40 @@ class Messages:
         publish_id: str,
         transaction: tuple[str, int] | None,
         partitions: int,
-        fitting: Fitting | None = None,
+        validator: SchemaValidator | None = None,
     ) -> bool:
         """Append a DataFrame that ``publishing.conformed`` has returned, in one commit, or nothing.
 
-        ``fitting``: what the data of the messages is held against as they are written. False where
-        the transaction has landed before; TooManyPartitions where there are more.
+        ``validator``: checks the data of the messages as they are written. False where the
+        transaction has landed before; TooManyPartitions where there are more.
         """
         from pubsub_delta.tables.lanes.spark import publishing  # this is what needs Spark
 
         writer = self._lanes.writer_for(self._table)
         count = partitions * publishing.ROWS_OF_PARTITION
-        first = self._ranges.reserve(self._positions_table, count, self.history)
-        told = publish_metadata(publish_time, publish_id, first, first + count, None)
+        first = self._allocator.reserve(self._positions_table, count, self.history)
+        metadata = publish_metadata(publish_time, publish_id, first, first + count, None)
         return publishing.append_frame(
-            writer, self._table, rows, first, publish_time, told, transaction, partitions, fitting
+            writer,
+            self._table,
+            rows,
+            first,
+            publish_time,
+            metadata,
+            transaction,
+            partitions,
+            validator,
         )
 
     def locked(self) -> AbstractContextManager[None]:
-        """Keep others on this machine from adding or deleting messages of a table on local disk."""
+        """Hold the lock of a local table: no other process adds or deletes messages."""
         return self._lane.locked(self._table)
 
     def discard_before(self, time: datetime, after_version: int, *, exact: bool) -> bool:
         """Delete the messages published on days before a time; with ``exact``, before that time.
 
-        Whole days go by metadata alone. Nothing is deleted, and False returned, where a commit
-        after the given version added messages that old: a slow publisher's, nobody has seen them.
+        Whole days go by metadata alone. Return False, and delete nothing, where a commit after the
+        given version added messages that old: a slow publisher's, which nobody has absorbed yet.
         """
         with self.locked():
             late, known = self.history.commits_after(after_version)
@@ -157,18 +164,18 @@ class Messages:
         return True
 
     def optimize(self) -> int:
-        """Write many small files as few large ones; return how many were replaced."""
+        """OPTIMIZE: rewrite small files as few large ones; return how many were replaced."""
         return self._lane.compact(self._table)
 
     def vacuum(self) -> None:
-        """Remove the files that no version needs which the table's properties keep."""
+        """VACUUM: remove the files that no version needs which the table's properties retain."""
         self._lane.vacuum(self._table)
 
     def clean_log(self, keep: timedelta) -> int:
-        """Forget the commits older than so long, by the machine's clock; return how many.
+        """Remove the commits older than ``keep`` by the machine's clock; return how many.
 
-        The table keeps that as its log retention. It is changed only where it is another one, since
-        that aborts whoever writes meanwhile.
+        ``keep`` becomes the table's log retention. That property is changed only where it differs,
+        since the change aborts concurrent writers.
         """
         return self._lane.clean_log(self._table, keep)
 
@@ -199,7 +206,7 @@ class Messages:
         return found if filter_ is None else self._passing(found, filter_)
 
     def _added(self, publish: Commit, removed: bool) -> Absorbed | None:
-        """Return what a publish has added, as far as it is stored still."""
+        """Return the messages that a publish has added and that are still stored."""
         time = publish.publish_time
         assert time is not None
         found = self.positions_of(publish)
@@ -256,11 +263,11 @@ class Messages:
         return self.scans(window).fold(self._table, window, filter_)
 
     def scans(self, window: Window) -> Scans:
-        """Return who is to read a window: this process, or Spark where that is many messages."""
+        """Return the scans for a window: Spark's where it has many messages."""
         if window.positions is not None:
             return self._lanes.scans(len(window.positions))
         if not self._lanes.has_spark or self._lane.name == "spark":
-            return self._lanes.reading
+            return self._lanes.local_scans
         return self._lanes.scans(sum(each.rows or 0 for each in self._lane.files(self._table)))
 
     def published_within(
@@ -291,21 +298,21 @@ class Messages:
 
     def rows(self, spans: Sequence[Span], columns: Sequence[str] = READ) -> pa.Table:
         """Return the messages of spans, ordered by position."""
-        return self._lanes.reading.rows(self._table, Window.of(spans), columns)
+        return self._lanes.local_scans.rows(self._table, Window.of(spans), columns)
 
     def rows_at(self, positions: Positions) -> pa.Table:
         """Return the messages of some positions, whenever they were published."""
-        return self._lanes.reading.rows(self._table, Window(positions), READ)
+        return self._lanes.local_scans.rows(self._table, Window(positions), READ)
 
     def batches(
         self, spans: Sequence[Span], columns: Sequence[str] = READ
     ) -> Iterator[pa.RecordBatch]:
         """Yield the messages of spans, ordered by position, a part at a time."""
-        return self._lanes.reading.batches(self._table, Window.of(spans), columns)
+        return self._lanes.local_scans.batches(self._table, Window.of(spans), columns)
 
     def rows_within(self, window: Window) -> pa.Table:
         """Return the messages of a window, ordered by position."""
-        return self._lanes.reading.rows(self._table, window, READ)
+        return self._lanes.local_scans.rows(self._table, window, READ)
 
     def count(self) -> int:
         """Return how many messages are stored."""
@@ -349,12 +356,17 @@ class Messages:
         """Return how many bytes the files of the stored messages have, compressed as they are."""
         return sum(each.size for each in self._lane.files(self._table))
 
-    def keys(self, of: Sequence[Span], among: Sequence[Span]) -> tuple[Scans, Window, Window]:
-        """Return who answers a question about ordering keys, and the two windows it is about."""
-        first, second = Window.of(of), Window.of(among)
-        assert first.positions is not None
-        assert second.positions is not None
-        return self._lanes.scans(len(first.positions) + len(second.positions)), first, second
+    # Ordering keys: policy's ``ordering.Keys``
+
+    def sharing(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
+        """Return the messages of ``among`` whose key is that of a message of ``of``."""
+        scans = self._lanes.scans(sum(map(len, (*of, *among))))
+        return scans.sharing(self._table, Window.of(of), Window.of(among))
+
+    def followers(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
+        """Return the messages of ``among`` that come later than one of ``of`` of the same key."""
+        scans = self._lanes.scans(sum(map(len, (*of, *among))))
+        return scans.followers(self._table, Window.of(of), Window.of(among))
 
 
 def day_of(time: datetime) -> date:

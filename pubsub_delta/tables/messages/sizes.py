@@ -1,4 +1,4 @@
-"""How many bytes messages are: by reading them where that is quick, else by a sample."""
+"""The bytes of messages: read where that is quick, else estimated by a sample."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAMPLED_MESSAGES = 400
 
 
 class Sizes:
-    """The sizes of the messages of one topic at one moment. What was found out is kept."""
+    """The sizes of the messages of one topic at one moment, each measured once."""
 
     def __init__(self, messages: Messages, *, exact: bool = False) -> None:
         self._messages = messages

@@ -1,16 +1,16 @@
 """Reads and writes the registry: topics, subscriptions, snapshots, and ``schemas``.
 
-A subscription or snapshot knows its topic by uid. A deleted topic's row stays, marked, until the
-last of its messages is gone: so deleting a topic is one commit, a new topic of the same name is
-another topic, and the maintenance job knows what is left to clear. An expired snapshot is not seen
-any more, and its name is free.
+A subscription or snapshot refers to its topic by uid. The row of a deleted topic stays, with its
+``delete_time``, until its last message is deleted. So deleting a topic is one commit, a new topic
+of the same name is another topic, and ``maintain`` finds the messages to delete. An expired
+snapshot is not visible, and its name is free.
 
-A snapshot is announced before its table is made, and lapses before that is dropped, so that whoever
-crashes in between leaves a row from which ``maintain`` knows of the table::
+A snapshot is announced before its table is created, and lapses before the table is dropped. So a
+process that crashes in between leaves a row by which ``maintain`` finds the table::
 
     announce ──> capture ──> finish ──> ... ──> lapse ──> drop ──> no row
 
-An announced snapshot is not seen, but has its name, and keeps every message of its topic.
+An announced snapshot is not visible. It reserves its name, and retains all messages of its topic.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.ack_state import AckState, Captured
 from pubsub_delta.resources import Snapshot, Subscription, Topic
 from pubsub_delta.tables.ack_state.snapshots import SnapshotTables
-from pubsub_delta.tables.ack_state.states import Stored
+from pubsub_delta.tables.ack_state.states import StoredAckState
 from pubsub_delta.tables.lanes.protocol import Lane
 from pubsub_delta.tables.layout import Layout
-from pubsub_delta.tables.registry.conditions import (
+from pubsub_delta.tables.registry.iam_policies import IamPolicies
+from pubsub_delta.tables.registry.predicates import (
     ABANDONED_AFTER,
     TAKEN,
     TAKEN_SNAPSHOT,
     TAKEN_TOPIC,
     Fields,
-    checking,
-    columns_over,
-    has_no_time_left,
-    is_being_taken,
+    columns_of_changes,
+    is_announced,
     is_live,
     is_living,
-    named_under,
-    under_topic,
+    may_be_removed,
+    precondition,
+    with_prefix,
+    with_stored_topic,
 )
-from pubsub_delta.tables.registry.policies import Policies
 from pubsub_delta.tables.registry.resource_table import Check, ResourceTable, Row
 from pubsub_delta.tables.registry.rows import (
     columns_of,
@@ -56,36 +56,35 @@ from pubsub_delta.tables.schemas import SNAPSHOTS, SUBSCRIPTIONS, TOPICS
 
 Kind: TypeAlias = Literal["topics", "subscriptions", "snapshots", "schemas"]
 
-ANNOUNCED_NAME = timedelta(minutes=10)
-"""How long a snapshot that is being taken has its name; then whoever wants it may have it."""
+NAME_RESERVED_FOR = timedelta(minutes=10)
+"""How long an announced snapshot reserves its name; then another snapshot may take it."""
 EVERY_MESSAGE = Captured((), after_version=-1)
-"""What a snapshot that is being taken must be supposed to hold."""
+"""What an announced snapshot may capture."""
 
 
 class Registry:
     """Reads and writes the rows of topics, subscriptions and snapshots.
 
-    Who changes a resource ``if_unchanged`` gives it as it was read: Aborted where it is stored
-    otherwise.
+    ``if_unchanged``: a resource as the caller read it; Aborted where it has changed since.
 
     Args:
-        lane: what reads and writes tables.
+        lane: reads and writes the tables.
         layout: where the tables are.
-        new_id: makes names that nobody else has.
-        held: the tables of snapshots.
+        new_id: makes unique ids.
+        snapshot_tables: the tables of snapshots.
     """
 
     def __init__(
-        self, lane: Lane, layout: Layout, new_id: Callable[[], str], held: SnapshotTables
+        self, lane: Lane, layout: Layout, new_id: Callable[[], str], snapshot_tables: SnapshotTables
     ) -> None:
-        self._held = held
+        self._snapshot_tables = snapshot_tables
         self._topics = ResourceTable(lane, layout.topics, TOPICS, new_id, self._create)
         self._subscriptions = ResourceTable(
             lane, layout.subscriptions, SUBSCRIPTIONS, new_id, self._create
         )
         self._snapshots = ResourceTable(lane, layout.snapshots, SNAPSHOTS, new_id, self._create)
         self.schemas = SchemaRows(lane, layout.schemas, new_id, self._create)
-        self.policies = Policies(self._topics, self._subscriptions, self._snapshots)
+        self.iam_policies = IamPolicies(self._topics, self._subscriptions, self._snapshots)
 
     # Topics
 
@@ -102,22 +101,22 @@ class Registry:
         return next(map(self._topic_of, found), None)
 
     def _topic_of(self, row: Row) -> Topic:
-        return self.schemas.under_schema(topic_of(row), row["schema_uid"])
+        return self.schemas.with_stored_schema(topic_of(row), row["schema_uid"])
 
-    def topics(self, under: str) -> list[Topic]:
-        """Return the topics whose full names begin so."""
-        rows = named_under(under, self._topics.rows())
+    def topics(self, prefix: str) -> list[Topic]:
+        """Return the topics whose full names begin with a prefix."""
+        rows = with_prefix(prefix, self._topics.rows())
         return [self._topic_of(row) for row in rows if is_living(row)]
 
     def schema_of(self, topic: Topic) -> tuple[Topic, StoredSchema | None]:
-        """Return a topic as it is stored, and its schema; None where it has none that is there."""
+        """Return a topic as it is stored, and its schema; None where it has none that exists."""
         row = self._topics.row(topic.uid)
         if row is None or row["schema_uid"] is None:
             return replace(topic, schema_settings=None), None
         return topic_of(row), self.schemas.of_uid(row["schema_uid"])
 
     def deleted_topics(self) -> list[tuple[Topic, datetime]]:
-        """Return the deleted topics whose messages are not all cleared, and since when."""
+        """Return the deleted topics that still have messages, with the time of deletion."""
         rows = self._topics.rows()
         return [(topic_of(row), row["delete_time"]) for row in rows if not is_living(row)]
 
@@ -129,16 +128,15 @@ class Registry:
         self, uid: str, fields: Fields[Topic], if_unchanged: Topic | None = None
     ) -> bool:
         """Change fields of a topic; tell whether it was still there."""
-        check = checking(self._topic_of, is_living, if_unchanged)
-        return self._topics.change(uid, columns_over(topic_of, fields), check)
+        check = precondition(self._topic_of, is_living, if_unchanged)
+        return self._topics.change(uid, columns_of_changes(topic_of, fields), check)
 
     def remove_topic(
         self, uid: str, now: datetime, check: Callable[[], None] = lambda: None
     ) -> bool:
-        """Mark a topic as deleted; tell whether it was still there.
+        """Set the ``delete_time`` of a topic; tell whether it still existed.
 
-        ``check`` raises what forbids that. It is asked again if somebody changes the topic
-        meanwhile.
+        ``check`` may raise an error that refuses it, and may be called again.
         """
 
         def may_go(row: Row) -> bool:
@@ -150,7 +148,7 @@ class Registry:
         return self._topics.change(uid, {"delete_time": now}, may_go)
 
     def forget_topic(self, uid: str) -> bool:
-        """Delete the row of a deleted topic whose messages are all cleared."""
+        """Delete the row of a deleted topic that has no messages any more."""
         return self._topics.remove(uid)
 
     # Subscriptions
@@ -160,14 +158,14 @@ class Registry:
         found = [row for row in self._subscriptions.rows() if row["name"] == name]
         return next(iter(self._with_topics(found)), None)
 
-    def subscriptions(self, under: str) -> list[Subscription]:
-        """Return the subscriptions whose full names begin so."""
-        return self._with_topics(named_under(under, self._subscriptions.rows()))
+    def subscriptions(self, prefix: str) -> list[Subscription]:
+        """Return the subscriptions whose full names begin with a prefix."""
+        return self._with_topics(with_prefix(prefix, self._subscriptions.rows()))
 
     def source(self, name: str) -> tuple[Subscription, str] | None:
-        """Return a subscription and the uid of its topic, without looking whether that is deleted.
+        """Return a subscription and the uid of its topic, also of a deleted topic.
 
-        For the data path: a deleted topic's messages are still there for its subscriptions.
+        The messages of a deleted topic stay for its subscriptions. So this reads one table only.
         """
         found = (row for row in self._subscriptions.rows() if row["name"] == name)
         return next(((subscription_of(row), row["topic_uid"]) for row in found), None)
@@ -201,8 +199,8 @@ class Registry:
         self, uid: str, fields: Fields[Subscription], if_unchanged: Subscription | None = None
     ) -> bool:
         """Change fields of a subscription; tell whether it was still there."""
-        check = checking(subscription_of, lambda _: True, if_unchanged)
-        return self._subscriptions.change(uid, columns_over(subscription_of, fields), check)
+        check = precondition(subscription_of, lambda _: True, if_unchanged)
+        return self._subscriptions.change(uid, columns_of_changes(subscription_of, fields), check)
 
     def remove_subscription(
         self, uid: str, check: Callable[[Subscription], bool] = lambda _: True
@@ -222,9 +220,9 @@ class Registry:
         row = self._snapshots.row(uid)
         return None if row is None or row["announced"] is not None else snapshot_of(row)
 
-    def snapshots(self, under: str, now: datetime) -> list[Snapshot]:
-        """Return the snapshots whose full names begin so."""
-        return self._of_topics(named_under(under, self._live_snapshots(now)))
+    def snapshots(self, prefix: str, now: datetime) -> list[Snapshot]:
+        """Return the snapshots whose full names begin with a prefix."""
+        return self._of_topics(with_prefix(prefix, self._live_snapshots(now)))
 
     def snapshots_of(self, topic: Topic, now: datetime) -> list[Snapshot]:
         """Return the snapshots of a topic."""
@@ -232,7 +230,7 @@ class Registry:
         return self._of_topics([row for row in rows if row["topic_uid"] == topic.uid])
 
     def captured(self, name: str, now: datetime) -> tuple[Snapshot, str, Captured] | None:
-        """Return a snapshot with the uid of its topic, and what it holds."""
+        """Return a snapshot with the uid of its topic, and its captured messages."""
         for row in self._live_snapshots(now):
             if row["name"] == name:
                 held = self._content(row)
@@ -240,26 +238,26 @@ class Registry:
         return None
 
     def captured_of(self, topic_uid: str, now: datetime) -> list[Captured]:
-        """Return what the live snapshots of a topic hold, and EVERY_MESSAGE for each announced."""
+        """Return what a topic's live snapshots captured, and EVERY_MESSAGE for announced ones."""
         rows = [row for row in self._snapshots.rows() if row["topic_uid"] == topic_uid]
         contents = [self._content(row) for row in rows if is_live(row, now)]
         held = [content for content in contents if content is not None]
-        return held + [EVERY_MESSAGE for row in rows if is_being_taken(row)]
+        return held + [EVERY_MESSAGE for row in rows if is_announced(row)]
 
     def expired_snapshots(self, now: datetime) -> list[Snapshot]:
-        """Return the snapshots whose time has come."""
+        """Return the snapshots that have expired."""
         rows = [row for row in self._snapshots.rows() if row["announced"] is None]
         return [snapshot_of(row) for row in rows if row["expire_time"] <= now]
 
     def abandoned_snapshots(self, now: datetime) -> list[Snapshot]:
-        """Return those whose creation or removal was begun and not finished, long ago by now."""
+        """Return the snapshots whose creation or removal was begun an hour ago and not finished."""
         rows = [row for row in self._snapshots.rows() if row["announced"] is not None]
         return [snapshot_of(row) for row in rows if row["announced"] <= now - ABANDONED_AFTER]
 
     def announce_snapshot(self, snapshot: Snapshot, topic_uid: str, filter_: str) -> bool:
-        """Announce a snapshot to be taken unless its name is taken; tell whether it was announced.
+        """Announce a snapshot unless its name is taken; tell whether it was announced.
 
-        One that was announced under that name and not finished in ten minutes lapses.
+        Another one that was announced under that name ten minutes ago, and not finished, lapses.
         ``filter_``: that of the subscription whose ack state will be captured.
         """
         now = snapshot.create_time
@@ -275,42 +273,45 @@ class Registry:
             each["uid"]
             for each in self._snapshots.rows()
             if each["name"] == snapshot.name
-            and is_being_taken(each)
-            and each["announced"] <= now - ANNOUNCED_NAME
+            and is_announced(each)
+            and each["announced"] <= now - NAME_RESERVED_FOR
         ]
         for uid in late:
-            self._lapse(uid, is_being_taken)
+            self._lapse(uid, is_announced)
         return bool(late) and self._snapshots.add(row, TAKEN_SNAPSHOT)
 
     def capture_snapshot(
-        self, uid: str, source: str, is_fit: Callable[[AckState], bool], seen: Stored | None = None
+        self,
+        uid: str,
+        source: str,
+        is_fit: Callable[[AckState], bool],
+        cached: StoredAckState | None = None,
     ) -> AckState | None:
         """Copy an ack state into the table of a snapshot if it is fit; return it, or None."""
-        return self._held.capture(source, uid, is_fit, seen)
+        return self._snapshot_tables.capture(source, uid, is_fit, cached)
 
     def finish_snapshot(self, uid: str, expire_time: datetime) -> bool:
-        """Have an announced snapshot be there; tell whether it had not lapsed."""
+        """Make an announced snapshot visible; tell whether it had not lapsed."""
         columns = {"announced": None, "expire_time": expire_time}
-        return self._snapshots.change_added(uid, columns, is_being_taken)
+        return self._snapshots.change_added(uid, columns, is_announced)
 
     def change_snapshot(
         self, uid: str, fields: Mapping[str, Any], if_unchanged: Snapshot | None = None
     ) -> bool:
         """Change fields of a snapshot; tell whether it was still there."""
-        check = checking(snapshot_of, lambda row: row["announced"] is None, if_unchanged)
+        check = precondition(snapshot_of, lambda row: row["announced"] is None, if_unchanged)
         return self._snapshots.change(uid, columns_of_fields(fields), check)
 
     def remove_snapshot(self, uid: str) -> bool:
-        """Delete a snapshot with what it holds; tell whether it was still there."""
+        """Delete a snapshot and its table; tell whether it still existed."""
         return self._remove_snapshot(uid, lambda _: True)
 
     def remove_expired_snapshot(self, uid: str, now: datetime) -> bool:
-        """Delete a snapshot with what it holds, unless it was given more time meanwhile.
+        """Delete a snapshot that has expired, or whose creation has taken too long.
 
-        So it is with one whose creation was begun long ago, unless it was finished meanwhile.
-        Tell whether there is nothing of it any more.
+        Tell whether its row is gone: another process may have extended or finished it meanwhile.
         """
-        self._remove_snapshot(uid, lambda row: has_no_time_left(row, now))
+        self._remove_snapshot(uid, lambda row: may_be_removed(row, now))
         return self._snapshots.row(uid) is None
 
     def _remove_snapshot(self, uid: str, check: Check) -> bool:
@@ -318,12 +319,14 @@ class Registry:
 
         def is_to_go(row: Row) -> bool:
             nonlocal is_there
-            is_there = row["announced"] is None or is_being_taken(row)
+            is_there = row["announced"] is None or is_announced(row)
             return is_there and check(row)
 
         if not self._lapse(uid, is_to_go) and is_there:
             return False
-        self._held.drop(uid)  # also of one that has lapsed, and then somebody crashed
+        self._snapshot_tables.drop(
+            uid
+        )  # also the table of one that lapsed before a process crashed
         self._snapshots.remove(uid)
         return is_there
 
@@ -332,7 +335,7 @@ class Registry:
         return self._snapshots.version()
 
     def _lapse(self, uid: str, check: Check) -> bool:
-        """Have a snapshot be neither seen nor finished any more; tell whether it was there."""
+        """Make a snapshot invisible for good, finished or not; tell whether it was changed."""
         row = self._snapshots.row(uid)
         if row is None:
             return False
@@ -343,29 +346,27 @@ class Registry:
         return [row for row in self._snapshots.rows() if is_live(row, now)]
 
     def _content(self, row: Row) -> Captured | None:
-        """Return what a snapshot holds; None where it was deleted just now."""
-        held = self._held.held(row["uid"], row["filter"])
+        """Return what a snapshot captured; None where it was deleted just now."""
+        held = self._snapshot_tables.captured(row["uid"], row["filter"])
         if held is None:
             now = self._snapshots.row(row["uid"])
             if now is not None and now["announced"] is None:
+                table = self._snapshot_tables.table(row["uid"])
                 raise DataLoss(
-                    f"{row['name']}: {self._held.table(row['uid'])}, which holds its messages, is "
-                    "gone: restore it from a copy, or delete the snapshot"
+                    f"{row['name']}: {table}, which holds its messages, is gone: restore it from "
+                    "a copy, or delete the snapshot"
                 )
         return held
 
     # All of them
 
     def vacuum(self) -> None:
-        """Join small files, and remove those that are not needed any more."""
+        """Join small files, and VACUUM those that are not needed any more."""
         for table in self._tables:
             table.vacuum()
 
     def check_newest_commit(self, kind: Kind) -> None:
-        """Raise DataLoss if the newest commit of a table is damaged.
-
-        What is not found may have been in it.
-        """
+        """Raise DataLoss if the newest commit of a table, which may have a row, is damaged."""
         dict(zip(get_args(Kind), self._tables, strict=True))[kind].version()
 
     @property
@@ -378,7 +379,7 @@ class Registry:
 
     def _of_topics(self, rows: Sequence[Row]) -> list[Snapshot]:
         living = self._living(rows)
-        return [under_topic(snapshot_of(row), living.get(row["topic_uid"])) for row in rows]
+        return [with_stored_topic(snapshot_of(row), living.get(row["topic_uid"])) for row in rows]
 
     def _with_topics(self, rows: Sequence[Row]) -> list[Subscription]:
         living = self._living(rows)
@@ -386,12 +387,12 @@ class Registry:
         for row in rows:
             topic = living.get(row["topic_uid"])
             kept = topic.message_retention_duration if topic else None
-            subscription = under_topic(subscription_of(row), topic)
+            subscription = with_stored_topic(subscription_of(row), topic)
             found.append(replace(subscription, topic_message_retention_duration=kept))
         return found
 
     def _living(self, rows: Sequence[Row]) -> dict[str, Topic]:
-        """Return the topics of subscriptions or snapshots that are not deleted, by uid."""
+        """Return the topics of subscription or snapshot rows that are not deleted, by uid."""
         uids = {row["topic_uid"] for row in rows}
         found = [row for row in self._topics.rows() if row["uid"] in uids and is_living(row)]
         return {row["uid"]: topic_of(row) for row in found}

@@ -1,31 +1,31 @@
 """A table of the registry: its rows, changed by compare-and-swap.
 
 Each row has an ``etag``, which every change replaces. A change is decided on the row that was read,
-and written only if the etag is still that row's: who comes second reads again and decides again.
+and written only if the row still has that etag. Else the row is read and decided on again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
 
 from pubsub_delta.errors import FailedPrecondition
-from pubsub_delta.tables.lanes.protocol import Conflict, Lane, Merge, TableMissing, Where
+from pubsub_delta.tables.lanes.protocol import Conflict, Lane, Match, Merge, TableMissing, Where
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.layout_version import check_layout_version
 from pubsub_delta.tables.schemas import TEXT, TableSchema
 
 Row = Mapping[str, Any]
 Check = Callable[[Row], bool]
-"""Tells whether a row is there to be changed; it may raise what forbids the change."""
+"""Tells whether a row may be changed; it may raise an error that refuses the change."""
 
 COMPACT_INTERVAL = 32
-"""Versions after which rows that were added one by one are joined in one file."""
+"""Versions after which the small files of single rows are joined."""
 
-_UNTOUCHED = "old.uid = new.uid AND old.etag = new.seen_etag"
+_SAME_ETAG: Sequence[Match] = (("uid", "=", "uid"), ("etag", "=", "expected_etag"))
 
 
 class ResourceTable:
@@ -56,14 +56,11 @@ class ResourceTable:
         self._added: tuple[int, Row] | None = None
 
     def rows(self) -> list[Row]:
-        """Return all rows; none while the store has never been written to.
-
-        Where nothing was written since, those that were read before.
-        """
+        """Return all rows, which are cached by version; none where the table does not exist."""
         return self._read()[1]
 
     def _read(self) -> tuple[int, list[Row]]:
-        """Return all rows, and a version: they are of that one, or perhaps of a later one."""
+        """Return all rows, and the version that they are of, or of an earlier one."""
         try:
             version = self._lane.version(self._table)
             last, rows = self._last
@@ -82,15 +79,15 @@ class ResourceTable:
         try:
             check_layout_version(self._table, self._lane.properties(self._table))
         except FailedPrecondition:
-            self._last = (None, [])  # so that nothing is inserted either
+            self._last = (None, [])  # so that an insert checks again
             raise
 
     def row(self, uid: str) -> Row | None:
         """Return the row of that uid, or None."""
         return _of_uid(self.rows(), uid)
 
-    def add(self, row: Row, taken: str) -> bool:
-        """Add a row unless one that matches a condition is there; tell whether it was added."""
+    def add(self, row: Row, taken: Sequence[Match]) -> bool:
+        """Add a row unless a stored one matches ``taken``; tell whether it was added."""
 
         def attempt() -> bool:
             try:
@@ -105,21 +102,22 @@ class ResourceTable:
         return added
 
     def _compact_at_times(self) -> None:
-        """Join files where the row that was added is likely the commit for that.
+        """Join small files about every ``COMPACT_INTERVAL`` commits.
 
-        It is likely the one after what was read last: looking costs a request.
+        The version of the commit is estimated as the one after the last read: reading it costs a
+        request.
         """
-        with suppress(Exception):  # the row has landed, whatever becomes of this
+        with suppress(Exception):  # the row has landed, whether or not this succeeds
             read = self._last[0]
             version = self._lane.version(self._table) if read is None else read + 1
             if version % COMPACT_INTERVAL == 0:
                 self._lane.compact(self._table)
 
-    def _insert(self, row: Row, taken: str) -> bool:
+    def _insert(self, row: Row, taken: Sequence[Match]) -> bool:
         names = self._schema.columns.names
         new = {**{name: row.get(name) for name in names}, "etag": self._new_id()}
         rows = pa.Table.from_pylist([new], schema=self._schema.columns)
-        if self._last[0] is None:  # nothing was read of it, so its layout may be any
+        if self._last[0] is None:  # nothing was read yet, so its layout was not checked
             self._check_layout_version()
         try:
             added = self._lane.merge(self._table, rows, Merge(on=taken, insert=True)) > 0
@@ -136,9 +134,9 @@ class ResourceTable:
     def change(
         self, uid: str, columns: Row | Callable[[Row], Row], check: Check = lambda _: True
     ) -> bool:
-        """Change columns of a row; tell whether it was there to be changed.
+        """Change columns of a row; tell whether the row passed ``check``.
 
-        ``columns``: their new values, or what tells them by the row that they are written over.
+        ``columns``: their new values, or a function that returns them for the stored row.
         """
 
         def attempt() -> bool:
@@ -154,7 +152,8 @@ class ResourceTable:
     def change_added(self, uid: str, columns: Row, check: Check) -> bool:
         """Change columns of a row that this process has just added, as ``change`` does.
 
-        It is tried as it was added, without another look: the swap fails where it has changed.
+        The first attempt takes the row as it was added, and reads nothing: it fails if the row has
+        changed.
         """
         added, self._added = self._added, None
         if added is not None and added[1]["uid"] == uid:
@@ -165,13 +164,15 @@ class ResourceTable:
 
     def _swap(self, row: Row, columns: Row, version: int) -> None:
         etag = self._new_id()
-        new = {"uid": row["uid"], "seen_etag": row["etag"], **columns, "etag": etag}
+        new = {"uid": row["uid"], "expected_etag": row["etag"], **columns, "etag": etag}
         fields = [
-            pa.field("seen_etag", TEXT) if name == "seen_etag" else self._schema.columns.field(name)
+            pa.field("expected_etag", TEXT)
+            if name == "expected_etag"
+            else self._schema.columns.field(name)
             for name in new
         ]
         rows = pa.Table.from_pylist([new], schema=pa.schema(fields))
-        merge = Merge(on=_UNTOUCHED, update=[*columns, "etag"])
+        merge = Merge(on=_SAME_ETAG, update=[*columns, "etag"])
         try:
             changed = self._lane.merge(self._table, rows, merge)
         except TableMissing:
@@ -181,17 +182,17 @@ class ResourceTable:
                 raise
             return
         if not changed:
-            raise Conflict(f"{row['name']} has moved on")
+            raise Conflict(f"{row['name']} was changed by another writer")
 
-    def _has_landed(self, seen: Row, etag: str, version: int) -> bool:
+    def _has_landed(self, before: Row, etag: str, version: int) -> bool:
         """Tell whether a change whose answer was lost has landed after a version.
 
-        An object store's client sends a put again whose answer was lost, and then meets its own
-        commit: so a Conflict may be one, too. Others may have changed the row since.
+        The client of an object store repeats a put whose answer was lost, and meets its own commit:
+        so a Conflict may have landed, too. Other writers may have changed the row since.
         """
         newest, rows = self._read()
-        now = _of_uid(rows, seen["uid"])
-        if now is not None and now["etag"] in (seen["etag"], etag):
+        now = _of_uid(rows, before["uid"])
+        if now is not None and now["etag"] in (before["etag"], etag):
             return bool(now["etag"] == etag)
         ours: Where = [("etag", "=", etag)]
         return any(
@@ -200,17 +201,17 @@ class ResourceTable:
         )
 
     def remove(self, uid: str, check: Check = lambda _: True) -> bool:
-        """Delete a row; tell whether it was still there to be deleted."""
+        """Delete a row; tell whether it existed and passed ``check``."""
 
         def attempt() -> bool:
             row = self.row(uid)
             if row is None or not check(row):
                 return False
-            as_it_is: Where = [("uid", "=", uid), ("etag", "=", row["etag"])]
+            unchanged: Where = [("uid", "=", uid), ("etag", "=", row["etag"])]
             try:
-                if self._lane.delete_row(self._table, as_it_is, self._new_id()):
+                if self._lane.delete_row(self._table, unchanged, self._new_id()):
                     return True
-                raise Conflict(f"{row['name']} has moved on")
+                raise Conflict(f"{row['name']} was changed by another writer")
             except Conflict:
                 raise
             except Exception:
@@ -237,9 +238,9 @@ class ResourceTable:
         self._lane.create(self._table, self._schema)
 
     def vacuum(self) -> None:
-        """Join small files, and remove those that are not needed any more."""
+        """Join small files, and VACUUM those that are not needed any more."""
         if self._lane.exists(self._table):
-            with suppress(Conflict):  # somebody writes: another time
+            with suppress(Conflict):  # another writer was faster; the next run compacts
                 self._lane.compact(self._table)
             self._lane.vacuum(self._table)
 

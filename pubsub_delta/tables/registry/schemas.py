@@ -1,6 +1,6 @@
-"""The rows of schemas: one a schema, with all its revisions, so that each change is one commit.
+"""The rows of schemas: one for each schema, with all revisions, so that a change is one commit.
 
-A topic knows its schema by uid: one that was deleted and created anew is another one.
+A topic refers to its schema by uid: a schema that was deleted and created again is another one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pubsub_delta.resources import Topic
 from pubsub_delta.schemas import DELETED_SCHEMA, Schema, SchemaType
 from pubsub_delta.tables.ack_state.rows import utc
 from pubsub_delta.tables.lanes.protocol import Lane
-from pubsub_delta.tables.registry.conditions import TAKEN, named_under
+from pubsub_delta.tables.registry.predicates import TAKEN, with_prefix
 from pubsub_delta.tables.registry.resource_table import ResourceTable, Row
 from pubsub_delta.tables.schemas import SCHEMAS
 
@@ -35,7 +35,7 @@ class StoredSchema:
         return living(self.revisions)[-1]
 
     def schema(self, revision: Revision) -> Schema:
-        """Return a revision as users see it."""
+        """Return a revision as the public value."""
         assert revision.definition is not None
         return Schema(
             name=self.name,
@@ -51,9 +51,9 @@ class SchemaRows:
     """Reads and writes the schemas of a store.
 
     Args:
-        lane: what reads and writes tables.
+        lane: reads and writes the table.
         table: the table, as it is named in SQL.
-        new_id: makes names that nobody else has.
+        new_id: makes unique ids.
         create_all: creates the tables of the registry, before the first row of any.
     """
 
@@ -72,11 +72,11 @@ class SchemaRows:
         row = self._table.row(uid)
         return None if row is None else _stored(row)
 
-    def named_under(self, under: str) -> list[StoredSchema]:
-        """Return the schemas whose full names begin so."""
-        return [_stored(row) for row in named_under(under, self._table.rows())]
+    def with_prefix(self, prefix: str) -> list[StoredSchema]:
+        """Return the schemas whose full names begin with a prefix."""
+        return [_stored(row) for row in with_prefix(prefix, self._table.rows())]
 
-    def under_schema(self, topic: Topic, schema_uid: str | None) -> Topic:
+    def with_stored_schema(self, topic: Topic, schema_uid: str | None) -> Topic:
         """Return a topic with ``_deleted-schema_`` where its schema was deleted."""
         settings = topic.schema_settings
         if settings is None or (schema_uid and self._table.row(schema_uid) is not None):
@@ -97,9 +97,9 @@ class SchemaRows:
     def change(
         self, uid: str, decide: Callable[[StoredSchema], Sequence[Revision]]
     ) -> StoredSchema | None:
-        """Change the revisions of a schema; return it, None if it was deleted.
+        """Change the revisions of a schema; return it, or None if it was deleted.
 
-        ``decide`` is asked again where somebody else has changed them meanwhile.
+        ``decide`` is called again where another writer has changed them meanwhile.
         """
         changed: StoredSchema | None = None
 
@@ -124,7 +124,7 @@ class SchemaRows:
         self._table.create()
 
     def vacuum(self) -> None:
-        """Join small files, and remove those that are not needed any more."""
+        """Join small files, and VACUUM those that are not needed any more."""
         self._table.vacuum()
 
 

@@ -1,7 +1,7 @@
-"""Attributes as columns of Arrow: no message is without a map, and in none does a key stand twice.
+"""Attributes as Arrow columns: every message has a map, and no map has a key twice.
 
-Publishing refuses a key that stands twice. Other writers can store one, since the format of the
-files permits it: the first value of it counts, for filters and readers alike.
+Publishing refuses a duplicate key. Other writers can store one, as Parquet permits it: its first
+value counts, for filters and readers alike.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_SEVERAL = 64
+_MAX_SPARSITY = 64
 
 
 def entries(maps: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -19,7 +19,7 @@ def entries(maps: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def tidied(maps: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
-    """Return maps where null is empty, and of a key that stands twice only the first value is left.
+    """Return maps in which null is empty, and of a duplicate key only the first value is left.
 
     >>> of = pa.map_(pa.string(), pa.string())
     >>> tidied(pa.chunked_array([[None, [("a", "1"), ("b", "2"), ("a", "3")]]], of)).to_pylist()
@@ -42,10 +42,10 @@ def _first_ones(maps: pa.ChunkedArray, sizes: np.ndarray) -> np.ndarray | None:
     keys = pc.struct_field(entries(maps), 0).combine_chunks().dictionary_encode()
     different = len(keys.dictionary)
     places = np.repeat(np.arange(len(sizes)), sizes) * different + keys.indices.to_numpy()
-    if len(sizes) * different <= _SEVERAL * len(places):  # quicker than to sort them
-        seen = np.zeros(len(sizes) * different, bool)
-        seen[places] = True
-        if np.count_nonzero(seen) == len(places):
+    if len(sizes) * different <= _MAX_SPARSITY * len(places):  # quicker than to sort them
+        present = np.zeros(len(sizes) * different, bool)
+        present[places] = True
+        if np.count_nonzero(present) == len(places):
             return None
     first = np.unique(places, return_index=True)[1]
     return np.sort(first) if len(first) < len(places) else None

@@ -1,4 +1,4 @@
-"""What a commit carries, and how it is made."""
+"""Commits by ``deltalake``: their properties, overwriting, and reading them back."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ MESSAGES_WRITTEN = WriterProperties(
 )
 
 _ONLY_NEXT = CommitProperties(max_commit_retries=0)
-"""A commit lands as the version after the one that its table is open at, or not at all."""
+"""The commit lands as the version after the one that its table is open at, or not at all."""
 NO_CLEANUP = PostCommitHookProperties(cleanup_expired_logs=False)
-"""No look for expired commits, which lists the whole log: ``tidy_control`` is for that."""
+"""Skips the search for expired commits, which lists the whole log: ``tidy_control`` does it."""
 
 
 _NO_SUCH_VERSION = 1 << 40
@@ -50,14 +50,14 @@ _NEWEST = re.compile(
 def newest_version(opened: DeltaTable) -> int | None:
     """Return the version of the last commit, by one listing of the log; None where that fails.
 
-    A version is asked for that no table has, and the error tells which one is the last: where there
-    is nothing new ``update_incremental`` asks for a checkpoint besides.
+    This loads a version that no table has, and reads the last version from the error. By
+    ``update_incremental`` it would take another request, for a checkpoint.
     """
     try:
         opened.load_as_version(_NO_SUCH_VERSION)
     except DeltaError as error:
-        told = _NEWEST.search(str(error))
-        return None if told is None else int(told[1] or told[2])
+        found = _NEWEST.search(str(error))
+        return None if found is None else int(found[1] or found[2])
     return None
 
 
@@ -67,18 +67,20 @@ def has_landed(opened: DeltaTable, transaction: tuple[str, int] | None) -> bool:
     return landed is not None and transaction is not None and landed >= transaction[1]
 
 
-def carrying(told: dict[str, Any], transaction: tuple[str, int] | None) -> CommitProperties:
-    """Return the properties of a commit that carries metadata and a transaction."""
+def properties_of_commit(
+    metadata: dict[str, Any], transaction: tuple[str, int] | None
+) -> CommitProperties:
+    """Return the properties of a commit with metadata and a transaction."""
     transactions = None if transaction is None else [Transaction(*transaction)]
-    return CommitProperties(custom_metadata=told, app_transactions=transactions)
+    return CommitProperties(custom_metadata=metadata, app_transactions=transactions)
 
 
 def write_over(
     opened: DeltaTable, rows: pa.Table, hooks: PostCommitHookProperties | None
 ) -> pa.Table:
-    """Replace all rows of a table, if nobody has committed since the version it is open at.
+    """Replace all rows of a table, if no commit has followed the version that it is open at.
 
-    Return what was written: those columns that the table has.
+    Return the rows that were written, with the columns that the table has.
     """
     written = rows.select(pa.schema(opened.schema().to_arrow()).names)
     write_deltalake(
@@ -92,7 +94,7 @@ def write_over(
 
 
 def completed(rows: pa.Table, columns: pa.Schema) -> pa.Table:
-    """Give rows all the columns of a table; what they lack is null."""
+    """Return rows with all columns of a table; those that they lack are null."""
     return pa.Table.from_arrays(
         [
             rows[each.name].cast(each.type)
@@ -105,7 +107,7 @@ def completed(rows: pa.Table, columns: pa.Schema) -> pa.Table:
 
 
 def logged(commit: Mapping[str, Any], version: int) -> LoggedCommit:
-    """Read a commit as ``deltalake`` tells it; its number there may be wrong."""
+    """Read a commit of ``deltalake``'s history; the version in it may be wrong."""
     return LoggedCommit(
         version=version,
         time=from_micros(0) + timedelta(milliseconds=int(commit["timestamp"])),

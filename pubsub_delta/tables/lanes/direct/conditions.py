@@ -1,4 +1,4 @@
-"""Conditions on rows (``Where``): as a mask of rows, as what leaves files out, and as SQL."""
+"""Evaluates conditions (``Where``) on rows and on statistics of files, and writes them in SQL."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAME = re.compile(r"[a-z_]\w*", re.ASCII)
 _COMPARED = {"=": pc.equal, "<": pc.less, "<=": pc.less_equal,
              ">": pc.greater, ">=": pc.greater_equal}  # fmt: skip
 _CUT_OFF = timedelta(milliseconds=1)
-"""Statistics leave out what is less than a millisecond: a time may be later than their maximum."""
+"""Statistics are cut to milliseconds: a time may be later than their maximum."""
 
 
 def passing(rows: pa.Table, where: Where) -> pa.Table:
@@ -40,7 +40,7 @@ def _holds(column: pa.ChunkedArray, operator: str, value: Any) -> pa.ChunkedArra
 
 
 def may_hold(actions: pa.Table, where: Where) -> pa.Table:
-    """Return the files, as ``get_add_actions`` lists them, that may have rows of the kind."""
+    """Return the files of ``get_add_actions`` that may have rows for which conditions hold."""
     kept = [
         mask for condition in where for mask in _left_by(actions, condition) if mask is not None
     ]
@@ -67,8 +67,8 @@ def _or_unknown(
 ) -> pa.ChunkedArray | None:
     if column not in actions.column_names:
         return None
-    told = actions[column]
-    return pc.fill_null(_COMPARED[operator](told, pa.scalar(value, told.type)), True)
+    values = actions[column]
+    return pc.fill_null(_COMPARED[operator](values, pa.scalar(value, values.type)), True)
 
 
 def in_sql(where: Where) -> str | None:

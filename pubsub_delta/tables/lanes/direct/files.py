@@ -1,4 +1,4 @@
-"""Files that are written first and added to a table by a commit afterwards."""
+"""Data files that are written first and added to a table by a later commit."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from pubsub_delta.clock import to_micros
 from pubsub_delta.tables.lanes.direct.storage import address_of
 
 _GROUP = 65_536
-"""Rows of a group, so that few messages of a large file are not read with all others."""
+"""Rows of a row group, so that few messages of a large file are read without the others."""
 _COUNTED_UP = "DELTA_BINARY_PACKED"
 
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A file of messages that no commit has added yet: all of one time, in one run of positions."""
+    """A file of messages of one publish time, in one run of positions, that no commit has added."""
 
     path: str
     size: int
@@ -39,7 +39,7 @@ class WrittenFile:
         return self.last_position - self.first_position + 1
 
     def action(self) -> AddAction:
-        """Return what a commit says that adds it."""
+        """Return the action of a commit that adds the file."""
         time = self.publish_time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         stats = {
             "numRecords": self.rows,
@@ -66,7 +66,7 @@ def write_file(
 ) -> int:
     """Write rows to a new file below a table; return its bytes.
 
-    Nobody sees it before a commit adds it, and VACUUM removes it if none does.
+    It is visible when a commit adds it; VACUUM removes it if none does.
     """
     counted = {"position": _COUNTED_UP, "publish_time": _COUNTED_UP}
     texts = ["ordering_key", "attributes.key_value.key", "attributes.key_value.value"]
@@ -92,7 +92,7 @@ def _opened(address: str, options: Mapping[str, str] | None, path: str) -> Any:
 
 
 def _in_groups(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Gather small tables into groups of rows."""
+    """Join small tables into row groups."""
     held: list[pa.Table] = []
     count = 0
     for rows in parts:

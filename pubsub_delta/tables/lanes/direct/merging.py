@@ -1,23 +1,21 @@
 """MERGE of a row into a table: of few rows in memory, of many by ``deltalake``.
 
-A MERGE of ``deltalake`` reads the file of the row, which is three requests in object storage, and
-plans a query. A table of few rows is known in memory as of its version: so it is written anew, in a
-commit that may only be the next one.
+A MERGE of ``deltalake`` plans a query and reads the file of the row, which is three requests in
+object storage. The rows of a small table are cached instead: the table is overwritten by a commit
+that lands only as the next version.
 """
 
 from __future__ import annotations
 
 import operator
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable, PostCommitHookProperties
 
-from pubsub_delta.tables.lanes.protocol import Merge
+from pubsub_delta.tables.lanes.protocol import Match, Merge
 
-_CONDITION = re.compile(r"old\.(\w+) (?:([=<>]) new\.(\w+)|IS NULL)")
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "<": operator.lt,
@@ -29,8 +27,8 @@ def merged(old: pa.Table, new: pa.Table, merge: Merge) -> tuple[pa.Table, int]:
     """Return the rows of a table after a MERGE of one row, and how many changed, came or went.
 
     >>> old = pa.table({"name": ["a", "b"], "etag": ["1", "2"]})
-    >>> new = pa.table({"name": ["b"], "seen": ["2"], "etag": ["3"]})
-    >>> swap = Merge(on="old.name = new.name AND old.etag = new.seen", update=["etag"])
+    >>> new = pa.table({"name": ["b"], "expected": ["2"], "etag": ["3"]})
+    >>> swap = Merge([("name", "=", "name"), ("etag", "=", "expected")], update=["etag"])
     >>> rows, changed = merged(old, new, swap)
     >>> rows["etag"].to_pylist(), changed
     (['1', '3'], 1)
@@ -52,18 +50,15 @@ def merged(old: pa.Table, new: pa.Table, merge: Merge) -> tuple[pa.Table, int]:
     return pa.concat_tables([kept, changed]), count
 
 
-def _matches(old: pa.Table, new: pa.Table, on: str) -> list[bool]:
-    """Tell of each row whether a condition holds, as SQL says: nothing compares with null."""
+def _matches(old: pa.Table, new: pa.Table, on: Sequence[Match]) -> list[bool]:
+    """Tell of each stored row whether it matches the new one. SQL: null compares with nothing."""
     found = [True] * old.num_rows
-    for part in on.split(" AND "):
-        told = _CONDITION.fullmatch(part)
-        if told is None:
-            raise ValueError(f"{part} compares otherwise than conditions of a Merge do")
-        column = old[told[1]].to_pylist()
-        if told[2] is None:
+    for name, how, new_name in on:
+        column = old[name].to_pylist()
+        if new_name is None:
             holds = [each is None for each in column]
         else:
-            compare, value = _OPERATORS[told[2]], new[told[3]][0].as_py()
+            compare, value = _OPERATORS[how], new[new_name][0].as_py()
             holds = [None not in (each, value) and compare(each, value) for each in column]
         found = [both and each for both, each in zip(found, holds, strict=True)]
     return found
@@ -75,7 +70,7 @@ def merge_by_query(
     """MERGE rows by a query of ``deltalake``; return how many changed, came or went."""
     merger = opened.merge(
         rows,
-        merge.on,
+        merge.on_in_sql(),
         source_alias="new",
         target_alias="old",
         streamed_exec=False,

@@ -1,4 +1,4 @@
-"""Reads the messages of topics in this process: few files, few columns, a file at a time."""
+"""Scans of topics in this process: they read few files, few columns, and a file at a time."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from pubsub_delta.policy.ack_state import Absorbed
 from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.direct.attributes import entries, tidied
-from pubsub_delta.tables.lanes.direct.failures import telling
+from pubsub_delta.tables.lanes.direct.errors import translating_errors
 from pubsub_delta.tables.lanes.direct.filters import matching
-from pubsub_delta.tables.lanes.direct.snapshots import Snapshot, StoredFile
-from pubsub_delta.tables.lanes.direct.tables import DirectLane
+from pubsub_delta.tables.lanes.direct.open_tables import OpenTables
+from pubsub_delta.tables.lanes.direct.table_snapshots import StoredFile, TableSnapshot
 from pubsub_delta.tables.lanes.protocol import Condition
 from pubsub_delta.tables.lanes.scans import Window
 
 _PART = 15
-"""Bits of a position within a part: of 32,768 positions a part tells first and last times."""
+"""Bits of a position within a part, which has 32,768 positions and the bounds of their times."""
 _SLICE = 32 * 1024 * 1024
-"""Bytes of files of which the rows are in memory at once, where they are read in parts."""
+"""Bytes of files whose rows are in memory at once, where they are read in batches."""
 _BATCH = 65_536
 _END = 2**63 - 1
 _CUT_OFF = timedelta(milliseconds=1)
-"""Statistics leave out what is less than a millisecond: a time may be later than their maximum."""
+"""Statistics are cut to milliseconds: a time may be later than their maximum."""
 _TIMES = to_micros(FIRST_TIME), to_micros(LAST_TIME)
-"""What a publish time can be; another writer's may be stored beyond it."""
+"""The range of publish times; other writers may have stored times beyond it."""
 
 
 class DirectScans:
-    """Implements ``Scans`` for the tables of a direct lane."""
+    """Implements ``Scans`` for the tables that a direct lane has open."""
 
-    def __init__(self, lane: DirectLane) -> None:
-        self._lane = lane
+    def __init__(self, open_tables: OpenTables) -> None:
+        self._open_tables = open_tables
 
     def fold(self, table: str, window: Window, filter_: Filter | None = None) -> Positions:
         """Return the stored messages of a window that pass a filter."""
-        return self._lane.reading(table, lambda snapshot: _fold(snapshot, window, filter_))
+        return self._open_tables.read(table, lambda snapshot: _fold(snapshot, window, filter_))
 
     def parts(self, table: str, window: Window) -> list[Absorbed]:
         """Return the stored messages of a window in parts of neighbouring positions, with times."""
@@ -50,11 +50,11 @@ class DirectScans:
 
     def sharing(self, table: str, of: Window, among: Window) -> Positions:
         """Return the messages of ``among`` whose ordering key is that of a message of ``of``."""
-        return self._lane.reading(table, lambda snapshot: _sharing(snapshot, of, among))
+        return self._open_tables.read(table, lambda snapshot: _sharing(snapshot, of, among))
 
     def followers(self, table: str, of: Window, among: Window) -> Positions:
         """Return the messages of ``among`` that come later than one of ``of`` of the same key."""
-        return self._lane.reading(table, lambda snapshot: _followers(snapshot, of, among))
+        return self._open_tables.read(table, lambda snapshot: _followers(snapshot, of, among))
 
     def rows(self, table: str, window: Window, columns: Sequence[str]) -> pa.Table:
         """Return some columns of the messages of a window, ordered by position."""
@@ -67,18 +67,18 @@ class DirectScans:
     ) -> Iterator[pa.RecordBatch]:
         """Yield what ``rows`` returns a part at a time, so that it need not fit into memory.
 
-        Where a file was vacuumed meanwhile, what is left is read from its successor.
+        Where VACUUM removes a file meanwhile, the rest is read from a newer version.
         """
         needed = list(dict.fromkeys([*columns, "position"]))
         after = -1
-        snapshot = self._lane.reading(table, lambda newest: newest)
+        snapshot = self._open_tables.read(table, lambda newest: newest)
         slices = _slices(snapshot, window, needed, after)
         while True:
-            with telling(table):
+            with translating_errors(table):
                 try:
                     rows = next(slices, None)
                 except FileNotFoundError:
-                    newer = self._lane.reading(table, lambda newest: newest)
+                    newer = self._open_tables.read(table, lambda newest: newest)
                     if newer.version == snapshot.version:
                         raise
                     snapshot, slices = newer, _slices(newer, window, needed, after)
@@ -90,8 +90,8 @@ class DirectScans:
 
     def files(self, table: str, version: int, window: Window) -> list[tuple[str, int, int]]:
         """Return the files that may have messages of a window at a version: path, bytes, rows."""
-        with telling(table):
-            found = _files(self._lane.snapshot_at(table, version), window)
+        with translating_errors(table):
+            found = _files(self._open_tables.snapshot_at(table, version), window)
         return [(file.path, file.size, file.rows or 0) for file in found]
 
     def of_files(
@@ -99,18 +99,18 @@ class DirectScans:
     ) -> Iterator[pa.RecordBatch]:
         """Yield some columns of the messages of a window that some files had at a version."""
         needed = _needed(window, columns)
-        with telling(table):
-            snapshot = self._lane.snapshot_at(table, version)
+        with translating_errors(table):
+            snapshot = self._open_tables.snapshot_at(table, version)
             wanted = set(paths)
             files = [file for file in _files(snapshot, window) if file.path in wanted]
         for piece in _pieces_of(snapshot, window, files):
-            with telling(table):
+            with translating_errors(table):
                 rows = _within(_read_piece(snapshot, piece, needed), window)
             yield from _as_messages(rows.select(list(columns))).to_batches(_BATCH)
 
     def count(self, table: str, window: Window) -> tuple[int, datetime | None]:
         """Return how many messages a window holds, and the earliest publish time among them."""
-        return self._lane.reading(table, lambda snapshot: _count(snapshot, window))
+        return self._open_tables.read(table, lambda snapshot: _count(snapshot, window))
 
     def byte_count(self, table: str, window: Window) -> int:
         """Return the bytes of data, attributes (keys and values) and ordering keys of a window."""
@@ -120,35 +120,37 @@ class DirectScans:
         return sum(pc.sum(pc.binary_length(text)).as_py() or 0 for text in texts)
 
     def _read(self, table: str, window: Window, columns: Sequence[str]) -> pa.Table:
-        return self._lane.reading(table, lambda snapshot: _rows(snapshot, window, columns))
+        return self._open_tables.read(table, lambda snapshot: _rows(snapshot, window, columns))
 
 
-def _fold(snapshot: Snapshot, window: Window, filter_: Filter | None) -> Positions:
-    """Read the positions of a window; those of a file that is one run are told by the log."""
+def _fold(snapshot: TableSnapshot, window: Window, filter_: Filter | None) -> Positions:
+    """Return the positions of a window; the log tells those of a file that is one run."""
     files = _files(snapshot, window)
-    told: list[Positions] = []
+    known: list[Positions] = []
     if filter_ is None and window.earliest is None and window.latest is None:
         runs = [file for file in files if file.is_run()]
-        told = [Positions.between(run.least["position"], run.most["position"]) for run in runs]
+        known = [
+            Positions.between(run.minimum["position"], run.maximum["position"]) for run in runs
+        ]
         files = [file for file in files if not file.is_run()]
-    every = Positions.union(told)
+    every = Positions.union(known)
     stored = every if window.positions is None else every & window.positions
     return stored | _positions(_rows_of(snapshot, files, window, ("position",), filter_))
 
 
-def _count(snapshot: Snapshot, window: Window) -> tuple[int, datetime | None]:
-    """Count the rows of a window; those of a file that lies within it are told by the log."""
+def _count(snapshot: TableSnapshot, window: Window) -> tuple[int, datetime | None]:
+    """Count the rows of a window; the log tells those of a file that lies within it."""
     files = _files(snapshot, window)
-    told = [file for file in files if window.positions is None and _lies_within(file, window)]
+    whole = [file for file in files if window.positions is None and _lies_within(file, window)]
     columns = ("position", "publish_time")
-    found = _rows_of(snapshot, [file for file in files if file not in told], window, columns)
+    found = _rows_of(snapshot, [file for file in files if file not in whole], window, columns)
     earliest = _earliest(found)
-    for file in sorted(told, key=lambda each: each.least["publish_time"]):
-        if earliest is not None and file.least["publish_time"] >= earliest:
+    for file in sorted(whole, key=lambda each: each.minimum["publish_time"]):
+        if earliest is not None and file.minimum["publish_time"] >= earliest:
             break
         first = _earliest(_rows_of(snapshot, [file], window, columns))
         earliest = min((each for each in (earliest, first) if each is not None), default=None)
-    return found.num_rows + sum(file.rows or 0 for file in told), earliest
+    return found.num_rows + sum(file.rows or 0 for file in whole), earliest
 
 
 def _earliest(rows: pa.Table) -> datetime | None:
@@ -157,8 +159,8 @@ def _earliest(rows: pa.Table) -> datetime | None:
 
 
 def _lies_within(file: StoredFile, window: Window) -> bool:
-    """Tell whether the log knows that every row of a file is a message of a window's times."""
-    first, last = file.least.get("publish_time"), file.most.get("publish_time")
+    """Tell whether, by the log, every row of a file is a message of a window's times."""
+    first, last = file.minimum.get("publish_time"), file.maximum.get("publish_time")
     whole = file.rows is not None and not any(
         file.nulls.get(name) != 0 for name in ("position", "publish_time")
     )
@@ -168,13 +170,13 @@ def _lies_within(file: StoredFile, window: Window) -> bool:
     return starts and (window.latest is None or last + _CUT_OFF <= window.latest)
 
 
-def _sharing(snapshot: Snapshot, of: Window, among: Window) -> Positions:
+def _sharing(snapshot: TableSnapshot, of: Window, among: Window) -> Positions:
     keys = pc.unique(_keyed(snapshot, of)["ordering_key"])
     rows = _keyed(snapshot, among)
     return _positions(rows.filter(pc.is_in(rows["ordering_key"], value_set=keys)))
 
 
-def _followers(snapshot: Snapshot, of: Window, among: Window) -> Positions:
+def _followers(snapshot: TableSnapshot, of: Window, among: Window) -> Positions:
     keyed = _keyed(snapshot, of).group_by("ordering_key").aggregate([("position", "min")])
     rows = _keyed(snapshot, among)
     place = pc.index_in(rows["ordering_key"], value_set=keyed["ordering_key"])
@@ -182,17 +184,17 @@ def _followers(snapshot: Snapshot, of: Window, among: Window) -> Positions:
     return _positions(rows.filter(pc.greater(rows["position"], first)))  # of no key: null, left out
 
 
-def _keyed(snapshot: Snapshot, window: Window) -> pa.Table:
+def _keyed(snapshot: TableSnapshot, window: Window) -> pa.Table:
     rows = _rows(snapshot, window, ("position", "ordering_key"))
     return rows.filter(pc.not_equal(rows["ordering_key"], ""))
 
 
-def _rows(snapshot: Snapshot, window: Window, columns: Sequence[str]) -> pa.Table:
+def _rows(snapshot: TableSnapshot, window: Window, columns: Sequence[str]) -> pa.Table:
     return _rows_of(snapshot, _files(snapshot, window), window, columns)
 
 
-def _files(snapshot: Snapshot, window: Window) -> list[StoredFile]:
-    """Return the files that may have messages of a window, as far as the log tells."""
+def _files(snapshot: TableSnapshot, window: Window) -> list[StoredFile]:
+    """Return the files that may have messages of a window, by the statistics in the log."""
     where: list[Condition] = []
     if window.positions is not None:
         if not window.positions:
@@ -210,7 +212,7 @@ def _files(snapshot: Snapshot, window: Window) -> list[StoredFile]:
 
 
 def _range(file: StoredFile) -> tuple[int, int]:
-    first, last = file.least.get("position"), file.most.get("position")
+    first, last = file.minimum.get("position"), file.maximum.get("position")
     return 0 if first is None else first, _END if last is None else last
 
 
@@ -219,7 +221,7 @@ def _meets(window: Window, first: int, last: int) -> bool:
 
 
 def _rows_of(
-    snapshot: Snapshot,
+    snapshot: TableSnapshot,
     files: Sequence[StoredFile],
     window: Window,
     columns: Sequence[str],
@@ -237,7 +239,7 @@ def _needed(window: Window, columns: Sequence[str], filter_: Filter | None = Non
 
 
 def _within(rows: pa.Table, window: Window, filter_: Filter | None = None) -> pa.Table:
-    """Return the rows that a window holds and a filter lets pass; without a position it is none."""
+    """Return the rows of a window that pass a filter; a row without a position is no message."""
     if rows["position"].null_count:
         rows = rows.filter(pc.is_valid(rows["position"]))
     if window.positions is not None:
@@ -275,7 +277,7 @@ def _parts(rows: pa.Table) -> list[Absorbed]:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A file, or a group of rows of a large one, and which positions it may have."""
+    """A file, or a row group of a large one, and the range of positions that it may have."""
 
     first: int
     last: int
@@ -285,7 +287,7 @@ class _Piece:
 
 
 def _slices(
-    snapshot: Snapshot, window: Window, columns: Sequence[str], after: int
+    snapshot: TableSnapshot, window: Window, columns: Sequence[str], after: int
 ) -> Iterator[pa.Table]:
     """Yield the rows of a window in slices of neighbouring positions, in order; none is empty.
 
@@ -315,7 +317,9 @@ def _slices(
             yield found.sort_by("position")
 
 
-def _pieces_of(snapshot: Snapshot, window: Window, files: Sequence[StoredFile]) -> Iterator[_Piece]:
+def _pieces_of(
+    snapshot: TableSnapshot, window: Window, files: Sequence[StoredFile]
+) -> Iterator[_Piece]:
     for file in files:
         if file.size <= _SLICE:
             yield _Piece(*_range(file), file.size, file)
@@ -325,7 +329,7 @@ def _pieces_of(snapshot: Snapshot, window: Window, files: Sequence[StoredFile]) 
                 yield _Piece(first, last, size, file, group)
 
 
-def _read_piece(snapshot: Snapshot, piece: _Piece, columns: Sequence[str]) -> pa.Table:
+def _read_piece(snapshot: TableSnapshot, piece: _Piece, columns: Sequence[str]) -> pa.Table:
     if piece.group is None:
         return snapshot.read([piece.file], columns)[0]
     return snapshot.read_group(piece.file, piece.group, columns)

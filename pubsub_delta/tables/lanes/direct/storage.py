@@ -1,4 +1,4 @@
-"""Where ``deltalake`` finds tables."""
+"""The addresses by which ``deltalake`` opens tables."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.layout import on_disk, path_of
 
 _UNREACHABLE = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\#?\x00-\x1f\x7f]")
-"""What ``deltalake`` takes for something else in a path, if only for a history, or panics over."""
+"""Characters of a path that ``deltalake`` misreads, or panics over."""
 
 
 _SCHEMES = frozenset({"file", "s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl"})
-"""Of storages that ``deltalake`` commits to atomically; Spark works on others."""
+"""Schemes of storages that ``deltalake`` commits to atomically; Spark can use others."""
 
 
 def reaches(path: str) -> bool:
-    """Tell whether ``deltalake`` takes a path or URL as it is written.
+    """Tell whether ``deltalake`` can open a path or URL as it is written.
 
     >>> reaches("/data/pubsub"), reaches("/data/100%25"), reaches("dbfs:/pubsub")
     (True, False, False)
@@ -29,7 +29,9 @@ def address_of(table: str) -> str:
     """Return the path or URL by which ``deltalake`` opens a table; FailedPrecondition if none."""
     path = path_of(table)
     if path is None:
-        raise FailedPrecondition(f"{table}: tables of a catalog are for Spark: pass a session")
+        raise FailedPrecondition(
+            f"{table}: only Spark opens tables of a catalog; open the store with a session"
+        )
     if not reaches(path):
         raise FailedPrecondition(
             f"{table}: deltalake cannot open this path: one without control characters, "

@@ -1,39 +1,37 @@
-"""The lane that reads and writes tables in this process, by ``deltalake``."""
+"""The direct lane: reads and writes tables in this process, by ``deltalake``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import timedelta
-from typing import Literal, TypeVar
+from typing import Literal
 
 import pyarrow as pa
 from deltalake import DeltaTable, PostCommitHookProperties, write_deltalake
 
-from pubsub_delta.tables.lanes.damage import lost_commit
 from pubsub_delta.tables.lanes.direct.commits import (
     MESSAGES_WRITTEN,
     NO_CLEANUP,
-    carrying,
     completed,
     has_landed,
     logged,
+    properties_of_commit,
     write_over,
 )
 from pubsub_delta.tables.lanes.direct.conditions import in_sql
-from pubsub_delta.tables.lanes.direct.failures import FAILURES, telling
+from pubsub_delta.tables.lanes.direct.errors import FAILURES, translating_errors
 from pubsub_delta.tables.lanes.direct.files import WrittenFile, write_file
-from pubsub_delta.tables.lanes.direct.handles import Handles
-from pubsub_delta.tables.lanes.direct.merging import merge_by_query, merged
-from pubsub_delta.tables.lanes.direct.snapshots import Snapshot
-from pubsub_delta.tables.lanes.direct.storage import address_of, is_local
-from pubsub_delta.tables.lanes.direct.upkeep import (
+from pubsub_delta.tables.lanes.direct.maintenance import (
     clean_log,
     empty,
     join_small_files,
     tidy_control,
     vacuum,
 )
+from pubsub_delta.tables.lanes.direct.merging import merge_by_query, merged
+from pubsub_delta.tables.lanes.direct.open_tables import OpenTables
+from pubsub_delta.tables.lanes.direct.storage import address_of, is_local
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import (
     Append,
@@ -45,23 +43,22 @@ from pubsub_delta.tables.lanes.protocol import (
     Where,
 )
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
+from pubsub_delta.tables.lanes.storage_errors import lost_commit
 from pubsub_delta.tables.schemas import CHECKPOINT_INTERVAL, TableSchema
 
-T = TypeVar("T")
-
-_UNSAID = {
-    # Of the protocol: a table of deltalake has the lowest one, unless a property asks for more.
+_OMITTED = {
+    # deltalake creates tables of the lowest protocol, unless a property requires more.
     "delta.minReaderVersion",
     "delta.minWriterVersion",
-    # Not read by deltalake, which has no defaults of a session either that would set them.
+    # deltalake does not know them, and no session default could set them here.
     "delta.enableInCommitTimestamps",
     "delta.enableRowTracking",
     "delta.enableTypeWidening",
 }
 RECENT = 20
-"""Commits among which one is looked for whose answer was lost."""
-_LOOKS = 100
-"""How often a history is read at most until nobody has committed meanwhile."""
+"""Commits that are searched for one whose answer was lost."""
+_HISTORY_ATTEMPTS = 100
+"""Attempts at reading a history while no other commit lands."""
 
 
 class DirectLane:
@@ -70,22 +67,22 @@ class DirectLane:
     Args:
         storage_options: credentials and addresses (``storage.storage_options``); None where the
             tables are on a local disk.
-        locks: keep both lanes, and other processes, from writing a table at the same time.
+        locks: the locks of the store's tables, which both lanes and all processes share.
     """
 
     name: Literal["direct", "spark"] = "direct"
 
     def __init__(self, storage_options: Mapping[str, str] | None, locks: TableLocks) -> None:
-        self._handles = Handles(storage_options)
+        self.open_tables = OpenTables(storage_options)
         self._locks = locks
 
     def create(self, table: str, schema: TableSchema, rows: pa.Table | None = None) -> int | None:
         """Create a table unless it exists, with its first rows in the same commit: version 0."""
         address = address_of(table)
-        properties = {key: value for key, value in schema.properties.items() if key not in _UNSAID}
+        properties = {key: value for key, value in schema.properties.items() if key not in _OMITTED}
         partitions = list(schema.partitioned_by)
-        with self.locked(table), telling(table):
-            self._handles.forget(table)
+        with self.locked(table), translating_errors(table):
+            self.open_tables.forget(table)
             if rows is not None and rows.num_rows:
                 write_deltalake(
                     address,
@@ -93,21 +90,21 @@ class DirectLane:
                     mode="error",
                     partition_by=partitions or None,
                     configuration=properties,
-                    storage_options=self._handles.options,
+                    storage_options=self.open_tables.options,
                 )
                 return 0
             try:
-                with telling(table):
+                with translating_errors(table):
                     DeltaTable.create(
                         address,
                         schema.columns,
                         mode="ignore",
                         partition_by=partitions,
                         configuration=properties,
-                        storage_options=self._handles.options,
+                        storage_options=self.open_tables.options,
                         raise_if_key_not_exists=False,  # the layout version is not Delta's
                     )
-            except Conflict:  # somebody else is creating it
+            except Conflict:  # another writer is creating it
                 if not self.exists(table):
                     raise
         return None
@@ -123,46 +120,49 @@ class DirectLane:
     def table_id(self, table: str) -> str | None:
         """Return the id that Delta gave a table when it was created; None where there is none."""
         try:
-            with telling(table), self._handles.newest(table) as opened:
+            with translating_errors(table), self.open_tables.newest(table) as opened:
                 return str(opened.metadata().id)
         except TableMissing:
             return None
 
     def properties(self, table: str) -> Mapping[str, str]:
-        """Return a table's properties as of the commit that was seen last; TableMissing."""
-        with telling(table), self._handles.last_seen(table) as opened:
+        """Return a table's properties as of the version that is open; TableMissing."""
+        with translating_errors(table), self.open_tables.cached(table) as opened:
             return dict(opened.metadata().configuration)
 
     def version(self, table: str) -> int:
         """Return the version of the last commit; TableMissing, DataLoss if it is damaged."""
-        with telling(table), self._handles.newest(table) as opened:
+        with translating_errors(table), self.open_tables.newest(table) as opened:
             return int(opened.version())
 
-    def looking_ahead(self, *tables: str) -> AbstractContextManager[None]:
-        """Look at tables at the same time, in object storage."""
-        return self._handles.looking_ahead(tables)
+    def prefetching(self, *tables: str) -> AbstractContextManager[None]:
+        """Begin to update tables in object storage, all at the same time."""
+        return self.open_tables.prefetching(tables)
 
     def history(
         self, table: str, limit: int | None = None, newest: int | None = None
     ) -> list[LoggedCommit]:
         """Return the last commits, newest first; DataLoss where one of them is damaged.
 
-        ``deltalake`` reads the commits that others have made since the table was opened, too, and
-        numbers them all as if the newest were the one that it was opened at: so it is looked
-        before and afterwards which is the last one.
+        ``deltalake`` includes commits of others since the table was opened, but numbers the newest
+        one with the version that it was opened at. So the last version is read before and after.
         """
         before = self.version(table) if newest is None else newest
-        for _ in range(_LOOKS):
-            with telling(table), self._handles.last_seen(table) as opened:
+        for _ in range(_HISTORY_ATTEMPTS):
+            with translating_errors(table), self.open_tables.cached(table) as opened:
                 commits = opened.history(limit)
             newest, before = before, self.version(table)
             if before == newest:
                 break
         else:
-            raise Conflict(f"{table}: commits land faster than its history can be read")
+            raise Conflict(f"{table}: commits land faster than its history can be read; try again")
         oldest = newest - len(commits) + 1
-        if oldest > 0 and (limit is None or len(commits) < limit) and self._told(table, oldest - 1):
-            raise lost_commit(table, newest)  # one tells nothing, and the others seem to be later
+        if (
+            oldest > 0
+            and (limit is None or len(commits) < limit)
+            and self._has_commit(table, oldest - 1)
+        ):
+            raise lost_commit(table, newest)  # an empty one is left out, which shifts the others
         return [logged(commit, newest - place) for place, commit in enumerate(commits)]
 
     def read(
@@ -174,40 +174,34 @@ class DirectLane:
     ) -> pa.Table:
         """Return rows as they are now, or were at a version."""
         if version is None:
-            return self.reading(table, lambda snapshot: snapshot.rows(where, columns))
-        with telling(table):
-            return self._handles.snapshot_at(table, version).rows(where, columns)
+            return self.open_tables.read(table, lambda snapshot: snapshot.rows(where, columns))
+        with translating_errors(table):
+            return self.open_tables.snapshot_at(table, version).rows(where, columns)
 
-    def read_latest(self, table: str, seen: int | None = None) -> tuple[pa.Table, int | None]:
+    def read_latest(
+        self, table: str, known_version: int | None = None
+    ) -> tuple[pa.Table, int | None]:
         """Return all rows as they are now, and the version that they are of."""
-        return self.reading(table, lambda each: (each.rows(), each.version), seen)
-
-    def snapshot_at(self, table: str, version: int) -> Snapshot:
-        """Return a table as of a version; FailedPrecondition where it is not kept any more."""
-        return self._handles.snapshot_at(table, version)
-
-    def reading(self, table: str, read: Callable[[Snapshot], T], seen: int | None = None) -> T:
-        """Return what a function reads of a table as of its last commit; it may be called again."""
-        return self._handles.reading(table, read, seen)
+        return self.open_tables.read(table, lambda each: (each.rows(), each.version), known_version)
 
     def files(self, table: str) -> list[DataFile]:
         """Return the files of a topic's table as they are now.
 
         Statistics are in milliseconds: the maximum of the publish times is rounded up.
         """
-        return self.reading(table, lambda snapshot: snapshot.data_files())
+        return self.open_tables.read(table, lambda snapshot: snapshot.data_files())
 
     def merge(self, table: str, rows: pa.Table, merge: Merge) -> int:
         """MERGE rows; return how many rows of the table changed, came or went."""
         if not rows.num_rows:
             return 0
-        with self.locked(table), telling(table):
-            # In object storage a look for newer commits takes a request. A change of rows that are
-            # as they were read needs none: it is a lost race where they are not.
+        with self.locked(table), translating_errors(table):
+            # In object storage an update takes a request. A change of rows that were read needs
+            # none: where they have changed since, the commit is a Conflict.
             as_open = not merge.insert and not is_local(table)
-            find = self._handles.last_seen if as_open else self._handles.newest
+            find = self.open_tables.cached if as_open else self.open_tables.newest
             with find(table) as opened:
-                known = self._handles.known_rows(table, opened) if rows.num_rows == 1 else None
+                known = self.open_tables.cached_rows(table, opened) if rows.num_rows == 1 else None
                 if known is None:
                     changed = merge_by_query(opened, rows, merge, self._hooks(table))
                 else:
@@ -222,13 +216,13 @@ class DirectLane:
     def swap(self, table: str, rows: pa.Table, merge: Merge, version: int | None) -> bool:
         """Replace the only row of a table, if it is the expected one; tell whether it was.
 
-        Where the version is known that it was read of, no commit may have followed that. So the row
-        is not looked for, as a MERGE does: the commit is the comparison.
+        Where the version is known that the expected row was read at, the commit itself is the
+        comparison: it lands only as the next version.
         """
         if version is None:
             return self.merge(table, rows, merge) == 1
         with self.locked(table):
-            with telling(table), self._handles.newest(table, version) as opened:
+            with translating_errors(table), self.open_tables.newest(table, version) as opened:
                 if opened.version() != version:
                     return False
                 self._write_over(table, opened, rows)
@@ -238,7 +232,7 @@ class DirectLane:
 
     def _write_over(self, table: str, opened: DeltaTable, rows: pa.Table) -> None:
         written = write_over(opened, rows, self._hooks(table))
-        self._handles.keep_rows(table, opened, written)
+        self.open_tables.cache_rows(table, opened, written)
 
     def append(
         self,
@@ -246,11 +240,11 @@ class DirectLane:
         rows: pa.Table,
         user_metadata: str,
         transaction: tuple[str, int] | None = None,
-        seen: int | None = None,
+        known_version: int | None = None,
     ) -> Append:
         """Append rows in one commit, unless its transaction has landed before."""
-        with self.locked(table), telling(table):
-            with self._handles.newest(table, seen) as opened:
+        with self.locked(table), translating_errors(table):
+            with self.open_tables.newest(table, known_version) as opened:
                 if has_landed(opened, transaction):
                     return Append(landed=False)
                 write_deltalake(
@@ -258,7 +252,9 @@ class DirectLane:
                     rows,
                     mode="append",
                     writer_properties=MESSAGES_WRITTEN,
-                    commit_properties=carrying({"userMetadata": user_metadata}, transaction),
+                    commit_properties=properties_of_commit(
+                        {"userMetadata": user_metadata}, transaction
+                    ),
                 )
                 version = opened.version()
             if version % CHECKPOINT_INTERVAL == 0:
@@ -269,8 +265,8 @@ class DirectLane:
         self, table: str, path: str, columns: pa.Schema, parts: Iterable[pa.Table]
     ) -> int:
         """Write rows to a new file of a table, which ``add_files`` may add; return its bytes."""
-        with telling(table):
-            return write_file(table, self._handles.options, path, columns, parts)
+        with translating_errors(table):
+            return write_file(table, self.open_tables.options, path, columns, parts)
 
     def add_files(
         self,
@@ -281,8 +277,12 @@ class DirectLane:
     ) -> bool:
         """Add files of messages in one commit; false where its transaction has landed before."""
         metrics = {"num_added_rows": sum(file.rows for file in files)}
-        told = {"userMetadata": user_metadata, "operationMetrics": metrics}
-        with self.locked(table), telling(table), self._handles.newest(table) as opened:
+        metadata = {"userMetadata": user_metadata, "operationMetrics": metrics}
+        with (
+            self.locked(table),
+            translating_errors(table),
+            self.open_tables.newest(table) as opened,
+        ):
             if has_landed(opened, transaction):
                 return False
             opened.create_write_transaction(
@@ -290,7 +290,7 @@ class DirectLane:
                 mode="append",
                 schema=opened.schema(),
                 partition_by=list(opened.metadata().partition_columns),
-                commit_properties=carrying(told, transaction),
+                commit_properties=properties_of_commit(metadata, transaction),
             )
             with suppress(*FAILURES):  # it has landed
                 opened.update_incremental()
@@ -301,32 +301,36 @@ class DirectLane:
 
     def transaction_version(self, table: str, application: str) -> int | None:
         """Return the last version of an application that has landed; None if there is none."""
-        with telling(table), self._handles.newest(table) as opened:
+        with translating_errors(table), self.open_tables.newest(table) as opened:
             landed: int | None = opened.transaction_version(application)
         return landed
 
     def delete(self, table: str, where: Where) -> int:
         """DELETE rows; return how many there were. No conditions: all rows."""
-        with self.locked(table), telling(table):
-            counts = self._handles.opened(table).delete(in_sql(where))
+        with self.locked(table), translating_errors(table):
+            counts = self.open_tables.opened(table).delete(in_sql(where))
         return int(counts["num_deleted_rows"] or 0)
 
     def delete_row(self, table: str, where: Where, user_metadata: str) -> bool:
         """DELETE a row in a commit that carries a text; tell whether it was there.
 
-        A put whose answer was lost is sent again, and meets its own commit: a Conflict that is
-        none, as the history tells.
+        The client of an object store repeats a put whose answer was lost, and meets its own commit:
+        then the history has that commit, and the Conflict is none.
         """
         try:
-            with self.locked(table), telling(table), self._handles.newest(table) as opened:
-                carried = carrying({"userMetadata": user_metadata}, None)
+            with (
+                self.locked(table),
+                translating_errors(table),
+                self.open_tables.newest(table) as opened,
+            ):
+                carried = properties_of_commit({"userMetadata": user_metadata}, None)
                 hooks = self._hooks(table)
                 counts = opened.delete(
                     in_sql(where), commit_properties=carried, post_commithook_properties=hooks
                 )
         except Conflict:
-            told = self.history(table, RECENT)
-            if any(each.user_metadata == user_metadata for each in told):
+            commits = self.history(table, RECENT)
+            if any(each.user_metadata == user_metadata for each in commits):
                 return True
             raise
         return bool(counts["num_deleted_rows"])
@@ -336,59 +340,59 @@ class DirectLane:
         self.create(target, schema, self.read(source, version=version))
 
     def drop(self, table: str) -> None:
-        """Delete the rows of a table, and the files that held them; nothing where it is gone."""
+        """Delete the rows of a table and their files, if the table exists."""
         repeat_on_conflict(lambda: self._drop(table), table)
 
     def _drop(self, table: str) -> None:
-        with self.locked(table), telling(table):
+        with self.locked(table), translating_errors(table):
             try:
-                opened = self._handles.opened(table)
+                opened = self.open_tables.opened(table)
             except Exception as error:
-                with suppress(TableMissing), telling(table):
+                with suppress(TableMissing), translating_errors(table):
                     raise error
                 return
             empty(opened)
 
     def compact(self, table: str) -> int:
         """OPTIMIZE: write small files as few large ones; return how many were replaced."""
-        with self.locked(table), telling(table):
-            opened = self._handles.opened(table)
+        with self.locked(table), translating_errors(table):
+            opened = self.open_tables.opened(table)
             return int(
                 opened.optimize.compact(writer_properties=MESSAGES_WRITTEN)["numFilesRemoved"]
             )
 
     def vacuum(self, table: str) -> None:
         """VACUUM: remove the files that no version needs which the table's properties keep."""
-        with self.locked(table), telling(table):
-            vacuum(self._handles.opened(table))
+        with self.locked(table), translating_errors(table):
+            vacuum(self.open_tables.opened(table))
 
     def clean_log(self, table: str, keep: timedelta) -> int:
         """Write a checkpoint, forget the commits older than so long, and return how many.
 
         ``keep`` becomes the table's ``delta.logRetentionDuration``, if that is another one.
         """
-        with self.locked(table), telling(table):
-            before = clean_log(self._handles.opened(table), keep)
-            return before - len(self._handles.opened(table).history())
+        with self.locked(table), translating_errors(table):
+            before = clean_log(self.open_tables.opened(table), keep)
+            return before - len(self.open_tables.opened(table).history())
 
     def locked(self, table: str, *, wait: bool = True) -> AbstractContextManager[None]:
         """Keep other writers on this machine away from a table on a local disk."""
         return self._locks.locked(table, wait=wait)
 
     def _hooks(self, table: str) -> PostCommitHookProperties | None:
-        """Return what follows a commit: as the table says, on a local disk."""
+        """Return the hooks after a commit: those of the table, but no cleanup in object storage."""
         return None if is_local(table) else NO_CLEANUP
 
     def _tidy(self, table: str, work: Callable[[DeltaTable], None]) -> None:
-        """Do what every hundredth writer does: the commit has landed, whatever becomes of it."""
+        """Do periodic maintenance after a commit; its failure does not fail the commit."""
         with suppress(*FAILURES):
-            work(self._handles.opened(table))
+            work(self.open_tables.opened(table))
 
-    def _told(self, table: str, version: int) -> bool:
-        """Tell whether the log still has a commit."""
+    def _has_commit(self, table: str, version: int) -> bool:
+        """Tell whether the log has a commit."""
         try:
             past = DeltaTable(
-                address_of(table), version=version, storage_options=self._handles.options
+                address_of(table), version=version, storage_options=self.open_tables.options
             )
             return bool(past.history(1))
         except FAILURES:

@@ -12,8 +12,8 @@ from deltalake.exceptions import TableNotFoundError
 
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.table_config import TableState
-from pubsub_delta.tables.lanes.direct.commits import carrying
-from pubsub_delta.tables.lanes.direct.failures import telling
+from pubsub_delta.tables.lanes.direct.commits import properties_of_commit
+from pubsub_delta.tables.lanes.direct.errors import translating_errors
 from pubsub_delta.tables.lanes.direct.storage import reaches
 from pubsub_delta.tables.lanes.protocol import TableMissing
 from pubsub_delta.tables.targets import Outcome, Unwritable
@@ -21,7 +21,7 @@ from pubsub_delta.tables.targets import Outcome, Unwritable
 _CHECKED = ("delta.constraints.", "delta.invariants")
 """Properties of conditions on rows, which would fail a whole commit for one of them."""
 _FILLED = re.compile(r"delta\.|CURRENT_DEFAULT")
-"""What the metadata of a column say that somebody else has to fill, or to name."""
+"""The metadata of columns that are generated, mapped or have defaults."""
 _DENIED = re.compile(r"Permission denied|os error 13|\b(401|403) [A-Z]|AccessDenied")
 
 
@@ -38,7 +38,7 @@ class DirectTarget:
                 TableState.PERMISSION_DENIED, f"{path} is no path or URL that deltalake opens"
             )
         try:
-            with telling(path):
+            with translating_errors(path):
                 self._table = DeltaTable(path, storage_options=dict(options) if options else None)
         except (TableMissing, TableNotFoundError):
             raise Unwritable(
@@ -64,32 +64,35 @@ class DirectTarget:
             return None
         for commit in self._table.history():
             for outcome in (Outcome.WRITTEN, Outcome.CANCELLED):
-                if commit.get("userMetadata") == _told(outcome, write_id):
+                if commit.get("userMetadata") == _user_metadata(outcome, write_id):
                     return outcome
         return Outcome.OTHER
 
     def append(self, rows: pa.Table, key: tuple[str, int], write_id: str) -> None:
         """Append rows in one commit that carries the number as a transaction."""
-        told = {"userMetadata": _told(Outcome.WRITTEN, write_id)}
+        metadata = {"userMetadata": _user_metadata(Outcome.WRITTEN, write_id)}
         try:
-            with telling(self._path):
+            with translating_errors(self._path):
                 write_deltalake(
-                    self._table, rows, mode="append", commit_properties=carrying(told, key)
+                    self._table,
+                    rows,
+                    mode="append",
+                    commit_properties=properties_of_commit(metadata, key),
                 )
         except Exception as error:
             raise self._denied(error) or error from None
 
     def cancel(self, key: tuple[str, int], write_id: str) -> None:
         """Take a number by a commit that adds nothing."""
-        told = {"userMetadata": _told(Outcome.CANCELLED, write_id)}
+        metadata = {"userMetadata": _user_metadata(Outcome.CANCELLED, write_id)}
         try:
-            with telling(self._path):
+            with translating_errors(self._path):
                 self._table.create_write_transaction(
                     [],
                     mode="append",
                     schema=self._table.schema(),
                     partition_by=list(self._table.metadata().partition_columns),
-                    commit_properties=carrying(told, key),
+                    commit_properties=properties_of_commit(metadata, key),
                 )
         except Exception as error:
             raise self._denied(error) or error from None
@@ -112,6 +115,6 @@ class DirectTarget:
         return None
 
 
-def _told(outcome: Outcome, write_id: str) -> str:
+def _user_metadata(outcome: Outcome, write_id: str) -> str:
     """Return what a commit carries that takes a number."""
     return json.dumps({"pubsub_delta": {"write": write_id, "outcome": outcome.value}})

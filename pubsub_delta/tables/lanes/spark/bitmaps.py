@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pubsub_delta.clock import from_micros
 from pubsub_delta.policy.ack_state import Absorbed
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.tables.lanes.spark.telling import collected
+from pubsub_delta.tables.lanes.spark.errors import collected
 
 _BITS = 32_768
 """Positions in one of Spark's bitmaps, a bucket. Spark counts positions and buckets from 1."""
@@ -93,7 +93,7 @@ def fold_by_time(frame: DataFrame) -> Iterator[Absorbed]:
         yield Absorbed(positions, from_micros(row["earliest"]), from_micros(row["latest"]))
 
 
-def holding(frame: DataFrame, positions: Positions) -> DataFrame:
+def at_positions(frame: DataFrame, positions: Positions) -> DataFrame:
     """Return the rows of a DataFrame (position BIGINT, …) whose position stands in the set."""
     return labelled(frame, {0: positions}, "label").drop("label")
 

@@ -12,7 +12,7 @@ from pyspark.sql.types import StringType
 from pubsub_delta.policy.ack_state import Span
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.scans import Window
-from pubsub_delta.tables.lanes.spark.bitmaps import fold, fold_named, holding, labelled
+from pubsub_delta.tables.lanes.spark.bitmaps import at_positions, fold, fold_named, labelled
 from pubsub_delta.tables.lanes.spark.columns import (
     ack_id,
     named_leases,
@@ -20,8 +20,8 @@ from pubsub_delta.tables.lanes.spark.columns import (
     published_between,
     value_of_span,
 )
+from pubsub_delta.tables.lanes.spark.errors import translating_errors
 from pubsub_delta.tables.lanes.spark.ordering import in_key_order
-from pubsub_delta.tables.lanes.spark.telling import telling
 from pubsub_delta.tables.lanes.spark.types import arrow_frame
 from pubsub_delta.tables.layout import path_of
 from pubsub_delta.tables.schemas import BACKLOG, MESSAGE_COLUMNS
@@ -41,7 +41,7 @@ def messages(
     have been published between the two times. Evaluating it twice gives the same rows, unless
     retention has deleted some meanwhile.
     """
-    with telling(table):
+    with translating_errors(table):
         rows = spark.table(table).where(published_between(earliest, latest))
         return labelled(rows.select("position", *MESSAGE_COLUMNS), groups, label)
 
@@ -55,9 +55,9 @@ def of_spans(spark: SparkSession, table: str, spans: Sequence[Span]) -> DataFram
 
 def within(spark: SparkSession, table: str, window: Window) -> DataFrame:
     """Return the messages of a window, with all columns of the table."""
-    with telling(table):
+    with translating_errors(table):
         rows = spark.table(table).where(published_between(window.earliest, window.latest))
-        return rows if window.positions is None else holding(rows, window.positions)
+        return rows if window.positions is None else at_positions(rows, window.positions)
 
 
 def leased(
@@ -94,7 +94,7 @@ def chosen(
     Only the columns that the condition names are read, by their names: not as those of a DataFrame.
     """
     rows = _of_lease(spark, table, spans, subscription_uid, lease_id, counted, ordered=False)
-    with telling(table):
+    with translating_errors(table):
         return fold(rows.where(where), sum(map(len, spans)))
 
 
@@ -134,7 +134,7 @@ def backlog(spark: SparkSession, table: str, spans: Sequence[Span], *, counted: 
 
 def everything(spark: SparkSession, table: str) -> DataFrame:
     """Return all stored messages: message_id and the columns of a message."""
-    with telling(table):
+    with translating_errors(table):
         return spark.table(table).select(_message_id(), *map(never_null, MESSAGE_COLUMNS))
 
 
@@ -142,7 +142,7 @@ def as_of(
     spark: SparkSession, table: str, version: int, *, until: datetime | None = None
 ) -> DataFrame:
     """Return all messages that were stored at a version, or those published until a time."""
-    with telling(table):
+    with translating_errors(table):
         rows = spark.sql(f"SELECT * FROM {table} VERSION AS OF {version:d}")
         if until is not None:
             rows = rows.where(published_between(None, until))
@@ -165,7 +165,7 @@ def stream(
     if from_version is not None:
         reader = reader.option("startingVersion", from_version)
     path = path_of(table)
-    with telling(table):
+    with translating_errors(table):
         rows = reader.table(table) if path is None else reader.load(path)
         wanted = rows.where(published_between(since, None))
         return wanted.select(_message_id(), *map(never_null, MESSAGE_COLUMNS))

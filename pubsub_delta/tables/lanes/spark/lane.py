@@ -13,7 +13,6 @@ from pyspark.sql import functions as F
 
 from pubsub_delta.clock import from_micros
 from pubsub_delta.errors import FailedPrecondition
-from pubsub_delta.tables.lanes.damage import lost_commit
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import (
     Append,
@@ -25,13 +24,14 @@ from pubsub_delta.tables.lanes.protocol import (
     Where,
 )
 from pubsub_delta.tables.lanes.spark import sql
-from pubsub_delta.tables.lanes.spark.telling import collected, telling
+from pubsub_delta.tables.lanes.spark.errors import collected, translating_errors
 from pubsub_delta.tables.lanes.spark.types import arrow_frame
+from pubsub_delta.tables.lanes.storage_errors import lost_commit
 from pubsub_delta.tables.layout import path_of
 from pubsub_delta.tables.schemas import TableSchema
 
 _LAST_COMMITS = 20
-"""Commits among which an append that has just been made is looked for first."""
+"""Commits that are searched first for an append that has just landed."""
 
 _WRITE_OPTIONS = {
     "optimizeWrite": "false",  # it would shuffle the rows
@@ -62,7 +62,7 @@ class SparkLane:
     def create(self, table: str, schema: TableSchema, rows: pa.Table | None = None) -> None:
         """Create a table unless it exists, with its first rows in the same commit.
 
-        Its schema is created where it is not there, which not everybody may who may use it.
+        Its schema is created only where it does not exist: that takes another permission.
         """
         try:
             self._create(table, schema, rows)
@@ -86,7 +86,7 @@ class SparkLane:
                 )
 
     def exists(self, table: str) -> bool:
-        """Tell whether a table is there."""
+        """Tell whether a table exists."""
         try:
             self._run(f"DESCRIBE HISTORY {table} LIMIT 1", table)
         except TableMissing:
@@ -102,7 +102,7 @@ class SparkLane:
 
     def properties(self, table: str) -> Mapping[str, str]:
         """Return a table's properties as they are now; TableMissing."""
-        with telling(table):
+        with translating_errors(table):
             rows = self.spark.sql(f"SHOW TBLPROPERTIES {table}").collect()
         return {row["key"]: row["value"] for row in rows}
 
@@ -113,8 +113,8 @@ class SparkLane:
             raise lost_commit(table, last["version"])
         return int(last["version"])
 
-    def looking_ahead(self, *tables: str) -> AbstractContextManager[None]:  # noqa: ARG002
-        """Begin nothing: each look is jobs of Spark's, which would wait for each other."""
+    def prefetching(self, *tables: str) -> AbstractContextManager[None]:  # noqa: ARG002
+        """Begin nothing: reading a log takes jobs of Spark, which would wait for each other."""
         return nullcontext()
 
     def history(
@@ -123,20 +123,20 @@ class SparkLane:
         limit: int | None = None,
         newest: int | None = None,  # noqa: ARG002
     ) -> list[LoggedCommit]:
-        """Return the last commits, newest first; None means all that the log tells.
+        """Return the last commits, newest first; with ``limit=None`` all in the log.
 
         DataLoss where the file of one was emptied; TableMissing.
         """
         bound = "" if limit is None else f" LIMIT {limit:d}"
-        with telling(table):
-            told = self.spark.sql(f"DESCRIBE HISTORY {table}{bound}").select(
+        with translating_errors(table):
+            history = self.spark.sql(f"DESCRIBE HISTORY {table}{bound}").select(
                 "version",
                 F.unix_micros("timestamp").alias("micros"),
                 "operation",
                 "operationMetrics",
                 "userMetadata",
             )
-            rows = told.collect()
+            rows = history.collect()
         for row in rows:
             if row["operation"] is None:  # Spark takes an emptied commit for one without changes
                 raise lost_commit(table, row["version"])
@@ -152,7 +152,7 @@ class SparkLane:
         """Return rows as they are now, or were at a version; TableMissing."""
         chosen = "*" if columns is None else ", ".join(columns)
         when = "" if version is None else f" VERSION AS OF {version:d}"
-        with telling(table):
+        with translating_errors(table):
             rows = self.spark.sql(
                 f"SELECT {chosen} FROM {table}{when} WHERE {sql.condition(where)}"
             )
@@ -161,7 +161,7 @@ class SparkLane:
     def read_latest(
         self,
         table: str,
-        seen: int | None = None,  # noqa: ARG002
+        known_version: int | None = None,  # noqa: ARG002
     ) -> tuple[pa.Table, int | None]:
         """Return all rows as they are now; which version they are of takes another query."""
         return self.read(table), None
@@ -171,7 +171,7 @@ class SparkLane:
 
         Spark has no public way to a file's statistics, so two columns of every message are read.
         """
-        with telling(table):
+        with translating_errors(table):
             files = (
                 self.spark.table(table)
                 .groupBy("_metadata.file_path", "_metadata.file_size")
@@ -206,7 +206,7 @@ class SparkLane:
         source = arrow_frame(self.spark, rows, rows.schema)
         with self.locked(table):
             counts = self._run(
-                f"MERGE INTO {table} AS old USING {{rows}} AS new ON {merge.on} "
+                f"MERGE INTO {table} AS old USING {{rows}} AS new ON {merge.on_in_sql()} "
                 f"{' '.join(clauses)}",
                 table,
                 rows=source,
@@ -223,12 +223,12 @@ class SparkLane:
         rows: pa.Table,
         user_metadata: str,
         transaction: tuple[str, int] | None = None,
-        seen: int | None = None,  # noqa: ARG002  (Spark looks by itself)
+        known_version: int | None = None,  # noqa: ARG002  (Spark reads it itself)
     ) -> Append:
-        """Append rows in one commit, in their order, which carries a text of its own.
+        """Append rows in one commit, in their order, which carries a text as its user metadata.
 
-        Delta skips one whose transaction has landed before without a word: then no commit carries
-        the text. TableMissing, Conflict.
+        Delta silently skips one whose transaction has landed before: then no commit has the text.
+        TableMissing, Conflict.
         """
         frame = arrow_frame(self.spark, rows, rows.schema).coalesce(1)
         return Append(self._append(table, frame, user_metadata, transaction, of_others=False))
@@ -242,8 +242,8 @@ class SparkLane:
     ) -> bool:
         """Append a DataFrame of all columns of a table as ``append`` does.
 
-        One without rows makes no commit, unless it has a transaction. What Spark raises of the
-        DataFrame's own sources is raised as it is.
+        Without rows and a transaction there is no commit. Errors about the DataFrame's own sources
+        are raised as they are.
         """
         if not self._log.exists(table):  # else what is missing might be a source of the DataFrame
             raise TableMissing(f"{table} does not exist")
@@ -265,22 +265,24 @@ class SparkLane:
             writer = writer.option("txnAppId", application).option("txnVersion", str(version))
         with self.locked(table):
             before = -1 if transaction is None else self._log.version(table)
-            with telling(table, of_others=of_others):
+            with translating_errors(table, of_others=of_others):
                 writer.append()
             return transaction is None or self._carries(table, before, user_metadata)
 
     def _carries(self, table: str, before: int, user_metadata: str) -> bool:
-        """Tell whether a commit after a version carries a text."""
+        """Tell whether a commit after a version has a text as its user metadata."""
         for limit in (_LAST_COMMITS, None):
-            told = self._log.history(table, limit)
-            if any(each.user_metadata == user_metadata for each in told if each.version > before):
+            commits = self._log.history(table, limit)
+            if any(
+                each.user_metadata == user_metadata for each in commits if each.version > before
+            ):
                 return True
-            if told[-1].version <= before:
+            if commits[-1].version <= before:
                 break
         return False
 
     def transaction_version(self, table: str, application: str) -> int | None:  # noqa: ARG002
-        """Return None: neither SQL nor a DataFrame tells a table's transactions."""
+        """Return None: neither SQL nor DataFrames can read a table's transactions."""
         return None
 
     def delete(self, table: str, where: Where) -> int:
@@ -290,11 +292,11 @@ class SparkLane:
         return int(counts["num_affected_rows"])
 
     def delete_row(self, table: str, where: Where, user_metadata: str) -> bool:  # noqa: ARG002
-        """DELETE the row for which conditions hold; a DELETE of Spark's carries no text."""
+        """DELETE the row for which conditions hold; Spark's DELETE cannot carry a text."""
         return self.delete(table, where) > 0
 
     def clone(self, source: str, version: int, target: str, schema: TableSchema) -> None:
-        """Make a table of what another one was at a version: a copy, in one commit.
+        """Create a table with the rows that another table had at a version, in one commit.
 
         A SHALLOW CLONE would lose its rows to the next VACUUM of its source (decision 0021).
         """
@@ -307,9 +309,10 @@ class SparkLane:
             )
 
     def drop(self, table: str) -> None:
-        """Drop a table that nobody uses any more; nothing where there is none.
+        """Drop a table that is not used any more, if it exists.
 
-        By path its rows go. Their files stay for VACUUM, which may not remove files that young.
+        The rows of a table at a path are deleted. Their files stay for a later VACUUM, which may
+        not remove files that young.
         """
         if path_of(table) is None:
             with self.locked(table):
@@ -329,9 +332,9 @@ class SparkLane:
             self._run(f"VACUUM {table}", table)
 
     def clean_log(self, table: str, keep: timedelta) -> int:
-        """Refuse: Spark has no statement that forgets commits, and no way to a checkpoint."""
+        """Refuse: Spark has no statement that removes commits or writes a checkpoint."""
         raise FailedPrecondition(
-            f"{table}: the Spark lane cannot forget the commits that are older than {keep}; run "
+            f"{table}: the Spark lane cannot remove the commits that are older than {keep}; run "
             "this where deltalake opens the storage, or let Delta do it by the table's properties "
             "delta.enableExpiredLogCleanup and delta.logRetentionDuration"
         )
@@ -341,17 +344,17 @@ class SparkLane:
         return self._locks.locked(table, wait=wait)
 
     def _run(self, statement: str, table: str, /, **frames: Any) -> Row:
-        with telling(table):
+        with translating_errors(table):
             rows = self.spark.sql(statement, **frames).collect()
         return rows[0] if rows else Row()
 
 
 def location_of_schema(spark: SparkSession, schema: str) -> str | None:
-    """Return where a catalog schema keeps its tables; None where that is not told.
+    """Return the location of a catalog schema; None where the catalog has none.
 
-    It is created where it is not there, and only there: to create one takes another permission.
+    The schema is created only where it does not exist: that takes another permission.
     """
-    with telling(schema):
+    with translating_errors(schema):
         try:
             described = _described(spark, schema)
         except TableMissing:
@@ -361,7 +364,7 @@ def location_of_schema(spark: SparkSession, schema: str) -> str | None:
 
 
 def _described(spark: SparkSession, schema: str) -> list[Row]:
-    with telling(schema):
+    with translating_errors(schema):
         return spark.sql(f"DESCRIBE SCHEMA {schema}").collect()
 
 

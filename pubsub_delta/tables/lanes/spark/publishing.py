@@ -16,7 +16,7 @@ from pyspark.sql.types import BinaryType, DataType, MapType, NullType, StringTyp
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.messages import FIELD_OF_RULE
-from pubsub_delta.policy.schemas.fitting import Fitting
+from pubsub_delta.policy.schemas.validation import SchemaValidator
 from pubsub_delta.tables.lanes.spark.columns import (
     OF_FRAMES,
     instant,
@@ -27,7 +27,7 @@ from pubsub_delta.tables.lanes.spark.columns import (
 )
 from pubsub_delta.tables.lanes.spark.lane import SparkLane
 from pubsub_delta.tables.lanes.spark.ordering import in_key_order
-from pubsub_delta.tables.lanes.spark.schemas import UNFIT, fitted, refuse_unfit, shortened
+from pubsub_delta.tables.lanes.spark.schemas import UNFIT, refuse_unfit, shortened, validated
 from pubsub_delta.tables.schemas import MESSAGES
 
 PARTITION_BITS = 26
@@ -58,15 +58,15 @@ def append_frame(
     user_metadata: str,
     transaction: tuple[str, int] | None,
     partitions: int,
-    fitting: Fitting | None = None,
+    validator: SchemaValidator | None = None,
 ) -> bool:
     """Append messages (data, attributes, ordering_key, as ``conformed``) in one commit, or none.
 
     ``first_position``: the positions from there on, ``ROWS_OF_PARTITION`` for each of so many
-    ``partitions``, must be nobody else's. Each partition becomes a file, which is one run of them
+    ``partitions``, must be reserved. Each partition becomes a file, which is one run of them
     in the order of its rows. A DataFrame without rows makes no commit, unless it has a transaction.
 
-    ``fitting``: the schema that their data must fit, which adds its attributes.
+    ``validator``: the schema that their data must fit, which adds its attributes.
 
     False where the transaction has landed before. TooManyPartitions where there are more of them;
     InvalidArgument where a message breaks a rule, or a partition has too many rows; Conflict,
@@ -76,8 +76,8 @@ def append_frame(
     # messages finds that no rule is broken, they are written again with the exact check.
     for valid in (surely_valid(), ~_broken()):
         checked = _failing_unless(valid, frame)
-        if fitting is not None:
-            checked = fitted(checked, fitting)
+        if validator is not None:
+            checked = validated(checked, validator)
         rows = _stamped(checked, first_position, publish_time, partitions)
         try:
             return lane.append_frame(table, rows, user_metadata, transaction)
@@ -87,9 +87,9 @@ def append_frame(
                 raise TooManyPartitions(f"more than {partitions:,} partitions") from error
             if _TOO_MANY_ROWS in text:
                 raise _too_many_rows(frame) from error
-            if fitting is not None and UNFIT in text:
+            if validator is not None and UNFIT in text:
                 _refuse_broken(frame)  # the rules that have nothing to do with the schema first
-                refuse_unfit(frame, fitting)
+                refuse_unfit(frame, validator)
                 raise _gives_other_rows() from error
             if _SUSPECT not in text:
                 raise
@@ -249,10 +249,10 @@ def _refuse_broken(frame: DataFrame) -> None:
     found = {rule: counts[f"rule{n}"] for n, rule in enumerate(wrong) if counts[f"rule{n}"]}
     if not found:
         return
-    told = "; ".join(
+    problems = "; ".join(
         f"column {_FIELDS[rule]!r}: {rule}: {count:,} offending row{'s' * (count > 1)}"
         for rule, count in found.items()
     )
     example = frame.where(_broken()).limit(1).select(*map(shortened, frame.columns)).collect()
     shown = f"; one of them: {example[0].asDict()}" if example else ""
-    raise InvalidArgument(f"{told}; nothing was published{shown}")
+    raise InvalidArgument(f"{problems}; nothing was published{shown}")

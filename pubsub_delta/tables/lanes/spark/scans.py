@@ -16,8 +16,8 @@ from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.lanes.spark.bitmaps import fold, fold_by_time
 from pubsub_delta.tables.lanes.spark.columns import matching, message_bytes, never_null
+from pubsub_delta.tables.lanes.spark.errors import collected, translating_errors
 from pubsub_delta.tables.lanes.spark.frames import within
-from pubsub_delta.tables.lanes.spark.telling import collected, telling
 
 _MESSAGES_AT_A_TIME = 50_000
 """Messages of which each ``batches`` asks Spark in one query."""
@@ -34,13 +34,13 @@ class SparkScans:
 
     def fold(self, table: str, window: Window, filter_: Filter | None = None) -> Positions:
         """Return the stored messages of a window that pass a filter."""
-        with telling(table):
+        with translating_errors(table):
             passing = self._within(table, window).where(matching(filter_))
             return fold(passing, _most(window))
 
     def parts(self, table: str, window: Window) -> list[Absorbed]:
         """Return the stored messages of a window, in parts of neighbouring positions."""
-        with telling(table):
+        with translating_errors(table):
             return list(fold_by_time(self._within(table, window)))
 
     def sharing(self, table: str, of: Window, among: Window) -> Positions:
@@ -48,14 +48,14 @@ class SparkScans:
 
         A message without a key (null or empty) shares it with none.
         """
-        with telling(table):
+        with translating_errors(table):
             keys = self._keyed(table, of).select("ordering_key").distinct()
             sharing = self._keyed(table, among).join(keys, "ordering_key", "left_semi")
             return fold(sharing, _most(among))
 
     def followers(self, table: str, of: Window, among: Window) -> Positions:
         """Return the messages of ``among`` that come later than one of ``of`` of the same key."""
-        with telling(table):
+        with translating_errors(table):
             keyed = self._keyed(table, of)
             firsts = keyed.groupBy("ordering_key").agg(F.min("position").alias("first"))
             later = self._keyed(table, among).join(firsts, "ordering_key")
@@ -66,7 +66,7 @@ class SparkScans:
 
         Data and attributes are empty where they are null, as other writers may leave them.
         """
-        with telling(table):
+        with translating_errors(table):
             ordered = self._within(table, window).orderBy("position")
             return collected(ordered.select(*map(never_null, columns)), table)
 
@@ -85,13 +85,13 @@ class SparkScans:
     def count(self, table: str, window: Window) -> tuple[int, datetime | None]:
         """Return how many messages a window holds, and the earliest publish time among them."""
         figures = (F.count("*").alias("count"), F.unix_micros(F.min("publish_time")).alias("first"))
-        with telling(table):
+        with translating_errors(table):
             row = collected(self._within(table, window).agg(*figures), table).to_pylist()[0]
         return row["count"], None if row["first"] is None else from_micros(row["first"])
 
     def byte_count(self, table: str, window: Window) -> int:
         """Return the bytes of data, attributes (keys and values) and ordering keys of a window."""
-        with telling(table):
+        with translating_errors(table):
             bytes_ = self._within(table, window).agg(F.sum(message_bytes()).alias("bytes"))
             return collected(bytes_, table).to_pylist()[0]["bytes"] or 0
 

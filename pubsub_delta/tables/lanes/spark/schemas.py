@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.policy.schemas.fitting import Fitting, Typing, Unfit
+from pubsub_delta.policy.schemas.validation import SchemaValidator, TypedReader, Unfit
 from pubsub_delta.tables.lanes.spark.types import spark_schema
 from pubsub_delta.tables.typed import typed_rows, typed_schema
 
@@ -21,28 +21,28 @@ UNFIT = "pubsub_delta: this message does not fit the schema"
 _REVISION, _REASON = "_revision_id", "_reason"
 
 
-def fitted(frame: DataFrame, fitting: Fitting) -> DataFrame:
+def validated(frame: DataFrame, validator: SchemaValidator) -> DataFrame:
     """Return messages with the attributes that their schema adds; one that does not fit fails."""
-    told = fitting.attributes("")
-    pairs = [F.lit(text) for pair in list(told.items())[:-1] for text in pair]
+    attributes = validator.attributes("")
+    pairs = [F.lit(text) for pair in list(attributes.items())[:-1] for text in pair]
     revision = F.when(F.col(_REVISION).isNull(), F.raise_error(F.lit(UNFIT)).cast("string"))
-    added = F.create_map(*pairs, F.lit(list(told)[-1]), revision.otherwise(F.col(_REVISION)))
+    added = F.create_map(*pairs, F.lit(list(attributes)[-1]), revision.otherwise(F.col(_REVISION)))
     own = F.coalesce(F.col("attributes"), F.create_map().cast("map<string,string>"))
-    found = frame.withColumn(_REVISION, _column(_revisions(fitting)))
+    found = frame.withColumn(_REVISION, _column(_revisions(validator)))
     return found.withColumn("attributes", F.map_concat(own, added)).drop(_REVISION)
 
 
-def refuse_unfit(frame: DataFrame, fitting: Fitting) -> None:
+def refuse_unfit(frame: DataFrame, validator: SchemaValidator) -> None:
     """Raise InvalidArgument with the number of rows that do not fit, and one of them."""
-    unfit = frame.withColumn(_REASON, _column(_reasons(fitting))).where(f"{_REASON} IS NOT NULL")
+    unfit = frame.withColumn(_REASON, _column(_reasons(validator))).where(f"{_REASON} IS NOT NULL")
     count = unfit.count()
     example = unfit.limit(1).select(_REASON, *map(shortened, frame.columns)).collect()
     if not count or not example:
         return
     row = example[0].asDict()
-    told = f"column 'data': {fitting.refused(row.pop(_REASON))}"
+    problem = f"column 'data': {validator.refused(row.pop(_REASON))}"
     rows = f"{count:,} offending row{'s' * (count > 1)}"
-    raise InvalidArgument(f"{told}: {rows}; nothing was published; one of them: {row}")
+    raise InvalidArgument(f"{problem}: {rows}; nothing was published; one of them: {row}")
 
 
 def shortened(name: str) -> Column:
@@ -55,7 +55,7 @@ def shortened(name: str) -> Column:
     )
 
 
-def typed(messages: DataFrame, typing: Typing) -> DataFrame:
+def typed(messages: DataFrame, typing: TypedReader) -> DataFrame:
     """Return messages with the fields of their data as columns."""
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -71,10 +71,10 @@ def _column(of_data: Callable[[pa.Array], pa.Array]) -> Column:
     return column
 
 
-def _revisions(fitting: Fitting) -> Callable[[pa.Array], pa.Array]:
+def _revisions(validator: SchemaValidator) -> Callable[[pa.Array], pa.Array]:
     def revision_of(data: bytes) -> str | None:
         try:
-            return fitting.revision_of(data)
+            return validator.revision_of(data)
         except Unfit:
             return None
 
@@ -84,10 +84,10 @@ def _revisions(fitting: Fitting) -> Callable[[pa.Array], pa.Array]:
     return revisions
 
 
-def _reasons(fitting: Fitting) -> Callable[[pa.Array], pa.Array]:
+def _reasons(validator: SchemaValidator) -> Callable[[pa.Array], pa.Array]:
     def reason_of(data: bytes) -> str | None:
         try:
-            fitting.revision_of(data)
+            validator.revision_of(data)
         except Unfit as why:
             return str(why)
         return None

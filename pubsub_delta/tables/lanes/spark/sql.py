@@ -74,5 +74,5 @@ def partitioned(schema: TableSchema) -> str:
 
 def properties(schema: TableSchema) -> str:
     """Write every property of a table, so that none is a session's default."""
-    told = ", ".join(f"'{key}' = '{value}'" for key, value in schema.properties.items())
-    return f"TBLPROPERTIES ({told})"
+    pairs = ", ".join(f"'{key}' = '{value}'" for key, value in schema.properties.items())
+    return f"TBLPROPERTIES ({pairs})"

@@ -21,8 +21,8 @@ from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.policy.ack_state import Span
 from pubsub_delta.tables.lanes.protocol import Conflict
 from pubsub_delta.tables.lanes.spark.columns import sql_instant
+from pubsub_delta.tables.lanes.spark.errors import translating_errors
 from pubsub_delta.tables.lanes.spark.sql import literal
-from pubsub_delta.tables.lanes.spark.telling import telling
 
 MOST_RUNS = 2_000
 """Runs of neighbouring positions that the text of a view may have."""
@@ -136,13 +136,13 @@ class Views:
 @contextmanager
 def _telling_of_views(place: str) -> Iterator[None]:
     try:
-        with telling(place):
+        with translating_errors(place):
             yield
     except AnalysisException as error:
-        told = f"{error.getCondition()} {error}"
-        if _THERE.search(told):
-            raise Conflict(told.splitlines()[0]) from error
-        if _NO_VIEWS.search(told):
+        text = f"{error.getCondition()} {error}"
+        if _THERE.search(text):
+            raise Conflict(text.splitlines()[0]) from error
+        if _NO_VIEWS.search(text):
             raise FailedPrecondition(
                 f"{place}: its catalog has no views ({str(error).splitlines()[0]}); a schema of "
                 "another catalog is accepted, or temporary=True"
@@ -151,7 +151,7 @@ def _telling_of_views(place: str) -> Iterator[None]:
 
 
 def _columns_of(spark: SparkSession, query: str) -> list[str]:
-    with telling("a view"):
+    with translating_errors("a view"):
         return spark.sql(query).columns
 
 
@@ -191,7 +191,7 @@ def backlog_query(
 def _is_there(shown: Shown) -> str:
     """Write a condition that fails the query where a resource was deleted or created anew."""
     is_live = "delete_time IS NULL" if shown.kind == "topic" else "NOT detached"
-    told = literal(
+    problem = literal(
         f"{shown.kind} {shown.resource} was deleted, or created anew, since this view was made; "
         "create_views of the store makes the views anew"
     )
@@ -199,4 +199,4 @@ def _is_there(shown: Shown) -> str:
         f"SELECT any_value(true) FROM {shown.registry} WHERE uid = {literal(shown.uid)} "
         f"AND {is_live}"
     )
-    return f"coalesce(({there}), CAST(raise_error({told}) AS BOOLEAN))"
+    return f"coalesce(({there}), CAST(raise_error({problem}) AS BOOLEAN))"

@@ -1,4 +1,4 @@
-"""How far a query has come with what was available when it began."""
+"""The end of a query with the trigger ``availableNow``: when all that was available was offered."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pubsub_delta.policy.ack_state import AckState, State, union
 from pubsub_delta.policy.positions import Positions
 
 
-class Drain:
-    """Ends a query when it was offered each message that was available when it began.
+class AvailableNow:
+    """Ends a query when each message that was available at its start was in a micro-batch.
 
-    It is over when the last micro-batch is acknowledged, too. Messages that come later, or are held
-    by others or waiting, are left for the next time.
+    It is over when the last micro-batch is acknowledged, too. Messages that come later, are leased
+    by others or back off are left for the next query.
 
     Args:
-        end: where the positions end of what is there; None: of what the first micro-batch finds.
+        end: the end of the positions at the start; None takes that of the first micro-batch.
     """
 
     def __init__(self, end: int | None = None) -> None:
@@ -23,9 +23,9 @@ class Drain:
         self._offered = Positions()
 
     def note(self, leased: Positions | None, state: AckState, *, again: bool) -> None:
-        """Take note of what a micro-batch was given, and of the ack state that is left.
+        """Record the messages of a micro-batch, and the ack state after it.
 
-        ``again``: it was given messages before, of which some may be left while others wait.
+        ``again``: the micro-batch runs again, and had messages before.
         """
         if self.end is None:
             self.end = state.absorbed_below

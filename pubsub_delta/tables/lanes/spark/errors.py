@@ -1,4 +1,4 @@
-"""What Spark and Delta raise, in the words of the protocol and of this library."""
+"""Translates errors of Spark and Delta into those of a lane and of this library."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame
 
 from pubsub_delta.errors import DataLoss, FailedPrecondition, PubSubError
-from pubsub_delta.tables.lanes.damage import in_our_words
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
 from pubsub_delta.tables.lanes.spark.types import normal
+from pubsub_delta.tables.lanes.storage_errors import translate_error
 
 _CONFLICTS = re.compile(
     r"DELTA_CONCURRENT_|DELTA_METADATA_CHANGED|DELTA_PROTOCOL_CHANGED"
@@ -31,14 +31,14 @@ _REFUSED = re.compile(
     r"|LOCATION_OVERLAP|DBFS_DISABLED|Public DBFS root is disabled"
     r"|AccessControlException|Py4JSecurityException|Permission denied: user="
 )
-"""What platforms say of a path, table or schema that a session may not use."""
+"""Errors of platforms for a path, table or schema that a session may not use."""
 _WRITTEN = re.compile(r"failed while writing rows to \S+", re.IGNORECASE)
 _NO_LOG = re.compile(r"FileNotFoundException: .*/_delta_log(?: does not exist|\s|$)")
-"""What Delta says of VERSION AS OF where there is no table at a path."""
+"""Delta's error of VERSION AS OF where there is no table at a path."""
 
 
 class _Expected(threading.local):
-    """Whether this thread is doing something whose failure is part of the work."""
+    """Whether the caller of this thread handles errors of Spark."""
 
     now = False
 
@@ -60,11 +60,11 @@ def expected_errors() -> Iterator[None]:
 
 
 @contextmanager
-def telling(table: str | None, *, of_others: bool = False) -> Iterator[None]:
-    """Raise what Spark says as Conflict, as TableMissing, or as what is wrong with a table's files.
+def translating_errors(table: str | None, *, of_others: bool = False) -> Iterator[None]:
+    """Raise errors of Spark as Conflict, TableMissing, DataLoss or FailedPrecondition.
 
-    ``of_others``: whether rows of the caller's are read on the way, whose files may be damaged, and
-    whose tables may be missing, without that being our data.
+    ``of_others``: whether rows of the caller are read, too. Their files may be damaged, and their
+    tables missing: such errors are raised as they are.
     """
     try:
         with expected_errors():
@@ -79,13 +79,15 @@ def telling(table: str | None, *, of_others: bool = False) -> Iterator[None]:
             raise TableMissing(f"{table} does not exist") from error
         if table is not None and not of_others and _is_refused(error):
             raise FailedPrecondition(
-                f"{table}: this session may not use it ({_first_line(error)}); permit it, or take "
-                "another root: a URL or a catalog schema that the platform lets it use"
+                f"{table}: this session may not use it ({_first_line(error)}); permit it, or "
+                "take another root: a URL or a catalog schema that the session may use"
             ) from error
-        told = in_our_words(error, None if of_others else table)
-        if told is None or (of_others and isinstance(told, DataLoss) and _names_no_table(error)):
+        translated = translate_error(error, None if of_others else table)
+        if translated is None or (
+            of_others and isinstance(translated, DataLoss) and _names_no_table(error)
+        ):
             raise
-        raise told from error
+        raise translated from error
 
 
 def is_missing(error: BaseException) -> bool:
@@ -101,13 +103,13 @@ def _is_refused(error: Exception) -> bool:
 
 def collected(frame: DataFrame, table: str | None = None) -> pa.Table:
     """Return the rows of a DataFrame of this library in Arrow, times in UTC."""
-    with telling(table):
+    with translating_errors(table):
         return normal(frame.toArrow())
 
 
 def _names_no_table(error: BaseException) -> bool:
-    """Tell whether an error names files of ours only as what was being written."""
-    return in_our_words(RuntimeError(_WRITTEN.sub("", str(error))), None) is None
+    """Tell whether an error names files of the store only as those that were being written."""
+    return translate_error(RuntimeError(_WRITTEN.sub("", str(error))), None) is None
 
 
 def _condition(error: BaseException) -> str | None:

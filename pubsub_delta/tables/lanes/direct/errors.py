@@ -1,4 +1,4 @@
-"""What ``deltalake`` and ``pyarrow`` raise, in the words of the protocol and of this library."""
+"""Translates errors of ``deltalake`` and ``pyarrow`` into those of a lane and of this library."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from deltalake.exceptions import (
 )
 
 from pubsub_delta.errors import FailedPrecondition, PubSubError
-from pubsub_delta.tables.lanes.damage import wrong_with
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
+from pubsub_delta.tables.lanes.storage_errors import translate_error_of
 
 FAILURES = (CommitFailedError, DeltaError, OSError)
-"""What work that may be left for later fails with."""
+"""The errors of maintenance that may be left for later."""
 
 _LOST_RACE = re.compile(
     r"Failed to commit transaction|existing table version|[Cc]oncurrent transaction|must be rerun"
@@ -29,24 +29,24 @@ _NO_TABLE = re.compile(
 
 
 @contextmanager
-def telling(table: str) -> Iterator[None]:
-    """Raise what ``deltalake`` says of a table as Conflict, as TableMissing, or as what is wrong.
+def translating_errors(table: str) -> Iterator[None]:
+    """Raise errors of ``deltalake`` as Conflict, TableMissing, DataLoss or FailedPrecondition.
 
-    What is none of these is raised as it is: a commit may have landed then.
+    Any other error is raised as it is: a commit may have landed then.
     """
     try:
         yield
     except (PubSubError, Conflict, TableMissing):
         raise
     except Exception as error:
-        told = _translated(error, table)
-        if told is None:
+        translated = _translated(error, table)
+        if translated is None:
             raise
-        raise told from error
+        raise translated from error
 
 
 _REFUSED = re.compile(r"non-2xx status code\W+((?:400|401|403|404) [A-Z][A-Za-z ]+)")
-"""A request that never got anywhere: the storage said no."""
+"""A request that the storage refused, so that it changed nothing."""
 _ABSENT = re.compile(r"Object at location \S+ not found|FileNotFoundError")
 _NO_KEYS = re.compile(r"no credentials found|error occurred while loading credentials")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
@@ -61,27 +61,29 @@ CREDENTIALS = (
 
 
 def refused(table: str, error: BaseException) -> FailedPrecondition | None:
-    """Return the error for a storage that takes no request of ours; None if it is another one."""
+    """Return the error for a storage that refuses the request; None where it does not."""
     text = _COLOUR.sub("", str(error))
     if "://" not in table or not isinstance(error, (OSError, DeltaError)) or _ABSENT.search(text):
         return None
     if _NO_KEYS.search(text):
-        return FailedPrecondition(f"{table}: there are no keys for its storage; {CREDENTIALS}")
-    told = _REFUSED.search(text)
-    if told is None:
+        return FailedPrecondition(
+            f"{table}: there are no credentials for its storage; {CREDENTIALS}"
+        )
+    refusal = _REFUSED.search(text)
+    if refusal is None:
         return None
     code = _CODE.search(text)
-    why = f"{told[1].strip()}, {code[1]}" if code else told[1].strip()
+    why = f"{refusal[1].strip()}, {code[1]}" if code else refusal[1].strip()
     return FailedPrecondition(f"{table}: its storage refuses it ({why}); {CREDENTIALS}")
 
 
 def unreachable(table: str, error: BaseException) -> FailedPrecondition | None:
-    """Return the error for a storage that is not there when a table is opened; None otherwise."""
+    """Return the error for a storage that cannot be reached; None where it can."""
     text = _COLOUR.sub("", str(error))
     if "://" not in table or not _UNREACHABLE.search(text):
         return None
     lines = text.split("HTTP error")[-1].splitlines()
-    why = ": ".join(told for line in lines if (told := line.strip(" ↳")))
+    why = ": ".join(part for line in lines if (part := line.strip(" ↳")))
     return FailedPrecondition(
         f"{table}: its storage cannot be reached ({why[-300:]}); {CREDENTIALS}"
     )
@@ -94,12 +96,16 @@ def _translated(error: Exception, table: str) -> Exception | None:
         return Conflict(f"{table}: {first}")
     if isinstance(error, TableNotFoundError):
         if "Unknown scheme" in text:
-            return FailedPrecondition(f"{table}: deltalake knows no such storage ({first})")
+            return FailedPrecondition(
+                f"{table}: deltalake knows no such storage ({first}); pass lane='spark'"
+            )
         if "Permission denied" not in text and "os error 13" not in text:
             return TableMissing(table)
     if isinstance(error, DeltaError) and _NO_TABLE.search(text):
         return TableMissing(table)
-    damage = refused(table, error) or wrong_with(table, error)
+    damage = refused(table, error) or translate_error_of(table, error)
     if damage is None and isinstance(error, DeltaProtocolError):
-        return FailedPrecondition(f"{table}: it takes Spark to read or write it ({first})")
+        return FailedPrecondition(
+            f"{table}: only Spark can read or write it ({first}); pass lane='spark'"
+        )
     return damage

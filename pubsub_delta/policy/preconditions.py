@@ -1,4 +1,4 @@
-"""Changes on condition: only of a resource that is stored as it was read."""
+"""Preconditions of changes: a resource is still stored as it was read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ R = TypeVar("R", Topic, Subscription, Snapshot)
 
 
 def check_if_unchanged(if_unchanged: object, kind: type[R], name: str) -> R | None:
-    """Return what a resource was when it was read, None where nobody asks for that."""
+    """Return the resource as it was read, None without a precondition; InvalidArgument."""
     if if_unchanged is None:
         return None
     if not isinstance(if_unchanged, kind):
@@ -27,12 +27,12 @@ def check_if_unchanged(if_unchanged: object, kind: type[R], name: str) -> R | No
     return if_unchanged
 
 
-def check_unchanged(stored: R, seen: R) -> None:
-    """Raise Aborted where a resource is stored otherwise than it was seen.
+def check_unchanged(stored: R, read: R) -> None:
+    """Raise Aborted where a resource is stored otherwise than it was read.
 
     AIP-154: a change of what is not as its etag says fails with ABORTED.
     """
-    then, now = own_fields(seen), own_fields(stored)
+    then, now = own_fields(read), own_fields(stored)
     changed = [name for name in now if now[name] != then[name]]
     if changed:
         raise Aborted(

@@ -1,4 +1,4 @@
-"""Runs: what a table subscription has, into its table, a slice after the other."""
+"""Writes the messages of a table subscription to its table, in slices: one commit each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pubsub_delta.delivery import table_writes
-from pubsub_delta.delivery.consuming import Given, commit
+from pubsub_delta.delivery.consuming import CommitResult, commit
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.delivery.sources import Source, source
 from pubsub_delta.errors import FailedPrecondition
@@ -19,20 +19,20 @@ from pubsub_delta.policy.delivery import Terms
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.table_config import TableState
 from pubsub_delta.tables.store import Tables
-from pubsub_delta.tables.target_rows import Rowing
+from pubsub_delta.tables.target_rows import RowConverter
 from pubsub_delta.tables.targets import Target, Unwritable
 
 SHORTEST_LEASE = timedelta(seconds=60)
-"""For so long at least nobody else writes a slice; after that it is a failed delivery."""
+"""The shortest lease of a slice; if its writer takes longer, the delivery has failed."""
 
 
 @dataclass(frozen=True)
 class TableWrites:
-    """What a run wrote.
+    """The result of writing messages to a table.
 
     ``written``: messages that are rows now. ``failed``: deliveries that failed, as their message
     does not fit the table. ``state``: whether the table can be written to, and ``problem`` why not.
-    ``is_done``: whether nothing is left that could be written now.
+    ``is_done``: whether no message is left that could be written now.
     """
 
     written: int = 0
@@ -42,7 +42,7 @@ class TableWrites:
     is_done: bool = True
 
 
-def run(
+def write_messages(
     tables: Tables,
     name: ResourceName,
     clock: Callable[[], datetime],
@@ -52,91 +52,91 @@ def run(
 ) -> TableWrites:
     """Write the messages of a subscription to its table, each once: a slice in each commit.
 
-    What does not fit has failed: it is delivered again as its retry policy tells, and goes to the
-    dead-letter topic after its last attempt. Where the table is not there, or may not be written,
-    nothing is tried, and no delivery fails. FailedPrecondition where the subscription has no table.
+    The delivery of a message that does not fit fails: the retry policy delivers it again, and after
+    the last attempt it goes to the dead-letter topic. Where the table does not exist, or may not be
+    written, nothing is leased, and no delivery fails. FailedPrecondition without a table_config.
 
-    ``slices``: how many commits at most; None: until nothing is left, or nothing fits.
-    ``forward``: whether what has failed too often may go to the dead-letter topic.
+    ``slices``: how many commits at most; None: until no message is left, or none fits.
+    ``forward``: whether exhausted messages may go to the dead-letter topic.
     """
     written = failed = done = 0
     state, why = TableState.ACTIVE, ""
     while slices is None or done < slices:
         writing = _Slice(tables, source(tables, name), forward=forward)
         try:
-            given = writing.take(clock())
-            count, unfit = writing.write(given, clock())
+            result = writing.lease(clock())
+            count, unfit = writing.write(result, clock())
         except Unwritable as problem:
             return TableWrites(written, failed, problem.state, str(problem))
         written, failed, done = written + count, failed + unfit, done + 1
-        state, why = writing.trouble
+        state, why = writing.table_state
         gives_up = unfit > 0 and not count and not writing.may_be_forwarded
-        if given.lease is None or gives_up:
+        if result.lease is None or gives_up:
             return TableWrites(written, failed, state, why)
     return TableWrites(written, failed, state, why, is_done=False)
 
 
 class _Slice:
-    """One slice: a lease, the rows of what fits, and one commit of the table."""
+    """One slice: a lease, the rows of the messages that fit, and one commit of the table."""
 
-    def __init__(self, tables: Tables, asking: Source, *, forward: bool) -> None:
+    def __init__(self, tables: Tables, found: Source, *, forward: bool) -> None:
         self._forward = forward
-        asking = asking if forward else asking.without_dead_letters()
-        subscription = asking.subscription
+        found = found if forward else found.without_dead_letters()
+        subscription = found.subscription
         if subscription.table_config is None:
             raise FailedPrecondition(
-                f"subscription {subscription.name} has no table_config; update_subscription gives "
-                "it one"
+                f"subscription {subscription.name} has no table_config; set one with "
+                "update_subscription"
             )
         self._tables = tables
-        self._source = asking
+        self._source = found
         self._table = subscription.table_config.table
-        self._rowing: Rowing | None = None
+        self._converter: RowConverter | None = None
         self._target: Target | None = None
-        self.trouble = (TableState.ACTIVE, "")
+        self.table_state = (TableState.ACTIVE, "")
 
     @property
     def may_be_forwarded(self) -> bool:
-        """Whether what fails often enough goes elsewhere (Pub/Sub: there is no backoff then)."""
+        """Whether exhausted messages have a dead-letter topic (Pub/Sub: no backoff then)."""
         return self._source.subscription.dead_letter_policy is not None
 
-    def take(self, now: datetime) -> Given:
-        """Lease messages, when the table was found to take them; Unwritable where it does not.
+    def lease(self, now: datetime) -> CommitResult:
+        """Lease messages if the table accepts them; Unwritable where it does not.
 
-        Where it takes none of them at all, as its columns are others, they are leased only if they
-        are forwarded for that in the end.
+        Where its columns fit no message at all, messages are leased only with a dead-letter topic,
+        which they go to in the end.
         """
         self._target = self._tables.target(self._table)
         try:
             subscription = self._source.subscription
-            self._rowing = table_writes.rowing_of(self._tables, subscription, self._target)
+            self._converter = table_writes.row_converter(self._tables, subscription, self._target)
         except Unwritable as problem:
             if not self.may_be_forwarded:
                 raise
-            self.trouble = (problem.state, str(problem))
+            self.table_state = (problem.state, str(problem))
         seconds = self._source.subscription.ack_deadline_seconds
         deadline = max(SHORTEST_LEASE, timedelta(seconds=seconds))
 
-        def lease(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
+        def lease_slice(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
             return delivery.lease(state, table_writes.SLICE_MESSAGES, terms, now, deadline)
 
-        given, _ = commit(self._tables, self._source, now, lease, forward=self._forward)
-        if given.written.problem is not None:
-            if given.lease is not None:
-                self._settle(given.lease, Positions(), Positions(), now)
-            raise given.written.problem
-        return given
+        result, _ = commit(self._tables, self._source, now, lease_slice, forward=self._forward)
+        if result.written.problem is not None:
+            if result.lease is not None:
+                self._settle(result.lease, Positions(), Positions(), now)
+            raise result.written.problem
+        return result
 
-    def write(self, given: Given, now: datetime) -> tuple[int, int]:
-        """Write what fits, and return how many messages are written and how many have failed."""
-        lease, count = given.lease, given.written.count
+    def write(self, result: CommitResult, now: datetime) -> tuple[int, int]:
+        """Write the messages that fit; return how many are written and how many failed."""
+        lease, count = result.lease, result.written.count
         if lease is None:
             return count, 0
-        if self._rowing is None:
+        if self._converter is None:
             self._settle(lease, Positions(), lease.positions, now)
             return count, len(lease.positions)
         read, looked_at = table_writes.read_slice(lease)
-        made = self._rowing.rows(read)
+        made = self._converter.rows(read)
         fitting = Positions.of(
             int(each.message_id) for place, each in enumerate(read) if place not in made.unfit
         )
@@ -151,7 +151,7 @@ class _Slice:
     def _settle(
         self, lease: Lease, fitting: Positions, unfit: Positions, now: datetime
     ) -> AckState:
-        """Say what becomes of a slice: what does not fit has failed, and what fits is written."""
+        """Decide a slice: messages that fit are written, and the delivery of the others fails."""
         held, terms = lease.lease_id, self._source.terms
         rest = lease.positions - fitting - unfit
         nacked = timedelta(0)
@@ -160,7 +160,7 @@ class _Slice:
             following, _ = delivery.modify_ack_deadline(state, {held: unfit}, terms, now, nacked)
             following = delivery.give_back(following, {held: rest}, terms, now)
             following = steps.decide(following, held, fitting, self._table)
-            following = replay.used(state, following, self._source.subscription, now)
+            following = replay.note_activity(state, following, self._source.subscription, now)
             return following, following
 
         return self._tables.ack_states.change(self._source.uid, decide)

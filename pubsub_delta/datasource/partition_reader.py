@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pubsub_delta.datasource.columns import needed, shaped
-from pubsub_delta.datasource.parts import FilesPart, SpansPart
+from pubsub_delta.datasource.partitions import FilesPartition, SpansPartition
 from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.direct import DirectScans
@@ -17,11 +17,15 @@ from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.store import Tables
 
 
-def read_spans(tables: Tables, part: SpansPart, columns: pa.Schema) -> Iterator[pa.RecordBatch]:
+def read_spans(
+    tables: Tables, part: SpansPartition, columns: pa.Schema
+) -> Iterator[pa.RecordBatch]:
     """Yield the messages of spans in order; DataLoss where one is gone that was leased."""
     spans = [each.span() for each in part.spans]
     count = 0
-    for rows in tables.lanes.reading.batches(part.table, Window.of(spans), needed(columns.names)):
+    for rows in tables.lanes.local_scans.batches(
+        part.table, Window.of(spans), needed(columns.names)
+    ):
         count += rows.num_rows
         yield shaped(
             rows,
@@ -38,7 +42,9 @@ def read_spans(tables: Tables, part: SpansPart, columns: pa.Schema) -> Iterator[
         )
 
 
-def read_files(tables: Tables, part: FilesPart, columns: pa.Schema) -> Iterator[pa.RecordBatch]:
+def read_files(
+    tables: Tables, part: FilesPartition, columns: pa.Schema
+) -> Iterator[pa.RecordBatch]:
     """Yield the messages of files that were stored at a version."""
     positions = None if part.positions is None else Positions.from_bytes(part.positions)
     window = Window(positions, part.earliest, part.latest)
@@ -46,7 +52,7 @@ def read_files(tables: Tables, part: FilesPart, columns: pa.Schema) -> Iterator[
     keys = part.ordering_keys
     if keys is not None and "ordering_key" not in names:
         names.append("ordering_key")
-    scans = cast(DirectScans, tables.lanes.reading)
+    scans = cast(DirectScans, tables.lanes.local_scans)
     for rows in scans.of_files(part.table, part.version, part.paths, window, names):
         if keys is not None:
             found = pc.fill_null(rows.column("ordering_key"), "")

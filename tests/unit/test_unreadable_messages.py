@@ -9,7 +9,12 @@ import pytest
 
 from pubsub_delta import DataLoss, DeadLetterPolicy
 from pubsub_delta.delivery.dead_letters import UNREADABLE
-from pubsub_delta.delivery.readings import Aside, plain, unreadable, warn
+from pubsub_delta.delivery.unreadable import (
+    SetAside,
+    find_unreadable,
+    python_values,
+    warn_unreadable,
+)
 from pubsub_delta.errors import UnreadableMessageWarning
 from pubsub_delta.operations import pull
 from pubsub_delta.policy.ack_requests import AckRequest
@@ -23,9 +28,9 @@ BAD: RawPairs = [(b"k", b"\xff")]
 
 def test_what_can_be_read_is_left_as_it_is() -> None:
     rows = raw_rows(GOOD, [], [(b"\xc3\xa9", b""), *GOOD], keys=[b"a", b"", b"\xc3\xa9"])
-    assert unreadable(rows) == {}
-    assert Aside(ordered=True).take_out(rows) == (rows, {})
-    assert plain(rows) == rows.to_pylist()
+    assert find_unreadable(rows) == {}
+    assert SetAside(ordered=True).remove_unreadable(rows) == (rows, {})
+    assert python_values(rows) == rows.to_pylist()
 
 
 @pytest.mark.parametrize(
@@ -39,10 +44,10 @@ def test_what_can_be_read_is_left_as_it_is() -> None:
     ],
 )
 def test_what_cannot_be_read_is_told_by_its_place(rows: pa.Table, why: str) -> None:
-    assert unreadable(rows) == {1: why}
-    assert unreadable(rows.slice(0, 1)) == {}
-    assert unreadable(rows.slice(1)) == {0: why}
-    left, told = Aside(ordered=False).take_out(rows)
+    assert find_unreadable(rows) == {1: why}
+    assert find_unreadable(rows.slice(0, 1)) == {}
+    assert find_unreadable(rows.slice(1)) == {0: why}
+    left, told = SetAside(ordered=False).remove_unreadable(rows)
     assert (left["position"].to_pylist(), told) == ([0], {1: why})
 
 
@@ -51,12 +56,18 @@ def test_a_time_beyond_the_years_that_there_are_cannot_be_read() -> None:
     for far in (2**62, -(2**62)):
         times = pa.array([0, far, 0], pa.int64()).cast(pa.timestamp("us", "UTC"))
         strange = rows.set_column(1, "publish_time", times)
-        assert unreadable(strange) == {1: "its publish_time is not in the years 1 to 9999"}
-        assert [row["publish_time"] is None for row in plain(strange)] == [False, True, False]
+        assert find_unreadable(strange) == {1: "its publish_time is not in the years 1 to 9999"}
+        assert [row["publish_time"] is None for row in python_values(strange)] == [
+            False,
+            True,
+            False,
+        ]
 
 
 def test_bytes_that_are_no_utf8_are_shown_as_what_they_are() -> None:
-    (row, _) = plain(raw_rows([(b"\xff", b"a\xfe"), (b"n", None)], [], keys=[b"\xc3(", b""]))
+    (row, _) = python_values(
+        raw_rows([(b"\xff", b"a\xfe"), (b"n", None)], [], keys=[b"\xc3(", b""])
+    )
     assert row["attributes"] == [("\\xff", "a\\xfe"), ("n", "")]
     assert (row["ordering_key"], row["data"]) == ("\\xc3(", b"0")
 
@@ -66,47 +77,47 @@ def test_bytes_that_are_no_utf8_are_shown_as_what_they_are() -> None:
 
 def test_later_messages_of_its_key_are_set_aside_with_it() -> None:
     rows = raw_rows(GOOD, BAD, GOOD, GOOD, GOOD, keys=[b"a", b"a", b"b", b"a", b""])
-    aside = Aside(ordered=True)
-    left, told = aside.take_out(rows)
+    aside = SetAside(ordered=True)
+    left, told = aside.remove_unreadable(rows)
     assert (left["position"].to_pylist(), list(told)) == ([0, 2, 4], [1])
     assert list(aside.positions) == [1, 3]
-    later, told = aside.take_out(raw_rows(GOOD, GOOD, keys=[b"b", b"a"], first=5))
+    later, told = aside.remove_unreadable(raw_rows(GOOD, GOOD, keys=[b"b", b"a"], first=5))
     assert (later["position"].to_pylist(), told, list(aside.positions)) == ([5], {}, [1, 3, 6])
 
 
 def test_without_ordering_keys_hold_nothing_up() -> None:
-    aside = Aside(ordered=False)
-    left, _ = aside.take_out(raw_rows(BAD, GOOD, keys=[b"a", b"a"]))
+    aside = SetAside(ordered=False)
+    left, _ = aside.remove_unreadable(raw_rows(BAD, GOOD, keys=[b"a", b"a"]))
     assert (left["position"].to_pylist(), list(aside.positions)) == ([1], [0])
 
 
 def test_a_key_that_cannot_be_read_is_a_key_all_the_same() -> None:
     rows = raw_rows(GOOD, GOOD, GOOD, keys=[b"\xff", b"\xfe", b"\xff"])
-    aside = Aside(ordered=True)
-    left, told = aside.take_out(rows.slice(0, 1))
+    aside = SetAside(ordered=True)
+    left, told = aside.remove_unreadable(rows.slice(0, 1))
     assert (left.num_rows, list(told)) == (0, [0])
-    left, told = aside.take_out(raw_rows(GOOD, keys=[b"\xff"], first=9))
+    left, told = aside.remove_unreadable(raw_rows(GOOD, keys=[b"\xff"], first=9))
     assert (left.num_rows, list(told)) == (0, [9])
 
 
 def test_what_has_another_time_is_set_aside_before_what_follows_it() -> None:
     rows, stray = raw_rows(GOOD, keys=[b"a"], first=2), raw_rows(GOOD, keys=[b"a"], first=1)
-    aside = Aside(ordered=True)
-    left, told = aside.take_out(rows, stray)
+    aside = SetAside(ordered=True)
+    left, told = aside.remove_unreadable(rows, stray)
     assert (left.num_rows, told) == (0, {1: "its publish_time is not that of its commit"})
     before = raw_rows(GOOD, keys=[b"a"], first=0)
-    assert aside.take_out(before)[0].num_rows == 1
+    assert aside.remove_unreadable(before)[0].num_rows == 1
 
 
 def test_a_warning_names_the_topic_and_a_few_messages() -> None:
     told = dict.fromkeys(range(7, 20), "it is odd")
     with pytest.warns(UnreadableMessageWarning) as warned:
-        warn(told, PLAIN)
+        warn_unreadable(told, PLAIN)
     (text,) = [str(each.message) for each in warned]
     named = "messages 7 (it is odd), 8 (it is odd), 9 (it is odd), 10 (it is odd), 11 (it is odd)"
     assert text.startswith(f"{named} and 8 more of {PLAIN.topic} cannot be read")
     assert PLAIN.name in text
-    warn({}, PLAIN)
+    warn_unreadable({}, PLAIN)
 
 
 # In a store
@@ -168,7 +179,7 @@ def test_who_iterates_is_told_of_a_loss_after_the_others() -> None:
     world = Damaged(lost=True)
     batch = iter(world.store.pull(NAME))
     assert [next(batch).data, next(batch).data] == [b"a", b"c"]
-    with pytest.raises(DataLoss, match="2 messages are there of 3"):
+    with pytest.raises(DataLoss, match="1 of 3 leased messages are missing"):
         next(batch)
 
 

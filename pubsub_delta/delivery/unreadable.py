@@ -1,8 +1,8 @@
-"""Rows as messages: one that cannot be read is named and set aside, and stops no other.
+"""Finds rows of which no message can be made, and sets them aside, so that they stop no other.
 
-Damage, and other writers, leave rows of which no message can be made: texts that are no UTF-8, an
-attribute without a value, a publish time that is missing or not that of its commit. Nobody is given
-such a message, and its lease is not extended: so its delivery fails when the lease is over.
+Damage and other writers leave such rows: texts that are no UTF-8, an attribute without a value, a
+publish time that is missing or not that of the commit. Nobody is given such a message, and its
+lease is not extended: so its delivery fails when the lease is over.
 """
 
 from __future__ import annotations
@@ -21,90 +21,90 @@ from pubsub_delta.resources import Subscription
 
 STRAY = "its publish_time is not that of its commit"
 LOST = "it is not stored any more"
-_NAMED = 5
-"""Messages that a warning names."""
+_MAX_NAMED = 5
+"""Messages that a warning names at most."""
 
 
-def unreadable(rows: pa.Table) -> dict[int, str]:
-    """Return why rows cannot be read, by their place. It costs little where all can."""
-    if _sound(rows):
+def find_unreadable(rows: pa.Table) -> dict[int, str]:
+    """Return why rows cannot be read, by their index. It is fast where all can."""
+    if _are_readable(rows):
         return {}
-    return {place: why for place in range(rows.num_rows) if (why := _wrong(rows, place))}
+    return {place: why for place in range(rows.num_rows) if (why := _fault(rows, place))}
 
 
-def plain(rows: pa.Table) -> list[dict[str, Any]]:
-    r"""Return rows as plain values, also those that cannot be read, as far as they can be.
+def python_values(rows: pa.Table) -> list[dict[str, Any]]:
+    r"""Return rows as Python values, also those that cannot be read.
 
-    Bytes that are no UTF-8 stand as ``\xNN``, an attribute without a value is empty, and a publish
-    time is None where there is none.
+    Bytes that are no UTF-8 become ``\xNN``, an attribute without a value is empty, and a publish
+    time that is missing or out of range is None.
     """
-    if _sound(rows):
+    if _are_readable(rows):
         found: list[dict[str, Any]] = rows.to_pylist()
         return found
-    return [_legible(rows, place) for place in range(rows.num_rows)]
+    return [_python_values(rows, place) for place in range(rows.num_rows)]
 
 
-class Aside:
-    """The messages of a lease that nobody is given.
+class SetAside:
+    """The messages of a lease that cannot be read, and so are given to nobody.
 
-    With ordering also those that come after them in their key: a failed message returns with the
+    With ordering they include the later messages of their keys: a failed message returns with the
     later ones of its key, in order.
     """
 
     def __init__(self, *, ordered: bool) -> None:
         self.positions = Positions()
         self._ordered = ordered
-        self._broken: dict[bytes, int] = {}
+        self._first_unreadable: dict[bytes, int] = {}
 
-    def take_out(
+    def remove_unreadable(
         self, rows: pa.Table, stray: pa.Table | None = None
     ) -> tuple[pa.Table, dict[int, str]]:
-        """Return rows without those that are set aside, and why messages cannot be read.
+        """Return rows without those that are set aside, and why they cannot be read, by position.
 
         ``stray``: rows whose publish time is not that of their commit.
         """
-        told = self._note(rows, unreadable(rows))
+        reasons = self._note(rows, find_unreadable(rows))
         if stray is not None:
             why = dict.fromkeys(range(stray.num_rows), STRAY)
-            told |= self._note(stray, why | unreadable(stray))
-        if not told and not self._broken:
+            reasons |= self._note(stray, why | find_unreadable(stray))
+        if not reasons and not self._first_unreadable:
             return rows, {}
         kept = [
-            position not in told and self._broken.get(key, position) >= position
+            position not in reasons and self._first_unreadable.get(key, position) >= position
             for position, key in zip(rows["position"].to_pylist(), _raw_keys(rows), strict=True)
         ]
         left = rows.filter(pa.array(kept, pa.bool_()))
-        self.positions |= Positions.of(told) | (positions_of(rows) - positions_of(left))
-        return left, told
+        self.positions |= Positions.of(reasons) | (positions_of(rows) - positions_of(left))
+        return left, reasons
 
     def _note(self, rows: pa.Table, wrong: Mapping[int, str]) -> dict[int, str]:
-        """Return what is wrong by position instead of place, and note the keys down."""
+        """Return the reasons by position instead of index, and note the ordering keys."""
         if not wrong:
             return {}
         positions = rows["position"].to_pylist()
         keys = _raw_keys(rows) if self._ordered else []
         for place in wrong if keys else ():
             if keys[place]:
-                first = self._broken.get(keys[place], positions[place])
-                self._broken[keys[place]] = min(first, positions[place])
+                first = self._first_unreadable.get(keys[place], positions[place])
+                self._first_unreadable[keys[place]] = min(first, positions[place])
         return {positions[place]: why for place, why in wrong.items()}
 
 
-def warn(told: Mapping[int, str], subscription: Subscription) -> None:
+def warn_unreadable(reasons: Mapping[int, str], subscription: Subscription) -> None:
     """Warn that messages of a topic cannot be read, and why."""
-    if not told:
+    if not reasons:
         return
-    named = [f"{position} ({told[position]})" for position in sorted(told)[:_NAMED]]
-    more = f" and {len(told) - _NAMED:,} more" if len(told) > _NAMED else ""
+    named = [f"{position} ({reasons[position]})" for position in sorted(reasons)[:_MAX_NAMED]]
+    more = f" and {len(reasons) - _MAX_NAMED:,} more" if len(reasons) > _MAX_NAMED else ""
     warnings.warn(
-        f"message{'s' * (len(told) > 1)} {', '.join(named)}{more} of {subscription.topic} cannot "
-        f"be read: set aside, as a delivery to {subscription.name} that fails",
+        f"message{'s' * (len(reasons) > 1)} {', '.join(named)}{more} of {subscription.topic} "
+        f"cannot be read: set aside, as a delivery to {subscription.name} that fails",
         UnreadableMessageWarning,
         stacklevel=5,
     )
 
 
-def _sound(rows: pa.Table) -> bool:
+def _are_readable(rows: pa.Table) -> bool:
     times = rows["publish_time"]
     if times.null_count or any(maps.items.null_count for maps in rows["attributes"].chunks):
         return False
@@ -121,7 +121,7 @@ def _sound(rows: pa.Table) -> bool:
 _FIRST, _LAST = to_micros(FIRST_TIME), to_micros(LAST_TIME)
 
 
-def _wrong(rows: pa.Table, place: int) -> str | None:
+def _fault(rows: pa.Table, place: int) -> str | None:
     """Return why a row cannot be read, or None."""
     try:
         pairs = rows["attributes"][place].as_py() or ()
@@ -140,7 +140,7 @@ def _wrong(rows: pa.Table, place: int) -> str | None:
     return "it has no publish_time" if time is None else None
 
 
-def _legible(rows: pa.Table, place: int) -> dict[str, Any]:
+def _python_values(rows: pa.Table, place: int) -> dict[str, Any]:
     return {name: _value(rows[name], name, place) for name in rows.column_names}
 
 

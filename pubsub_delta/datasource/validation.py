@@ -24,7 +24,7 @@ _TYPES = {"data": (_DATA, TEXT), "attributes": (TEXT_BY_TEXT,), "ordering_key": 
 def checked(batch: pa.RecordBatch) -> pa.Table:
     """Return messages as they are stored: ordering_key, attributes, data; InvalidArgument.
 
-    Nearly all batches are of usual messages, of which this is known without a look at each one.
+    Nearly all batches are of usual messages, of which this is known without checking each one.
     """
     usual = _usual(batch)
     if usual is not None:

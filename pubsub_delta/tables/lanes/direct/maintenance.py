@@ -1,4 +1,4 @@
-"""What becomes of a table now and then: files are joined or removed, and its log is cleaned."""
+"""Maintenance of tables by ``deltalake``: OPTIMIZE, VACUUM, and cleaning of the log."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pubsub_delta.tables.lanes.direct.commits import MESSAGES_WRITTEN
 
 _LOG_RETENTION = "delta.logRetentionDuration"
 _TIDY_SIZE = 4 * 1024 * 1024
-"""Bytes up to which files of a topic are joined while it is published to; OPTIMIZE joins more."""
+"""Bytes up to which a publish joins files of a topic; OPTIMIZE joins larger ones."""
 
 
 def empty(opened: DeltaTable) -> None:
-    """Delete the rows of a table that nobody uses any more, and the files that held them."""
+    """Delete the rows of a table that is not used any more, and their files."""
     if opened.get_add_actions().num_rows:
         opened.delete()
     elif opened.history(1)[0]["operation"] == "VACUUM END":
@@ -23,7 +23,7 @@ def empty(opened: DeltaTable) -> None:
 
 
 def clean_log(opened: DeltaTable, keep: timedelta) -> int:
-    """Write a checkpoint and forget the commits older than so long; return how many there were.
+    """Write a checkpoint and remove the commits older than ``keep``; return how many there were.
 
     ``keep`` becomes the table's ``delta.logRetentionDuration``, if that is another one.
     """
@@ -37,7 +37,7 @@ def clean_log(opened: DeltaTable, keep: timedelta) -> int:
 
 
 def interval(time: timedelta) -> str:
-    """Write a duration as a table's properties have it.
+    """Write a duration as table properties have it.
 
     >>> interval(timedelta(days=8)), interval(timedelta(hours=1.5))
     ('interval 8 days', 'interval 5400 seconds')
@@ -48,14 +48,14 @@ def interval(time: timedelta) -> str:
 
 
 def tidy_control(opened: DeltaTable) -> None:
-    """Remove the files and the commits that a table of few rows has no use for any more."""
+    """VACUUM a control table and remove its expired commits."""
     vacuum(opened)
     opened.cleanup_metadata()
 
 
 def vacuum(opened: DeltaTable) -> None:
-    """Remove the files that no version needs which the table keeps."""
-    # In full: what a checkpoint has forgotten meanwhile would otherwise never go.
+    """VACUUM: remove the files that no version needs which the table retains."""
+    # In full: files whose tombstones a checkpoint has dropped would otherwise never go.
     opened.vacuum(dry_run=False, enforce_retention_duration=False, full=True)
 
 

@@ -1,4 +1,4 @@
-"""Parts of a read, each for a task: some positions, or some files of a topic's table."""
+"""Input partitions of a read: each has some positions, or some files, of a topic's table."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pubsub_delta.policy.ack_state import Span, State
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.protocol import DataFile
 
-PART = 16 * 1024 * 1024
-"""What a part costs at most, about, in bytes of a file."""
-ROW = 64
-"""What a message costs besides the bytes that it takes in a file."""
+PARTITION_BYTES = 16 * 1024 * 1024
+"""The bytes of files that a partition has at most, about."""
+MESSAGE_COST = 64
+"""The cost of a message beside its bytes in a file."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class PackedSpan:
 
 
 @dataclass(frozen=True)
-class SpansPart:
+class SpansPartition:
     """Messages of spans, which are read in order.
 
     ``ack_prefix``: what their ack ids begin with; None for a backlog, whose messages need not all
@@ -64,7 +64,7 @@ class SpansPart:
 
 
 @dataclass(frozen=True)
-class FilesPart:
+class FilesPartition:
     """Messages of some files of a topic, as of a version.
 
     ``positions``: which ones are wanted, as ``Positions`` packs them; None for all.
@@ -79,7 +79,7 @@ class FilesPart:
     ordering_keys: tuple[str, ...] | None = None
 
 
-def spans_parts(
+def spans_partitions(
     table: str,
     spans: Sequence[Span],
     files: Sequence[DataFile],
@@ -87,26 +87,28 @@ def spans_parts(
     ack_prefix: str | None,
     counted: bool,
     ordered: bool,
-) -> list[SpansPart]:
-    """Return the parts of some spans, in order; one where the messages are to stay in order."""
+) -> list[SpansPartition]:
+    """Return the partitions of spans, in order; one with ordering, so that all stay in order."""
     every = Positions.union(span.positions for span in spans)
     found = []
-    for positions in [every] if ordered else cut(every, files):
+    for positions in [every] if ordered else divide(every, files):
         chosen = [part for span in spans if (part := span.only(positions))]
         packed = tuple(map(PackedSpan.of, chosen))
-        found.append(SpansPart(table, packed, ack_prefix, counted))
+        found.append(SpansPartition(table, packed, ack_prefix, counted))
     return found
 
 
-def cut(positions: Positions, files: Sequence[DataFile], most: int = PART) -> list[Positions]:
-    """Cut positions into parts of neighbouring ones that cost about the same to read.
+def divide(
+    positions: Positions, files: Sequence[DataFile], most: int = PARTITION_BYTES
+) -> list[Positions]:
+    """Divide positions into runs that cost about the same to read.
 
-    Cut is where a file begins, and within files that are large.
+    They are divided where a file begins, and within large files.
 
     >>> def file(first, last):
     ...     rows = last - first + 1
     ...     return DataFile(rows, 36 * rows, None, first, last, None, None)
-    >>> cut(Positions.between(0, 299), [file(0, 99), file(100, 199), file(200, 299)], 20_000)
+    >>> divide(Positions.between(0, 299), [file(0, 99), file(100, 199), file(200, 299)], 20_000)
     [Positions(200: 0–199), Positions(100: 200–299)]
     """
     ends: list[int] = []
@@ -118,7 +120,7 @@ def cut(positions: Positions, files: Sequence[DataFile], most: int = PART) -> li
         held = positions.within(first, last)
         if not held:
             continue
-        of_file = len(held) * ROW + file.size * len(held) // file.rows
+        of_file = len(held) * MESSAGE_COST + file.size * len(held) // file.rows
         if cost and cost + of_file > most:
             ends.append(first)
             cost = 0
@@ -130,16 +132,18 @@ def cut(positions: Positions, files: Sequence[DataFile], most: int = PART) -> li
     return [part for part in parts if part]
 
 
-def gathered(files: Sequence[tuple[str, int, int]], most: int = PART) -> list[tuple[str, ...]]:
-    """Gather files (path, bytes, rows) into parts that cost about the same to read.
+def grouped(
+    files: Sequence[tuple[str, int, int]], most: int = PARTITION_BYTES
+) -> list[tuple[str, ...]]:
+    """Group files (path, bytes, rows) so that the groups cost about the same to read.
 
-    >>> gathered([("a", 6, 0), ("b", 3, 0), ("c", 3, 0)], most=10)
+    >>> grouped([("a", 6, 0), ("b", 3, 0), ("c", 3, 0)], most=10)
     [('a', 'b'), ('c',)]
     """
     parts: list[list[str]] = []
     cost = most
     for path, size, rows in files:
-        of_file = size + rows * ROW
+        of_file = size + rows * MESSAGE_COST
         if not parts or cost + of_file > most:
             parts.append([])
             cost = 0

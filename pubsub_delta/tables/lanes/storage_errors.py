@@ -1,8 +1,7 @@
-"""What libraries say of a table that cannot be read or written, in one class of errors each.
+"""Translates errors of storage and Parquet libraries into DataLoss and FailedPrecondition.
 
-They have dozens of exceptions for a file that is gone, cut off or altered, and one more for each
-way of finding out. All of them are DataLoss here, and name the table. A disk that is full, or that
-may not be written, is FailedPrecondition.
+Libraries have dozens of exceptions for a file that is missing, truncated or altered. All of them
+become DataLoss, which names the table. A disk that is full or read-only is FailedPrecondition.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _OF_DELTALAKE = (
 )
 _DAMAGED = re.compile(rf"[\w.]*(?:{_OF_SPARK}|{_OF_DELTALAKE})[\w.]*", re.IGNORECASE)
 _FULL = re.compile(r"No space left on device|Disk quota exceeded")
-_LOCKED_UP = re.compile(
+_NOT_WRITABLE = re.compile(
     r"Read-only file system|Permission denied|AccessDenied|403 Forbidden|Mkdirs failed"
 )
 _FILE = re.compile(r"(?:[a-z][a-z0-9+.\-]*:/|/)[^\s'\"\]\[<>(),;]+")
@@ -45,90 +44,89 @@ _TABLE_OF_UID = re.compile(
 )
 
 _FULL_ERRORS = {errno.ENOSPC, errno.EDQUOT}
-_LOCKED_UP_ERRORS = {errno.EROFS, errno.EACCES, errno.EPERM}
+_NOT_WRITABLE_ERRORS = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 @contextmanager
-def telling_damage(table: str | None = None) -> Iterator[None]:
-    """Raise what is said of files that cannot be read or written as an error of this library.
+def translating_storage_errors(table: str | None = None) -> Iterator[None]:
+    """Raise errors about files that cannot be read or written as errors of this library.
 
-    Without a table only what names a file of a topic or of an ack state is translated: a
-    DataFrame of somebody else's may be damaged, too, and that is not our data.
+    Without a table only errors are translated that name a file of a topic or an ack state: a
+    DataFrame of the caller may be damaged, too, and that is not this store's data.
     """
     try:
         yield
     except PubSubError:
         raise
     except Exception as error:
-        told = in_our_words(error, table)
-        if told is None:
+        translated = translate_error(error, table)
+        if translated is None:
             raise
-        raise told from error
+        raise translated from error
 
 
-def in_our_words(error: BaseException, table: str | None) -> PubSubError | None:
-    """Return what an error says of a table; None where it is about something else.
+def translate_error(error: BaseException, table: str | None) -> PubSubError | None:
+    """Return an error of this library for one of another; None where it is not about a table.
 
-    It is about something else, too, where it names a file outside of the table.
+    It is not where it names a file outside of the table.
     """
     text = _text_of(error)
     file = _file_in(text)
     damaged = table if file is None else _table_of(file, table)
-    return None if damaged is None else _wrong(damaged, error, text, file)
+    return None if damaged is None else _error_of(damaged, error, text, file)
 
 
-def wrong_with(table: str, error: BaseException) -> PubSubError | None:
-    """Return what an error says where it can be about one table only; None if it is no damage."""
+def translate_error_of(table: str, error: BaseException) -> PubSubError | None:
+    """Translate an error that can only be about one table; None where no file is damaged."""
     text = _text_of(error)
-    return _wrong(table, error, text, _file_in(text))
+    return _error_of(table, error, text, _file_in(text))
 
 
 def lost_commit(table: str, version: int) -> DataLoss:
-    """Return the error for a commit whose file was emptied, or is not there."""
+    """Return the error for a commit whose file is empty or missing."""
     return DataLoss(
         f"{table}: commit {version} of its log is damaged: restore it from a copy, "
         "or the table to an earlier version"
     )
 
 
-def _wrong(table: str, error: BaseException, text: str, file: str | None) -> PubSubError | None:
+def _error_of(table: str, error: BaseException, text: str, file: str | None) -> PubSubError | None:
     number = error.errno if isinstance(error, OSError) else None
     if number in _FULL_ERRORS or _FULL.search(text):
         return FailedPrecondition(
-            f"{table}: it cannot be written, as no space is left; free some, and try again"
+            f"{table}: it cannot be written, as no space is left; free some space and try again"
         )
-    refused = _LOCKED_UP.search(text)
-    if number in _LOCKED_UP_ERRORS or refused:
+    refused = _NOT_WRITABLE.search(text)
+    if number in _NOT_WRITABLE_ERRORS or refused:
         return FailedPrecondition(
-            f"{table}: it may not be written ({refused[0] if refused else error}); "
-            "permit it, and try again"
+            f"{table}: it may not be written ({refused[0] if refused else error}); give this "
+            "process permission and try again"
         )
     why = _DAMAGED.search(text)
     if why is None:
         return None
-    return DataLoss(
-        f"{table}: {_within(table, file)} is missing or damaged ({why[0]}): {_affected(table)}"
-    )
+    path = _path_within(table, file)
+    return DataLoss(f"{table}: {path} is missing or damaged ({why[0]}): {_lost_data(table)}")
 
 
 def _text_of(error: BaseException | None) -> str:
-    """Return what an error and its causes say, the innermost last."""
-    told = []
+    """Return the texts of an error and its causes, the innermost last."""
+    texts = []
     while error is not None:
         condition = getattr(error, "getCondition", None)
-        told.append((condition() if condition is not None else None) or type(error).__name__)
-        told.append(str(error))
+        texts.append((condition() if condition is not None else None) or type(error).__name__)
+        texts.append(str(error))
         error = getattr(error, "_cause", None) or error.__cause__
-    return "\n".join(told)
+    return "\n".join(texts)
 
 
 def _file_in(text: str) -> str | None:
     """Return the first file of a table that a text names, or None."""
     named = (match[0].rstrip(".:") for match in _FILE.finditer(text))
-    return next((file for file in named if _looks_stored(file)), None)
+    return next((file for file in named if _is_of_a_table(file)), None)
 
 
-def _looks_stored(file: str) -> bool:
+def _is_of_a_table(file: str) -> bool:
     known = "_delta_log" in file or _TABLE_OF_UID.fullmatch(file) is not None
     return known or file.endswith((".parquet", ".bin", ".crc", ".json"))
 
@@ -148,20 +146,20 @@ def _without_scheme(path: str) -> str:
     return "/" + re.sub(r"^[a-z][a-z0-9+.\-]*:", "", unquote(path)).lstrip("/")
 
 
-def _within(table: str, file: str | None) -> str:
-    """Return how a file is called in its table."""
+def _path_within(table: str, file: str | None) -> str:
+    """Return the path of a file within its table."""
     if file is None:
         return "a file of it"
     folder = table.strip("`").rsplit("/", 1)[-1]
     return file.rsplit(f"{folder}/", 1)[-1]
 
 
-def _affected(table: str) -> str:
-    """Return what cannot be had any more, and what may bring it back."""
+def _lost_data(table: str) -> str:
+    """Return which data is lost, and what may restore it."""
     if re.search(r"\bmessages[/_]", table):
         return "messages of this topic are lost to all subscriptions; restore it from a copy"
     if re.search(r"\back_state[/_]", table):
-        lost = "nobody can tell what is acknowledged on this subscription"
+        lost = "which messages are acknowledged on this subscription is lost"
     else:
-        lost = "what the store consists of cannot be told"
+        lost = "the resources of the store cannot be read"
     return f"{lost}; restore it from a copy, or the table to an earlier version"

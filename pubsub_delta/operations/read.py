@@ -1,4 +1,4 @@
-"""Looking in without leasing: the backlog of a subscription, the messages of a topic."""
+"""Read without leasing: the backlog of a subscription, and the messages of a topic."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pubsub_delta.clock import read_time
-from pubsub_delta.delivery.schemas import typing_of
+from pubsub_delta.delivery.schemas import typed_reader_of
 from pubsub_delta.delivery.sources import source
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import ResourceName
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def backlog(tables: Tables, name: ResourceName, now: datetime) -> DataFrame:
-    """Return the unacknowledged messages with their state and attempt; nothing is leased.
+    """Return the unacknowledged messages with their state and delivery attempt.
 
     A message that waits for an earlier one of its ordering key is ``available``.
     """
@@ -43,7 +43,7 @@ def read_topic(
     ``typed``: with the fields of their data as columns, by the schema as it is now.
     """
     topic = tables.topic(name)
-    typing = typing_of(tables, topic) if typed else None
+    typing = typed_reader_of(tables, topic) if typed else None
     rows = _stored(tables, tables.messages(topic.uid), as_of)
     if typing is None:
         return rows
@@ -65,7 +65,7 @@ def _stored(tables: Tables, messages: Messages, as_of: int | datetime | str | No
 
 
 def version_as_of(messages: Messages, as_of: int | datetime | str) -> tuple[int, datetime | None]:
-    """Return the version of a topic that a version or a time means, and until when to look."""
+    """Return the version that a version or a time means, and the last publish time to read."""
     if isinstance(as_of, (datetime, str)):
         time = read_time(as_of, "as_of", until=True)
         return messages.history.version_at(time), time

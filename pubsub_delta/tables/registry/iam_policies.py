@@ -1,4 +1,4 @@
-"""The IAM policies of resources, each in the row of its own: it goes with the resource."""
+"""The IAM policies of resources. Each is in the row of its resource, and deleted with it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from datetime import datetime
 from pubsub_delta.errors import Unimplemented
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy.iam import IamPolicy, as_text, of_text
-from pubsub_delta.tables.registry.conditions import is_live, is_living
+from pubsub_delta.tables.registry.predicates import is_live, is_living
 from pubsub_delta.tables.registry.resource_table import ResourceTable, Row
 
 COLUMN = "iam_policy"
 
 
-class Policies:
-    """Reads and replaces policies."""
+class IamPolicies:
+    """Reads and replaces IAM policies."""
 
     def __init__(
         self, topics: ResourceTable, subscriptions: ResourceTable, snapshots: ResourceTable
@@ -23,12 +23,12 @@ class Policies:
         self._tables = {"topics": topics, "subscriptions": subscriptions, "snapshots": snapshots}
 
     def read(self, name: ResourceName, now: datetime) -> IamPolicy | None:
-        """Return the policy of a resource, the empty one if it was given none; None without it."""
+        """Return the policy of a resource, empty if none was set; None without the resource."""
         found = self._row(name, now)
         return None if found is None else of_text(found[COLUMN])
 
     def all(self, now: datetime) -> dict[str, IamPolicy]:
-        """Return the policies of all resources that were given one, by name."""
+        """Return all policies that were set, by the name of their resource."""
         return {
             row["name"]: of_text(row[COLUMN])
             for collection, table in self._tables.items()
@@ -39,7 +39,7 @@ class Policies:
     def change(
         self, name: ResourceName, now: datetime, decide: Callable[[IamPolicy], IamPolicy]
     ) -> bool:
-        """Replace the policy of a resource as it is stored then; tell whether it was there."""
+        """Replace the policy of a resource by ``decide``'s; tell whether the resource exists."""
         found = self._row(name, now)
         if found is None:
             return False
@@ -57,7 +57,10 @@ class Policies:
     def _table(self, name: ResourceName) -> ResourceTable:
         found = self._tables.get(name.collection)
         if found is None:
-            raise Unimplemented(f"resource: {name}: of {name.collection} no policies are kept")
+            raise Unimplemented(
+                f"resource: {name}: {name.collection} have no IAM policies; topics, subscriptions "
+                "and snapshots have them"
+            )
         return found
 
 

@@ -21,7 +21,15 @@ NAME_ATTRIBUTE = "googclient_schemaname"
 REVISION_ATTRIBUTE = "googclient_schemarevisionid"
 """What Pub/Sub puts on the messages of a topic with a schema."""
 
-__all__ = ["Codec", "Fitting", "Typing", "Unfit", "check_compatible", "codec_of", "needs"]
+__all__ = [
+    "Codec",
+    "SchemaValidator",
+    "TypedReader",
+    "Unfit",
+    "check_compatible",
+    "codec_of",
+    "needs",
+]
 
 
 class Codec(Protocol):
@@ -89,7 +97,7 @@ def check_compatible(type_: SchemaType, new: Revision, old: Revision) -> None:
 
 
 @dataclass(frozen=True)
-class Fitting:
+class SchemaValidator:
     """The revisions of a schema that a topic accepts, the newest first."""
 
     schema: str
@@ -126,7 +134,7 @@ class Fitting:
 
 
 @dataclass(frozen=True)
-class Typing:
+class TypedReader:
     """The fields of the messages of a topic: those of one revision, of messages of all of them.
 
     ``revisions``: all that are not deleted. ``newest``: that which gives the columns.

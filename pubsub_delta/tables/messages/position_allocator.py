@@ -1,11 +1,11 @@
-"""Positions: each is given out once, whoever publishes, in whichever lane.
+"""Allocates positions: each is allocated once, in all processes and both lanes.
 
-A topic has one row that holds the lowest position that was never given out. A process takes a block
-of them by compare-and-swap, and hands it out from memory: so a publish usually costs one commit.
-What a process does not use, because it ends or somebody else has published in between, is a gap.
+A table has one row with the lowest position of a topic that was never allocated. A process reserves
+a block by compare-and-swap, and allocates from memory: so a publish usually costs one commit. The
+rest of a block is a gap, where the process ends or another one has published in between.
 
-Whoever publishes after somebody else's publish has landed gets higher positions than that one: so
-messages of a key that two programs publish one after the other stand in that order.
+A publish that begins after another one has landed gets higher positions. So messages of an ordering
+key that two programs publish one after the other are in that order.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from pubsub_delta.tables.messages.commits import History
 from pubsub_delta.tables.schemas import POSITIONS
 
 BLOCK = 1 << 20
-"""Positions that a process takes at a time for messages that are given one by one."""
+"""Positions that a process reserves at a time for messages that are published as lists."""
 LAST = 10**18
-"""Where positions end: an ack id has 18 digits for them."""
+"""The end of positions: an ack id has 18 digits for one."""
 
 
 @dataclass
 class _Block:
-    """What is left of a block, and the version of the topic up to which others were looked at."""
+    """The rest of a block, and the version of the topic up to which publishes were checked."""
 
     next: int = 0
     end: int = 0
-    seen: int = -1
+    checked_version: int = -1
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-class Ranges:
-    """The ranges of positions that this process was given, by topic."""
+class PositionAllocator:
+    """Allocates the positions of topics from blocks of this process."""
 
     def __init__(self, lane: Lane, new_id: Callable[[], str]) -> None:
         self._lane = lane
@@ -49,17 +49,17 @@ class Ranges:
         self._lock = threading.Lock()
 
     def create(self, table: str) -> None:
-        """Create the row of a new topic, in a table of its own."""
+        """Create the table of a new topic, with its row."""
         self._lane.create(table, POSITIONS, self._row(0))
 
-    def take(self, table: str, count: int, history: History) -> int:
-        """Return the first of so many positions, for one publish."""
+    def allocate(self, table: str, count: int, history: History) -> int:
+        """Return the first of ``count`` positions for one publish."""
         with self._lock:
             block = self._blocks.setdefault(table, _Block())
         with block.lock:
             if not self._is_ahead(block, history):
                 block.end = block.next
-            block.seen = history.newest_version()
+            block.checked_version = history.newest_version()
             if block.end - block.next < count:
                 size = max(BLOCK, count)
                 block.next = self.reserve(table, size, history)
@@ -69,16 +69,16 @@ class Ranges:
             return first
 
     def _is_ahead(self, block: _Block, history: History) -> bool:
-        """Tell whether nobody has published beyond a block since it was looked at last."""
-        if block.seen < 0:
+        """Tell whether no publish since the last check got positions beyond a block's next one."""
+        if block.checked_version < 0:
             return False
-        commits, known = history.commits_after(block.seen)
+        commits, known = history.commits_after(block.checked_version)
         return known and all(each.end_position <= block.next for each in commits)
 
     def reserve(self, table: str, count: int, history: History) -> int:
-        """Take a range of positions for good, and return its first one. It is one commit.
+        """Reserve a range of positions by one commit, and return the first one.
 
-        It lies above what the topic's last commits were given, too: an operator may have restored
+        The range lies above those of the topic's last commits, too: an operator may have restored
         the row to an earlier version.
         """
         given = history.highest_end()
@@ -88,12 +88,14 @@ class Ranges:
     def _reserve(self, table: str, count: int, given: int) -> int:
         rows = self._lane.read(table).to_pylist()
         if len(rows) != 1:
-            raise DataLoss(f"{table} holds {len(rows)} rows where there is always one")
+            raise DataLoss(
+                f"{table} has {len(rows)} rows instead of one; restore an earlier version"
+            )
         stored = int(rows[0]["next_position"])
         first = max(stored, given)
         if first + count > LAST:
             raise FailedPrecondition(
-                f"{table}: the topic has no {count:,} positions left of {LAST:,}; "
+                f"{table}: the topic has fewer than {count:,} positions left of {LAST:,}; "
                 "publish to a new topic"
             )
         expected = {
@@ -104,7 +106,7 @@ class Ranges:
         for name, column in expected.items():
             following = following.append_column(name, column)
         if self._lane.merge(table, following, _TAKE) != 1:
-            raise Conflict(f"{table}: somebody else took positions")
+            raise Conflict(f"{table}: another process reserved positions")
         return first
 
     def _row(self, next_position: int) -> pa.Table:
@@ -113,6 +115,6 @@ class Ranges:
 
 
 _TAKE = Merge(
-    on="old.next_position = new.expected_position AND old.reservation_id = new.expected_id",
+    on=[("next_position", "=", "expected_position"), ("reservation_id", "=", "expected_id")],
     update=POSITIONS.columns.names,
 )

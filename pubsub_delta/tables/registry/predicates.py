@@ -1,0 +1,83 @@
+"""Predicates on rows of the registry: which are visible, and which may be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias, TypeVar
+
+from pubsub_delta.names import DELETED_TOPIC
+from pubsub_delta.policy.preconditions import R, check_unchanged
+from pubsub_delta.resources import Snapshot, Subscription, Topic
+from pubsub_delta.tables.lanes.protocol import Match
+from pubsub_delta.tables.registry.resource_table import Check, Row
+from pubsub_delta.tables.registry.rows import columns_of_fields
+
+TAKEN: Sequence[Match] = (("name", "=", "name"),)
+TAKEN_TOPIC: Sequence[Match] = (*TAKEN, ("delete_time", "is null", None))
+TAKEN_SNAPSHOT: Sequence[Match] = (*TAKEN, ("expire_time", ">", "create_time"))
+"""Which rows match a new one whose name is taken, in a MERGE."""
+
+A = TypeVar("A", Subscription, Snapshot)
+
+Fields: TypeAlias = "Mapping[str, Any] | Callable[[R], Mapping[str, Any]]"
+"""New values of fields, or a function that returns them for the stored resource."""
+
+ABANDONED_AFTER = timedelta(hours=1)
+"""How long the creation of a snapshot may take. Later its process is taken for dead."""
+
+
+def columns_of_changes(read: Callable[[Row], R], fields: Fields[R]) -> Row | Callable[[Row], Row]:
+    """Return new values of fields as values of columns."""
+    if not callable(fields):
+        return columns_of_fields(fields)
+    return lambda row: columns_of_fields(fields(read(row)))
+
+
+def precondition(read: Callable[[Row], R], is_there: Check, if_unchanged: R | None) -> Check:
+    """Return a check that a row exists, and is as it was read where ``if_unchanged`` is given.
+
+    The check raises Aborted where the row has changed.
+    """
+
+    def check(row: Row) -> bool:
+        if not is_there(row):
+            return False
+        if if_unchanged is not None:
+            check_unchanged(read(row), if_unchanged)
+        return True
+
+    return check
+
+
+def is_living(row: Row) -> bool:
+    """Tell whether a topic is not deleted."""
+    return row["delete_time"] is None
+
+
+def is_live(row: Row, now: datetime) -> bool:
+    """Tell whether a snapshot is finished and has not expired."""
+    return row["announced"] is None and bool(row["expire_time"] > now)
+
+
+def may_be_removed(row: Row, now: datetime) -> bool:
+    """Tell whether a snapshot has expired, or its creation has taken too long."""
+    if row["announced"] is None:
+        return bool(row["expire_time"] <= now)
+    return bool(row["announced"] <= now - ABANDONED_AFTER)
+
+
+def is_announced(row: Row) -> bool:
+    """Tell whether a snapshot is announced: its creation is neither finished nor cancelled."""
+    return row["announced"] is not None and bool(row["expire_time"] > row["announced"])
+
+
+def with_prefix(prefix: str, rows: Sequence[Row]) -> list[Row]:
+    """Return the rows whose full names begin with a prefix."""
+    return [row for row in rows if row["name"].startswith(prefix)]
+
+
+def with_stored_topic(resource: A, topic: Topic | None) -> A:
+    """Return a resource with ``_deleted-topic_`` where its topic was deleted."""
+    return resource if topic is not None else replace(resource, topic=DELETED_TOPIC)
