@@ -104,7 +104,7 @@ class MetricsExporter(Collector):
             server, thread = start_http_server(port, address, self._registry())
         except OSError as error:
             raise FailedPrecondition(
-                f"{address}:{port} cannot be listened at ({error.strerror or error}); "
+                f"{address}:{port} cannot be bound ({error.strerror or error}); "
                 "a free port of an address of this machine is accepted"
             ) from error
 

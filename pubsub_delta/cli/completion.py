@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.commands import Command
 
 VARIABLE = "_PUBSUB_DELTA_COMPLETE"
 """Set by the scripts when they ask what a word may become."""
@@ -13,7 +13,7 @@ VARIABLE = "_PUBSUB_DELTA_COMPLETE"
 
 @click.command(
     "completion",
-    cls=Verb,
+    cls=Command,
     examples=[
         "completion bash > ~/.local/share/bash-completion/completions/pubsub-delta",
         "completion zsh > ~/.zfunc/_pubsub-delta",

@@ -12,14 +12,14 @@ from click.core import ParameterSource
 
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import F, Switch
-from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.commands import Command
 from pubsub_delta.clock import SystemClock
 
 if TYPE_CHECKING:  # the extra is needed where a console is asked for only
-    from pubsub_delta.console.guard import Guard
-    from pubsub_delta.console.security import Access
+    from pubsub_delta.console.middleware import SecurityMiddleware
+    from pubsub_delta.console.security import ConsoleAccess
 
-BESIDE = "console-"
+SERVE_PREFIX = "console-"
 """What the names of a console's options begin with in a command that is about something else."""
 
 
@@ -64,13 +64,13 @@ def access_options(prefix: str = "") -> Callable[[F], F]:
     return add
 
 
-def access_of(options: Mapping[str, Any], prefix: str = "") -> Access:
+def console_access(options: Mapping[str, Any], prefix: str = "") -> ConsoleAccess:
     """Return who may use a console, as the options say; an error where that is not safe."""
-    from pubsub_delta.console.security import Access
+    from pubsub_delta.console.security import ConsoleAccess
 
     named = prefix.replace("-", "_")
     file: Path | None = options[f"{named}token_file"]
-    access = Access(
+    access = ConsoleAccess(
         host=options[f"{named}host"],
         token=None if file is None else file.read_text(encoding="utf-8").strip(),
         read_only=bool(options[f"{named}read_only"]),
@@ -80,17 +80,17 @@ def access_of(options: Mapping[str, Any], prefix: str = "") -> Access:
     return access
 
 
-def console_of(app: App, access: Access) -> Guard:
+def console_app(app: App, access: ConsoleAccess) -> SecurityMiddleware:
     """Return the console of the store that the settings name, as an ASGI application."""
-    from pubsub_delta.console.application import application
+    from pubsub_delta.console.application import create_app
 
     store, settings = app.store, app.settings
     project, root = settings.project, settings.root or ""
-    return application(store, access, SystemClock(), project=project, root=root)
+    return create_app(store, access, SystemClock(), project=project, root=root)
 
 
 @contextmanager
-def console_beside(app: App, options: Mapping[str, Any]) -> Iterator[Callable[[], None]]:
+def console_in_thread(app: App, options: Mapping[str, Any]) -> Iterator[Callable[[], None]]:
     """Give what starts a console in a thread, if the options ask for one; at the end it ends.
 
     Its address is taken at once, so that nothing else begins where that cannot be had.
@@ -101,15 +101,15 @@ def console_beside(app: App, options: Mapping[str, Any]) -> Iterator[Callable[[]
         yield lambda: None
         return
     # Imported here: the extra is needed where a console is asked for only.
-    from pubsub_delta.console.serve import address_of, listening, serving
+    from pubsub_delta.console.serve import open_socket, serve_in_thread, url_of
 
-    access = access_of(options, BESIDE)
+    access = console_access(options, SERVE_PREFIX)
     with ExitStack() as running:
-        opened = running.enter_context(listening(access.host, port))
+        opened = running.enter_context(open_socket(access.host, port))
 
         def start() -> None:
-            running.enter_context(serving(console_of(app, access), opened))
-            app.tell(f"The console is at {address_of(access.host, opened)}")
+            running.enter_context(serve_in_thread(console_app(app, access), opened))
+            app.print_status(f"The console is at {url_of(access.host, opened)}")
 
         yield start
 
@@ -118,13 +118,13 @@ def _refuse_options_alone() -> None:
     ctx = click.get_current_context()
     for option in ctx.command.params:
         given = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-        if given and option.opts[0].startswith(f"--{BESIDE}"):
+        if given and option.opts[0].startswith(f"--{SERVE_PREFIX}"):
             raise click.UsageError(f"{option.opts[0]} is about the console; --console-port runs it")
 
 
 @click.command(
     "console",
-    cls=Verb,
+    cls=Command,
     examples=[
         "console --root=./pubsub",
         "console --root=./pubsub --read-only --port=8090",
@@ -148,10 +148,10 @@ def console(app: App, /, port: int, **options: Any) -> None:
     # Imported here: the extra is needed where a console is asked for only.
     from pubsub_delta.console.serve import serve
 
-    access = access_of(options)
-    made = console_of(app, access)
+    access = console_access(options)
+    made = console_app(app, access)
 
     def started(url: str) -> None:
-        app.tell(f"The console is at {url}  (Ctrl+C ends it)")
+        app.print_status(f"The console is at {url}  (Ctrl+C ends it)")
 
     serve(made, access.host, port, started)

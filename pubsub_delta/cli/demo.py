@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pubsub_delta.cli import colours
+from pubsub_delta.cli import colors
 from pubsub_delta.cli.application import App
-from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.commands import Command
 from pubsub_delta.cli.settings import Settings
 from pubsub_delta.errors import AlreadyExists
 from pubsub_delta.resources import DeadLetterPolicy, Message
@@ -38,7 +38,7 @@ TO_TRY = (
 """Commands on the demo's store, and what each shows."""
 
 
-@click.command("demo", cls=Verb, examples=["demo", "demo /tmp/flights"])
+@click.command("demo", cls=Command, examples=["demo", "demo /tmp/flights"])
 @click.argument(
     "directory", type=click.Path(file_okay=False, path_type=Path), default=Path("pubsub-demo")
 )
@@ -56,7 +56,7 @@ def demo(app: App, directory: Path) -> None:
     root = str(directory.resolve())
     store = app.opened(Settings(root=root, project=app.settings.project))
     for told in fill(store):
-        app.tell(told)
+        app.print_status(told)
     app.print_styled(_advice(directory))
 
 
@@ -93,5 +93,5 @@ def _advice(directory: Path) -> str:
     prefix = "" if directory.is_absolute() else "./"
     lines = [f"export PUBSUB_DELTA_ROOT={shlex.quote(f'{prefix}{directory}')}"]
     for command, what in TO_TRY:
-        lines += [f"# {what}", colours.styled(f"pubsub-delta {command}", "command")]
+        lines += [f"# {what}", colors.styled(f"pubsub-delta {command}", "command")]
     return "\nTo try it:\n\n" + "".join(f"  {line}\n" for line in lines)

@@ -159,10 +159,12 @@ class _Reader:
 
     def format(self) -> Format:
         if not self.kind:
-            raise self._refused(f"no kind is named; {', '.join(KINDS)} are accepted")
+            raise self._syntax_error(f"no kind is named; {', '.join(KINDS)} are accepted")
         shown = [each for each in self.columns if not each.hidden]
         if self.kind == MULTI and not (shown and all(each.nested for each in shown)):
-            raise self._refused("each column of multi needs a format: multi(labels:format=json)")
+            raise self._syntax_error(
+                "each column of multi needs a format: multi(labels:format=json)"
+            )
         aliases = {name: column.key for name, column in self._aliases.items() if name}
         columns = tuple(
             each if each.level == self._level or each.calls is None else replace(each, level=-1)
@@ -224,7 +226,7 @@ class _Reader:
     def _calls(self, tree: Any) -> tuple[Key, Calls | None, bool]:
         """Return a key, its transforms, and whether options want the column."""
         from pubsub_delta.cli.grammar.calls import calls_of, conditions
-        from pubsub_delta.cli.grammar.syntax import DEEP
+        from pubsub_delta.cli.grammar.syntax import TOO_DEEP
 
         try:
             key, calls = calls_of(tree, self._context)
@@ -232,9 +234,9 @@ class _Reader:
                 self._context.options, calls.condition, self._context
             )
         except InvalidArgument as error:
-            raise self._refused(str(error)) from None
+            raise self._syntax_error(str(error)) from None
         except RecursionError:
-            raise self._refused(DEEP) from None
+            raise self._syntax_error(TOO_DEEP) from None
         return key, calls if calls.calls else None, wanted
 
     def _with_setting(self, column: Column, tree: Any) -> Column:
@@ -259,7 +261,7 @@ class _Reader:
         elif name == "format" and value:
             given = {"nested": parse_format(value, self._context)}
         else:
-            raise self._refused(
+            raise self._syntax_error(
                 f":{name}{'=' * bool(value)}{value} is not accepted of a column; label=HEADING, "
                 "sort=1, reverse, align=left|center|right, optional, width=N, wrap, "
                 "format=FORMAT and alias=NAME are"
@@ -302,10 +304,10 @@ class _Reader:
                     break
         return label
 
-    def _refused(self, why: str) -> InvalidArgument:
-        from pubsub_delta.cli.grammar.syntax import refused
+    def _syntax_error(self, why: str) -> InvalidArgument:
+        from pubsub_delta.cli.grammar.syntax import syntax_error
 
-        return refused("format", self._text, why, "projection")
+        return syntax_error("format", self._text, why, "projection")
 
 
 def _merged(known: Column, new: Column) -> Column:

@@ -19,7 +19,7 @@ T = TypeVar("T")
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     """Keep what an option says for whoever shows the listing."""
     if value not in (None, False, ()) and param.name is not None:
-        ctx.ensure_object(App).selecting[param.name] = value
+        ctx.ensure_object(App).selection_options[param.name] = value
     return value
 
 
@@ -73,7 +73,7 @@ def listing_options(command: F) -> F:
     return selection_options(command)
 
 
-def listed(
+def list_all(
     app: App, fetch: Callable[[Service, str | None], Page[T]], limit: int | None = None
 ) -> list[T]:
     """Return a whole listing, or its beginning, whatever the size of its pages.

@@ -41,7 +41,7 @@ _PACKED = (".zip", ".7z", ".lz4", ".snappy", ".br", ".tgz", ".tar")
 _UNPACKING = (EOFError, OSError, lzma.LZMAError, zlib.error)
 _FILLED_IN = {"messageId", "publishTime"}
 
-SetAside = Callable[[str, bytes, str], None]
+OnBadRecord = Callable[[str, bytes, str], None]
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class LineFormat:
 
     def _of_json(self, line: bytes) -> Message:
         try:
-            given = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_each_once)
+            given = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_unique_keys)
         except json.JSONDecodeError as error:
             told = f"{error.msg} at character {error.pos + 1}"
             raise InvalidArgument(f"it is no JSON: {told}") from None
@@ -129,7 +129,7 @@ def format_of(source: str) -> str:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[IO[bytes]]:
+def open_lines(path: str) -> Iterator[IO[bytes]]:
     """Open a file for reading its lines, unpacked as its name says."""
     ending = Path(path).suffix.lower()
     if ending in _PACKED:
@@ -168,29 +168,35 @@ def batches(
     form: LineFormat,
     source: str,
     most: int,
-    set_aside: SetAside | None = None,
+    on_bad_record: OnBadRecord | None = None,
 ) -> Iterator[list[Message]]:
-    r"""Yield the messages of lines in batches of at most so many, and of at most 10 MB.
+    r"""Yield the messages of lines in batches.
 
-    A line ends with ``\n`` or ``\r\n``. A batch in which lines are bad is refused with their
-    numbers, counted from 1; ``source`` says where they stand. ``set_aside`` takes them instead: it
-    is called with where one stands, what it is, and why it is bad.
+    A line ends with ``\n`` or ``\r\n``. InvalidArgument names the bad lines of a batch.
+
+    Args:
+        lines: the bytes of a file, line by line.
+        form: how a line becomes a message.
+        source: the name of the file, for errors.
+        most: the largest number of messages in a batch; it has at most ``MOST_BYTES`` bytes, too.
+        on_bad_record: called with the place, the bytes and the reason of each bad line, in place
+            of the error.
 
     >>> [len(each) for each in batches([b"a\n", b"b\r\n", b"c"], LineFormat(), "-", 2)]
     [2, 1]
     """
     batch: list[Message] = []
-    size, wrong = 0, _Wrong(source)
+    size, wrong = 0, _BadLines(source)
     for record in _records(lines, form):
         try:
             if record.wrong is not None:
                 raise InvalidArgument(record.wrong)
             message = form.message(record.data)
         except InvalidArgument as error:
-            if set_aside is None:
+            if on_bad_record is None:
                 wrong.add(record.place, str(error))
             else:
-                set_aside(record.place, record.data, str(error))
+                on_bad_record(record.place, record.data, str(error))
             continue
         if batch and (len(batch) >= most or size + size_of(message) > MOST_BYTES):
             wrong.refuse()
@@ -213,7 +219,7 @@ def _records(lines: Iterable[bytes], form: LineFormat) -> Iterator[Record]:
             yield Record(f"line {number}", text)
 
 
-class _Wrong:
+class _BadLines:
     """Lines that are no messages."""
 
     def __init__(self, source: str) -> None:
@@ -234,7 +240,7 @@ class _Wrong:
             raise InvalidArgument(f"{self._source}: {told}")
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]

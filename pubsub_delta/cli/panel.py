@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from pubsub_delta.cli.watch import WORDS, Look, age_text, rate_text
+from pubsub_delta.cli.watch import WORDS, Sample, age_text, rate_text
 
 WIDTH = 30
 """Of a bar, and so many looks a line of them goes back."""
@@ -20,9 +20,9 @@ WIDTH = 30
 _TICKS = "▁▂▃▄▅▆▇█"
 
 
-def show_live(name: str, interval: timedelta, looks: Iterable[Look]) -> None:
+def show_live(name: str, interval: timedelta, looks: Iterable[Sample]) -> None:
     """Show looks in one place of a terminal, each over the one before."""
-    past: deque[Look] = deque(maxlen=WIDTH)
+    past: deque[Sample] = deque(maxlen=WIDTH)
     title = Text(name, no_wrap=True, overflow="ellipsis")
     with Live(console=Console(), auto_refresh=False) as live:
         for look in looks:
@@ -30,7 +30,7 @@ def show_live(name: str, interval: timedelta, looks: Iterable[Look]) -> None:
             live.update(view(title, list(past), interval), refresh=True)
 
 
-def view(title: Text, past: list[Look], interval: timedelta) -> Panel:
+def view(title: Text, past: list[Sample], interval: timedelta) -> Panel:
     """Return what a terminal shows of the last looks."""
     now = past[-1]
     grid = Table.grid(padding=(0, 2))
@@ -38,7 +38,7 @@ def view(title: Text, past: list[Look], interval: timedelta) -> Panel:
     grid.add_column(justify="right", min_width=10)
     grid.add_column(no_wrap=True)
 
-    def line(word: str, value: str, of: Callable[[Look], float] | None, style: str) -> None:
+    def line(word: str, value: str, of: Callable[[Sample], float] | None, style: str) -> None:
         shown = "" if of is None else sparkline([of(look) for look in past])
         grid.add_row(word, value, Text(shown, style=style))
 
@@ -56,7 +56,7 @@ def view(title: Text, past: list[Look], interval: timedelta) -> Panel:
     )
 
 
-def _rate(outcome: str) -> Callable[[Look], float]:
+def _rate(outcome: str) -> Callable[[Sample], float]:
     return lambda look: look.rates[outcome]
 
 

@@ -7,8 +7,51 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pubsub_delta.cli.formats import MULTI, TABULAR, Column, Format, projected
+from pubsub_delta.cli.formats import (
+    MULTI,
+    TABULAR,
+    Column,
+    Format,
+    parse_format,
+    projected,
+    sorted_by,
+)
+from pubsub_delta.cli.grammar.context import Context
+from pubsub_delta.cli.grammar.selection import Selection, selected, sort_keys
 from pubsub_delta.cli.terminal import escaped
+
+
+def chosen_format(given: str, default: str, selection: Selection, context: Context) -> Format:
+    """Return the format that ``--format`` gives, or the default one of the command."""
+    if not given and selection.uri:
+        return parse_format("value(.)", context)
+    return parse_format(given, context, default)
+
+
+def render_selected(
+    records: Sequence[Any],
+    form: Format,
+    selection: Selection,
+    context: Context,
+    *,
+    single: bool = False,
+    page_size: int | None = None,
+    width: int | None = None,
+    warn: Callable[[str], object] = lambda _: None,
+) -> tuple[str, int]:
+    """Render the records that the options of a listing select; return the text and their number.
+
+    ``width``: the width of the terminal; wider tables are folded.
+    ``warn``: called if no record has a key of the filter.
+    """
+    found, absent = selected(records, selection, context, form.aliases)
+    if absent:
+        warn(f"The following filter keys were not present in any resource : {', '.join(absent)}")
+    keys = sort_keys(selection.sort_by, form.aliases)
+    if keys and form.kind == "table":
+        form = sorted_by(form, keys)
+    text = render(found, form, single=single, page_size=page_size, width=width)
+    return text, len(found)
 
 
 def render(

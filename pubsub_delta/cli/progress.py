@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 if TYPE_CHECKING:  # rich is imported where something is shown: most commands are done before
     from rich.progress import Progress, TaskID
 
-PATIENCE_SECONDS = 2.0
+WAIT_SECONDS = 2.0
 """Whatever takes longer shows that it is going on."""
 
 _running: list[_Spinner] = []
@@ -22,12 +22,12 @@ _running: list[_Spinner] = []
 class _Spinner:
     """What is shown of something that goes on, once it has taken so many seconds."""
 
-    def __init__(self, what: str, patience: float, file: IO[str]) -> None:
+    def __init__(self, what: str, delay: float, file: IO[str]) -> None:
         self._what = what
         self._file = file
         self._lock = threading.Lock()
         self._shown: tuple[Progress, TaskID] | None = None
-        self._timer = threading.Timer(patience, self._show)
+        self._timer = threading.Timer(delay, self._show)
         self._timer.daemon = True
         self._timer.start()
 
@@ -82,7 +82,7 @@ def _started(what: str, file: IO[str]) -> tuple[Progress, TaskID]:
 
 
 @contextmanager
-def waiting(what: str, patience: float = PATIENCE_SECONDS) -> Iterator[None]:
+def waiting(what: str, delay: float = WAIT_SECONDS) -> Iterator[None]:
     """Show on standard error what is going on, once it has taken so many seconds.
 
     Within another ``waiting`` it is shown in its place, at once. Nothing is shown where standard
@@ -97,7 +97,7 @@ def waiting(what: str, patience: float = PATIENCE_SECONDS) -> Iterator[None]:
         return
     # Its own descriptor: the usual one is turned away while a JVM starts.
     with os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8") as own:
-        spinner = _Spinner(what, patience, own)
+        spinner = _Spinner(what, delay, own)
         _running.append(spinner)
         try:
             yield

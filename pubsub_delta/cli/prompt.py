@@ -15,7 +15,7 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.output import create_output
 
 from pubsub_delta.cli.application import App
-from pubsub_delta.cli.arguments import Switch, spelled_out
+from pubsub_delta.cli.arguments import Switch, expand_switches
 from pubsub_delta.cli.shell import LEAVING, Read, Shell, without_prefix
 
 HISTORY = "pubsub_delta/history"
@@ -43,7 +43,7 @@ class LineCompleter(Completer):
 
     def items(self, words: list[str], word: str) -> list[CompletionItem[str]]:
         """Return what click would complete a word to, after other words; options if nothing."""
-        before = list(spelled_out(words, self._switches))
+        before = list(expand_switches(words, self._switches))
         found = self._asked(before, word)
         if not words:
             inside = [name for name in ("help", *LEAVING) if name.startswith(word)]

@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import TOPIC, FormatType, pairs_option
-from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.commands import Command
 from pubsub_delta.cli.message_lines import (
     FORMATS,
     JSONL,
@@ -22,7 +22,7 @@ from pubsub_delta.cli.message_lines import (
     LineFormat,
     batches,
     format_of,
-    opened,
+    open_lines,
 )
 from pubsub_delta.cli.service import Service
 from pubsub_delta.errors import InvalidArgument
@@ -53,13 +53,13 @@ class _Format(FormatType):
 def _keep_format(ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
     """Keep how the result is shown for whoever shows it, as the global option does."""
     if value is not None and value not in OWN_FORMATS:
-        ctx.ensure_object(App).given["format"] = value
+        ctx.ensure_object(App).global_options["format"] = value
     return value
 
 
 @click.command(
     "publish",
-    cls=Verb,
+    cls=Command,
     examples=[
         "topics publish flights --message=late --attribute=carrier=UA,delay=7",
         "topics publish flights --message=late --ordering-key=N14228",
@@ -154,29 +154,31 @@ def _publish_lines(
     where = "standard input" if source == STANDARD_INPUT else source
     most = MOST_MESSAGES if app.settings.endpoint is None else MOST_OF_A_REQUEST
     published = count = 0
-    aside = None if bad_records is None else _Aside(bad_records, where)
+    bad = None if bad_records is None else _BadRecords(bad_records, where)
     try:
-        if aside is None and Path(source).is_file():  # which can be read twice
-            with opened(source) as lines:
+        if bad is None and Path(source).is_file():  # which can be read twice
+            with open_lines(source) as lines:
                 for _ in batches(lines, form, where, most):
                     pass
         with _lines(source) as lines:
-            for batch in batches(lines, form, where, most, aside):
+            for batch in batches(lines, form, where, most, bad):
                 app.call(partial(_send, topic, batch))
                 published, count = published + len(batch), count + 1
     except BaseException as error:
         if published:
-            app.tell(f"Published {_counted(published, 'message')} to [{topic}] before that.")
+            app.print_status(
+                f"Published {_counted(published, 'message')} to [{topic}] before that."
+            )
         elif isinstance(error, InvalidArgument):
             raise InvalidArgument(f"{error}; nothing was published") from None
         raise
     told = f" in {_counted(count, 'batch')}" if count else f": {where} has no messages"
-    app.tell(f"Published {_counted(published, 'message')} to [{topic}]{told}.")
-    if aside is not None and aside.count:
-        app.tell(f"Added {_counted(aside.count, 'bad record')} to [{bad_records}].")
+    app.print_status(f"Published {_counted(published, 'message')} to [{topic}]{told}.")
+    if bad is not None and bad.count:
+        app.print_status(f"Added {_counted(bad.count, 'bad record')} to [{bad_records}].")
 
 
-class _Aside:
+class _BadRecords:
     """A file that gets what is no message, one object a line."""
 
     def __init__(self, path: Path, source: str) -> None:
@@ -205,7 +207,7 @@ def _lines(source: str) -> Iterator[IO[bytes]]:
     if source == STANDARD_INPUT:
         yield click.open_file(source, "rb")
     else:
-        with opened(source) as stream:
+        with open_lines(source) as stream:
             yield stream
 
 

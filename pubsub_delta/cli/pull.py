@@ -20,7 +20,7 @@ import click
 
 from pubsub_delta.cli.application import App, one_line
 from pubsub_delta.cli.arguments import SUBSCRIPTION, DurationType, Switch
-from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.commands import Command
 from pubsub_delta.cli.formats import projected
 from pubsub_delta.cli.listing import selection_options
 from pubsub_delta.cli.message_files import check_path, message_file
@@ -32,20 +32,20 @@ from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.fields import MAX_ACK_DEADLINE_SECONDS
 from pubsub_delta.resources import ReceivedMessage
 
-MESSAGE = (
+MESSAGE_COLUMNS = (
     "message.data.decode(base64).decode(utf-8),message.messageId,message.orderingKey,"
     "message.attributes.list(separator='\n'),deliveryAttempt"
 )
-PULLED = f"table[box]({MESSAGE},ackId.if(NOT auto_ack),ackStatus.if(auto_ack))"
-FOLLOWED = "value(message.publishTime,message.data.decode(base64))"
+PULL_FORMAT = f"table[box]({MESSAGE_COLUMNS},ackId.if(NOT auto_ack),ackStatus.if(auto_ack))"
+FOLLOW_FORMAT = "value(message.publishTime,message.data.decode(base64))"
 
-A_BATCH = 1000
+BATCH_SIZE = 1000
 """Messages that a tail leases at once, and a request brings."""
-OF_A_FILE = 10_000
+FILE_BATCH_SIZE = 10_000
 """Messages of a file that one lease of a store brings."""
 SHORTEST, LONGEST = 0.05, 1.0
 """Seconds between two looks for messages, as long as there are none."""
-LEASED_AGAIN = timedelta(seconds=MAX_ACK_DEADLINE_SECONDS / 2)
+EXTEND_AFTER = timedelta(seconds=MAX_ACK_DEADLINE_SECONDS / 2)
 """Leases of a file that takes so long to write are made longer."""
 
 
@@ -62,7 +62,7 @@ class _Wait(Switch):
 
 @click.command(
     "pull",
-    cls=Verb,
+    cls=Command,
     examples=[
         "subscriptions pull delays --limit=10",
         "subscriptions pull delays --auto-ack --format='value(message.data.decode(base64))'",
@@ -111,16 +111,16 @@ def pull(
     """
     name = app.subscription(subscription)
     _check(app, auto_ack, limit, follow=bool(follow), output=output)
-    taking = _Taking(app, name, _longest(wait))
+    puller = _Puller(app, name, _longest(wait))
     if output is not None:
-        _to_file(taking, output, limit, auto_ack=bool(auto_ack))
+        _to_file(puller, output, limit, auto_ack=bool(auto_ack))
     elif follow:
-        _follow(taking, limit)
+        _follow(puller, limit)
     elif auto_ack:
-        _print_and_ack(taking, 1 if limit is None else limit)
+        _print_and_ack(puller, 1 if limit is None else limit)
     else:
         most = 1 if limit is None else limit
-        app.show_all(app.call(lambda store: _records(taking.batch(store, most))), PULLED)
+        app.show_all(app.call(lambda store: _records(puller.batch(store, most))), PULL_FORMAT)
 
 
 def _check(
@@ -131,11 +131,11 @@ def _check(
     if follow and auto_ack is False:
         raise click.UsageError("--follow acknowledges what it prints; backlog only looks")
     if output is not None:
-        if app.given.get("format"):
+        if app.global_options.get("format"):
             raise click.UsageError("--format: the name of the --output tells what is written")
         check_path(output)
-    if (follow or output is not None) and app.selecting:
-        told = " and ".join(f"--{each.replace('_', '-')}" for each in sorted(app.selecting))
+    if (follow or output is not None) and app.selection_options:
+        told = " and ".join(f"--{each.replace('_', '-')}" for each in sorted(app.selection_options))
         raise click.UsageError(f"{told} does not go with --follow and --output")
     if (follow or output is not None) and limit is not None and limit < 1:
         raise click.UsageError("--limit is at least 1")
@@ -149,7 +149,7 @@ def _longest(wait: Any) -> timedelta | None:
 
 
 @dataclass(frozen=True)
-class _Taking:
+class _Puller:
     """How messages are taken from a subscription.
 
     ``wait``: how long for the first one; None means without an end.
@@ -171,7 +171,7 @@ class _Taking:
             self.app.pause(pause)
             pause = min(2 * pause, LONGEST)
 
-    def long(self, store: Service, most: int) -> Batch:
+    def with_long_lease(self, store: Service, most: int) -> Batch:
         """Lease messages for as long as it may take to show them."""
         batch = self.batch(store, most)
         batch.modify_ack_deadline(MAX_ACK_DEADLINE_SECONDS)
@@ -198,55 +198,55 @@ def _records(batch: Batch) -> list[Record]:
     records = []
     for each in batch:
         records.append(received_record(each))
-        if not len(records) % A_BATCH:
+        if not len(records) % BATCH_SIZE:
             say(f"Reading messages: {len(records):,}")
     return records
 
 
-def _print_and_ack(taking: _Taking, limit: int) -> None:
+def _print_and_ack(puller: _Puller, limit: int) -> None:
     """Lease messages for as long as it may take, print them, and acknowledge them."""
-    app = taking.app
-    form = app.format(PULLED)
+    app = puller.app
+    form = app.format(PULL_FORMAT)
     named = any(each.key == ("ackStatus",) for each in form.columns)
     shows_status = not form.columns or named or "ackStatus" in app.selection.filter
 
     def take(store: Service) -> tuple[Batch, list[Record]]:
-        batch = taking.long(store, limit)
+        batch = puller.with_long_lease(store, limit)
         with _given_back_on_error(batch):
             return batch, _records(batch)
 
     batch, records = app.call(take)
     if not shows_status:
         with _given_back_on_error(batch):
-            app.show_all(records, PULLED)
-    failed = app.call(lambda store: _not_acked(store, taking.name, batch)) if records else set()
+            app.show_all(records, PULL_FORMAT)
+    failed = app.call(lambda store: _not_acked(store, puller.name, batch)) if records else set()
     if shows_status:
         for each in records:
             each["ackStatus"] = "FAILURE" if each["ackId"] in failed else "SUCCESS"
-        app.show_all(records, PULLED)
+        app.show_all(records, PULL_FORMAT)
     else:
-        fail_if(app, "ack", sorted(failed))
+        fail_on_ack_ids(app, "ack", sorted(failed))
 
 
-def _follow(taking: _Taking, limit: int | None) -> None:
+def _follow(puller: _Puller, limit: int | None) -> None:
     """Print messages as they come, each batch acknowledged after it is printed, until Ctrl+C."""
-    app, acked, failed = taking.app, 0, list[str]()
-    forever, written = replace(taking, wait=None), _Written(app)
-    with suppress(KeyboardInterrupt), _told_to_end():
+    app, acked, failed = puller.app, 0, list[str]()
+    forever, written = replace(puller, wait=None), _RecordFormatter(app)
+    with suppress(KeyboardInterrupt), _sigterm_as_interrupt():
         while limit is None or acked < limit:
-            most = A_BATCH if limit is None else min(A_BATCH, limit - acked)
-            batch = forever.long(app.service, most)
+            most = BATCH_SIZE if limit is None else min(BATCH_SIZE, limit - acked)
+            batch = forever.with_long_lease(app.service, most)
             with _given_back_on_error(batch):
                 records = [received_record(each) for each in batch]
                 app.print(written.text(records))
-                failed += _not_acked(app.service, taking.name, batch)
+                failed += _not_acked(app.service, puller.name, batch)
                 acked += len(records)
-    fail_if(app, "ack", sorted(failed))
-    app.tell(f"Printed and acknowledged {_messages(acked)}.")
+    fail_on_ack_ids(app, "ack", sorted(failed))
+    app.print_status(f"Printed and acknowledged {_messages(acked)}.")
 
 
 @contextmanager
-def _told_to_end() -> Iterator[None]:
+def _sigterm_as_interrupt() -> Iterator[None]:
     """Let SIGTERM end what goes on as Ctrl+C does: it gives back what it holds."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only there a signal is heard
@@ -259,7 +259,7 @@ def _told_to_end() -> Iterator[None]:
 
 
 @dataclass
-class _Written:
+class _RecordFormatter:
     """Records as they come, in the format that is asked for: JSON has one a line."""
 
     app: App
@@ -267,7 +267,7 @@ class _Written:
 
     def text(self, records: Sequence[Record]) -> str:
         """Write records after those that were written; a heading stands before the first only."""
-        form = self.app.format(FOLLOWED)
+        form = self.app.format(FOLLOW_FORMAT)
         if form.kind == "json":
             shown = (projected(each, form.columns) for each in records)
             return "".join(json.dumps(each, sort_keys=True) + "\n" for each in shown)
@@ -277,24 +277,24 @@ class _Written:
         return render(records, form)
 
 
-def _to_file(taking: _Taking, path: Path, limit: int | None, *, auto_ack: bool) -> None:
+def _to_file(puller: _Puller, path: Path, limit: int | None, *, auto_ack: bool) -> None:
     """Write messages to a new file; once it is there acknowledge them, or give them back."""
-    app = taking.app
+    app = puller.app
     held: list[Batch] = []
 
     def bring(store: Service) -> int:
         count = 0
         with message_file(path) as file:
-            for messages in _batches(taking, store, limit, held):
+            for messages in _batches(puller, store, limit, held):
                 file.write(messages)
                 count += len(messages)
                 say(f"Pulling messages: {count:,}")
             if not count:
-                raise _Nothing
+                raise _NoMessages
         return count
 
     def acknowledge(store: Service) -> set[str]:
-        return {each for batch in held for each in _not_acked(store, taking.name, batch)}
+        return {each for batch in held for each in _not_acked(store, puller.name, batch)}
 
     def give_back(_: Service) -> None:
         for batch in held:
@@ -303,42 +303,42 @@ def _to_file(taking: _Taking, path: Path, limit: int | None, *, auto_ack: bool) 
     try:
         with _all_given_back_on_error(held):
             count = app.call(bring)
-    except _Nothing:
-        app.tell(f"There are no messages, and {path} is not written.")
+    except _NoMessages:
+        app.print_status(f"There are no messages, and {path} is not written.")
         return
-    app.tell(f"Wrote {_messages(count)} to [{path}].")
+    app.print_status(f"Wrote {_messages(count)} to [{path}].")
     if auto_ack:
-        fail_if(app, "ack", sorted(app.call(acknowledge)))
-        app.tell(f"Acknowledged {_messages(count)}.")
+        fail_on_ack_ids(app, "ack", sorted(app.call(acknowledge)))
+        app.print_status(f"Acknowledged {_messages(count)}.")
     else:
         app.call(give_back)
-        app.tell("They come again: --auto-ack acknowledges what is in the file.")
+        app.print_status("They come again: --auto-ack acknowledges what is in the file.")
 
 
-class _Nothing(Exception):
+class _NoMessages(Exception):
     """There is nothing to write."""
 
 
 def _batches(
-    taking: _Taking, store: Service, limit: int | None, held: list[Batch]
+    puller: _Puller, store: Service, limit: int | None, held: list[Batch]
 ) -> Iterator[list[ReceivedMessage]]:
     """Lease all messages that there are, a batch at a time, and keep the leases of all of them."""
-    most = OF_A_FILE if taking.app.settings.endpoint is None else A_BATCH
-    count, extended = 0, taking.app.read_time("now")
+    most = FILE_BATCH_SIZE if puller.app.settings.endpoint is None else BATCH_SIZE
+    count, extended = 0, puller.app.read_time("now")
     while limit is None or count < limit:
         wanted = most if limit is None else min(most, limit - count)
-        batch = taking.long(store, wanted)
+        batch = puller.with_long_lease(store, wanted)
         held.append(batch)
         messages = list(batch)
         if not messages:
             return
         yield messages
         count += len(messages)
-        taking = replace(taking, wait=timedelta(0))
-        if taking.app.read_time("now") - extended >= LEASED_AGAIN:
+        puller = replace(puller, wait=timedelta(0))
+        if puller.app.read_time("now") - extended >= EXTEND_AFTER:
             for each in held:
                 each.modify_ack_deadline(MAX_ACK_DEADLINE_SECONDS)
-            extended = taking.app.read_time("now")
+            extended = puller.app.read_time("now")
 
 
 @contextmanager
@@ -374,11 +374,11 @@ def _not_acked(store: Service, name: str, batch: Batch) -> set[str]:
     return {*result.invalid, *late}.difference(counted)
 
 
-def fail_if(app: App, what: str, ack_ids: Sequence[str]) -> None:
+def fail_on_ack_ids(app: App, what: str, ack_ids: Sequence[str]) -> None:
     """End with exit code 1 if some ack ids had no effect, and name them."""
     if ack_ids:
         told = one_line(",".join(ack_ids))
-        app.tell(f"Failed to {what} the messages with the following ackIds: [{told}]")
+        app.print_status(f"Failed to {what} the messages with the following ackIds: [{told}]")
         count = f"{len(ack_ids):,} message{'s' * (len(ack_ids) != 1)}"
         raise InvalidArgument(
             f"ack_ids: failed to {what} {count}; ack ids of live leases of this subscription are "

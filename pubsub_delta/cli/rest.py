@@ -29,33 +29,33 @@ Record = dict[str, Any]
 
 _STATE = "ACTIVE"
 """That of each topic and subscription: nothing is ingested, and none has an error of its own."""
-UNTOLD = datetime.min.replace(tzinfo=UTC)
+UNKNOWN_TIME = datetime.min.replace(tzinfo=UTC)
 """In place of a time that a server does not tell; it is not shown."""
 
 
 def topic_record(topic: Topic) -> Record:
     """Return a topic as REST writes it."""
-    return _filled(
+    return _without_empty(
         {
             "name": topic.name,
             "labels": dict(topic.labels),
             "messageRetentionDuration": duration_text(topic.message_retention_duration),
             "schemaSettings": _schema_settings(topic.schema_settings),
             "state": _STATE,
-            "createTime": _told(topic.create_time),
+            "createTime": _known_time(topic.create_time),
         }
     )
 
 
 def schema_record(schema: Schema) -> Record:
     """Return a revision of a schema as REST writes it."""
-    return _filled(
+    return _without_empty(
         {
             "name": schema.name,
             "type": schema.type.value,
             "definition": schema.definition,
             "revisionId": schema.revision_id,
-            "revisionCreateTime": _told(schema.revision_create_time),
+            "revisionCreateTime": _known_time(schema.revision_create_time),
         }
     )
 
@@ -67,7 +67,7 @@ def subscription_record(subscription: Subscription) -> Record:
     """
     dead, retry = subscription.dead_letter_policy, subscription.retry_policy
     table = subscription.table_config
-    record = _filled(
+    record = _without_empty(
         {
             "name": subscription.name,
             "topic": subscription.topic,
@@ -94,8 +94,8 @@ def subscription_record(subscription: Subscription) -> Record:
                 subscription.topic_message_retention_duration
             ),
             "state": "RESOURCE_ERROR" if table is not None and table.is_refused else _STATE,
-            "createTime": _told(subscription.create_time),
-            "updateTime": _told(subscription.update_time),
+            "createTime": _known_time(subscription.create_time),
+            "updateTime": _known_time(subscription.update_time),
         }
     )
     return {
@@ -107,13 +107,13 @@ def subscription_record(subscription: Subscription) -> Record:
 
 def snapshot_record(snapshot: Snapshot) -> Record:
     """Return a snapshot as REST writes it."""
-    return _filled(
+    return _without_empty(
         {
             "name": snapshot.name,
             "topic": snapshot.topic,
             "expireTime": time_text(snapshot.expire_time),
             "labels": dict(snapshot.labels),
-            "createTime": _told(snapshot.create_time),
+            "createTime": _known_time(snapshot.create_time),
         }
     )
 
@@ -127,7 +127,7 @@ def listed_snapshot_record(snapshot: Snapshot) -> Record:
 
 def received_record(received: ReceivedMessage) -> Record:
     """Return a delivery as REST writes it: a message within, its data in base64."""
-    return _filled(
+    return _without_empty(
         {
             "ackId": received.ack_id,
             "deliveryAttempt": received.delivery_attempt,
@@ -138,7 +138,7 @@ def received_record(received: ReceivedMessage) -> Record:
 
 def message_record(message: Message, message_id: str, publish_time: datetime) -> Record:
     """Return a stored message as REST writes it."""
-    return _filled(
+    return _without_empty(
         {
             "data": base64.b64encode(message.data).decode("ascii"),
             "attributes": dict(message.attributes),
@@ -213,14 +213,14 @@ def _push_config(config: PushConfig | None) -> Record:
     told: Record = {"pushEndpoint": config.push_endpoint, "attributes": dict(config.attributes)}
     if token is not None:
         named = {"serviceAccountEmail": token.service_account_email, "audience": token.audience}
-        told["oidcToken"] = _filled(named)
+        told["oidcToken"] = _without_empty(named)
     return told if bare is None else {**told, "noWrapper": {"writeMetadata": bare.write_metadata}}
 
 
 def _table_config(config: TableConfig | None) -> Record | None:
     if config is None:
         return None
-    return _filled(
+    return _without_empty(
         {
             "table": config.table,
             "useTopicSchema": config.use_topic_schema,
@@ -235,7 +235,7 @@ def _table_config(config: TableConfig | None) -> Record | None:
 def _schema_settings(settings: SchemaSettings | None) -> Record | None:
     if settings is None:
         return None
-    return _filled(
+    return _without_empty(
         {
             "schema": settings.schema,
             "encoding": Encoding(settings.encoding).value,
@@ -245,13 +245,13 @@ def _schema_settings(settings: SchemaSettings | None) -> Record | None:
     )
 
 
-def _told(time: datetime) -> str | None:
-    return None if time == UNTOLD else time_text(time)
+def _known_time(time: datetime) -> str | None:
+    return None if time == UNKNOWN_TIME else time_text(time)
 
 
 def _expiration(policy: ExpirationPolicy) -> Record:
-    return _filled({"ttl": duration_text(policy.ttl)})
+    return _without_empty({"ttl": duration_text(policy.ttl)})
 
 
-def _filled(record: Record) -> Record:
+def _without_empty(record: Record) -> Record:
     return {key: value for key, value in record.items() if value not in (None, "", {}, False)}

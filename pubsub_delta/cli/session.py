@@ -51,7 +51,7 @@ def open_store(settings: Settings) -> PubSub:
             project=settings.project,
             tables_root=settings.tables_root,
         )
-    spark = connected(settings.remote)
+    spark = connect(settings.remote)
     return PubSub(
         spark,
         settings.root,
@@ -106,7 +106,7 @@ def _new_session(settings: Settings) -> SparkSession:
     level = _SPARK_LEVELS[settings.log_level]
     logging.getLogger("py4j").setLevel(logging.CRITICAL if level == "ERROR" else logging.ERROR)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with _jvm_told_apart(quiet=settings.log_level == "error") as log:
+    with _jvm_output_redirected(quiet=settings.log_level == "error") as log:
         try:
             return local_session(app_name="pubsub-delta", settings={"spark.log.level": level})
         except FailedPrecondition:
@@ -120,7 +120,7 @@ def _log_from(level: str) -> None:
     logging.getLogger("pubsub_delta").setLevel(level.upper())
 
 
-def connected(remote: str) -> SparkSession:
+def connect(remote: str) -> SparkSession:
     """Return a session of a Spark Connect server, ``sc://host:port``.
 
     InvalidArgument where it is no such address, FailedPrecondition where the extra ``connect`` is
@@ -156,7 +156,7 @@ def connected(remote: str) -> SparkSession:
 
 
 @contextmanager
-def _jvm_told_apart(*, quiet: bool) -> Iterator[IO[bytes] | None]:
+def _jvm_output_redirected(*, quiet: bool) -> Iterator[IO[bytes] | None]:
     """Keep what a JVM says that starts meanwhile out of the results, for as long as it runs.
 
     It inherits the standard output and error of that moment: standard error for both, or, where

@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from pubsub_delta.cli.application import App, one_line
-from pubsub_delta.cli.commands import Verb
-from pubsub_delta.cli.stored import StoredNames
+from pubsub_delta.cli.commands import Command
+from pubsub_delta.cli.completion_names import ResourceNames
 
 LEAVING = ("exit", "quit")
 PREFIXES = (["gcloud", "pubsub"], ["pubsub-delta"])
@@ -34,7 +34,7 @@ class Shell:
     def __init__(self, root: click.Command, app: App) -> None:
         self._root = root
         self._app = app
-        self.names = StoredNames(lambda: app.service, lambda: app.read_time("now"))
+        self.names = ResourceNames(lambda: app.service, lambda: app.read_time("now"))
 
     def app_of_line(self) -> App:
         """Return what one line is run with."""
@@ -46,7 +46,7 @@ class Shell:
             words = without_prefix(shlex.split(line))
         except ValueError as error:
             told = str(error)[:1].lower() + str(error)[1:]
-            self._app.tell(f"ERROR: (pubsub-delta.shell) {told}: {one_line(line)}")
+            self._app.print_status(f"ERROR: (pubsub-delta.shell) {told}: {one_line(line)}")
             return 2
         if not words:
             return 0
@@ -60,10 +60,10 @@ class Shell:
             return done.code if isinstance(done.code, int) else int(done.code is not None)
         except Exception as error:
             told = one_line(f"{type(error).__name__}: {error}")
-            self._app.tell(f"ERROR: (pubsub-delta.shell) INTERNAL: {told} (unexpected)")
+            self._app.print_status(f"ERROR: (pubsub-delta.shell) INTERNAL: {told} (unexpected)")
             return 1
         finally:
-            self.names.forget()
+            self.names.clear()
         return 0
 
     def run_all(self, read: Read) -> int:
@@ -117,7 +117,7 @@ def commands(read: Read) -> Iterator[str]:
 
 @click.command(
     "shell",
-    cls=Verb,
+    cls=Command,
     examples=["shell", "shell --root=/data/pubsub --project=flights", "shell < commands.txt"],
 )
 @click.pass_context
@@ -138,7 +138,7 @@ def shell(ctx: click.Context) -> None:
 
     app.open()
     where = f"{app.place}, project {app.settings.project}."
-    app.tell(f"{where} Tab completes, help lists commands, Ctrl-D leaves.")
+    app.print_status(f"{where} Tab completes, help lists commands, Ctrl-D leaves.")
     running.run_all(prompting(running, ctx.find_root().command, app))
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from pubsub_delta.cli.arguments import Switch, exclude
+from pubsub_delta.cli.arguments import Switch, mutually_exclusive
 from pubsub_delta.policy.table_configs import SWITCHES
 from pubsub_delta.table_config import TableConfig
 
@@ -48,7 +48,7 @@ def table_options(command: F) -> F:
 def table_fields(given: dict[str, Any], *, clear: bool = False) -> dict[str, Any]:
     """Return the field that the options name; as at Google it is set whole."""
     switches = {name: given[name] for name in SWITCHES}
-    exclude(table=given["table"], clear_bigquery_config=clear)
+    mutually_exclusive(table=given["table"], clear_bigquery_config=clear)
     if clear:
         return {"table_config": None}
     if given["table"] is None:

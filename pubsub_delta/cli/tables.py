@@ -8,10 +8,10 @@ from typing import Any
 
 from rich.cells import cell_len
 
+from pubsub_delta.cli.column_widths import fitted, folded, worded, wrapped
 from pubsub_delta.cli.formats import Column
 from pubsub_delta.cli.grammar.transforms import float_text, text_of
 from pubsub_delta.cli.terminal import printable
-from pubsub_delta.cli.widths import fitted, folded, worded, wrapped
 
 Attributes = Mapping[str, str]
 INDENTED = 4

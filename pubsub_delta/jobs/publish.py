@@ -23,8 +23,8 @@ from pyspark.sql.types import (
 )
 
 from pubsub_delta import NotFound, PublishResult, PubSub, local_session
-from pubsub_delta.jobs import inputs, reading, sources, terminal
-from pubsub_delta.jobs.batch_ids import batch_id
+from pubsub_delta.jobs import inputs, readers, sources, terminal
+from pubsub_delta.jobs.idempotency_ids import batch_id
 
 
 @click.command()
@@ -65,7 +65,7 @@ def publish(
         spark = local_session(app_name=f"publish to {topic}")
         store = PubSub(spark, root, project=project)
         source = sources.find(spark, path, format_)
-        found = reading.read(spark, source, reading.Reading(schema, infer_schema, multiline))
+        found = readers.read(spark, source, readers.ReadOptions(schema, infer_schema, multiline))
         rows, told = found.good, terminal.Summary("publish")
         counted = found.count()
         if counted.bad and bad_records is None:

@@ -29,7 +29,7 @@ _IS_NO_UTF8 = "NOT is_valid_utf8(value)"
 
 
 @dataclass(frozen=True)
-class Counted:
+class RecordCounts:
     """How many records are good and bad, and the first bad one, by its columns."""
 
     good: int
@@ -86,7 +86,7 @@ class Records:
         # Spark reads no CSV of which nothing but the bad records is wanted.
         return bad.select(*told, *([F.to_json(F.struct(*read)).alias("columns")] if read else []))
 
-    def count(self) -> Counted:
+    def count(self) -> RecordCounts:
         """Look at all records once; a file that cannot be read is refused."""
         rows = self.rows.withColumn(_PLACE, F.monotonically_increasing_id())
         wanted = [F.count(F.lit(1))]
@@ -100,10 +100,10 @@ class Records:
         except Exception as error:
             raise sources.failure(self.path, error) from None
         if not self.may_be_bad:
-            return Counted(found[0], 0, {})
+            return RecordCounts(found[0], 0, {})
         if self.decoded and found[-1]:
             self._check_bytes()
-        return Counted(found[0] - found[1], found[1], found[2].asDict() if found[2] else {})
+        return RecordCounts(found[0] - found[1], found[1], found[2].asDict() if found[2] else {})
 
     def _check_bytes(self) -> None:
         """Refuse a file with bytes that are no UTF-8; what stands for them may also be a text."""
@@ -115,8 +115,8 @@ class Records:
         file = first[FILE]
         line = _first_line_where(spark, file, _IS_NO_UTF8)
         raise InvalidArgument(
-            f"--input: {sources.shown(file)}, line {line}: it is no UTF-8, and would be changed as "
-            "it is read; convert the file, as iconv -f latin1 -t utf-8 does"
+            f"--input: {sources.path_of(file)}, line {line}: it is not UTF-8, and Spark would "
+            "replace its bytes; convert the file, as iconv -f latin1 -t utf-8 does"
         )
 
     def refusal(
@@ -132,7 +132,7 @@ class Records:
         text = record if len(record) <= _MOST_SHOWN else f"{record[:_MOST_SHOWN]}…"
         more = f" (and {count - 1:,} more)" if count > 1 else ""
         return InvalidArgument(
-            f"--input: {sources.shown(file)}{place}: {text!r} is not {self.form}{more}; "
+            f"--input: {sources.path_of(file)}{place}: {text!r} is not {self.form}{more}; "
             "--bad-records PATH sets what is none aside, and publishes the rest"
         )
 

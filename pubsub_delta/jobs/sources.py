@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from pubsub_delta import InvalidArgument
-from pubsub_delta.jobs import file_names
+from pubsub_delta.jobs import file_formats
 
 _OF_FILE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] (.+?)(?: +SQLSTATE.*)?$", re.MULTILINE)
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+?)(?=\n\s+at |\Z)", re.MULTILINE | re.DOTALL)
@@ -39,7 +39,7 @@ def find(spark: SparkSession, path: str, asked: str | None) -> Source:
     if asked == "delta":
         return Source(path, "delta")
     files = _files(spark, path)
-    if all(file_names.format_of(name, path) not in file_names.TEXTS for name in files):
+    if all(file_formats.format_of(name, path) not in file_formats.TEXTS for name in files):
         if _is_delta(spark, path):
             if asked is not None:
                 raise InvalidArgument(
@@ -47,19 +47,19 @@ def find(spark: SparkSession, path: str, asked: str | None) -> Source:
                     "without --format, or with --format delta, it is read as one"
                 )
             return Source(path, "delta")
-        if files and _is_delta(spark, shown(files[0]).rpartition("/")[0]):
+        if files and _is_delta(spark, path_of(files[0]).rpartition("/")[0]):
             raise InvalidArgument(
                 f"--input: {path!r} is files of a Delta table, which may hold deleted rows; "
                 "the table itself is accepted"
             )
-    names = [shown(name) for name in files]
-    return Source(path, file_names.format_of_all(names, path, asked), files)
+    names = [path_of(name) for name in files]
+    return Source(path, file_formats.format_of_all(names, path, asked), files)
 
 
-def shown(url: str) -> str:
+def path_of(url: str) -> str:
     """Return a file's URL, as Spark writes it, as a path that people and Spark read.
 
-    >>> shown("file:///data/a%20b.csv"), shown("s3a://bucket/a.csv")
+    >>> path_of("file:///data/a%20b.csv"), path_of("s3a://bucket/a.csv")
     ('/data/a b.csv', 's3a://bucket/a.csv')
     """
     plain = unquote(url)
@@ -73,7 +73,7 @@ def first_line(error: Exception) -> str:
 
 def pattern_of(url: str) -> str:
     """Return the pattern that names one file, whose name may have what patterns are made of."""
-    return re.sub(r"([\\\[\]{}*?])", r"\\\1", shown(url))
+    return re.sub(r"([\\\[\]{}*?])", r"\\\1", path_of(url))
 
 
 def failure(path: str, error: Exception) -> Exception:

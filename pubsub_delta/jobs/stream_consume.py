@@ -71,14 +71,14 @@ def stream_consume(
             max_messages=batch_size,
         )
         query_id.set_result(started.id)
-        terminal.follow(started, told, Acked())
+        terminal.follow(started, told, AckCounter())
         told.finish(summary)
         return 0
 
     terminal.run(job)
 
 
-class Acked:
+class AckCounter:
     """How many messages were acknowledged between one progress report and the next."""
 
     def __init__(self) -> None:

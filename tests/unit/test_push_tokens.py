@@ -23,7 +23,7 @@ from google.oauth2 import id_token
 from pubsub_delta import NoWrapper, OidcToken, PushConfig
 from pubsub_delta.clock import UTC, ManualClock, SystemClock
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
-from pubsub_delta.server import endpoint as endpoints
+from pubsub_delta.server import push_endpoint as endpoints
 from pubsub_delta.server.push_keys import PushKeys
 from pubsub_delta.server.push_tokens import PushTokens, checked_issuer
 from pubsub_delta.server.security import Security
@@ -244,7 +244,7 @@ def test_nobody_else_may_read_the_keys(path: Path, clock: ManualClock) -> None:
     PushKeys(path, clock.now).signing()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.chmod(0o604)
-    with pytest.raises(FailedPrecondition, match="everybody may read"):
+    with pytest.raises(FailedPrecondition, match="other users may read"):
         PushKeys(path, clock.now).signing()
 
 
@@ -260,7 +260,7 @@ def test_a_file_that_cannot_be_written_is_told_unless_it_has_keys(
     clock.advance(31 * DAY)
     keys._path = tmp_path / "file" / "keys.json"  # the disk cannot be written any more
     assert keys.signing().kid == first
-    assert "no new key can be added" in caplog.text
+    assert "a new key could not be added" in caplog.text
 
 
 @pytest.mark.parametrize("url", ["pubsub.example.com", "ftp://a.example", "https://", "http://a?b"])

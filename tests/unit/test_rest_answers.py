@@ -1,4 +1,4 @@
-"""Answers in JSON: their fields, the part of them that a client wants, and errors."""
+"""Responses in JSON: their fields, the part of them that a client wants, and errors."""
 
 from __future__ import annotations
 

@@ -12,16 +12,16 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from pubsub_delta.cli.endpoint import resources
 from pubsub_delta.cli.endpoint.connection import connection_of
-from pubsub_delta.cli.endpoint.failures import AckIdsRefused
-from pubsub_delta.cli.endpoint.schemas import EndpointSchemas
-from pubsub_delta.cli.endpoint.verbs import (
-    Creating,
-    Listing,
-    ListingNames,
-    Naming,
-    Updating,
+from pubsub_delta.cli.endpoint.errors import AckIdsError
+from pubsub_delta.cli.endpoint.methods import (
+    CreateMethod,
+    ListMethod,
+    ListNamesMethod,
+    NameMethod,
+    UpdateMethod,
     nothing,
 )
+from pubsub_delta.cli.endpoint.schemas import EndpointSchemas
 from pubsub_delta.cli.settings import Settings
 from pubsub_delta.clock import to_micros
 from pubsub_delta.policy.ack_ids import parse_ack_id
@@ -84,26 +84,26 @@ def connect(settings: Settings) -> EndpointClient:
 class EndpointClient(EndpointSchemas):
     """The store behind a running server. Names are full names."""
 
-    create_topic = Creating(resources.topic_with, resources.topic_of)
-    get_topic = Naming("topic", resources.topic_of)
-    list_topics = Listing("topics", resources.topic_of)
-    update_topic = Updating("topic", resources.topic_with, resources.topic_of)
-    delete_topic = Naming("topic", nothing)
-    list_topic_subscriptions = ListingNames("topic", "subscriptions")
-    list_topic_snapshots = ListingNames("topic", "snapshots")
+    create_topic = CreateMethod(resources.topic_with, resources.topic_of)
+    get_topic = NameMethod("topic", resources.topic_of)
+    list_topics = ListMethod("topics", resources.topic_of)
+    update_topic = UpdateMethod("topic", resources.topic_with, resources.topic_of)
+    delete_topic = NameMethod("topic", nothing)
+    list_topic_subscriptions = ListNamesMethod("topic", "subscriptions")
+    list_topic_snapshots = ListNamesMethod("topic", "snapshots")
 
-    get_subscription = Naming("subscription", resources.subscription_of)
-    list_subscriptions = Listing("subscriptions", resources.subscription_of)
-    update_subscription = Updating(
+    get_subscription = NameMethod("subscription", resources.subscription_of)
+    list_subscriptions = ListMethod("subscriptions", resources.subscription_of)
+    update_subscription = UpdateMethod(
         "subscription", resources.subscription_with, resources.subscription_of
     )
-    delete_subscription = Naming("subscription", nothing)
-    detach_subscription = Naming("subscription", nothing)
+    delete_subscription = NameMethod("subscription", nothing)
+    detach_subscription = NameMethod("subscription", nothing)
 
-    get_snapshot = Naming("snapshot", resources.snapshot_of)
-    list_snapshots = Listing("snapshots", resources.snapshot_of)
-    update_snapshot = Updating("snapshot", resources.snapshot_with, resources.snapshot_of)
-    delete_snapshot = Naming("snapshot", nothing)
+    get_snapshot = NameMethod("snapshot", resources.snapshot_of)
+    list_snapshots = ListMethod("snapshots", resources.snapshot_of)
+    update_snapshot = UpdateMethod("snapshot", resources.snapshot_with, resources.snapshot_of)
+    delete_snapshot = NameMethod("snapshot", nothing)
 
     def create_subscription(self, subscription: str, topic: str, **fields: Any) -> Subscription:
         wanted = resources.subscription_with(subscription, {"topic": topic, **fields})
@@ -144,7 +144,7 @@ class EndpointClient(EndpointSchemas):
         Without exactly-once delivery a server does not tell which leases were over either: all
         that are ack ids have succeeded.
         """
-        return self._say("Acknowledge", subscription, ack_ids)
+        return self._send_ack_ids("Acknowledge", subscription, ack_ids)
 
     def modify_ack_deadline(
         self, subscription: str, ack_ids: Iterable[str], ack_deadline_seconds: int
@@ -152,7 +152,7 @@ class EndpointClient(EndpointSchemas):
         """Move the deadline of deliveries; what is told of them is as with ``acknowledge``."""
         check_new_deadline(ack_deadline_seconds)
         seconds = {"ack_deadline_seconds": ack_deadline_seconds}
-        return self._say("ModifyAckDeadline", subscription, ack_ids, **seconds)
+        return self._send_ack_ids("ModifyAckDeadline", subscription, ack_ids, **seconds)
 
     def seek(
         self, subscription: str, *, time: datetime | None = None, snapshot: str | None = None
@@ -163,7 +163,9 @@ class EndpointClient(EndpointSchemas):
             to.FromMicroseconds(to_micros(time))
         self.call("Seek", subscription=subscription, time=to, snapshot=snapshot)
 
-    def _say(self, name: str, subscription: str, ack_ids: Iterable[str], **more: Any) -> AckResult:
+    def _send_ack_ids(
+        self, name: str, subscription: str, ack_ids: Iterable[str], **more: Any
+    ) -> AckResult:
         """Say something of deliveries.
 
         What is no ack id is not sent with others: one such would be all that the server tells of.
@@ -175,7 +177,7 @@ class EndpointClient(EndpointSchemas):
             try:
                 self.call(name, subscription=subscription, ack_ids=wanted, **more)
                 break
-            except AckIdsRefused as error:
+            except AckIdsError as error:
                 refused = error.invalid(wanted)
                 if refused is None:
                     raise  # some may succeed later

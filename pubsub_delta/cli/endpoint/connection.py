@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pubsub_delta.addresses import is_loopback
-from pubsub_delta.cli.endpoint.failures import failure_of
+from pubsub_delta.cli.endpoint.errors import error_of
 from pubsub_delta.cli.settings import Settings
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.server.protocol import SERVICES, grpc
@@ -55,7 +55,7 @@ class Connection:
         try:
             return ask(request, timeout=self._call_seconds, metadata=self._metadata)
         except grpc.RpcError as error:
-            raise failure_of(error, self._address, self._call_seconds) from None
+            raise error_of(error, self._address, self._call_seconds) from None
 
 
 def connection_of(settings: Settings) -> Connection:

@@ -1,7 +1,7 @@
 """Resources and messages as the library has them, from and for those of google.pubsub.v1.
 
 A server does not tell when something was created or changed, nor its uid: the protocol has no
-fields for them. They are ``UNTOLD`` and empty.
+fields for them. They are ``UNKNOWN_TIME`` and empty.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from pubsub_delta.cli.rest import UNTOLD
+from pubsub_delta.cli.rest import UNKNOWN_TIME
 from pubsub_delta.durations import parse_duration
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.fields import check_ack_deadline, check_dead_letter_policy, check_labels
@@ -38,7 +38,7 @@ def topic_of(message: Any) -> Topic:
     """Return the topic that a protobuf message is about."""
     fields = wire.topic_fields(message)
     fields["labels"] = _sorted(message.labels)
-    return Topic(name=message.name, retained_from=None, create_time=UNTOLD, uid="", **fields)
+    return Topic(name=message.name, retained_from=None, create_time=UNKNOWN_TIME, uid="", **fields)
 
 
 def subscription_of(message: Any) -> Subscription:
@@ -57,8 +57,8 @@ def subscription_of(message: Any) -> Subscription:
         topic=message.topic,
         detached=message.detached,
         topic_message_retention_duration=of_topic,
-        create_time=UNTOLD,
-        update_time=UNTOLD,
+        create_time=UNKNOWN_TIME,
+        update_time=UNKNOWN_TIME,
         uid="",
         **fields,
     )
@@ -74,7 +74,7 @@ def schema_of(message: Any) -> Schema:
         revision_id=message.revision_id,
         revision_create_time=wire.time_of(message.revision_create_time, until=True)
         if there
-        else UNTOLD,
+        else UNKNOWN_TIME,
         uid="",
     )
 
@@ -86,7 +86,7 @@ def snapshot_of(message: Any) -> Snapshot:
         topic=message.topic,
         expire_time=wire.time_of(message.expire_time, until=True),
         labels=_sorted(message.labels),
-        create_time=UNTOLD,
+        create_time=UNKNOWN_TIME,
         uid="",
     )
 

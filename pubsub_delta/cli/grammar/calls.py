@@ -16,7 +16,7 @@ from pubsub_delta.errors import InvalidArgument, Unimplemented
 if TYPE_CHECKING:
     from lark import Tree
 
-ABSENT = ("collection", "enum", "resolution", "synthesize")
+UNIMPLEMENTED = ("collection", "enum", "resolution", "synthesize")
 """What gcloud has, and nothing in Pub/Sub is for."""
 _SHORT = 40
 _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, re.error)
@@ -137,7 +137,7 @@ def _function(name: str, context: Context) -> Function:
         return _filtering(context)
     if name == "format":
         return _formatting(context)
-    if name in ABSENT:
+    if name in UNIMPLEMENTED:
         raise Unimplemented(f"{name}(): gcloud has this transform, and it is not implemented here")
     raise InvalidArgument(
         f"{name}(): there is no such transform; {', '.join(TRANSFORMS)} are accepted"

@@ -109,7 +109,7 @@ def camel_case(name: str) -> str:
     return first + "".join(each.title() for each in others)
 
 
-def meant(key: Key, aliases: Mapping[str, Key]) -> Key:
+def resolve_alias(key: Key, aliases: Mapping[str, Key]) -> Key:
     """Return a key with what its first name stands for, if it is an alias."""
     first = key[0] if key else None
     return aliases[first] + key[1:] if isinstance(first, str) and first in aliases else key

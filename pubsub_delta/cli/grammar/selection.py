@@ -68,11 +68,12 @@ def sort_keys(
     """Return keys to sort by, and whether the other way round; of a list its first item counts."""
     if not names:
         return []
-    from pubsub_delta.cli.grammar.keys import meant, parse_key
+    from pubsub_delta.cli.grammar.keys import parse_key, resolve_alias
 
     keys = [parse_key(each.lstrip("~").replace("[]", "[0]")) for each in names]
     return [
-        (meant(key, aliases or {}), name[:1] == "~") for key, name in zip(keys, names, strict=True)
+        (resolve_alias(key, aliases or {}), name[:1] == "~")
+        for key, name in zip(keys, names, strict=True)
     ]
 
 

@@ -115,14 +115,14 @@ def parse(what: str, text: str, field: str) -> Tree[Any]:
         ended = isinstance(error, UnexpectedToken) and error.token.type == "$END"
         at = len(text) if ended or error.pos_in_stream is None else error.pos_in_stream
     came = f"column {at + 1} is not expected: {text[at : at + 20]!r}"
-    raise refused(field, text, came if at < len(text) else "it ends too early", what)
+    raise syntax_error(field, text, came if at < len(text) else "it ends too early", what)
 
 
-DEEP = "its parentheses are nested too deeply"
+TOO_DEEP = "its parentheses are nested too deeply"
 """Why a text is refused that is read level by level, and has too many of them."""
 
 
-def refused(field: str, text: str, why: str, what: str) -> InvalidArgument:
+def syntax_error(field: str, text: str, why: str, what: str) -> InvalidArgument:
     """Return the error of a text that is no filter, projection or key."""
     return InvalidArgument(f"{field}: {text!r}: {why}; {_ACCEPTED[what]}")
 

@@ -64,7 +64,7 @@ def _basename(value: Any, undefined: str = "") -> Any:
 
 
 def _color(value: Any, **colors: str) -> str:  # noqa: ARG001
-    return text_of(value)  # as gcloud shows it where there are no colours
+    return text_of(value)  # as gcloud shows it where there are no colors
 
 
 def _count(value: Any) -> dict[Any, int]:
