@@ -1,4 +1,4 @@
-"""How wide the columns of a table are on a terminal: whole where they fit, folded where not."""
+"""Column widths of a table on a terminal, and folding of cells that do not fit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NARROWEST = 4
 
 
 def fitted(widths: Sequence[int], room: int) -> list[int]:
-    """Return widths that take so much room together: the widest give, the others stay.
+    """Return widths that fit in ``room``; the widest columns shrink.
 
     >>> fitted([4, 80, 30], 60), fitted([4, 8], 60), fitted([40, 40], 6)
     ([4, 28, 28], [4, 8], [4, 4])
@@ -32,9 +32,9 @@ def fitted(widths: Sequence[int], room: int) -> list[int]:
 
 
 def folded(line: str, width: int) -> Iterator[str]:
-    """Yield the parts of a line, none of them wider; a wide character counts as two.
+    """Fold a line into parts of at most ``width``; a wide character counts as two.
 
-    It ends after a blank or a mark in the last half of a part, if there is one.
+    A part ends after the last blank or separator in its second half, if there is one.
 
     >>> list(folded("abcdef", 4)), list(folded("日本語", 4)), list(folded("", 4))
     (['abcd', 'ef'], ['日本', '語'], [''])
@@ -55,7 +55,7 @@ def folded(line: str, width: int) -> Iterator[str]:
 
 
 def wrapped(widths: Sequence[int], least: Mapping[int, int], room: int) -> list[int]:
-    """Return widths where some columns share what the others leave of a room, as gcloud has it.
+    """Return widths where wrapped columns share the room that others leave, as in gcloud.
 
     ``least``: by the number of a column, how narrow it may get.
 
@@ -72,7 +72,7 @@ def wrapped(widths: Sequence[int], least: Mapping[int, int], room: int) -> list[
 
 
 def worded(text: str, width: int) -> Iterator[str]:
-    """Yield the lines of a text, broken at blanks, or within a word that is wider than a line.
+    """Wrap a text at blanks, or inside a word that is wider than a line.
 
     >>> list(worded("on time again", 8)), list(worded("abcdefgh ij", 4))
     (['on time', 'again'], ['abcd', 'efgh', 'ij'])

@@ -1,4 +1,4 @@
-"""``pubsub-delta console``: the store in a browser, alone or beside a server."""
+"""``pubsub-delta console``: shows the store in a browser, alone or beside a server."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:  # the extra is needed where a console is asked for only
     from pubsub_delta.console.security import ConsoleAccess
 
 SERVE_PREFIX = "console-"
-"""What the names of a console's options begin with in a command that is about something else."""
+"""The prefix of the options of a console in other commands."""
 
 
 def access_options(prefix: str = "") -> Callable[[F], F]:
-    """Return what adds the options that say who may use a console."""
+    """Return a decorator that adds the options of access to a console."""
 
     def told(text: str) -> str:
         return f"Of the console: {text[0].lower()}{text[1:]}" if prefix else text
@@ -65,7 +65,7 @@ def access_options(prefix: str = "") -> Callable[[F], F]:
 
 
 def console_access(options: Mapping[str, Any], prefix: str = "") -> ConsoleAccess:
-    """Return who may use a console, as the options say; an error where that is not safe."""
+    """Return the access that the options give; an error if it is not safe."""
     from pubsub_delta.console.security import ConsoleAccess
 
     named = prefix.replace("-", "_")
@@ -81,7 +81,7 @@ def console_access(options: Mapping[str, Any], prefix: str = "") -> ConsoleAcces
 
 
 def console_app(app: App, access: ConsoleAccess) -> SecurityMiddleware:
-    """Return the console of the store that the settings name, as an ASGI application."""
+    """Return the console of the store of the settings, as an ASGI application."""
     from pubsub_delta.console.application import create_app
 
     store, settings = app.store, app.settings
@@ -91,13 +91,14 @@ def console_app(app: App, access: ConsoleAccess) -> SecurityMiddleware:
 
 @contextmanager
 def console_in_thread(app: App, options: Mapping[str, Any]) -> Iterator[Callable[[], None]]:
-    """Give what starts a console in a thread, if the options ask for one; at the end it ends.
+    """Give a function that starts the console in a thread, which ends with the block.
 
-    Its address is taken at once, so that nothing else begins where that cannot be had.
+    The address is bound at once, so an error comes before anything else starts. Without
+    ``--console-port`` the function does nothing.
     """
     port: int | None = options["console_port"]
     if port is None:
-        _refuse_options_alone()
+        _check_console_port()
         yield lambda: None
         return
     # Imported here: the extra is needed where a console is asked for only.
@@ -114,12 +115,12 @@ def console_in_thread(app: App, options: Mapping[str, Any]) -> Iterator[Callable
         yield start
 
 
-def _refuse_options_alone() -> None:
+def _check_console_port() -> None:
     ctx = click.get_current_context()
     for option in ctx.command.params:
         given = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
         if given and option.opts[0].startswith(f"--{SERVE_PREFIX}"):
-            raise click.UsageError(f"{option.opts[0]} is about the console; --console-port runs it")
+            raise click.UsageError(f"{option.opts[0]} needs --console-port, which runs the console")
 
 
 @click.command(

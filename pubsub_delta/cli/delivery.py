@@ -1,4 +1,4 @@
-"""``pubsub-delta subscriptions``: answer for deliveries, look ahead and seek."""
+"""``pubsub-delta subscriptions``: ack, modify-message-ack-deadline, seek and backlog."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pubsub_delta.cli.rest import Record, message_record
 from pubsub_delta.policy.messages import MAX_MESSAGE_BYTES
 from pubsub_delta.resources import Message
 
-if TYPE_CHECKING:  # a command that asks a server does without it
+if TYPE_CHECKING:  # commands with --endpoint do not import it
     from pubsub_delta.client import PubSub
 
 pass_app = click.make_pass_decorator(App)
@@ -44,7 +44,7 @@ def ack(app: App, subscription: str, ack_ids: list[str]) -> None:
             "their messages are acked unless they were leased again"
         )
     fail_on_ack_ids(app, "ack", result.invalid)
-    app.show({})  # the answer of Acknowledge is empty, and gcloud prints it
+    app.show({})  # gcloud prints the empty response of Acknowledge
 
 
 @click.command(
@@ -70,7 +70,7 @@ def modify_message_ack_deadline(
             f"Set ackDeadlineSeconds to [{ack_deadline}] for messages with ackId [{told}]."
         )
     fail_on_ack_ids(app, "modify", [*result.expired, *result.invalid])
-    app.show({})  # as that of ModifyAckDeadline
+    app.show({})  # gcloud prints the empty response
 
 
 @click.command(

@@ -1,4 +1,4 @@
-"""``pubsub-delta demo``: a store with flights in it, to try commands on."""
+"""``pubsub-delta demo``: creates a store with flights, to try commands on."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def demo(app: App, directory: Path) -> None:
 
 
 def fill(store: PubSub) -> Iterator[str]:
-    """Publish flights, consume some of them, and yield what was done."""
+    """Publish flights, consume some of them, and yield lines about it."""
     for name in ("flights", "failed"):
         store.create_topic(name, message_retention_duration="7d")
     store.create_subscription(
@@ -82,7 +82,7 @@ def fill(store: PubSub) -> Iterator[str]:
 
 
 def flight(number: int) -> Message:
-    """Return one of the flights; each has its own."""
+    """Return the message of a flight."""
     carrier, delay = CARRIERS[number * 7 % len(CARRIERS)], number * 37 % 95 - 20
     told = {"flight": f"{carrier} {100 + number}", "from": AIRPORTS[number % 3], "delay": delay}
     attributes = {"carrier": carrier, "late": str(delay > 15).lower()}

@@ -1,4 +1,4 @@
-"""``add-iam-policy-binding``: a server stores the binding, and a store itself needs none."""
+"""``add-iam-policy-binding``: stores a binding on a server; a store itself needs none."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def binding_command(
 ) -> click.Command:
     """Return the command for a kind of resource; ``forwarding`` is the role that it accepts.
 
-    A store has no access control of its own: storage or catalog decide who may read and write. So
-    the role that forwarding needs is granted to all from the beginning, and any other is refused.
-    A server stores the binding, and goes by it if it has a policy file.
+    A store has no access control: storage or catalog decide who may read and write. So the command
+    accepts the role for forwarding without a change, and refuses other roles. With --endpoint the
+    server stores the binding, and enforces it if it has a policy file.
     """
 
     @click.pass_obj
@@ -67,7 +67,7 @@ def binding_command(
 
 
 def _add_on_server(service: Service, *, resource: str, member: str, role: str) -> None:
-    # Imported here: it needs an extra, and only a server is asked.
+    # Imported here: it needs the extra ``server``.
     from pubsub_delta.cli.endpoint.client import EndpointClient
     from pubsub_delta.cli.endpoint.policies import add_binding
 

@@ -1,4 +1,4 @@
-"""Commands that are imported when they are looked at: an answer waits for its own modules only."""
+"""Lazy commands: the module of a command is imported when the command is used."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from importlib import import_module
 import click
 
 
-class Commands(MutableMapping[str, click.Command]):
+class LazyCommands(MutableMapping[str, click.Command]):
     """The commands of a group by name, for ``click.Group(commands=…)``.
 
     Args:
-        places: where commands are that are not imported yet, as ``module:attribute`` below
-            ``pubsub_delta.cli``.
+        places: the commands as ``module:attribute`` below ``pubsub_delta.cli``.
     """
 
     def __init__(self, places: Mapping[str, str]) -> None:

@@ -6,7 +6,7 @@ import click
 
 from pubsub_delta import __version__
 from pubsub_delta.cli.commands import RootGroup
-from pubsub_delta.cli.lazy_commands import Commands
+from pubsub_delta.cli.lazy_commands import LazyCommands
 
 HELP = """Google Cloud Pub/Sub's command line, for a store in Delta tables.
 
@@ -51,9 +51,9 @@ COMMANDS = {
     "shell": "shell:shell",
     "completion": "completion:completion",
 }
-"""Where each is; nothing is imported for those that are not asked for."""
+"""The module and the attribute of each command, which is imported when it is used."""
 
-cli = RootGroup("pubsub-delta", help=HELP, examples=EXAMPLES, commands=Commands(COMMANDS))
+cli = RootGroup("pubsub-delta", help=HELP, examples=EXAMPLES, commands=LazyCommands(COMMANDS))
 click.version_option(__version__, prog_name="pubsub-delta")(cli)
 
 

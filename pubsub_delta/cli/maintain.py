@@ -1,4 +1,4 @@
-"""``pubsub-delta maintain``: look after a store."""
+"""``pubsub-delta maintain``: runs the maintenance of a store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DUTIES = ("tables", "dead-letters", "expiration", "retention", "optimize", "vacu
 
 
 def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
-    """Read a list of duties, separated by commas."""
+    """Parse a list of duties."""
     duties = [duty.strip() for duty in split_list(text) if duty.strip()]
     unknown = [duty for duty in duties if duty not in DUTIES]
     if unknown or not duties:

@@ -1,7 +1,7 @@
-"""Messages in a file or a pipe: lines, objects in Google's JSON, or the records of a file.
+"""Reads messages from a file or a pipe: lines, objects in Google's JSON, or records.
 
-One of Google's objects has ``data``, ``attributes`` and ``orderingKey``. What a server fills in,
-``messageId`` and ``publishTime``, may stand there too, as a pull prints it, and is ignored.
+Google's objects have ``data``, ``attributes`` and ``orderingKey``. The fields ``messageId`` and
+``publishTime``, which a pull prints, are accepted and ignored.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ LINES, JSONL = "lines", "jsonl"
 FORMATS = (LINES, JSONL, CSV, JSON)
 
 MOST_BYTES = 10_000_000
-"""Of the messages of a batch together (Pub/Sub's limit of a request)."""
+"""The size of the messages of a batch (Pub/Sub's limit of a request)."""
 MOST_NAMED = 10
-"""Bad lines that an error names; it counts the others."""
+"""The number of bad lines that an error names; it counts the others."""
 
 _MODULES: dict[str, Any] = {".gz": gzip, ".bz2": bz2, ".xz": lzma}
 _ZSTANDARD = (".zst", ".zstd")
@@ -61,7 +61,7 @@ class LineFormat:
     base64: bool = False
 
     def message(self, line: bytes) -> Message:
-        """Return the message of a line, or raise InvalidArgument with what is wrong with it."""
+        """Return the message of a line; InvalidArgument if the line is not valid."""
         found = self._of_json(line) if self.kind == JSONL else self._of(line, {}, "")
         broken = broken_rule(found)
         if broken is not None:
@@ -70,11 +70,11 @@ class LineFormat:
 
     @property
     def has_records(self) -> bool:
-        """Whether messages are records of a file, and not lines."""
+        """Whether messages are records of a file, not lines."""
         return self.kind in (CSV, JSON)
 
     def is_nothing(self, line: bytes) -> bool:
-        """Tell whether a line stands for no message: a blank one between objects."""
+        """Tell whether a line is blank, between objects."""
         return self.kind == JSONL and not line.strip()
 
     def _of(self, data: bytes, attributes: Mapping[str, str], ordering_key: str) -> Message:
@@ -120,7 +120,7 @@ class LineFormat:
 
 
 def format_of(source: str) -> str:
-    """Return how a file is read whose format nobody says: as its name does, else line by line.
+    """Return the format of a file by its name; ``lines`` if the name does not tell.
 
     >>> format_of("flights.CSV.gz"), format_of("flights.jsonl.zst"), format_of("-")
     ('csv', 'json', 'lines')
@@ -130,7 +130,7 @@ def format_of(source: str) -> str:
 
 @contextmanager
 def open_lines(path: str) -> Iterator[IO[bytes]]:
-    """Open a file for reading its lines, unpacked as its name says."""
+    """Open a file to read its lines, decompressed by its suffix."""
     ending = Path(path).suffix.lower()
     if ending in _PACKED:
         raise InvalidArgument(
@@ -220,7 +220,7 @@ def _records(lines: Iterable[bytes], form: LineFormat) -> Iterator[Record]:
 
 
 class _BadLines:
-    """Lines that are no messages."""
+    """Collects bad lines for one error."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -233,7 +233,7 @@ class _BadLines:
             self._named.append(f"{place}: {why}")
 
     def refuse(self) -> None:
-        """Raise InvalidArgument if there are any."""
+        """Raise InvalidArgument if there are bad lines."""
         if self._count:
             more = self._count - len(self._named)
             told = "; ".join([*self._named, *([f"and {more:,} more lines"] if more else [])])
@@ -250,7 +250,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _text(value: object, where: str) -> str:
-    """Return a text; None stands for an empty one, as in Google's JSON."""
+    """Return a string; None means "", as in Google's JSON."""
     if value is None:
         return ""
     if not isinstance(value, str):

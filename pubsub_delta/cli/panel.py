@@ -1,4 +1,4 @@
-"""What a terminal shows of a subscription that is watched; imported where there is a terminal."""
+"""The live view of ``subscriptions watch``; imported for terminals only."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from rich.text import Text
 from pubsub_delta.cli.watch import WORDS, Sample, age_text, rate_text
 
 WIDTH = 30
-"""Of a bar, and so many looks a line of them goes back."""
+"""The width of a bar, and the number of samples of a sparkline."""
 
 _TICKS = "▁▂▃▄▅▆▇█"
 
 
 def show_live(name: str, interval: timedelta, looks: Iterable[Sample]) -> None:
-    """Show looks in one place of a terminal, each over the one before."""
+    """Show samples in one place of a terminal, each over the one before."""
     past: deque[Sample] = deque(maxlen=WIDTH)
     title = Text(name, no_wrap=True, overflow="ellipsis")
     with Live(console=Console(), auto_refresh=False) as live:
@@ -31,7 +31,7 @@ def show_live(name: str, interval: timedelta, looks: Iterable[Sample]) -> None:
 
 
 def view(title: Text, past: list[Sample], interval: timedelta) -> Panel:
-    """Return what a terminal shows of the last looks."""
+    """Return the panel of the last samples."""
     now = past[-1]
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold")
@@ -61,7 +61,7 @@ def _rate(outcome: str) -> Callable[[Sample], float]:
 
 
 def sparkline(values: list[float]) -> str:
-    """Write numbers from 0 to the largest of them as a line of small bars.
+    """Write numbers as a line of small bars, from 0 to the largest.
 
     >>> sparkline([0, 1, 4, 8]), sparkline([0, 0])
     ('▁▂▅█', '▁▁')
@@ -71,7 +71,7 @@ def sparkline(values: list[float]) -> str:
 
 
 def bar(share: float, width: int = WIDTH) -> str:
-    """Write a share from 0 to 1 as a bar; what is not nothing is seen.
+    """Write a share from 0 to 1 as a bar; a share above 0 is visible.
 
     >>> bar(0.5, 8), bar(0.001, 8), bar(0, 8)
     ('████────', '█───────', '────────')

@@ -30,15 +30,15 @@ from pubsub_delta.resources import Message
 
 STANDARD_INPUT = "-"
 OWN_FORMATS = (LINES, JSONL)
-"""Formats of what is read alone; csv and json are also formats of what is shown."""
-MOST_MESSAGES = 10_000
-"""In a batch that goes to a store: each is a commit."""
-MOST_OF_A_REQUEST = 1000
-"""In a batch that goes to a server (Pub/Sub's limit)."""
+"""Formats of the input only; csv and json are formats of the output, too."""
+MAX_BATCH = 10_000
+"""Messages in one publish to a store, which is one commit."""
+MAX_REQUEST = 1000
+"""Messages in one request to a server (Pub/Sub's limit)."""
 
 
 class _Format(FormatType):
-    """How lines are read, or how the result is shown."""
+    """The format of input lines, or of the result."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value if value in OWN_FORMATS else super().convert(value, param, ctx)
@@ -51,7 +51,7 @@ class _Format(FormatType):
 
 
 def _keep_format(ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
-    """Keep how the result is shown for whoever shows it, as the global option does."""
+    """Keep a format of the result as the global option does."""
     if value is not None and value not in OWN_FORMATS:
         ctx.ensure_object(App).global_options["format"] = value
     return value
@@ -145,18 +145,18 @@ def _check_options(
 def _publish_lines(
     app: App, topic: str, source: str, form: LineFormat, bad_records: Path | None
 ) -> None:
-    """Publish lines in batches, and tell how many there were.
+    """Publish lines in batches, and report their number.
 
-    All lines of a file are looked at before the first one is published; those of a pipe come
-    once, so what stood before a bad one may be published already, and that is told.
+    All lines of a file are checked before the first publish. Lines of a pipe can be read only once:
+    those before a bad line may be published already, which the error reports.
     """
     app.call(lambda service: service.get_topic(topic))
     where = "standard input" if source == STANDARD_INPUT else source
-    most = MOST_MESSAGES if app.settings.endpoint is None else MOST_OF_A_REQUEST
+    most = MAX_BATCH if app.settings.endpoint is None else MAX_REQUEST
     published = count = 0
     bad = None if bad_records is None else _BadRecords(bad_records, where)
     try:
-        if bad is None and Path(source).is_file():  # which can be read twice
+        if bad is None and Path(source).is_file():  # a file can be read twice
             with open_lines(source) as lines:
                 for _ in batches(lines, form, where, most):
                     pass
@@ -179,7 +179,7 @@ def _publish_lines(
 
 
 class _BadRecords:
-    """A file that gets what is no message, one object a line."""
+    """Appends bad records to a file, one JSON object a line."""
 
     def __init__(self, path: Path, source: str) -> None:
         self.count = 0

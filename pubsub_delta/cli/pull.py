@@ -1,4 +1,4 @@
-"""``pubsub-delta subscriptions pull``: print messages, follow them, or bring them into a file."""
+"""``pubsub-delta subscriptions pull``: prints or follows messages, or writes them to a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pubsub_delta.cli.formats import projected
 from pubsub_delta.cli.listing import selection_options
 from pubsub_delta.cli.message_files import check_path, message_file
 from pubsub_delta.cli.printing import render
-from pubsub_delta.cli.progress import say
+from pubsub_delta.cli.progress import describe
 from pubsub_delta.cli.rest import Record, received_record
 from pubsub_delta.cli.service import Batch, Service
 from pubsub_delta.errors import InvalidArgument
@@ -40,13 +40,13 @@ PULL_FORMAT = f"table[box]({MESSAGE_COLUMNS},ackId.if(NOT auto_ack),ackStatus.if
 FOLLOW_FORMAT = "value(message.publishTime,message.data.decode(base64))"
 
 BATCH_SIZE = 1000
-"""Messages that a tail leases at once, and a request brings."""
+"""Messages of one pull by --follow, or of one request to a server."""
 FILE_BATCH_SIZE = 10_000
-"""Messages of a file that one lease of a store brings."""
+"""Messages of one pull from a store for a file."""
 SHORTEST, LONGEST = 0.05, 1.0
-"""Seconds between two looks for messages, as long as there are none."""
+"""Seconds between two pulls while there are no messages."""
 EXTEND_AFTER = timedelta(seconds=MAX_ACK_DEADLINE_SECONDS / 2)
-"""Leases of a file that takes so long to write are made longer."""
+"""Leases are extended when writing a file has taken this long."""
 
 
 class _Wait(Switch):
@@ -142,7 +142,7 @@ def _check(
 
 
 def _longest(wait: Any) -> timedelta | None:
-    """Return how long a first message is waited for at most."""
+    """Return the longest wait for the first message; None without a limit."""
     if wait in (None, "false"):
         return timedelta(0)
     return None if wait == "true" else wait
@@ -150,9 +150,9 @@ def _longest(wait: Any) -> timedelta | None:
 
 @dataclass(frozen=True)
 class _Puller:
-    """How messages are taken from a subscription.
+    """Pulls messages from a subscription.
 
-    ``wait``: how long for the first one; None means without an end.
+    ``wait``: the longest wait for the first message; None without a limit.
     """
 
     app: App
@@ -160,19 +160,19 @@ class _Puller:
     wait: timedelta | None
 
     def batch(self, store: Service, most: int) -> Batch:
-        """Lease messages, and wait for the first one."""
+        """Pull messages, and wait for the first one."""
         begun, pause = self.app.read_time("now"), SHORTEST
         while True:
             batch = store.pull(self.name, most)
             if batch.message_count or self._is_over(begun):
                 return batch
-            say(f"Waiting for messages of {self.name}")
+            describe(f"Waiting for messages of {self.name}")
             _check_reader()
             self.app.pause(pause)
             pause = min(2 * pause, LONGEST)
 
     def with_long_lease(self, store: Service, most: int) -> Batch:
-        """Lease messages for as long as it may take to show them."""
+        """Pull messages with the longest ack deadline, for printing."""
         batch = self.batch(store, most)
         batch.modify_ack_deadline(MAX_ACK_DEADLINE_SECONDS)
         return batch
@@ -182,29 +182,29 @@ class _Puller:
 
 
 def _check_reader() -> None:
-    """End with BrokenPipeError where nobody reads what is printed any more, as ``tail -f`` does."""
+    """Raise BrokenPipeError if the reader of standard output is gone, as ``tail -f`` does."""
     try:
         watched = select.poll()
         watched.register(sys.stdout.fileno(), 0)
         gone = any(event & select.POLLERR for _, event in watched.poll(0))
-    except (OSError, ValueError):  # it is no descriptor
+    except (OSError, ValueError):  # it is not a descriptor
         return
     if gone:
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def _records(batch: Batch) -> list[Record]:
-    """Read a batch, and tell how far that is."""
+    """Read a batch, and show the progress."""
     records = []
     for each in batch:
         records.append(received_record(each))
         if not len(records) % BATCH_SIZE:
-            say(f"Reading messages: {len(records):,}")
+            describe(f"Reading messages: {len(records):,}")
     return records
 
 
 def _print_and_ack(puller: _Puller, limit: int) -> None:
-    """Lease messages for as long as it may take, print them, and acknowledge them."""
+    """Pull messages, print them, and acknowledge them."""
     app = puller.app
     form = app.format(PULL_FORMAT)
     named = any(each.key == ("ackStatus",) for each in form.columns)
@@ -229,7 +229,7 @@ def _print_and_ack(puller: _Puller, limit: int) -> None:
 
 
 def _follow(puller: _Puller, limit: int | None) -> None:
-    """Print messages as they come, each batch acknowledged after it is printed, until Ctrl+C."""
+    """Print messages as they come until Ctrl+C, and acknowledge each batch after printing."""
     app, acked, failed = puller.app, 0, list[str]()
     forever, written = replace(puller, wait=None), _RecordFormatter(app)
     with suppress(KeyboardInterrupt), _sigterm_as_interrupt():
@@ -247,9 +247,9 @@ def _follow(puller: _Puller, limit: int | None) -> None:
 
 @contextmanager
 def _sigterm_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM end what goes on as Ctrl+C does: it gives back what it holds."""
+    """Let SIGTERM raise KeyboardInterrupt, so that leased messages are given back."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # only there a signal is heard
+        yield  # only the main thread handles signals
         return
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -260,13 +260,13 @@ def _sigterm_as_interrupt() -> Iterator[None]:
 
 @dataclass
 class _RecordFormatter:
-    """Records as they come, in the format that is asked for: JSON has one a line."""
+    """Formats records as they come; JSON has one record a line."""
 
     app: App
     begun: bool = field(default=False)
 
     def text(self, records: Sequence[Record]) -> str:
-        """Write records after those that were written; a heading stands before the first only."""
+        """Format more records; the header is before the first ones only."""
         form = self.app.format(FOLLOW_FORMAT)
         if form.kind == "json":
             shown = (projected(each, form.columns) for each in records)
@@ -278,7 +278,7 @@ class _RecordFormatter:
 
 
 def _to_file(puller: _Puller, path: Path, limit: int | None, *, auto_ack: bool) -> None:
-    """Write messages to a new file; once it is there acknowledge them, or give them back."""
+    """Write messages to a new file; then acknowledge them, or give them back."""
     app = puller.app
     held: list[Batch] = []
 
@@ -288,7 +288,7 @@ def _to_file(puller: _Puller, path: Path, limit: int | None, *, auto_ack: bool) 
             for messages in _batches(puller, store, limit, held):
                 file.write(messages)
                 count += len(messages)
-                say(f"Pulling messages: {count:,}")
+                describe(f"Pulling messages: {count:,}")
             if not count:
                 raise _NoMessages
         return count
@@ -316,13 +316,13 @@ def _to_file(puller: _Puller, path: Path, limit: int | None, *, auto_ack: bool) 
 
 
 class _NoMessages(Exception):
-    """There is nothing to write."""
+    """The subscription has no messages."""
 
 
 def _batches(
     puller: _Puller, store: Service, limit: int | None, held: list[Batch]
 ) -> Iterator[list[ReceivedMessage]]:
-    """Lease all messages that there are, a batch at a time, and keep the leases of all of them."""
+    """Pull all messages in batches, and extend the leases of all batches."""
     most = FILE_BATCH_SIZE if puller.app.settings.endpoint is None else BATCH_SIZE
     count, extended = 0, puller.app.read_time("now")
     while limit is None or count < limit:
@@ -343,7 +343,7 @@ def _batches(
 
 @contextmanager
 def _given_back_on_error(batch: Batch) -> Iterator[None]:
-    """Let messages that could not be shown come again at once, and not when the lease is over."""
+    """Nack a batch after an error, so that its messages come again at once."""
     with _all_given_back_on_error([batch]):
         yield
 
@@ -364,9 +364,9 @@ def _messages(count: int) -> str:
 
 
 def _not_acked(store: Service, name: str, batch: Batch) -> set[str]:
-    """Acknowledge a batch; return the ack ids of messages that come again all the same.
+    """Acknowledge a batch; return the ack IDs of messages that come again.
 
-    A late ack is ``expired`` whether it counted or not. Said again it is a success if it did.
+    A late ack is ``expired`` whether it had an effect or not. A second ack succeeds if it had.
     """
     result = batch.ack()
     late = list(result.expired)
@@ -375,7 +375,7 @@ def _not_acked(store: Service, name: str, batch: Batch) -> set[str]:
 
 
 def fail_on_ack_ids(app: App, what: str, ack_ids: Sequence[str]) -> None:
-    """End with exit code 1 if some ack ids had no effect, and name them."""
+    """Raise InvalidArgument if some ack IDs had no effect, and print them."""
     if ack_ids:
         told = one_line(",".join(ack_ids))
         app.print_status(f"Failed to {what} the messages with the following ackIds: [{told}]")

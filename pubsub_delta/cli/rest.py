@@ -1,4 +1,4 @@
-"""Resources and messages as Google's REST interface writes them: camelCase, empty fields absent."""
+"""Records of resources and messages as Google's REST API: camelCase, without empty fields."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:  # it needs Spark
     from pubsub_delta.operations.history import TopicCommit
 
 Record = dict[str, Any]
-"""What is shown: texts, numbers, truth values, and mappings and lists of them."""
+"""JSON values: strings, numbers, booleans, and mappings and lists of them."""
 
 _STATE = "ACTIVE"
-"""That of each topic and subscription: nothing is ingested, and none has an error of its own."""
+"""The state of topics and subscriptions without an error."""
 UNKNOWN_TIME = datetime.min.replace(tzinfo=UTC)
-"""In place of a time that a server does not tell; it is not shown."""
+"""Stands for a time that a response does not have; it is not printed."""
 
 
 def topic_record(topic: Topic) -> Record:
-    """Return a topic as REST writes it."""
+    """Return the record of a topic."""
     return _without_empty(
         {
             "name": topic.name,
@@ -48,7 +48,7 @@ def topic_record(topic: Topic) -> Record:
 
 
 def schema_record(schema: Schema) -> Record:
-    """Return a revision of a schema as REST writes it."""
+    """Return the record of a schema revision."""
     return _without_empty(
         {
             "name": schema.name,
@@ -61,9 +61,9 @@ def schema_record(schema: Schema) -> Record:
 
 
 def subscription_record(subscription: Subscription) -> Record:
-    """Return a subscription as REST writes it.
+    """Return the record of a subscription.
 
-    The policy of one that never expires is empty, and so is the push config of one that is pulled.
+    The expiration policy is empty if it never expires, and the push config if it is pulled.
     """
     dead, retry = subscription.dead_letter_policy, subscription.retry_policy
     table = subscription.table_config
@@ -106,7 +106,7 @@ def subscription_record(subscription: Subscription) -> Record:
 
 
 def snapshot_record(snapshot: Snapshot) -> Record:
-    """Return a snapshot as REST writes it."""
+    """Return the record of a snapshot."""
     return _without_empty(
         {
             "name": snapshot.name,
@@ -119,14 +119,14 @@ def snapshot_record(snapshot: Snapshot) -> Record:
 
 
 def listed_snapshot_record(snapshot: Snapshot) -> Record:
-    """Return a snapshot as gcloud lists it: with the parts of its names."""
+    """Return the record of a snapshot in gcloud's listing, with the parts of its names."""
     _, project, _, short = snapshot.name.split("/")
     ids = {"projectId": project, "snapshotId": short, "topicId": snapshot.topic.split("/")[-1]}
     return {**snapshot_record(snapshot), **ids}
 
 
 def received_record(received: ReceivedMessage) -> Record:
-    """Return a delivery as REST writes it: a message within, its data in base64."""
+    """Return the record of a delivery, with data in base64."""
     return _without_empty(
         {
             "ackId": received.ack_id,
@@ -137,7 +137,7 @@ def received_record(received: ReceivedMessage) -> Record:
 
 
 def message_record(message: Message, message_id: str, publish_time: datetime) -> Record:
-    """Return a stored message as REST writes it."""
+    """Return the record of a message, with data in base64."""
     return _without_empty(
         {
             "data": base64.b64encode(message.data).decode("ascii"),
@@ -150,7 +150,7 @@ def message_record(message: Message, message_id: str, publish_time: datetime) ->
 
 
 def commit_record(commit: TopicCommit) -> Record:
-    """Return a commit of a topic as REST would write it."""
+    """Return the record of a commit of a topic."""
     record: Record = {
         "version": commit.version,
         "time": time_text(commit.time),
@@ -165,13 +165,13 @@ def commit_record(commit: TopicCommit) -> Record:
 
 
 def metrics_record(metrics: Metrics) -> Record:
-    """Return metrics with the names of those that are estimates, if any are."""
+    """Return the record of metrics, with the names of estimates."""
     estimates = sorted(metrics.estimates)
     return {**plain(metrics), **({"estimates": estimates} if estimates else {})}
 
 
 def plain(value: Any) -> Any:
-    """Return a value with its times and durations as REST writes them, however deep they are."""
+    """Return a value with its times and durations as text, at any depth."""
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):

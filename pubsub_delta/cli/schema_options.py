@@ -41,9 +41,9 @@ def schema_settings(
     first_revision_id: str | None = None,
     last_revision_id: str | None = None,
 ) -> SchemaSettings | None:
-    """Return what the options ask for, over what a topic has so far; None where nothing is asked.
+    """Return the schema settings of the options over those of a topic; None without options.
 
-    Another schema is given with its encoding, and what it does not say of revisions is no bound.
+    A new schema needs its encoding; revisions that are not given do not bound it.
     """
     told = (message_encoding, schema_project, first_revision_id, last_revision_id)
     if schema is None:

@@ -22,7 +22,7 @@ from pubsub_delta.cli.arguments import (
 )
 from pubsub_delta.cli.commands import Group
 from pubsub_delta.cli.iam import binding_command
-from pubsub_delta.cli.lazy_commands import Commands
+from pubsub_delta.cli.lazy_commands import LazyCommands
 from pubsub_delta.cli.listing import list_all, listing_options
 from pubsub_delta.cli.rest import metrics_record, subscription_record
 from pubsub_delta.cli.table_options import table_fields, table_options
@@ -48,7 +48,7 @@ subscriptions = Group(
         "subscriptions pull delays --auto-ack --limit=10",
         "subscriptions watch delays",
     ],
-    commands=Commands(
+    commands=LazyCommands(
         {
             "pull": "pull:pull",
             "ack": "delivery:ack",
@@ -61,11 +61,11 @@ subscriptions = Group(
 )
 
 UNCHANGED_OPTIONS = ("ack_deadline", "retain_acked_messages", "enable_exactly_once_delivery")
-"""Options that are fields as they are, but for the name of the first."""
+"""Options whose values are fields; only the first has another name."""
 
 
 def subscription_options(command: F) -> F:
-    """Add the options that ``create`` and ``update`` have in common."""
+    """Add the options of both ``create`` and ``update``."""
     for option in (
         click.option("--max-retry-delay", type=DurationType(), help="The longest wait: 600s."),
         click.option(
@@ -103,7 +103,7 @@ def subscription_options(command: F) -> F:
 
 
 def push_options(command: F) -> F:
-    """Add the options that tell where messages are pushed to."""
+    """Add the options of push delivery."""
     for option in (
         click.option(
             "--push-no-wrapper-write-metadata",
@@ -269,7 +269,7 @@ def modify_push_config(app: App, /, subscription: str, **given: Any) -> None:
     name = app.subscription(subscription)
     app.call(lambda store: store.update_subscription(name, **fields))
     app.print_status(f"Updated subscription [{name}].")
-    app.show({})  # the answer of ModifyPushConfig is empty, and gcloud prints it
+    app.show({})  # gcloud prints the empty response of ModifyPushConfig
 
 
 @subscriptions.command("describe", examples=["subscriptions describe delays"])
@@ -351,7 +351,7 @@ def _subscription_fields(app: App, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _push(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the field that options of ``push_options`` name; without an endpoint it is cleared."""
+    """Return the push config that the options give; an empty endpoint clears it."""
     endpoint, bare = given["push_endpoint"], given["push_no_wrapper"]
     metadata = given["push_no_wrapper_write_metadata"]
     if metadata and not bare:
@@ -375,7 +375,7 @@ def _attempts_without_topic(given: dict[str, Any]) -> bool:
 
 
 def _only_topic(app: App, project: str | None) -> str:
-    """Return the topic of a project that has one; Google's own examples leave it out at times."""
+    """Return the only topic of a project, as some of Google's examples leave it out."""
     project = project or app.settings.project
     found = list_all(app, lambda store, token: store.list_topics(project=project, page_token=token))
     if len(found) != 1:

@@ -1,4 +1,4 @@
-"""``pubsub-delta subscriptions watch``: a subscription's metrics as they change."""
+"""``pubsub-delta subscriptions watch``: prints a subscription's metrics as they change."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FIELDS = (
 
 @dataclass(frozen=True)
 class Sample:
-    """A subscription at a moment, and what was acknowledged a second since the look before."""
+    """The metrics of a subscription at a time, and the acks per second since the last sample."""
 
     time: datetime
     undelivered: int
@@ -41,7 +41,7 @@ class Sample:
     rates: Mapping[str, float]
 
     def record(self) -> Record:
-        """Return it under the names of the metrics."""
+        """Return the record with the names of the metrics."""
         return {
             "time": time_text(self.time),
             "num_undelivered_messages": self.undelivered,
@@ -53,7 +53,7 @@ class Sample:
 
 
 def sample(metrics: Mapping[str, Any], time: datetime, before: Sample | None) -> Sample:
-    """Return a look; at the first one no rate is known, and each is 0."""
+    """Return a sample; the rates of the first one are 0."""
     acks: Mapping[str, int] = metrics["ack_message_count"]
     seconds = 0.0 if before is None else (time - before.time).total_seconds()
     known = before.acks if before is not None and seconds > 0 else acks
@@ -121,7 +121,7 @@ def _samples(
 
 
 def _written(app: App, looks: Iterable[Sample]) -> Iterator[str]:
-    """Write each look: as a line of words, or in the format that is asked for."""
+    """Write samples as lines of text, or in the format of --format."""
     if not app.global_options.get("format"):
         yield from (f"{line_of(look)}\n" for look in looks)
         return
@@ -135,7 +135,7 @@ def _written(app: App, looks: Iterable[Sample]) -> Iterator[str]:
 
 
 def line_of(look: Sample) -> str:
-    """Write a look on one line."""
+    """Write a sample as one line."""
     rates = "  ".join(f"{WORDS[name]} {rate_text(rate)}" for name, rate in look.rates.items())
     return (
         f"{time_text(look.time.replace(microsecond=0))}  backlog {look.undelivered:,}  "

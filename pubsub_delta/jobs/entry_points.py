@@ -1,6 +1,7 @@
-"""The jobs as commands: what the wheel's entry points name, and a platform's tasks call.
+"""The entry points of the jobs in the wheel, for terminals and the tasks of a platform.
 
-``pubsub-delta-publish`` is one on a terminal, and the ``entry_point`` of a ``python_wheel_task``.
+For example, ``pubsub-delta-publish`` is a command, and the ``entry_point`` of a
+``python_wheel_task``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _EXTRAS = {
     "rich": "cli",
     "prometheus_client": "prometheus",
 }
-"""What a job may lack, and the extra that installs it."""
+"""Packages of jobs, and the extra that installs each."""
 REFUSED = 3
 
 
@@ -40,7 +41,7 @@ def stream_consume() -> None:
 
 
 def maintain() -> None:
-    """Look after a store."""
+    """Run the maintenance of a store."""
     _run("maintain")
 
 
@@ -57,8 +58,8 @@ def export_metrics() -> None:
 def _run(job: str) -> None:
     """Run a job with the arguments of this process.
 
-    It returns where the job is done, and leaves with the job's exit code else: what calls a
-    function in place of starting a process takes every SystemExit for a failure, also that of 0.
+    It returns after success, and exits with the job's exit code after a failure. A platform that
+    calls the function takes every SystemExit as a failure, even with code 0.
     """
     program = f"pubsub-delta-{job.replace('_', '-')}"
     try:

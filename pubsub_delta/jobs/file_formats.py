@@ -1,4 +1,4 @@
-"""What the names of an input's files say: their format, and how they are packed."""
+"""Formats and compression of files, by their names."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ FORMATS = {
     ".pq": "parquet",
 }
 TEXTS = ("csv", "json")
-"""Formats of text, which may be packed as a whole."""
+"""Text formats, whose files may be compressed."""
 UNPACKED = (".gz", ".bz2", ".zst", ".zstd", ".deflate", ".lz4", ".snappy")
-"""What Spark unpacks, by their names; the last two as Hadoop writes them."""
+"""Suffixes that Spark decompresses; the last two as Hadoop writes them."""
 PACKED = (*UNPACKED, ".xz", ".zip", ".7z", ".br", ".gzip", ".lzma", ".lzo", ".tar", ".tgz")
 
 
 def format_of(name: str, inside: str = "") -> str | None:
-    """Return the format that the name of a file says, in any case of its letters, or None.
+    """Return the format by the name of a file, in any case; None if unknown.
 
-    A file without an ending has that of the directory it is in.
+    A file without a suffix has the format of its directory.
 
     >>> format_of("flights.CSV"), format_of("a.jsonl.gz"), format_of("part-0", "flights.csv/")
     ('csv', 'json', 'csv')
@@ -39,7 +39,7 @@ def format_of(name: str, inside: str = "") -> str | None:
 
 
 def packing_of(name: str) -> str:
-    """Return the ending that says how a file is packed, or an empty text.
+    """Return the suffix of the compression of a file, or "".
 
     >>> packing_of("a.csv.gz"), packing_of("a.gz.parquet")
     ('.gz', '')
@@ -49,15 +49,15 @@ def packing_of(name: str) -> str:
 
 
 def format_of_all(names: Sequence[str], path: str, asked: str | None = None) -> str | None:
-    """Return the one format of an input's files; None where there are none.
+    """Return the format of all files of an input; None without files.
 
     Args:
-        names: of the files, as paths or URLs.
-        path: the input that they are in.
-        asked: the format to read them in, whatever their names say.
+        names: the paths or URLs of the files.
+        path: the input.
+        asked: the format of the option, which overrides the names.
 
-    InvalidArgument where they are of several, where nothing tells, or where a file is packed in a
-    way that Spark does not unpack.
+    InvalidArgument for several formats, an unknown format, or a compression that Spark does not
+    have.
     """
     formats = {name: format_of(name, path) for name in names}
     known = {each for each in formats.values() if each is not None}

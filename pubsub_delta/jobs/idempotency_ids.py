@@ -1,4 +1,4 @@
-"""What makes a batch of an input known again: the id of the run, and the value that it is of."""
+"""The idempotency ID of a batch: from the ID of the run, and the value of the batch."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import hashlib
 from urllib.parse import quote
 
 LONGEST_ID = 256
-"""Bytes of an application id, as ``publish`` takes it."""
+"""The largest size of an application ID, in bytes."""
 
 
 def batch_id(idempotency_id: str, column: str, value: str | None) -> tuple[str, int]:
-    """Return the idempotency id of the batch of one value, whatever other values there are.
+    """Return the idempotency ID of the batch of one value; it does not depend on other values.
 
-    Name and value are quoted as in a URL. A null has no ``=``. An id that would be too long ends
-    with its digest.
+    Name and value are percent-encoded. A null has no ``=``. A digest shortens an ID that is too
+    long.
 
     >>> batch_id("flights", "month", "3"), batch_id("flights", "month", None)
     (('flights/month=3', 0), ('flights/month', 0))

@@ -1,4 +1,4 @@
-"""How an input is read so that it keeps what it holds: as text, unless types are asked for."""
+"""Reads inputs without changing values: as text, unless types are asked for."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from pubsub_delta.jobs import inputs, sources
 from pubsub_delta.jobs.records import BAD, ELEMENT, FILE, Records, has_replaced
 
 _CSV = {"header": "true", "escape": '"', "columnPruning": "false"}
-"""A quote in a text is written twice, as RFC 4180 has it; and each line is parsed to its end."""
+"""Quotes in text are doubled (RFC 4180), and each line is parsed to its end."""
 _NOTHING = "\u0001"
-"""What stands for null among texts, in place of an empty text, so that that is one."""
+"""The text that Spark reads as null, so that an empty text stays one."""
 _JSON = {"allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
 _TEXTS = "ARRAY<STRING>"
 
@@ -30,12 +30,12 @@ Reader = DataFrameReader | DataStreamReader
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How an input is to be read.
+    """Options for reading an input.
 
     Args:
-        schema: its columns, as in SQL; None for all that it has.
-        infer: find out the types of the columns of CSV.
-        multiline: a JSON file is one array or object, and a text in CSV may have line breaks.
+        schema: the columns, as in SQL; None for all columns of the input.
+        infer: whether to infer the types of CSV columns.
+        multiline: whether a JSON file is one array or object, and CSV text may have line breaks.
     """
 
     schema: str | None = None
@@ -43,7 +43,7 @@ class ReadOptions:
     multiline: bool = False
 
     def check(self, format_: str) -> None:
-        """Refuse what is not for a format."""
+        """Raise InvalidArgument for options that a format does not have."""
         if self.schema and self.infer:
             raise InvalidArgument("--infer-schema: --schema tells the types; one is accepted")
         wrong = {
@@ -57,7 +57,7 @@ class ReadOptions:
 
 
 def read(spark: SparkSession, source: sources.Source, how: ReadOptions) -> Records:
-    """Read an input as it is now."""
+    """Read an input once."""
     nothing = Records(spark.createDataFrame([], StructType([])), source.path)
     if source.format is None:
         return nothing
@@ -78,7 +78,7 @@ def read(spark: SparkSession, source: sources.Source, how: ReadOptions) -> Recor
 
 
 def read_stream(spark: SparkSession, source: sources.Source, how: ReadOptions) -> Records:
-    """Read what is in a directory or a Delta table, and then what arrives there."""
+    """Read a directory or a Delta table as a stream."""
     if source.format is None:
         raise InvalidArgument(
             f"--format: none, and {source.path!r} is empty; csv, json, parquet or delta is needed"
@@ -103,11 +103,10 @@ def read_stream(spark: SparkSession, source: sources.Source, how: ReadOptions) -
 def _types_not_inferred(
     spark: SparkSession, source: sources.Source, how: ReadOptions
 ) -> Iterator[None]:
-    """Have the session keep what it would change while it looks at an input.
+    """Set the session so that reading an input does not change values.
 
-    Times whose type is found out have the hour that they show, whatever the session's time zone,
-    and the names of directories are texts, as what is in their files. FailedPrecondition where the
-    platform lets nobody set that.
+    Inferred timestamps do not depend on the session time zone, and partition columns are text, as
+    in files. FailedPrecondition if the platform does not allow these settings.
     """
     wanted = {"spark.sql.timestampType": "TIMESTAMP_NTZ"} if how.infer else {}
     is_typed = source.format in ("json", "parquet")
@@ -126,15 +125,15 @@ def _types_not_inferred(
 def _replace_setting(
     spark: SparkSession, source: sources.Source, name: str, value: str
 ) -> str | None:
-    """Set a setting of the session, and return what it was."""
+    """Set a session setting, and return its old value."""
     try:
         before = spark.conf.get(name)
         spark.conf.set(name, value)
     except Exception as error:
         raise FailedPrecondition(
-            f"--input: {source.path!r}: this session lets nobody set {name} "
-            f"({sources.first_line(error)}), without which values would change as they are read; "
-            "--schema names the columns of CSV and their types"
+            f"--input: {source.path!r}: this session does not allow setting {name} "
+            f"({sources.first_line(error)}), without which reading would change values; give the "
+            "columns and their types by --schema"
         ) from None
     return before
 
@@ -154,7 +153,7 @@ def _columns(schema: str | None) -> StructType | None:
 
 
 def _load(reader: Reader, path: str) -> DataFrame:
-    """Read an input; one that cannot be read is refused in one line."""
+    """Load an input; an error is InvalidArgument with one line."""
     try:
         return reader.load(path)
     except Exception as error:
@@ -176,7 +175,7 @@ def _columns_of_csv(spark: SparkSession, source: sources.Source, how: ReadOption
 
 
 def _check_names(spark: SparkSession, source: sources.Source) -> None:
-    """Refuse a first line that names a column twice: Spark would call them otherwise."""
+    """Raise InvalidArgument for a repeated column name, which Spark would rename."""
     for file in source.files:
         options: Options = {**_CSV, "header": "false"}
         lines = _load(spark.read.format("csv").options(**options), sources.pattern_of(file))
@@ -193,7 +192,7 @@ def _check_names(spark: SparkSession, source: sources.Source) -> None:
                 "(letter case is ignored); each column name once is accepted"
             )
         if rows:
-            return  # the other files have the same first line, which is looked at as they are read
+            return  # Spark compares the first lines of the other files
 
 
 def _as_texts(columns: StructType) -> StructType:
@@ -208,9 +207,9 @@ def _csv(
     *,
     has_their_names: bool = False,
 ) -> Records:
-    """Read CSV; each file's first line has to name these columns in this order.
+    """Read CSV; the first line of each file must have these columns in this order.
 
-    ``has_their_names``: the columns are those of the only file, which need not be compared.
+    ``has_their_names``: whether the columns come from the only file, and need no comparison.
     """
     options: Options = {
         **_CSV,
@@ -224,7 +223,7 @@ def _csv(
     rows = _load(reader.format("csv").options(**options).schema(wanted), path)
     told = f"a record of {len(columns)} columns: {_listed(columns)}"
     whole = _with_file(rows).withColumn(ELEMENT, F.lit(None).cast("int"))
-    if rows.isStreaming:  # whose files nobody looks at twice
+    if rows.isStreaming:  # its files are read only once
         text = F.concat_ws(",", *map(inputs.column, columns.names))
         whole = whole.withColumn(BAD, F.coalesce(BAD, F.when(has_replaced(rows), text)))
     return Records(whole, path, told, decoded=not rows.isStreaming)
@@ -255,10 +254,9 @@ def _json_now(
 
 
 def _columns_of_json(spark: SparkSession, objects: DataFrame, path: str) -> StructType:
-    """Find out the fields of objects; those whose names differ by case alone are none.
+    """Infer the fields of objects, without names that differ by case only.
 
-    Fractions are decimals, so that they keep their digits. One that is written as ``1e3`` has no
-    decimal's type: then they are doubles.
+    Fractions are decimals, which keep their digits; with a number like ``1e3`` they are doubles.
     """
     try:
         found = spark.read.options(**_JSON, prefersDecimal=True).json(objects).schema
@@ -271,7 +269,7 @@ def _columns_of_json(spark: SparkSession, objects: DataFrame, path: str) -> Stru
 
 
 def _begins_with_a_bracket(spark: SparkSession, source: sources.Source) -> bool:
-    """Tell whether the first file that is not blank is an array."""
+    """Tell whether the first file that is not empty is a JSON array."""
     for file in source.files:
         lines = spark.read.text(sources.pattern_of(file)).where(F.col("value").rlike(r"\S"))
         first = lines.take(1)
@@ -281,17 +279,17 @@ def _begins_with_a_bracket(spark: SparkSession, source: sources.Source) -> bool:
 
 
 def _texts(reader: Reader, path: str, whole: bool) -> DataFrame:
-    """Return the lines of files that are not blank, or whole files: ``value`` and their file."""
+    """Return the lines of files that are not blank, or whole files, as ``value`` and ``FILE``."""
     rows = _with_file(_load(reader.format("text").option("wholetext", whole), path))
     text = F.regexp_replace("value", "^\ufeff", "") if whole else F.col("value")
     return rows.withColumn("value", text).where(F.col("value").rlike(r"\S"))
 
 
 def _objects(texts: DataFrame, whole: bool) -> DataFrame:
-    r"""Find the objects in texts, each as it stands there: LINE, or null and BAD where one is none.
+    r"""Find the objects in texts: LINE is the original object; null for a bad record, in BAD.
 
-    Spark reads the first value of a text and leaves out what follows without a word. So it is given
-    ``[text,true]``, of which it reads two values, if the text is one.
+    Spark reads the first value of a text and ignores the rest. So the text is parsed as
+    ``[text,true]``, which has two elements if the text is one value.
     """
     values = F.from_json(F.concat(F.lit("["), "value", F.lit(",true]")), _TEXTS, _JSON)
     one = (F.size("_values") == 2) & (F.col("_values")[1] == "true") & F.is_valid_utf8("value")
@@ -321,7 +319,7 @@ def _objects(texts: DataFrame, whole: bool) -> DataFrame:
 def _json(
     texts: DataFrame, path: str, columns: StructType, *, whole: bool, keep_line: bool = False
 ) -> Records:
-    """Read the columns of objects; one with a value that is not of its type is bad, too."""
+    """Read the columns of objects; an object with a value of another type is bad, too."""
     found = _objects(texts, whole)
     ours = ("value", FILE, BAD, ELEMENT, inputs.LINE)
     folders = [name for name in found.columns if name not in (*ours, *columns.names)]
@@ -340,7 +338,7 @@ def _json(
 
 
 def _with_folders(folders: list[str]) -> Column:
-    """Return the object of a line with the columns that names of directories tell (``month=1``)."""
+    """Return the object of a line with partition columns (``month=1``)."""
     line = F.col(inputs.LINE)
     if not folders:
         return line

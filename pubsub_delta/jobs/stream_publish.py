@@ -5,8 +5,8 @@ r"""Publish files or a Delta table to a topic as they grow, by a streaming query
         --schema "carrier STRING, tailnum STRING" --attribute carrier \
         --checkpoint /data/arriving_checkpoint
 
-Every row is published once, however often the job is killed and started again: each micro-batch is
-one commit of the topic, under the query's id and its own number.
+Every row is published once, even if the job is killed and started again. Each micro-batch is one
+commit of the topic, with the query's ID and its number.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ BUGS_OF_LINES = (
         "too-many-in-a-request",
         "A server is sent more messages at once than it takes.",
         _PUBLISH,
-        "if app.settings.endpoint is None else MOST_OF_A_REQUEST",
+        "if app.settings.endpoint is None else MAX_REQUEST",
         "if app.settings.endpoint is None else MOST_MESSAGES",
     ),
 )

@@ -1,4 +1,4 @@
-"""A running server as commands ask it: the table of the verbs that google.pubsub.v1 has."""
+"""The client of a running server, with the methods of google.pubsub.v1."""
 
 from __future__ import annotations
 
@@ -36,20 +36,19 @@ from pubsub_delta.resources import (
     Subscription,
 )
 
-_MOST = 2**31 - 1
-"""The largest number that a request can tell."""
+_MAX_INT32 = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class PublishedMessages:
-    """The ids of what was published."""
+    """The IDs of published messages."""
 
     message_ids: Sequence[str]
 
 
 @dataclass(frozen=True)
 class PulledMessages:
-    """The messages of one pull, and how all of them are answered for."""
+    """The messages of one pull, which can be acknowledged together."""
 
     received: Sequence[ReceivedMessage]
     acknowledge: Callable[[Sequence[str]], AckResult]
@@ -60,15 +59,15 @@ class PulledMessages:
 
     @property
     def message_count(self) -> int:
-        """How many messages it leases."""
+        """The number of leased messages."""
         return len(self.received)
 
     def ack(self) -> AckResult:
-        """Acknowledge all of it."""
+        """Acknowledge all messages."""
         return self.acknowledge(self._ack_ids)
 
     def modify_ack_deadline(self, ack_deadline_seconds: int) -> AckResult:
-        """Move the deadline of all of it to so far from now."""
+        """Set the deadline of all messages to ``ack_deadline_seconds`` from now."""
         return self.move_deadline(self._ack_ids, ack_deadline_seconds)
 
     @property
@@ -77,12 +76,12 @@ class PulledMessages:
 
 
 def connect(settings: Settings) -> EndpointClient:
-    """Return the server that the settings name; it is asked with the first call only."""
+    """Return the client of the server in the settings; it connects at the first call."""
     return EndpointClient(connection_of(settings), settings.project)
 
 
 class EndpointClient(EndpointSchemas):
-    """The store behind a running server. Names are full names."""
+    """A client of a server. Names are full names."""
 
     create_topic = CreateMethod(resources.topic_with, resources.topic_of)
     get_topic = NameMethod("topic", resources.topic_of)
@@ -123,12 +122,12 @@ class EndpointClient(EndpointSchemas):
         return PublishedMessages(list(done.message_ids))
 
     def pull(self, subscription: str, max_messages: int) -> PulledMessages:
-        """Lease what is there now, and wait for nothing."""
+        """Pull available messages without waiting."""
         check_max_messages(max_messages)
         pulled = self.call(
             "Pull",
             subscription=subscription,
-            max_messages=min(max_messages, _MOST),
+            max_messages=min(max_messages, _MAX_INT32),
             return_immediately=True,
         )
         received = list(map(resources.received_of, pulled.received_messages))
@@ -139,17 +138,16 @@ class EndpointClient(EndpointSchemas):
         )
 
     def acknowledge(self, subscription: str, ack_ids: Iterable[str]) -> AckResult:
-        """Acknowledge deliveries. ``expired`` is empty: the protocol does not tell these apart.
+        """Acknowledge deliveries. ``expired`` is always empty: the API does not report it.
 
-        Without exactly-once delivery a server does not tell which leases were over either: all
-        that are ack ids have succeeded.
+        Without exactly-once delivery all well-formed ack IDs of the subscription succeed.
         """
         return self._send_ack_ids("Acknowledge", subscription, ack_ids)
 
     def modify_ack_deadline(
         self, subscription: str, ack_ids: Iterable[str], ack_deadline_seconds: int
     ) -> AckResult:
-        """Move the deadline of deliveries; what is told of them is as with ``acknowledge``."""
+        """Set the deadline of deliveries; the result is as of ``acknowledge``."""
         check_new_deadline(ack_deadline_seconds)
         seconds = {"ack_deadline_seconds": ack_deadline_seconds}
         return self._send_ack_ids("ModifyAckDeadline", subscription, ack_ids, **seconds)
@@ -166,9 +164,9 @@ class EndpointClient(EndpointSchemas):
     def _send_ack_ids(
         self, name: str, subscription: str, ack_ids: Iterable[str], **more: Any
     ) -> AckResult:
-        """Say something of deliveries.
+        """Send an ack or a new deadline.
 
-        What is no ack id is not sent with others: one such would be all that the server tells of.
+        Malformed ack IDs are left out if there are others, as the server would report only them.
         """
         given = list(dict.fromkeys(ack_ids))
         wanted = [each for each in given if parse_ack_id(each) is not None] or given
@@ -180,7 +178,7 @@ class EndpointClient(EndpointSchemas):
             except AckIdsError as error:
                 refused = error.invalid(wanted)
                 if refused is None:
-                    raise  # some may succeed later
+                    raise  # a later try may succeed
                 failed |= refused
                 wanted = [each for each in wanted if each not in failed]
         told = [each for each in given if each not in failed], [e for e in given if e in failed]

@@ -1,4 +1,4 @@
-"""What a server refused, or why there was no answer, as errors of the library."""
+"""Errors of a server and of the connection, as errors of the library."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _BY_CODE: Mapping[str, type[PubSubError]] = {each.code: each for each in _CLASSE
 
 
 class StatusError(PubSubError):
-    """A request failed with a canonical code that has no class of its own."""
+    """An error with a canonical code that has no class."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -55,9 +55,9 @@ class StatusError(PubSubError):
 
 
 class AckIdsError(StatusError):
-    """Some ack ids of a request failed: ``reasons`` by id; the others may have succeeded.
+    """Some ack IDs of a request failed. ``reasons``: by ack ID.
 
-    A server names as many as there is room for; of the others the code tells.
+    A server names as many ack IDs as fit in the error; the code holds for the others.
     """
 
     def __init__(self, code: str, message: str, reasons: Mapping[str, str]) -> None:
@@ -65,9 +65,9 @@ class AckIdsError(StatusError):
         self.reasons = dict(reasons)
 
     def invalid(self, ack_ids: Iterable[str]) -> set[str] | None:
-        """Return those that failed for good, of the ids of the request.
+        """Return the ack IDs of the request that failed permanently.
 
-        The rest succeed when they are said again, or fail then. None where nothing is certain.
+        The others can be sent again. None if no ack ID failed permanently for certain.
         """
         if not set(self.reasons.values()) <= {INVALID_ACK_ID, SUCCEEDED}:
             return None
@@ -77,12 +77,12 @@ class AckIdsError(StatusError):
 
 
 def error_of(error: Any, address: str, seconds: float) -> PubSubError:
-    """Return what a failed call raises: with the server's own text, if it was the server.
+    """Return the error of the library for a failed call, with the server's message.
 
     Args:
-        error: what gRPC raised.
-        address: where the server was asked.
-        seconds: how long it had.
+        error: the error of gRPC.
+        address: the address of the server.
+        seconds: the timeout of the call.
     """
     code, text = error.code(), " ".join((error.details() or "no reason was given").split())
     told = _status_of(error)
@@ -96,8 +96,8 @@ def error_of(error: Any, address: str, seconds: float) -> PubSubError:
     if told is None and code == grpc.StatusCode.DEADLINE_EXCEEDED:
         return StatusError(
             code.name,
-            f"endpoint: no answer came from {address} within {seconds:g} seconds; whether it was "
-            "done is not known",
+            f"endpoint: {address} did not respond within {seconds:g} seconds; the request may have "
+            "been done",
         )
     reasons = {} if told is None else _ack_ids_of(told)
     if reasons:
@@ -107,13 +107,13 @@ def error_of(error: Any, address: str, seconds: float) -> PubSubError:
 
 
 def _status_of(error: Any) -> Any | None:
-    """Return the google.rpc.Status that a server sent with an error; None if gRPC made it."""
+    """Return the google.rpc.Status of an error; None if the server sent none."""
     sent = dict(error.trailing_metadata() or ()).get(DETAILS)
     return None if sent is None else status_pb2.Status.FromString(sent)
 
 
 def _ack_ids_of(status: Any) -> dict[str, str]:
-    """Return why ack ids failed, by id, as a google.rpc.Status tells it."""
+    """Return the reasons of failed ack IDs in a google.rpc.Status."""
     info = error_details_pb2.ErrorInfo()
     for detail in status.details:
         if detail.Unpack(info) and info.reason == ACK_ID_FAILURE:

@@ -1,7 +1,7 @@
-"""The shapes that methods of google.pubsub.v1 have: what is asked by a name, and what is told.
+"""Descriptors for methods of google.pubsub.v1 with the same form of request and response.
 
-A verb of the client is one line: its name gives that of the method, ``get_topic`` ``GetTopic``, and
-its shape the request. ``EndpointClient`` is the table of them.
+``EndpointClient`` declares such a method in one line. The attribute ``get_topic`` calls
+``GetTopic``, and the class of the descriptor builds the request.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 Read = Callable[[Any], T]
-"""Returns what a protobuf message is about."""
+"""Converts a protobuf message."""
 Write = Callable[[str, Mapping[str, Any]], Any]
-"""Returns a resource of that name with these fields as a protobuf message."""
+"""Returns a protobuf resource with a name and fields."""
 
 _SERVICE_OF = {name: service for service, methods in SERVICES.items() for name in methods}
 
 
 def method_of(verb: str) -> str:
-    """Return the name of the method that a verb calls.
+    """Return the name of the RPC method of an attribute.
 
     >>> method_of("list_topic_subscriptions")
     'ListTopicSubscriptions'
@@ -37,11 +37,11 @@ def method_of(verb: str) -> str:
 
 
 class Caller:
-    """Who calls a server.
+    """Calls methods of a server.
 
     Args:
-        connection: the way to it.
-        project: whose resources are list_all unless another one is named.
+        connection: the connection to the server.
+        project: the default project of listings.
     """
 
     def __init__(self, connection: Connection, project: str) -> None:
@@ -49,23 +49,23 @@ class Caller:
         self.project = check_project(project)
 
     def send(self, method: str, request: Any) -> Any:
-        """Call a method with a request that is made."""
+        """Call a method with a request message."""
         return self.connection.send(_SERVICE_OF[method], method, request)
 
     def call(self, method: str, /, **fields: Any) -> Any:
-        """Call a method with a request of these fields; None leaves one out."""
+        """Call a method with the fields of a request; None leaves a field out."""
         return self.send(method, SERVICES[_SERVICE_OF[method]][method].request(**fields))
 
 
-class _Verb:
+class _Method:
     method: str
 
     def __set_name__(self, _: type, name: str) -> None:
         self.method = method_of(name)
 
 
-class NameMethod(_Verb, Generic[T]):
-    """Asks about one resource by its full name, which is in a field of the request."""
+class NameMethod(_Method, Generic[T]):
+    """A method whose request has the full name of one resource."""
 
     def __init__(self, field: str, read: Read[T]) -> None:
         self._field, self._read = field, read
@@ -75,15 +75,15 @@ class NameMethod(_Verb, Generic[T]):
 
 
 def nothing(_: Any) -> None:
-    """Return nothing of an answer that has nothing."""
+    """Drop an empty response."""
 
 
 class _Changes(Protocol[T_co]):
     def __call__(self, name: str, /, **fields: Any) -> T_co: ...
 
 
-class CreateMethod(_Verb, Generic[T]):
-    """Sends a whole resource: its full name, and fields."""
+class CreateMethod(_Method, Generic[T]):
+    """A method whose request is a resource."""
 
     def __init__(self, write: Write, read: Read[T]) -> None:
         self._write, self._read = write, read
@@ -95,8 +95,8 @@ class CreateMethod(_Verb, Generic[T]):
         return create
 
 
-class UpdateMethod(_Verb, Generic[T]):
-    """Sends the fields of a resource that are to change, in a field of the request."""
+class UpdateMethod(_Method, Generic[T]):
+    """A method whose request has changed fields of a resource, and an update mask."""
 
     def __init__(self, field: str, write: Write, read: Read[T]) -> None:
         self._field, self._write, self._read = field, write, read
@@ -113,8 +113,8 @@ class _Pages(Protocol[T]):
     def __call__(self, *, project: str | None = None, page_token: str | None = None) -> Page[T]: ...
 
 
-class ListMethod(_Verb, Generic[T]):
-    """Lists the resources of a project, which are in a field of the answer."""
+class ListMethod(_Method, Generic[T]):
+    """A method that lists the resources of a project."""
 
     def __init__(self, field: str, read: Read[T]) -> None:
         self._field, self._read = field, read
@@ -133,8 +133,8 @@ class _NamesOf(Protocol):
     def __call__(self, name: str, /, *, page_token: str | None = None) -> Page[str]: ...
 
 
-class ListNamesMethod(_Verb):
-    """Lists the names of what belongs to a resource, which are in a field of the answer."""
+class ListNamesMethod(_Method):
+    """A method that lists the names of resources that belong to another one."""
 
     def __init__(self, of: str, field: str) -> None:
         self._of, self._field = of, field

@@ -1,4 +1,4 @@
-"""The schemas of a running server as commands ask for them."""
+"""The methods of SchemaService on a server."""
 
 from __future__ import annotations
 

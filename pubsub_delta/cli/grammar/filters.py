@@ -1,11 +1,10 @@
-"""Filters: which records are shown (``gcloud topic filters``).
+"""Parses and evaluates filters (``gcloud topic filters``).
 
     term   := key operator operand | key.transform() operator operand | word
     filter := term, NOT term, -term, (filter), filter AND filter, filter OR filter, filter filter
 
-AND binds more tightly than OR, and both more than terms that only stand side by side, which all
-have to hold; AND and OR are not mixed at one level without parentheses. A word alone is looked for
-in every value of a record.
+AND binds more tightly than OR, and both more than adjacent terms, which must all hold. AND and OR
+in one level need parentheses. A single word is searched in all values of a record.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ _LOGICAL = ("AND", "OR", "NOT")
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter. ``keys``: those that its terms name."""
+    """A parsed filter. ``keys``: the keys in its terms."""
 
     matches: Matches
     keys: frozenset[Key] = frozenset()
 
     def absent(self, records: Iterator[Any] | list[Any]) -> list[str]:
-        """Return the names of keys that no record has, in order: perhaps they are misspelt."""
+        """Return the names of keys that no record has; they may be misspelled."""
         missing = set(self.keys)
         for record in records:
             missing = {key for key in missing if value_at(record, key) is None}
@@ -49,13 +48,13 @@ def parse_filter(
     aliases: Mapping[str, Key] | None = None,
     names: Mapping[str, Any] | None = None,
 ) -> Filter:
-    """Return the filter that a text is, or raise InvalidArgument with the column.
+    """Parse a filter; InvalidArgument names the place of an error.
 
     Args:
-        text: the filter; an empty one lets everything pass.
-        context: the time and the zone that it is read in.
-        aliases: names that stand for keys, as labels of a table do.
-        names: what a word alone is the name of; else it is looked for in every value.
+        text: the filter; an empty one matches everything.
+        context: the time and the zone.
+        aliases: names that stand for keys, such as labels of a table.
+        names: values by name, for a single word; without them all values are searched.
 
     >>> matches = parse_filter("name:my* AND NOT labels.env=(prod test)", Context()).matches
     >>> matches({"name": "my-topic"}), matches({"name": "my-topic", "labels": {"env": "test"}})
@@ -81,7 +80,7 @@ class _Reader:
     keys: set[Key] = field(default_factory=set)
 
     def test(self, tree: Any) -> Matches:
-        """Return what the tree of a part tells of a record."""
+        """Return the predicate of a subtree."""
         return getattr(self, f"_{tree.data}")(tree)  # type: ignore[no-any-return]
 
     def _group(self, tree: Tree[Any]) -> Matches:
@@ -179,7 +178,7 @@ def _of_value(key: Key, calls: Calls | None, tests: list[Matches]) -> Callable[[
 
 
 def _found(value: Any, word: str) -> bool:
-    """Tell whether a word is in a value, or in a value that is in it, whatever the case."""
+    """Tell whether a value, or a nested value, contains a word in any case."""
     if isinstance(value, Mapping):
         return any(_found(each, word) for each in value.values())
     if isinstance(value, (list, tuple)):
