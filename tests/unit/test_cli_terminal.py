@@ -81,7 +81,7 @@ def test_elsewhere_a_table_is_as_wide_as_its_cells() -> None:
 
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_colours_are_turned_off(
+def test_colors_are_turned_off(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for form in (None, "json", "yaml", "table(ackId)"):
@@ -89,7 +89,7 @@ def test_colours_are_turned_off(
 
 
 @pytest.mark.parametrize("form", [None, "json", "yaml", "table(ackId)"])
-def test_headings_and_keys_are_in_colour_on_a_terminal(
+def test_headings_and_keys_are_in_color_on_a_terminal(
     form: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = on_terminal({"NO_COLOR": ""}, 200, monkeypatch, form)
@@ -97,14 +97,14 @@ def test_headings_and_keys_are_in_colour_on_a_terminal(
     assert STYLE.sub("", told) == on_terminal({"NO_COLOR": "1"}, 200, monkeypatch, form)
 
 
-def test_colours_are_names_that_any_background_goes_with() -> None:
+def test_colors_are_names_that_any_background_goes_with() -> None:
     # no white, no black, no bright ones, and no background of our own
     told = [each.get("fg") for each in colors._STYLES.values()]
     assert set(told) <= {None, "cyan", "green", "red", "yellow"}
     assert not any("bg" in each for each in colors._STYLES.values())
 
 
-def test_what_is_no_terminal_gets_no_colours() -> None:
+def test_what_is_no_terminal_gets_no_colors() -> None:
     assert not colors.are_enabled(StringIO(), {})
 
 

@@ -122,7 +122,7 @@ def test_spans_that_would_touch_are_one_rectangle_that_tells_them() -> None:
     assert "Leased: 1 message; published at 2026-01-04 00:00:00 UTC" in other.title
 
 
-def test_many_spans_far_apart_are_joined_with_their_neighbours() -> None:
+def test_many_spans_far_apart_are_joined_with_their_neighbors() -> None:
     """Bounded number of rectangles from 10 to 10^9 messages."""
     many = [span("backing_off", 1, n * 0.07 * DAY, until=8 * DAY) for n in range(100)]
     told = lane("backing_off", survey(*many))

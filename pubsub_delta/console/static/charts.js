@@ -1,7 +1,7 @@
 // Draws the charts of a page: what a canvas has in data-chart, by Chart.js.
 "use strict";
 (() => {
-  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const two = (number) => String(number).padStart(2, "0");
 
   const timeOf = (long) => (value) => {
@@ -22,24 +22,24 @@
   };
 
   const scales = (chart) => {
-    const ticks = { color: colour("quiet"), maxTicksLimit: 4, callback: written(chart.unit) };
-    const y = { beginAtZero: true, grid: { color: colour("line") }, ticks: chart.unit ? ticks : { ...ticks, precision: 0 } };
+    const ticks = { color: color("quiet"), maxTicksLimit: 4, callback: written(chart.unit) };
+    const y = { beginAtZero: true, grid: { color: color("line") }, ticks: chart.unit ? ticks : { ...ticks, precision: 0 } };
     if (chart.kind === "steps") {
       const long = chart.x.at(-1) - chart.x[0];
-      const times = { color: colour("quiet"), maxRotation: 0, maxTicksLimit: 4, callback: timeOf(long) };
+      const times = { color: color("quiet"), maxRotation: 0, maxTicksLimit: 4, callback: timeOf(long) };
       return { x: { type: "linear", grid: { display: false }, min: chart.x[0], max: chart.x.at(-1), ticks: times }, y };
     }
-    return { x: { grid: { display: false }, ticks: { color: colour("quiet"), maxRotation: 0 } }, y };
+    return { x: { grid: { display: false }, ticks: { color: color("quiet"), maxRotation: 0 } }, y };
   };
 
   const series = (chart) => {
     if (chart.kind === "bars") {
-      return { data: chart.y, backgroundColor: colour("available"), minBarLength: 2, maxBarThickness: 72 };
+      return { data: chart.y, backgroundColor: color("available"), minBarLength: 2, maxBarThickness: 72 };
     }
     return {
       data: chart.y.map((y, place) => ({ x: chart.x[place], y })),
-      borderColor: colour("available"),
-      backgroundColor: colour("available"),
+      borderColor: color("available"),
+      backgroundColor: color("available"),
       borderWidth: 2,
       pointRadius: 0,
       pointHitRadius: 8,
