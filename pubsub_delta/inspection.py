@@ -73,7 +73,7 @@ class Inspection(LongRunning):
         return find.search(self._tables, name, wanted, self._project, self._clock.now())
 
     def survey_ack_state(self, subscription: str) -> AckStateSurvey:
-        """Return the spans that make up the ack state of a subscription, for a picture of it.
+        """Return the spans that make up the ack state of a subscription, for a chart of it.
 
         There are at most some 1,500 however many messages there are.
         """

@@ -188,7 +188,7 @@ def test_local_time_stands_beside_utc(chromium: Browser, own: tuple[PubSub, Manu
         context.close()
 
 
-def test_the_picture_and_the_search_work_by_keyboard(page: Page, store: PubSub) -> None:
+def test_the_chart_and_the_search_work_by_keyboard(page: Page, store: PubSub) -> None:
     page.goto("/subscriptions/departures-board")
     expect(page.locator(".available .block").first).to_be_visible()
     page.get_by_role("button", name="By order of receipt").focus()

@@ -112,7 +112,7 @@ BUGS_OF_THE_CONSOLE = (
     ),
     Bug(
         "position-axis-with-gaps",
-        "Positions that nobody was given take room in the picture.",
+        "Positions that nobody was given take room in the chart.",
         "console/ack_state_chart.py",
         "number = min(self._before[place] + position - self._firsts[place], "
         "self._before[place + 1])",

@@ -100,7 +100,7 @@ def _nowhere(environment: dict[str, str]) -> App:
 def test_what_is_no_address_is_refused(endpoint: str) -> None:
     result = Terminal(WorldBackend(), None).run(f"topics list --endpoint='{endpoint}'")
     assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
-    assert f"INVALID_ARGUMENT: endpoint: {endpoint!r} is no address" in result.stderr
+    assert f"INVALID_ARGUMENT: endpoint: {endpoint!r} is not the address of a server" in result.stderr
     assert "localhost:8085" in result.stderr
 
 
@@ -142,7 +142,7 @@ def test_an_answer_that_does_not_come_is_given_up() -> None:
     with served(SlowToLook()) as address, grpc.insecure_channel(address) as channel:
         client = EndpointClient(Connection(channel, address, None, call_seconds=1.0), "local")
         topic = client.create_topic("projects/local/topics/flights").name
-        with pytest.raises(StatusError, match=r"no answer came from .* within 1 seconds") as told:
+        with pytest.raises(StatusError, match=r"did not respond within 1 seconds") as told:
             client.publish(topic, [Message(b"late")])
     assert told.value.code == "DEADLINE_EXCEEDED"
 
@@ -211,8 +211,8 @@ def test_tls_and_the_token_are_given_by_files(protected: tuple[Terminal, Path]) 
             "wrong",
             "UNAUTHENTICATED: authorization: the bearer token is missing or not the server's",
         ),
-        ("", "INVALID_ARGUMENT: endpoint_token_file: what stands in "),
-        ("two\nlines", "INVALID_ARGUMENT: endpoint_token_file: what stands in "),
+        ("", "INVALID_ARGUMENT: endpoint_token_file: the content of "),
+        ("two\nlines", "INVALID_ARGUMENT: endpoint_token_file: the content of "),
     ],
 )
 def test_without_the_token_nothing_is_answered(

@@ -1,4 +1,4 @@
-"""The picture of the ack state, the bars of messages by day, and how values are written."""
+"""The ack state chart, the bars of messages by day, and how values are written."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def lane(state: str, of: AckStateSurvey, view: ChartView | None = None) -> Lane:
     return next(each for each in draw(of, view).lanes if each.state == state)
 
 
-def test_a_picture_of_nothing_has_its_lanes() -> None:
+def test_a_chart_of_nothing_has_its_lanes() -> None:
     told = draw(survey())
     assert [each.state for each in told.lanes] == ["available", "leased", "acknowledged"]
     assert told.summary == "Messages by state. Available: 0, Leased: 0, Acknowledged: 0."
@@ -90,7 +90,7 @@ def test_it_is_readable_from_ten_messages_to_a_thousand_million(count: int, by: 
     ),
     st.none() | st.floats(7 * DAY, 10_000 * DAY),
 )
-def test_every_message_is_in_few_rectangles_inside_the_picture(
+def test_every_message_is_in_few_rectangles_inside_the_chart(
     given_: list[tuple[str, int, float, float]], purged: float | None
 ) -> None:
     spans = [span(state, count, first, first + long) for state, count, first, long in given_]
@@ -162,7 +162,7 @@ def test_the_order_of_receipt_has_no_gaps() -> None:
     assert [(b.x, b.width) for b in blocks["leased"]] == [(75, 25)]
 
 
-def test_a_part_of_the_picture_is_looked_at_closer() -> None:
+def test_a_part_of_the_chart_is_looked_at_closer() -> None:
     view = ChartView("time", to_micros(at(DAY)), to_micros(at(2 * DAY)))
     told = survey(span("available", 3, 0, 0.5 * DAY), span("available", 4, 1.5 * DAY), stored=7)
     (block,) = lane("available", told, view).blocks

@@ -83,7 +83,7 @@ def test_an_option_of_the_console_alone_is_refused(option: str) -> None:
     """It would do nothing."""
     done = CliRunner().invoke(cli, ["serve", option], obj=App(opened, ManualClock(at(0)), ROOT))
     assert done.exit_code == 2
-    told = f"{option.partition('=')[0]} is about the console; --console-port runs it"
+    told = f"{option.partition('=')[0]} needs --console-port, which runs the console"
     assert told in done.stderr
 
 
