@@ -26,7 +26,7 @@ SERVE_PREFIX = "console-"
 def access_options(prefix: str = "") -> Callable[[F], F]:
     """Return a decorator that adds the options of access to a console."""
 
-    def told(text: str) -> str:
+    def described(text: str) -> str:
         return f"Of the console: {text[0].lower()}{text[1:]}" if prefix else text
 
     options = (
@@ -34,12 +34,12 @@ def access_options(prefix: str = "") -> Callable[[F], F]:
             f"--{prefix}host",
             default="localhost",
             show_default=True,
-            help=told("Where to listen."),
+            help=described("Where to listen."),
         ),
         click.option(
             f"--{prefix}token-file",
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
-            help=told(
+            help=described(
                 "Readers sign in with what stands in it; any address but this machine's needs one."
             ),
         ),
@@ -47,12 +47,12 @@ def access_options(prefix: str = "") -> Callable[[F], F]:
             f"--{prefix}allowed-host",
             multiple=True,
             metavar="NAME",
-            help=told("Another name that browsers call it by, as behind a proxy. Repeatable."),
+            help=described("Another name that browsers call it by, as behind a proxy. Repeatable."),
         ),
         click.option(
             f"--{prefix}read-only",
             cls=Switch,
-            help=told("Show everything, and change nothing."),
+            help=described("Show everything, and change nothing."),
         ),
     )
 

@@ -112,7 +112,7 @@ def check_path(path: Path) -> None:
             f"{', '.join(_KINDS)} is accepted"
         )
     if path.is_symlink() or path.exists():
-        raise _taken(path)
+        raise _already_exists(path)
 
 
 @contextmanager
@@ -146,10 +146,10 @@ def _name(begun: Path, path: Path) -> None:
     try:
         os.link(begun, path)
     except FileExistsError:
-        raise _taken(path) from None
+        raise _already_exists(path) from None
     except OSError:  # the file system has no links
         if path.exists():
-            raise _taken(path) from None
+            raise _already_exists(path) from None
         begun.rename(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
@@ -158,7 +158,7 @@ def _name(begun: Path, path: Path) -> None:
         os.close(folder)
 
 
-def _taken(path: Path) -> AlreadyExists:
+def _already_exists(path: Path) -> AlreadyExists:
     return AlreadyExists(
         f"output: {path} exists already, and the messages in it may be acknowledged; another name "
         "is accepted"

@@ -44,13 +44,13 @@ class LineCompleter(Completer):
     def items(self, words: list[str], word: str) -> list[CompletionItem[str]]:
         """Return click's completions of a word after other words; options if there are none."""
         before = list(expand_switches(words, self._switches))
-        found = self._asked(before, word)
+        found = self._completions(before, word)
         if not words:
             inside = [name for name in ("help", *LEAVING) if name.startswith(word)]
             found += [CompletionItem(name) for name in inside]
-        return found if found or word else self._asked(before, "--")
+        return found if found or word else self._completions(before, "--")
 
-    def _asked(self, words: list[str], word: str) -> list[CompletionItem[str]]:
+    def _completions(self, words: list[str], word: str) -> list[CompletionItem[str]]:
         app = self._shell.app_of_line()
         asked = ShellComplete(self._root, {"obj": app}, "pubsub-delta", "")
         try:

@@ -212,12 +212,12 @@ def _print_and_ack(puller: _Puller, limit: int) -> None:
 
     def take(store: Service) -> tuple[Batch, list[Record]]:
         batch = puller.with_long_lease(store, limit)
-        with _given_back_on_error(batch):
+        with _released_on_error(batch):
             return batch, _records(batch)
 
     batch, records = app.call(take)
     if not shows_status:
-        with _given_back_on_error(batch):
+        with _released_on_error(batch):
             app.show_all(records, PULL_FORMAT)
     failed = app.call(lambda store: _not_acked(store, puller.name, batch)) if records else set()
     if shows_status:
@@ -236,7 +236,7 @@ def _follow(puller: _Puller, limit: int | None) -> None:
         while limit is None or acked < limit:
             most = BATCH_SIZE if limit is None else min(BATCH_SIZE, limit - acked)
             batch = forever.with_long_lease(app.service, most)
-            with _given_back_on_error(batch):
+            with _released_on_error(batch):
                 records = [received_record(each) for each in batch]
                 app.print(written.text(records))
                 failed += _not_acked(app.service, puller.name, batch)
@@ -301,7 +301,7 @@ def _to_file(puller: _Puller, path: Path, limit: int | None, *, auto_ack: bool) 
             batch.modify_ack_deadline(0)
 
     try:
-        with _all_given_back_on_error(held):
+        with _all_released_on_error(held):
             count = app.call(bring)
     except _NoMessages:
         app.print_status(f"There are no messages, and {path} is not written.")
@@ -342,14 +342,14 @@ def _batches(
 
 
 @contextmanager
-def _given_back_on_error(batch: Batch) -> Iterator[None]:
+def _released_on_error(batch: Batch) -> Iterator[None]:
     """Nack a batch after an error, so that its messages come again at once."""
-    with _all_given_back_on_error([batch]):
+    with _all_released_on_error([batch]):
         yield
 
 
 @contextmanager
-def _all_given_back_on_error(batches: Sequence[Batch]) -> Iterator[None]:
+def _all_released_on_error(batches: Sequence[Batch]) -> Iterator[None]:
     try:
         yield
     except BaseException:

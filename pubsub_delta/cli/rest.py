@@ -42,7 +42,7 @@ def topic_record(topic: Topic) -> Record:
             "messageRetentionDuration": duration_text(topic.message_retention_duration),
             "schemaSettings": _schema_settings(topic.schema_settings),
             "state": _STATE,
-            "createTime": _known_time(topic.create_time),
+            "createTime": _time_or_none(topic.create_time),
         }
     )
 
@@ -55,7 +55,7 @@ def schema_record(schema: Schema) -> Record:
             "type": schema.type.value,
             "definition": schema.definition,
             "revisionId": schema.revision_id,
-            "revisionCreateTime": _known_time(schema.revision_create_time),
+            "revisionCreateTime": _time_or_none(schema.revision_create_time),
         }
     )
 
@@ -94,8 +94,8 @@ def subscription_record(subscription: Subscription) -> Record:
                 subscription.topic_message_retention_duration
             ),
             "state": "RESOURCE_ERROR" if table is not None and table.is_refused else _STATE,
-            "createTime": _known_time(subscription.create_time),
-            "updateTime": _known_time(subscription.update_time),
+            "createTime": _time_or_none(subscription.create_time),
+            "updateTime": _time_or_none(subscription.update_time),
         }
     )
     return {
@@ -113,7 +113,7 @@ def snapshot_record(snapshot: Snapshot) -> Record:
             "topic": snapshot.topic,
             "expireTime": time_text(snapshot.expire_time),
             "labels": dict(snapshot.labels),
-            "createTime": _known_time(snapshot.create_time),
+            "createTime": _time_or_none(snapshot.create_time),
         }
     )
 
@@ -245,7 +245,7 @@ def _schema_settings(settings: SchemaSettings | None) -> Record | None:
     )
 
 
-def _known_time(time: datetime) -> str | None:
+def _time_or_none(time: datetime) -> str | None:
     return None if time == UNKNOWN_TIME else time_text(time)
 
 

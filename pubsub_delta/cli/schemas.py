@@ -63,7 +63,7 @@ def create(
     app: App, schema: str, type_: str | None, definition: str | None, definition_file: str | None
 ) -> None:
     """Create a schema with its first revision."""
-    kind, text = _given(type_, definition, definition_file)
+    kind, text = _type_and_definition(type_, definition, definition_file)
     name = app.schema(schema)
     made = app.call(lambda store: store.create_schema(name, kind, text))
     app.print_status(f"Created schema [{made.name}].")
@@ -80,7 +80,7 @@ def commit(
     app: App, schema: str, type_: str | None, definition: str | None, definition_file: str | None
 ) -> None:
     """Add a revision to a schema: what it and the earlier ones read goes together."""
-    kind, text = _given(type_, definition, definition_file)
+    kind, text = _type_and_definition(type_, definition, definition_file)
     name = app.schema(schema)
     made = app.call(lambda store: store.commit_schema(name, text, kind))
     app.print_status(f"Committed schema revision [{made.name}@{made.revision_id}].")
@@ -161,7 +161,7 @@ def validate_schema(
     app: App, type_: str | None, definition: str | None, definition_file: str | None
 ) -> None:
     """Tell whether a definition would be accepted; nothing is created."""
-    kind, text = _given(type_, definition, definition_file)
+    kind, text = _type_and_definition(type_, definition, definition_file)
     app.call(lambda store: store.validate_schema(kind, text))
     app.print_status("Schema is valid.")
 
@@ -201,12 +201,12 @@ def validate_message(
         name = _revision(app, schema_name)
         app.call(lambda store: store.validate_message(data, encoding, name))
     else:
-        kind, text = _given(*inline)
+        kind, text = _type_and_definition(*inline)
         app.call(lambda store: store.validate_message(data, encoding, type=kind, definition=text))
     app.print_status("Message is valid.")
 
 
-def _given(
+def _type_and_definition(
     type_: str | None, definition: str | None, definition_file: str | None
 ) -> tuple[SchemaType, str]:
     """Return the type and the definition of the options."""

@@ -67,7 +67,7 @@ def show(request: Request, kind: Kind, id_: str) -> Response:
 @router.get("/{kind}/{id_}/messages/found")
 def find(request: Request, kind: Kind, id_: str) -> Response:
     """Start a search, and show its results as a fragment."""
-    console, asked = console_of(request), _asked(request, kind)
+    console, asked = console_of(request), _search_form(request, kind)
     assert asked.message_query is not None
     search = search_of(console, kind, id_, asked.message_query)
     running = console.searches.start(search, address(kind, id_, "messages"), asked.query_string)
@@ -95,7 +95,7 @@ def stop(request: Request, id_: str) -> Response:
     return redirect("searches", id_)
 
 
-def _asked(request: Request, kind: str) -> SearchForm:
+def _search_form(request: Request, kind: str) -> SearchForm:
     asked = read_search_form(request.query_params, of_topic=kind == "topics")
     if asked.message_query is None:
         field, text = next(iter(asked.form.errors.items()))
@@ -139,7 +139,7 @@ def download(
     request: Request, kind: Kind, id_: str, format: Literal["jsonl", "parquet"] = "jsonl"
 ) -> Response:
     """Download all messages of a search, as JSON lines or Parquet."""
-    asked = _asked(request, kind)
+    asked = _search_form(request, kind)
     assert asked.message_query is not None
     search = search_of(console_of(request), kind, id_, asked.message_query)
     name = f"{id_}-messages.{format}"

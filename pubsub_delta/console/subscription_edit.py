@@ -29,10 +29,10 @@ from pubsub_delta.console.subscription_form import (
     check_update,
     chosen_topic,
     creation_fields,
+    dead_letter_subscription_id,
     default_values,
     editable_fields,
     form_values,
-    letters_id,
     shows_more_options,
 )
 from pubsub_delta.console.subscriptions import field_rows
@@ -215,7 +215,7 @@ def _create_dead_letter_subscription(
     console: Console, form: Form, subscription: Subscription
 ) -> None:
     """Create the subscription that is to keep the dead letters, where the form asks for it."""
-    name, letters = letters_id(form), subscription.dead_letter_policy
+    name, letters = dead_letter_subscription_id(form), subscription.dead_letter_policy
     if name is not None and letters is not None:
         console.store.create_subscription(name, letters.dead_letter_topic)
 

@@ -234,7 +234,7 @@ def chosen_topic(form: Form, name: str) -> str:
     return choice
 
 
-def letters_id(form: Form) -> str | None:
+def dead_letter_subscription_id(form: Form) -> str | None:
     """Return the id of the subscription that is to keep the dead letters, None for none."""
     wanted = form.is_on("dead_letter") and form.is_on("create_letters")
     return form.text("letters_id") if wanted else None

@@ -211,8 +211,8 @@ def field_rows(console: Console, subscription: Subscription) -> list[tuple[str, 
     backoff = "Immediately"
     if retry is not None:
         backoff = (
-            f"After exponential backoff, {_told(retry.minimum_backoff)} "
-            f"to {_told(retry.maximum_backoff)}"
+            f"After exponential backoff, {_duration(retry.minimum_backoff)} "
+            f"to {_duration(retry.maximum_backoff)}"
         )
     kept = "and acknowledged ones" if subscription.retain_acked_messages else "unacknowledged only"
     return [
@@ -222,7 +222,7 @@ def field_rows(console: Console, subscription: Subscription) -> list[tuple[str, 
             "Message retention",
             f"{formatting.duration(subscription.message_retention_duration)}, {kept}",
         ),
-        ("Expires", "Never" if ttl is None else f"After {_told(ttl)} without use"),
+        ("Expires", "Never" if ttl is None else f"After {_duration(ttl)} without use"),
         ("Filter", subscription.filter or "None"),
         ("Message ordering", _on(subscription.enable_message_ordering)),
         ("Exactly-once delivery", _on(subscription.enable_exactly_once_delivery)),
@@ -240,8 +240,8 @@ def field_rows(console: Console, subscription: Subscription) -> list[tuple[str, 
     ]
 
 
-def _told(duration: Any) -> str:
-    return formatting.duration(duration)
+def _duration(value: Any) -> str:
+    return formatting.duration(value)
 
 
 def _on(is_on: bool) -> str:

@@ -110,7 +110,7 @@ def demo(output: Path) -> None:
     steps.run(
         "Draw a chart", draw, chart, stored.carriers, published, delays, archive, lost_at, lost
     )
-    tell(store, published, figures, steps, chart)
+    print_results(store, published, figures, steps, chart)
     check(stored, published, figures)
 
 
@@ -213,7 +213,7 @@ def account(
     }
 
 
-def tell(
+def print_results(
     store: PubSub,
     published: dict[str, Any],
     figures: dict[str, dict[str, int]],

@@ -76,7 +76,7 @@ def maintain(
         report = store.maintain(
             **switches, log_retention=log_retention, exact=exact, dry_run=dry_run
         )
-        tell(report, duties)
+        print_report(report, duties)
         if summary is not None:
             summary.parent.mkdir(parents=True, exist_ok=True)
             summary.write_text(json.dumps(asdict(report), indent=2, default=str))
@@ -85,7 +85,7 @@ def maintain(
     terminal.run(job)
 
 
-def tell(report: MaintenanceReport, duties: Iterable[str]) -> None:
+def print_report(report: MaintenanceReport, duties: Iterable[str]) -> None:
     """Print a line for each change, and one for the totals."""
     for line in report.lines():
         terminal.console.print(line, markup=False, soft_wrap=True)

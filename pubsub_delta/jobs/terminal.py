@@ -192,7 +192,7 @@ def run(command: Callable[[], int]) -> None:
     try:
         code = command()
     except PubSubError as error:
-        tell(error.code, str(error))
+        print_error(error.code, str(error))
         code = TRY_AGAIN if isinstance(error, (Aborted, Unknown)) else REFUSED
     except Exception as error:
         if (
@@ -201,12 +201,12 @@ def run(command: Callable[[], int]) -> None:
             raise
         name, why = cause_of(error)
         ours = {each.__name__: each for each in PubSubError.__subclasses__()}.get(name)
-        tell(getattr(ours, "code", name), why)
+        print_error(getattr(ours, "code", name), why)
         code = 1 if ours is None else TRY_AGAIN if ours in (Aborted, Unknown) else REFUSED
     sys.exit(code)
 
 
-def tell(code: str, why: str) -> None:
+def print_error(code: str, why: str) -> None:
     """Print an error as one line with the job and the canonical code."""
     job = click.get_current_context().info_name
     click.echo(f"ERROR: ({job}) {code}: {' '.join(why.split())}", err=True)

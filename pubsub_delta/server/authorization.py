@@ -155,7 +155,7 @@ class Authorizer:
         policy = self._file.loaded.policy
         if is_granted(policy, caller, permission, resource):
             return True
-        bindings = self._stored.known()
+        bindings = self._stored.cached()
         if bindings is None:
             bindings = await asyncio.to_thread(self._stored.current)
         return is_granted(policy, caller, permission, resource, lambda of: bindings.get(of, ()))

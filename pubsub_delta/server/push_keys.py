@@ -74,7 +74,7 @@ class PushKeys:
         FailedPrecondition if there is no key, and none can be created.
         """
         with self._lock:
-            self._look()
+            self._reload_if_changed()
             if needs_new([each.created for each in self._keys], self._now()):
                 self._renew()
             signs = signing([each.created for each in self._keys], self._now())
@@ -83,7 +83,7 @@ class PushKeys:
     def public(self) -> list[dict[str, Any]]:
         """Return the public keys for a JWKS; no key is created for it."""
         with self._lock:
-            self._look()
+            self._reload_if_changed()
             shown = published([each.created for each in self._keys], self._now())
             return [
                 {**each.key.as_dict(private=False), "kid": each.kid}
@@ -91,7 +91,7 @@ class PushKeys:
                 if each.created in shown
             ]
 
-    def _look(self) -> None:
+    def _reload_if_changed(self) -> None:
         """Read the file if it has changed."""
         stamp = _stamp(self._path)
         if stamp is not None and stamp != self._seen:
@@ -102,7 +102,7 @@ class PushKeys:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(f"{self._path}.lock", timeout=_LOCK_SECONDS):
-                self._look()
+                self._reload_if_changed()
                 created = [each.created for each in self._keys]
                 now = self._now()
                 if needs_new(created, now):

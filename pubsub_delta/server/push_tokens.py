@@ -63,7 +63,7 @@ class PushTokens:
         self._signed[about] = _Signed(now, token)
         return token
 
-    def known(self, config: PushConfig) -> str | None:
+    def cached(self, config: PushConfig) -> str | None:
         """Return a recent token for the same account and audience, or None."""
         said = config.oidc_token
         assert said is not None

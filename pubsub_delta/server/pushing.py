@@ -131,7 +131,7 @@ class Pusher:
         if self._config.oidc_token is None:
             return None
         assert self._tokens is not None
-        known = self._tokens.known(self._config)
+        known = self._tokens.cached(self._config)
         return known or await asyncio.to_thread(self._tokens.token, self._config)
 
     def _succeeded(self, delivery: Delivery) -> None:

@@ -150,7 +150,7 @@ class Server:
             self._looking.append(asyncio.create_task(self._access.watch(), name="policy file"))
         self._pushers.start()
         self._writers.start()
-        await self._tell_health(protocol.SERVING)
+        await self._set_health(protocol.SERVING)
         await self._multiplexer.start()
         return port
 
@@ -191,7 +191,7 @@ class Server:
                 logger.exception("what a server has left could not be taken over yet")
             await asyncio.sleep(LOOK)
 
-    async def _tell_health(self, status: Any) -> None:
+    async def _set_health(self, status: Any) -> None:
         for service in ("", protocol.PUBLISHER, protocol.SUBSCRIBER, protocol.SCHEMA_SERVICE):
             await self._health.set(service, status)
 

@@ -37,7 +37,7 @@ class StoredPolicies:
         self._generation = 0
         self._last: _Read | None = None
 
-    def known(self) -> Bindings | None:
+    def cached(self) -> Bindings | None:
         """Return the cached bindings; None if they must be read."""
         last = self._last
         if last is None or last.generation != self._generation:
@@ -47,7 +47,7 @@ class StoredPolicies:
     def current(self) -> Bindings:
         """Return the bindings, and read them if they are not cached; it may wait for the store."""
         with self._lock:
-            while (bindings := self.known()) is None:
+            while (bindings := self.cached()) is None:
                 # A read that began before ``forget`` does not count.
                 generation, at = self._generation, self._uptime()
                 self._last = _Read(generation, at, self._read())

@@ -1,7 +1,7 @@
 """The workers of a server: one for each subscription that the server itself consumes.
 
-Pushing and writing to tables have the same life: a worker begins when a subscription asks for it,
-goes on with its new fields, and ends when the subscription is deleted or asks for it no more.
+Pushing and writing to tables use it. A worker starts when a subscription asks for one, takes over
+changed fields, and stops when the subscription is deleted or no longer asks for one.
 """
 
 from __future__ import annotations

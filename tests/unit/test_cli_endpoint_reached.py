@@ -100,7 +100,9 @@ def _nowhere(environment: dict[str, str]) -> App:
 def test_what_is_no_address_is_refused(endpoint: str) -> None:
     result = Terminal(WorldBackend(), None).run(f"topics list --endpoint='{endpoint}'")
     assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
-    assert f"INVALID_ARGUMENT: endpoint: {endpoint!r} is not the address of a server" in result.stderr
+    assert (
+        f"INVALID_ARGUMENT: endpoint: {endpoint!r} is not the address of a server" in result.stderr
+    )
     assert "localhost:8085" in result.stderr
 
 

@@ -130,7 +130,9 @@ def test_an_empty_store_gets_three_steps() -> None:
 
 def test_the_first_page_tells_what_maintenance_did_last() -> None:
     browser = Browser()
-    assert "No topic's log tells of maintenance" in words(browser.get("/maintenance").text)
+    assert "The topics' table histories have no maintenance" in words(
+        browser.get("/maintenance").text
+    )
     browser.world.publish("a")
     browser.world.be_at(9 * 24 * HOUR)
     browser.store.maintain()

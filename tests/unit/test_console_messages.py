@@ -94,7 +94,7 @@ def test_an_answer_without_a_message_says_so() -> None:
     page = browser.pull()
     form = form_from_pairs(page.text, page.url.path)
     answer = browser.client.post(form.action, data={**form.fields, "verb": "ack"})
-    assert "No message was chosen" in words(answer.text)
+    assert "No message was selected" in words(answer.text)
     assert "1 message is leased to you" in words(answer.text)
 
 
@@ -299,4 +299,4 @@ def test_chosen_messages_of_a_topic_are_published_again() -> None:
     sent: dict[str, Any] = {**form.fields, "message_id": numbers[:2]}
     assert "2 published again to flights" in words(browser.client.post(form.action, data=sent).text)
     assert [each.data for each in browser.store.peek("first")] == [b"a", b"b", b"c", b"a", b"b"]
-    assert "No message was chosen" in words(browser.get("/topics/flights/publish-again").text)
+    assert "No message was selected" in words(browser.get("/topics/flights/publish-again").text)

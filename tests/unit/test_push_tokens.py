@@ -181,14 +181,14 @@ def test_where_a_token_cannot_be_signed_the_message_waits(
 def test_one_token_is_used_for_half_an_hour(path: Path, clock: ManualClock) -> None:
     tokens = PushTokens(PushKeys(path, clock.now), "http://server", clock.now)
     config = PushConfig("https://a.example", oidc_token=OidcToken(EMAIL))
-    assert tokens.known(config) is None
+    assert tokens.cached(config) is None
     first = tokens.token(config)
     clock.advance(1799)
-    assert tokens.known(config) == first
+    assert tokens.cached(config) == first
     other = PushConfig("https://b.example", oidc_token=OidcToken(EMAIL))
-    assert tokens.known(other) is None  # the endpoint is whom it is meant for
+    assert tokens.cached(other) is None  # the endpoint is whom it is meant for
     clock.advance(1)
-    assert tokens.known(config) is None
+    assert tokens.cached(config) is None
 
 
 def test_a_key_signs_for_thirty_days_and_the_next_is_published_before(

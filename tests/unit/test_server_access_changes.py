@@ -112,13 +112,13 @@ def test_what_another_process_stores_is_in_force_within_seconds() -> None:
         return dict(stored)
 
     known = StoredPolicies(read, lambda: time)
-    assert known.known() is None
+    assert known.cached() is None
     assert known.current() == {}
     stored[TOPIC] = [Binding("roles/pubsub.publisher", (ANN,))]
     time = CACHE_SECONDS - 0.1
     assert known.current() == {}
     time = CACHE_SECONDS
-    assert known.known() is None
+    assert known.cached() is None
     assert known.current() == stored
     assert reads == [0.0, CACHE_SECONDS]
 

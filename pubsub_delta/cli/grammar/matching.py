@@ -86,11 +86,11 @@ def matcher(operator: str, operand: str, context: Context, *, times: bool) -> Ma
 
 def _reader(operand: str, context: Context) -> Callable[[str], tuple[datetime, datetime] | None]:
     @cache  # parsed when the first value is a time
-    def meant() -> datetime | None:
+    def operand_time() -> datetime | None:
         return read_as_time(operand, context)
 
     def read(value: str) -> tuple[datetime, datetime] | None:
-        found, wanted = read_as_time(value, context), meant()
+        found, wanted = read_as_time(value, context), operand_time()
         if found is None or wanted is None:
             return None
         return found.astimezone(UTC), wanted.astimezone(UTC)

@@ -148,7 +148,7 @@ def _wanted(binding: Binding, told: Parameters) -> Selection:
 
 
 def _succeeded(message: Any, told: Parameters, wanted: Selection) -> Response:
-    written = transcoding.answer_of(message, enums_as_numbers=told.enums_as_numbers)
+    written = transcoding.response_of(message, enums_as_numbers=told.enums_as_numbers)
     return json_response(selected(written, wanted), pretty=told.pretty)
 
 

@@ -70,7 +70,7 @@ def _read_body(binding: Binding, value: Any, message: Any) -> None:
         raise InvalidArgument(f"body: {binding.name} takes no body; give its fields in the query")
 
 
-def answer_of(message: Any, *, enums_as_numbers: bool) -> dict[str, Any]:
+def response_of(message: Any, *, enums_as_numbers: bool) -> dict[str, Any]:
     """Return a message as JSON, with names in camelCase and without empty fields."""
     written: dict[str, Any] = json_format.MessageToDict(
         message, use_integers_for_enums=enums_as_numbers
