@@ -241,6 +241,7 @@ def field_rows(console: Console, subscription: Subscription) -> list[tuple[str, 
 
 
 def _duration(value: Any) -> str:
+    # Typed as what the API accepts; a resource that was read has a timedelta.
     return formatting.duration(value)
 
 
