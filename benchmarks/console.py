@@ -26,9 +26,9 @@ from benchmarks.console_store import LETTERS, SNAPSHOTS, STATES, TOPIC, Filled, 
 from benchmarks.floor import Floor
 from benchmarks.measuring import Bench, Ratio, Section
 from pubsub_delta.console import serve
-from pubsub_delta.console.application import application
-from pubsub_delta.console.forms import moment_values
-from pubsub_delta.console.security import Access
+from pubsub_delta.console.application import create_app
+from pubsub_delta.console.forms import utc_time_values
+from pubsub_delta.console.security import ConsoleAccess
 
 MOST_SECONDS = 1.0
 """The target: a page answers within it."""
@@ -126,10 +126,10 @@ def console(bench: Bench) -> Section:
 @contextmanager
 def _served(made: Filled) -> Iterator[tuple[httpx2.Client, FastAPI]]:
     """Serve the console from a thread; yield a browser that it knows, and the application."""
-    guard = application(made.store, Access("127.0.0.1"), made.clock, root="/data/pubsub")
+    guard = create_app(made.store, ConsoleAccess("127.0.0.1"), made.clock, root="/data/pubsub")
     config = uvicorn.Config(guard, log_level="warning", access_log=False, server_header=False)
     server = uvicorn.Server(config)
-    with serve.listening("127.0.0.1", 0) as opened:
+    with serve.open_socket("127.0.0.1", 0) as opened:
         thread = threading.Thread(target=server.run, args=([opened],))
         thread.start()
         base = f"http://127.0.0.1:{opened.getsockname()[1]}"
@@ -172,7 +172,7 @@ def _pages(made: Filled, app: FastAPI, job: str) -> list[Asked]:
             pages.append(Asked(f"/{kind}/{id_}{part}", f"/{kind}/{{id_}}{path}", of))
     present = {route.path for route in _routes(app) if "GET" in (route.methods or ())}
     assert present <= {page.route for page in pages}, present - {page.route for page in pages}
-    targets = {"the middle": {"target": "time", **moment_values("time", made.middle)}}
+    targets = {"the middle": {"target": "time", **utc_time_values("time", made.middle)}}
     targets |= {name: {"target": "snapshot", "snapshot": name} for name in SNAPSHOTS}
     for name in STATES:
         for target, fields in targets.items():

@@ -1,4 +1,4 @@
-"""MetricsExporter: the metrics of a store for Prometheus. It needs the extra ``prometheus``."""
+"""MetricsExporter: exports the metrics of a store to Prometheus. Extra ``prometheus``."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ SHORTEST_INTERVAL = timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
-class Figures:
-    """What was measured last that succeeded, how often it was tried, and the error if it failed."""
+class Measurement:
+    """The last successful measurement, the number of tries and failures, and the last error."""
 
     rows: Sequence[MetricRow] = ()
     time: datetime | None = None
@@ -40,17 +40,17 @@ class Figures:
 
 
 class MetricsExporter(Collector):
-    """Figures of a store as Prometheus reads them, measured at an interval in the background.
+    """Measures the metrics of a store in the background, and exports them to Prometheus.
 
-    A scrape never waits for Spark: it gets the figures of the last measurement, with their age.
-    If measuring fails, the figures stay, ``pubsub_delta_up`` is 0, and
-    ``pubsub_delta_last_error_info`` tells the error. ``serve`` answers scrapes at a port of its
-    own; a program that serves metrics already registers the exporter in its registry.
+    A scrape does not wait for the store: it gets the last measurement, with its age. After a
+    failure that measurement stays, ``pubsub_delta_up`` is 0, and ``pubsub_delta_last_error_info``
+    has the error. ``serve`` answers scrapes at its own port. A program that serves metrics already
+    can register the exporter in its registry.
 
     Args:
-        measure: returns the figures of the moment.
-        now: tells the time.
-        interval: from the end of a measurement to the next one, at least a second.
+        measure: returns the current metrics.
+        now: returns the time.
+        interval: the time between measurements, at least 1 second.
     """
 
     def __init__(
@@ -67,36 +67,36 @@ class MetricsExporter(Collector):
             raise InvalidArgument(
                 f"interval: {interval!r}; a duration of at least 1 second is accepted"
             )
-        self.figures = Figures()
+        self.figures = Measurement()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._closing: list[Callable[[], None]] = []
 
     def refresh(self) -> None:
-        """Measure now. An error is noted down for the next scrape, and raised."""
+        """Measure now. An error is kept for the next scrape, and raised."""
         before, began = self.figures, self._now()
         count = before.measurements + 1
         try:
             rows = self._measure()
         except Exception as error:
-            self.figures = Figures(
+            self.figures = Measurement(
                 before.rows, before.time, before.seconds, count, before.failures + 1, error
             )
             raise
         seconds = (self._now() - began).total_seconds()
-        self.figures = Figures(rows, began, seconds, count, before.failures)
+        self.figures = Measurement(rows, began, seconds, count, before.failures)
 
     def start(self) -> MetricsExporter:
-        """Measure in the background from now on."""
+        """Start to measure in the background."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="metrics-exporter", daemon=True)
             self._thread.start()
         return self
 
     def serve(self, port: int, address: str = "127.0.0.1") -> int:
-        """Answer scrapes over HTTP; return the port, which for 0 is a free one.
+        """Answer scrapes over HTTP at a port (0 for a free one), and return the port.
 
-        FailedPrecondition where the port cannot be had.
+        FailedPrecondition if the port cannot be bound.
         """
         if type(port) is not int or not 0 <= port <= 65535:
             raise InvalidArgument(f"port: {port!r}; a number from 0 to 65535 is accepted")
@@ -104,8 +104,8 @@ class MetricsExporter(Collector):
             server, thread = start_http_server(port, address, self._registry())
         except OSError as error:
             raise FailedPrecondition(
-                f"{address}:{port} cannot be listened at ({error.strerror or error}); "
-                "a free port of an address of this machine is accepted"
+                f"{address}:{port} cannot be bound ({error.strerror or error}); "
+                "choose a free port of an address of this machine"
             ) from error
 
         def close() -> None:
@@ -117,7 +117,7 @@ class MetricsExporter(Collector):
         return server.server_port
 
     def stop(self) -> None:
-        """Stop measuring and serving; a measurement that is under way is waited for."""
+        """Stop measuring and serving, after the current measurement."""
         self._stopped.set()
         if self._thread is not None:
             self._thread.join()
@@ -131,11 +131,11 @@ class MetricsExporter(Collector):
         self.stop()
 
     def text(self) -> str:
-        """Return what a scrape gets, in Prometheus' text format."""
+        """Return the metrics in Prometheus' text format."""
         return generate_latest(self._registry()).decode()
 
     def collect(self) -> Iterator[Family]:
-        """Return the figures of the last measurement, and how the measuring goes."""
+        """Return the metrics of the last measurement, and those of the exporter itself."""
         figures = self.figures
         yield from _families(figures.rows)
         yield from self._own(figures)
@@ -147,11 +147,11 @@ class MetricsExporter(Collector):
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            with suppress(Exception):  # the next scrape tells it, and the next turn tries again
+            with suppress(Exception):  # the next scrape reports it
                 self.refresh()
             self._stopped.wait(self._interval.total_seconds())
 
-    def _own(self, figures: Figures) -> Iterator[Family]:
+    def _own(self, figures: Measurement) -> Iterator[Family]:
         is_up = figures.time is not None and figures.error is None
         yield GaugeMetricFamily(
             "pubsub_delta_up", "Whether the last measurement succeeded.", float(is_up)
@@ -191,13 +191,13 @@ class MetricsExporter(Collector):
 
 
 def family_names() -> dict[str, bool]:
-    """Return the names of all figures of a store, and whether each counts up."""
+    """Return the names of all metrics of a store, and whether each is a counter."""
     found = {f"pubsub_{each.kind}_{each.name}": each.counter for each in METRICS}
     return {**found, "pubsub_delta_up": False, "pubsub_delta_measurements": True}
 
 
 def _families(rows: Iterable[MetricRow]) -> Iterator[Family]:
-    """Return the families of some figures, in the order of the metrics."""
+    """Return the metric families of rows, in the order of ``METRICS``."""
     found: dict[tuple[str, str], list[MetricRow]] = {}
     for row in rows:
         found.setdefault((row.kind, row.metric), []).append(row)
@@ -219,7 +219,7 @@ def _family(metric: Metric, rows: Sequence[MetricRow]) -> Family:
 
 
 def _estimates(metric: Metric, rows: Sequence[MetricRow]) -> Family:
-    """Tell which values of a metric are estimates: as a label it would make another series."""
+    """Return a gauge of which values are estimates; a label would make other series."""
     name = f"pubsub_{metric.kind}_{metric.name}"
     labels = RESOURCE_LABELS[metric.kind]
     family = GaugeMetricFamily(

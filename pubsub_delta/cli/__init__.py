@@ -1,4 +1,4 @@
-"""The command line: ``pubsub-delta`` says what ``gcloud pubsub`` says, to a store in Delta."""
+"""The command line ``pubsub-delta``: the commands of ``gcloud pubsub`` on a store in Delta."""
 
 import sys
 
@@ -6,7 +6,7 @@ _OF_THE_EXTRA = {"click", "prompt_toolkit", "rich", "tomli"}
 
 
 def run() -> None:
-    """Run the command line of this process, or say what it lacks: a core without the extra."""
+    """Run the command line; without the extra ``cli`` say how to install it."""
     try:
         from pubsub_delta.cli.main import main
     except ModuleNotFoundError as error:

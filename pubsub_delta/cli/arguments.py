@@ -1,4 +1,4 @@
-"""What options take, as gcloud writes it: lists, pairs, switches, times, durations, formats."""
+"""Types of options, in gcloud's syntax: lists, pairs, switches, times, durations, formats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ else:
 
 
 def split_list(text: str) -> list[str]:
-    """Split a list at its commas, or at what stands between two ``^`` at its beginning.
+    """Split a list at commas, or at the delimiter between two ``^`` at its beginning.
 
     >>> split_list("a,b"), split_list("^;^a,b;c")
     (['a', 'b'], ['a,b', 'c'])
@@ -35,7 +35,7 @@ def split_list(text: str) -> list[str]:
 
 
 def split_pairs(text: str) -> dict[str, str]:
-    """Split ``k=v,k2=v2``; a value may have more equals signs. ValueError else, or of a key twice.
+    """Split ``k=v,k2=v2``. ValueError for a part without ``=``, or a repeated key.
 
     >>> split_pairs("lang=en,query=a=b")
     {'lang': 'en', 'query': 'a=b'}
@@ -56,7 +56,7 @@ def changed_labels(
     *,
     clear: bool,
 ) -> dict[str, str]:
-    """Return labels after a change: what is removed goes first, then what is updated comes.
+    """Return labels after removals, and then updates.
 
     >>> changed_labels({"a": "1", "b": "2"}, {"c": "3"}, ["b"], clear=False)
     {'a': '1', 'c': '3'}
@@ -66,7 +66,7 @@ def changed_labels(
 
 
 class ListType(ParamType):
-    """Texts, separated by commas."""
+    """A list with commas."""
 
     name = "item,…"
 
@@ -77,7 +77,7 @@ class ListType(ParamType):
 
 
 class PairsType(ParamType):
-    """Pairs of key and value, separated by commas."""
+    """Pairs ``key=value`` with commas."""
 
     name = "key=value,…"
 
@@ -92,7 +92,7 @@ class PairsType(ParamType):
 
 
 class DurationType(ParamType):
-    """A duration; with words that stand for something else."""
+    """A duration, or one of some words."""
 
     name = "duration"
 
@@ -117,7 +117,7 @@ class TimeType(ParamType):
 
 
 class FormatType(ParamType):
-    """How the result is shown."""
+    """A format of gcloud."""
 
     name = "format"
 
@@ -132,7 +132,7 @@ class FormatType(ParamType):
 
 
 class FilterType(ParamType):
-    """Which records are shown."""
+    """A filter of gcloud."""
 
     name = "expression"
 
@@ -145,7 +145,7 @@ class FilterType(ParamType):
 
 
 class KeysType(ParamType):
-    """Keys of records, separated by commas."""
+    """Keys of records with commas."""
 
     name = "key,…"
 
@@ -158,7 +158,7 @@ class KeysType(ParamType):
 
 
 class LimitType(click.IntRange):
-    """How many at most; ``unlimited`` is as many as there are."""
+    """A limit from 1, or ``unlimited``."""
 
     def __init__(self) -> None:
         super().__init__(min=1)
@@ -168,7 +168,7 @@ class LimitType(click.IntRange):
 
 
 class ResourceType(ParamType):
-    """The name of a resource of a collection; a shell completes those of the store."""
+    """The name of a resource; the shell completes names of the store."""
 
     name = "text"
 
@@ -178,9 +178,9 @@ class ResourceType(ParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem[str]]:
-        """Return short ids, or full names where one is begun, less those that are there already."""
+        """Return matching IDs, or full names after ``projects/``, without those given already."""
         project = ctx.params.get(f"{param.name}_project")
-        found = list(ctx.ensure_object(App).stored(self.collection, project))
+        found = list(ctx.ensure_object(App).completion_names(self.collection, project))
         if not incomplete.startswith("projects/"):
             found = [name.rsplit("/", 1)[-1] for name in found]
         given = ctx.params.get(param.name or "")
@@ -209,10 +209,10 @@ exact_option = click.option(
 )
 
 
-def spelled_out(args: Sequence[str], switches: set[str]) -> Iterator[str]:
-    """Write switches with their values, which click's own flags cannot have beside ``--flag``.
+def expand_switches(args: Sequence[str], switches: set[str]) -> Iterator[str]:
+    """Write switches with a value; click has no flags with an optional value.
 
-    >>> list(spelled_out(["--keep", "--no-keep", "--keep=false", "--", "--keep"], {"--keep"}))
+    >>> list(expand_switches(["--keep", "--no-keep", "--keep=false", "--", "--keep"], {"--keep"}))
     ['--keep=true', '--keep=false', '--keep=false', '--', '--keep']
     """
     negative = {name.replace("--", "--no-", 1): name for name in switches}
@@ -230,7 +230,7 @@ def spelled_out(args: Sequence[str], switches: set[str]) -> Iterator[str]:
 def merge(
     ctx: click.Context, param: click.Parameter, given: Sequence[Mapping[str, str]]
 ) -> dict[str, str]:
-    """Make one mapping of those of an option that is given several times, each key once."""
+    """Merge the mappings of a repeated option; BadParameter for a repeated key."""
     merged: dict[str, str] = {}
     for pairs in given:
         for key, value in pairs.items():
@@ -242,7 +242,7 @@ def merge(
 
 
 def chain(_: click.Context, __: click.Parameter, given: Sequence[Sequence[str]]) -> list[str]:
-    """Make one list of those of an option that is given several times."""
+    """Concatenate the lists of a repeated option."""
     return [each for items in given for each in items]
 
 
@@ -258,7 +258,7 @@ def list_option(*names: str, help: str, required: bool = False) -> Callable[[F],
     )
 
 
-def label_changes(command: F) -> F:
+def label_options(command: F) -> F:
     """Add the options that change labels."""
     for option in (
         list_option("--remove-labels", help="Keys of labels to remove."),
@@ -269,8 +269,8 @@ def label_changes(command: F) -> F:
     return command
 
 
-def exclude(**given: object) -> None:
-    """Refuse options that mean opposite things, named as parameters; nothing is not given."""
+def mutually_exclusive(**given: object) -> None:
+    """Raise UsageError if more than one of some options is given."""
     named = [name for name, value in given.items() if value not in (None, False, [], {}, ())]
     if len(named) > 1:
         told = " and ".join(f"--{name.replace('_', '-')}" for name in named)

@@ -1,6 +1,6 @@
-"""What ``pubsub-delta doctor`` looks at: each check tells what it found, and what to do about it.
+"""The checks of ``pubsub-delta doctor``: each returns findings, with advice for problems.
 
-Nothing is leased or written. A check that fails is a finding, too, and stops no other.
+A check leases and writes nothing. If it fails, that is a finding, and the other checks go on.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ T = TypeVar("T")
 State = Literal["ok", "warning", "problem"]
 
 MOST = 200
-"""Topics, subscriptions and snapshots, each, that are looked at one by one."""
-LITTLE = 1_000_000_000
-"""Bytes: a disk with less room is full soon."""
-AHEAD = timedelta(minutes=1)
-"""A commit may be so far in the future: clocks differ."""
-SOON = 0.9
-"""Of a subscription's retention: messages that are so old disappear soon."""
+"""The number of topics, of subscriptions and of snapshots that are checked."""
+LOW_DISK_BYTES = 1_000_000_000
+"""Bytes; less free space is a warning."""
+MAX_CLOCK_SKEW = timedelta(minutes=1)
+"""How far in the future a commit may be before clocks are reported."""
+RETENTION_WARNING = 0.9
+"""The share of the retention at which the oldest message is a warning."""
 
 
-Look = Callable[["PubSub", datetime], Iterator["Finding"]]
-"""Looks at all resources of a kind, at a time."""
+Check = Callable[["PubSub", datetime], Iterator["Finding"]]
+"""Checks all resources of a kind, at a time."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found; ``advice`` is a sentence or a command to type."""
+    """A result of a check. ``advice``: a sentence, or a command to type."""
 
     check: str
     state: State
@@ -55,14 +55,14 @@ class Finding:
 
 
 def versions() -> Finding:
-    """Tell the versions of what does the work."""
+    """Return the versions of the library and its dependencies."""
     told = ", ".join(f"{name} {_version(name)}" for name in ("deltalake", "pyarrow", "click"))
     python = platform.python_version()
     return Finding("versions", "ok", f"pubsub_delta {__version__}, Python {python}, {told}")
 
 
 def spark(environment: Mapping[str, str], *, needed: bool) -> Finding:
-    """Tell whether Spark could be started; no JVM is."""
+    """Check whether Spark could be started, without a JVM."""
     found, java = f"pyspark {_version('pyspark')}, delta-spark {_version('delta-spark')}", None
     home = environment.get("JAVA_HOME")
     if home and Path(home, "bin/java").exists():
@@ -79,7 +79,7 @@ def spark(environment: Mapping[str, str], *, needed: bool) -> Finding:
 
 
 def storage(layout: Layout) -> Finding:
-    """Tell whether the store's directory is there, may be written, and has room."""
+    """Check whether the directory of the store exists, is writable, and has free space."""
     root = layout.local_directory()
     if root is None:
         kind = "a catalog schema" if layout.in_catalog else "object storage"
@@ -102,14 +102,14 @@ def storage(layout: Layout) -> Finding:
         )
     free = shutil.disk_usage(root).free
     told = f"{root} may be written, and {free / 1e9:,.1f} GB are free"
-    if free < LITTLE:
+    if free < LOW_DISK_BYTES:
         advice = "`pubsub-delta maintain --duties=retention,vacuum` frees what nobody needs"
         return Finding("storage", "warning", told, advice)
     return Finding("storage", "ok", told)
 
 
 def locks(layout: Layout) -> Finding:
-    """Tell which tables are being written now, or are held by a process that is stopped."""
+    """Check which tables are locked now."""
     root = layout.local_directory()
     folder = Path(root, "_locks") if root is not None else None
     if folder is None or not folder.is_dir():
@@ -139,8 +139,8 @@ def _is_held(path: Path) -> bool:
         return False
 
 
-def answers(service: Service) -> Iterator[Finding]:
-    """Tell what there is; where that cannot be told, nothing else can."""
+def resources(service: Service) -> Iterator[Finding]:
+    """Count the resources; if that fails, no other check can succeed."""
     counts = []
     for kind in ("topics", "subscriptions", "snapshots"):
         page = getattr(service, f"list_{kind}")()
@@ -150,39 +150,39 @@ def answers(service: Service) -> Iterator[Finding]:
 
 
 def topics(store: PubSub, now: datetime) -> Iterator[Finding]:
-    """Look at the newest commit of every topic."""
-    listed = list(store.list_topics())
+    """Check the newest commit of every topic."""
+    list_all = list(store.list_topics())
     sound = 0
-    for topic in listed[:MOST]:
+    for topic in list_all[:MOST]:
         with_what = f"topic {_short(topic.name)}"
-        found = _tried(with_what, store.topic_history, topic.name, 1)
+        found = _or_finding(with_what, store.topic_history, topic.name, 1)
         if isinstance(found, Finding):
             yield found
             continue
         sound += 1
         ahead = found[0].time - now if found else timedelta(0)
-        if ahead > AHEAD:
+        if ahead > MAX_CLOCK_SKEW:
             yield Finding(
                 with_what,
                 "warning",
                 f"its last commit is {_age(ahead)} in the future",
                 "the clocks of its writers and this one differ: set them right",
             )
-    yield _all_of("topics", sound, len(listed))
+    yield _all_of("topics", sound, len(list_all))
 
 
 def subscriptions(store: PubSub, _: datetime) -> Iterator[Finding]:
-    """Look at the ack state and the policies of every subscription."""
-    listed = list(store.list_subscriptions())
+    """Check the ack state and the policies of every subscription."""
+    list_all = list(store.list_subscriptions())
     sound = 0
-    for each in listed[:MOST]:
+    for each in list_all[:MOST]:
         name = f"subscription {_short(each.name)}"
         if each.detached:
             advice = f"`pubsub-delta subscriptions delete {_short(each.name)}` forgets it"
             yield Finding(name, "warning", "it is detached, and has no messages any more", advice)
             sound += 1
             continue
-        found = _tried(name, store.metrics, each.name)
+        found = _or_finding(name, store.metrics, each.name)
         if isinstance(found, Finding):
             yield found
             continue
@@ -190,7 +190,7 @@ def subscriptions(store: PubSub, _: datetime) -> Iterator[Finding]:
         yield from _policies(store, each, name)
         age = float(found["oldest_unacked_message_age"])
         yield from _retention(each, name, age, found["num_undelivered_messages"])
-    yield _all_of("subscriptions", sound, len(listed))
+    yield _all_of("subscriptions", sound, len(list_all))
 
 
 def _policies(store: PubSub, each: Subscription, name: str) -> Iterator[Finding]:
@@ -204,7 +204,7 @@ def _policies(store: PubSub, each: Subscription, name: str) -> Iterator[Finding]
     policy = each.dead_letter_policy
     if policy is not None:
         target = policy.dead_letter_topic
-        there = _tried(name, store.get_topic, target)
+        there = _or_finding(name, store.get_topic, target)
         if isinstance(there, Finding):
             yield Finding(
                 name,
@@ -219,7 +219,7 @@ def _retention(each: Subscription, name: str, age: float, count: int) -> Iterato
     kept = max(
         each.message_retention_duration, each.topic_message_retention_duration or timedelta(0)
     )
-    if count and age > SOON * kept.total_seconds():
+    if count and age > RETENTION_WARNING * kept.total_seconds():
         yield Finding(
             name,
             "warning",
@@ -231,12 +231,12 @@ def _retention(each: Subscription, name: str, age: float, count: int) -> Iterato
 
 
 def snapshots(store: PubSub, now: datetime) -> Iterator[Finding]:
-    """Look at what every snapshot holds."""
-    listed = list(store.list_snapshots())
+    """Check the metrics of every snapshot."""
+    list_all = list(store.list_snapshots())
     sound = 0
-    for each in listed[:MOST]:
+    for each in list_all[:MOST]:
         name = f"snapshot {_short(each.name)}"
-        found = _tried(name, store.metrics, each.name)
+        found = _or_finding(name, store.metrics, each.name)
         if isinstance(found, Finding):
             yield found
             continue
@@ -248,11 +248,11 @@ def snapshots(store: PubSub, now: datetime) -> Iterator[Finding]:
                 f"it expires in {_age(each.expire_time - now)}, and nobody can seek to it any more",
                 "seek is refused within the last hour; take another snapshot",
             )
-    yield _all_of("snapshots", sound, len(listed))
+    yield _all_of("snapshots", sound, len(list_all))
 
 
-def _tried(name: str, look: Callable[P, T], *args: P.args, **named: P.kwargs) -> T | Finding:
-    """Return what a look finds, or a finding of why it cannot be had."""
+def _or_finding(name: str, look: Callable[P, T], *args: P.args, **named: P.kwargs) -> T | Finding:
+    """Return the result of a call, or the finding of its error."""
     try:
         return look(*args, **named)
     except PubSubError as error:
@@ -262,7 +262,7 @@ def _tried(name: str, look: Callable[P, T], *args: P.args, **named: P.kwargs) ->
 
 
 def failed(check: str, error: Exception) -> Finding:
-    """Return the finding of a check that could not be carried out."""
+    """Return the finding of a check that failed."""
     told = " ".join(str(error).split()) or type(error).__name__
     return Finding(check, "problem", f"{getattr(error, 'code', type(error).__name__)}: {told}")
 
@@ -300,7 +300,7 @@ def _version(package: str) -> str:
 
 
 def _java_version(home: Path) -> str:
-    """Return the version of a Java, as the file in its home tells; none is started for it."""
+    """Return the version of a Java from the file ``release`` in its home."""
     try:
         lines: Iterable[str] = (home / "release").read_text(encoding="utf-8").splitlines()
     except OSError:

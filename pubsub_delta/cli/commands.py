@@ -1,4 +1,4 @@
-"""Commands and groups that take the global options anywhere and tell errors in one line."""
+"""Command and group classes: global options in any place, and errors of one line."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 import click
 
-from pubsub_delta.cli.advice import of_command
-from pubsub_delta.cli.application import App, command_of, one_line, tell
-from pubsub_delta.cli.arguments import FormatType, KeysType, Switch, spelled_out
+from pubsub_delta.cli.application import App, command_of, one_line, print_stderr
+from pubsub_delta.cli.arguments import FormatType, KeysType, Switch, expand_switches
 from pubsub_delta.cli.settings import LOG_LEVELS
+from pubsub_delta.cli.suggestions import suggest_command
 from pubsub_delta.errors import PubSubError
 
 _ASKS_FOR_HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 
 class GlobalOption(click.Option):
-    """An option that every command takes, and that may also stand before the command."""
+    """An option of every command, which may also be before the command."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, expose_value=False, callback=_keep, **more)
@@ -29,11 +29,11 @@ class GlobalOption(click.Option):
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     app = ctx.ensure_object(App)
     if value not in (None, False) and param.name is not None:
-        app.given[param.name] = value
+        app.global_options[param.name] = value
 
 
-class OfGcloud(GlobalOption):
-    """An option that scripts for gcloud have, and that says nothing here."""
+class GcloudOption(GlobalOption):
+    """An option of gcloud without effect here."""
 
     def __init__(self, *names: str, **more: Any) -> None:
         more.setdefault("help", "gcloud has it; here it says nothing.")
@@ -41,8 +41,8 @@ class OfGcloud(GlobalOption):
         self.callback = None
 
 
-class OfGcloudSwitch(OfGcloud, Switch):
-    """One that may also be ``--name=false`` or ``--no-name``."""
+class GcloudSwitch(GcloudOption, Switch):
+    """Such an option with ``--name=false`` and ``--no-name``."""
 
 
 def _silence(ctx: click.Context, _: click.Parameter, value: bool | None) -> None:
@@ -60,26 +60,26 @@ def _no_flags_file(_: click.Context, __: click.Parameter, value: str | None) -> 
 
 def _flatten(ctx: click.Context, _: click.Parameter, value: Any) -> None:
     if value:
-        ctx.ensure_object(App).selecting["flatten"] = value
+        ctx.ensure_object(App).selection_options["flatten"] = value
 
 
 def gcloud_options() -> list[click.Parameter]:
-    """Return the options that gcloud has of every command, and that mean little or nothing here."""
-    output = OfGcloudSwitch("--user-output-enabled", help="Tell errors only, with --no-.")
+    """Return gcloud's global options that have little or no effect here."""
+    output = GcloudSwitch("--user-output-enabled", help="Tell errors only, with --no-.")
     output.callback = _silence
-    flags = OfGcloud("--flags-file", help="gcloud has it; here it is refused.")
+    flags = GcloudOption("--flags-file", help="gcloud has it; here it is refused.")
     flags.callback = _no_flags_file
     return [
         output,
         flags,
-        OfGcloud("--verbosity"),
-        OfGcloud("--account"),
-        OfGcloud("--configuration"),
-        OfGcloud("--impersonate-service-account"),
-        OfGcloud("--access-token-file"),
-        OfGcloud("--billing-project"),
-        OfGcloud("--trace-token"),
-        OfGcloudSwitch("--log-http"),
+        GcloudOption("--verbosity"),
+        GcloudOption("--account"),
+        GcloudOption("--configuration"),
+        GcloudOption("--impersonate-service-account"),
+        GcloudOption("--access-token-file"),
+        GcloudOption("--billing-project"),
+        GcloudOption("--trace-token"),
+        GcloudSwitch("--log-http"),
     ]
 
 
@@ -132,10 +132,10 @@ def global_options() -> list[click.Parameter]:
     ]
 
 
-class Verb(click.Command):
-    """A command: its errors are one line each, and the exit code is 1.
+class Command(click.Command):
+    """A command: an error is one line, and the exit code 1.
 
-    An option of its own stands in place of a global one of that name.
+    An own option replaces the global one of the same name.
     """
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
@@ -145,30 +145,30 @@ class Verb(click.Command):
         self.examples = examples
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, list(spelled_out(args, _switches(self))))
+        return super().parse_args(ctx, list(expand_switches(args, _switches(self))))
 
     def invoke(self, ctx: click.Context) -> Any:
         app = ctx.ensure_object(App)
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = _shown_by(app)
+                warnings.showwarning = _show_warnings(app)
                 return super().invoke(ctx)
         except PubSubError as error:
-            app.fail(error)
+            app.print_error(error)
         except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
             raise
         except Exception as error:
             if app.settings.log_level == "debug":
                 traceback.print_exc()
             first = next(iter(str(error).splitlines()), "")
-            app.fail(
+            app.print_error(
                 f"{type(error).__name__}: {first} "
                 "(unexpected; --log-level debug shows where it comes from)"
             )
         raise click.exceptions.Exit(1)
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        """Return the first sentence whole; listings wrap it."""
+        """Return the whole first sentence; listings wrap it."""
         return super().get_short_help_str(max(limit, 120))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -181,7 +181,7 @@ class Verb(click.Command):
 class Group(click.Group):
     """A group of commands."""
 
-    command_class = Verb
+    command_class = Command
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
         super().__init__(*args, **more)
@@ -189,14 +189,14 @@ class Group(click.Group):
         self.examples = examples
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, list(spelled_out(args, _switches(self))))
+        return super().parse_args(ctx, list(expand_switches(args, _switches(self))))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in self.commands and not ctx.resilient_parsing and name[:1] != "-":
-            advice = of_command(ctx.find_root().command, self, name)
+            advice = suggest_command(ctx.find_root().command, self, name)
             raise click.UsageError(f"No such command {name!r}; {advice}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -208,8 +208,8 @@ class Group(click.Group):
         write_examples(self.examples, formatter)
 
 
-class Root(Group):
-    """The whole command line: the exit code is 2 where it is wrong, and that is one line too."""
+class RootGroup(Group):
+    """The command line: a usage error is one line, and the exit code 2."""
 
     group_class = Group
 
@@ -231,10 +231,10 @@ class Root(Group):
             path = f"{ctx.command_path} " if ctx is not None else "pubsub-delta "
             message = one_line(error.format_message()).removesuffix(".")
             end = "" if message.endswith("?") else "."
-            tell(f"ERROR: ({command_of(ctx)}) {message}{end} See: {path}--help")
+            print_stderr(f"ERROR: ({command_of(ctx)}) {message}{end} See: {path}--help")
             sys.exit(error.exit_code)
         except click.Abort:
-            tell("ERROR: (pubsub-delta) Interrupted.")
+            print_stderr("ERROR: (pubsub-delta) Interrupted.")
             sys.exit(1)
         if not standalone_mode:
             return result
@@ -248,7 +248,7 @@ def _switches(command: click.Command) -> set[str]:
 def write_options(
     command: click.Command, ctx: click.Context, formatter: click.HelpFormatter
 ) -> None:
-    """Write a command's own options first, and those that every command has apart from them."""
+    """Write the own options of a command, and then the global ones."""
     for title, wanted in (("Options", False), ("Global options", True)):
         options = [each for each in command.get_params(ctx) if isinstance(each, click.Option)]
         params = [each for each in options if isinstance(each, GlobalOption) == wanted]
@@ -259,15 +259,15 @@ def write_options(
 
 
 def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
-    """Write examples as they are typed."""
+    """Write the examples of a command."""
     if examples:
         with formatter.section("Examples"):
             for example in examples:
                 formatter.write(f"  pubsub-delta {example}\n")
 
 
-def _shown_by(app: App) -> Any:
-    """Return what shows warnings: the store's own always, others only where a log is asked for."""
+def _show_warnings(app: App) -> Any:
+    """Return a ``showwarning``; without --log-level it shows the warnings of this library only."""
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         ours = category.__module__.startswith("pubsub_delta")

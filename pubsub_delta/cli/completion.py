@@ -1,19 +1,19 @@
-"""``pubsub-delta completion``: the scripts that make a shell complete commands and options."""
+"""``pubsub-delta completion``: prints completion scripts for shells."""
 
 from __future__ import annotations
 
 import click
 from click.shell_completion import get_completion_class
 
-from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.commands import Command
 
 VARIABLE = "_PUBSUB_DELTA_COMPLETE"
-"""Set by the scripts when they ask what a word may become."""
+"""The variable that the scripts set to ask for completions."""
 
 
 @click.command(
     "completion",
-    cls=Verb,
+    cls=Command,
     examples=[
         "completion bash > ~/.local/share/bash-completion/completions/pubsub-delta",
         "completion zsh > ~/.zfunc/_pubsub-delta",

@@ -1,4 +1,4 @@
-"""``pubsub-delta console``: the store in a browser, alone or beside a server."""
+"""``pubsub-delta console``: shows the store in a browser, alone or beside a server."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from click.core import ParameterSource
 
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import F, Switch
-from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.commands import Command
 from pubsub_delta.clock import SystemClock
 
 if TYPE_CHECKING:  # the extra is needed where a console is asked for only
-    from pubsub_delta.console.guard import Guard
-    from pubsub_delta.console.security import Access
+    from pubsub_delta.console.middleware import SecurityMiddleware
+    from pubsub_delta.console.security import ConsoleAccess
 
-BESIDE = "console-"
-"""What the names of a console's options begin with in a command that is about something else."""
+SERVE_PREFIX = "console-"
+"""The prefix of the options of a console in other commands."""
 
 
 def access_options(prefix: str = "") -> Callable[[F], F]:
-    """Return what adds the options that say who may use a console."""
+    """Return a decorator that adds the options of access to a console."""
 
-    def told(text: str) -> str:
+    def described(text: str) -> str:
         return f"Of the console: {text[0].lower()}{text[1:]}" if prefix else text
 
     options = (
@@ -34,12 +34,12 @@ def access_options(prefix: str = "") -> Callable[[F], F]:
             f"--{prefix}host",
             default="localhost",
             show_default=True,
-            help=told("Where to listen."),
+            help=described("Where to listen."),
         ),
         click.option(
             f"--{prefix}token-file",
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
-            help=told(
+            help=described(
                 "Readers sign in with what stands in it; any address but this machine's needs one."
             ),
         ),
@@ -47,12 +47,12 @@ def access_options(prefix: str = "") -> Callable[[F], F]:
             f"--{prefix}allowed-host",
             multiple=True,
             metavar="NAME",
-            help=told("Another name that browsers call it by, as behind a proxy. Repeatable."),
+            help=described("Another name that browsers call it by, as behind a proxy. Repeatable."),
         ),
         click.option(
             f"--{prefix}read-only",
             cls=Switch,
-            help=told("Show everything, and change nothing."),
+            help=described("Show everything, and change nothing."),
         ),
     )
 
@@ -64,13 +64,13 @@ def access_options(prefix: str = "") -> Callable[[F], F]:
     return add
 
 
-def access_of(options: Mapping[str, Any], prefix: str = "") -> Access:
-    """Return who may use a console, as the options say; an error where that is not safe."""
-    from pubsub_delta.console.security import Access
+def console_access(options: Mapping[str, Any], prefix: str = "") -> ConsoleAccess:
+    """Return the access that the options give; an error if it is not safe."""
+    from pubsub_delta.console.security import ConsoleAccess
 
     named = prefix.replace("-", "_")
     file: Path | None = options[f"{named}token_file"]
-    access = Access(
+    access = ConsoleAccess(
         host=options[f"{named}host"],
         token=None if file is None else file.read_text(encoding="utf-8").strip(),
         read_only=bool(options[f"{named}read_only"]),
@@ -80,51 +80,52 @@ def access_of(options: Mapping[str, Any], prefix: str = "") -> Access:
     return access
 
 
-def console_of(app: App, access: Access) -> Guard:
-    """Return the console of the store that the settings name, as an ASGI application."""
-    from pubsub_delta.console.application import application
+def console_app(app: App, access: ConsoleAccess) -> SecurityMiddleware:
+    """Return the console of the store of the settings, as an ASGI application."""
+    from pubsub_delta.console.application import create_app
 
     store, settings = app.store, app.settings
     project, root = settings.project, settings.root or ""
-    return application(store, access, SystemClock(), project=project, root=root)
+    return create_app(store, access, SystemClock(), project=project, root=root)
 
 
 @contextmanager
-def console_beside(app: App, options: Mapping[str, Any]) -> Iterator[Callable[[], None]]:
-    """Give what starts a console in a thread, if the options ask for one; at the end it ends.
+def console_in_thread(app: App, options: Mapping[str, Any]) -> Iterator[Callable[[], None]]:
+    """Give a function that starts the console in a thread, which ends with the block.
 
-    Its address is taken at once, so that nothing else begins where that cannot be had.
+    The address is bound at once, so an error comes before anything else starts. Without
+    ``--console-port`` the function does nothing.
     """
     port: int | None = options["console_port"]
     if port is None:
-        _refuse_options_alone()
+        _check_console_port()
         yield lambda: None
         return
     # Imported here: the extra is needed where a console is asked for only.
-    from pubsub_delta.console.serve import address_of, listening, serving
+    from pubsub_delta.console.serve import open_socket, serve_in_thread, url_of
 
-    access = access_of(options, BESIDE)
+    access = console_access(options, SERVE_PREFIX)
     with ExitStack() as running:
-        opened = running.enter_context(listening(access.host, port))
+        opened = running.enter_context(open_socket(access.host, port))
 
         def start() -> None:
-            running.enter_context(serving(console_of(app, access), opened))
-            app.tell(f"The console is at {address_of(access.host, opened)}")
+            running.enter_context(serve_in_thread(console_app(app, access), opened))
+            app.print_status(f"The console is at {url_of(access.host, opened)}")
 
         yield start
 
 
-def _refuse_options_alone() -> None:
+def _check_console_port() -> None:
     ctx = click.get_current_context()
     for option in ctx.command.params:
         given = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-        if given and option.opts[0].startswith(f"--{BESIDE}"):
-            raise click.UsageError(f"{option.opts[0]} is about the console; --console-port runs it")
+        if given and option.opts[0].startswith(f"--{SERVE_PREFIX}"):
+            raise click.UsageError(f"{option.opts[0]} needs --console-port, which runs the console")
 
 
 @click.command(
     "console",
-    cls=Verb,
+    cls=Command,
     examples=[
         "console --root=./pubsub",
         "console --root=./pubsub --read-only --port=8090",
@@ -148,10 +149,10 @@ def console(app: App, /, port: int, **options: Any) -> None:
     # Imported here: the extra is needed where a console is asked for only.
     from pubsub_delta.console.serve import serve
 
-    access = access_of(options)
-    made = console_of(app, access)
+    access = console_access(options)
+    made = console_app(app, access)
 
     def started(url: str) -> None:
-        app.tell(f"The console is at {url}  (Ctrl+C ends it)")
+        app.print_status(f"The console is at {url}  (Ctrl+C ends it)")
 
     serve(made, access.host, port, started)

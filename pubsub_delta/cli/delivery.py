@@ -1,4 +1,4 @@
-"""``pubsub-delta subscriptions``: answer for deliveries, look ahead and seek."""
+"""``pubsub-delta subscriptions``: ack, modify-message-ack-deadline, seek and backlog."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import click
 
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import SNAPSHOT, SUBSCRIPTION, TimeType, list_option
-from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.commands import Command
 from pubsub_delta.cli.listing import selection_options
-from pubsub_delta.cli.pull import MESSAGE, fail_if
+from pubsub_delta.cli.pull import MESSAGE_COLUMNS, fail_on_ack_ids
 from pubsub_delta.cli.rest import Record, message_record
 from pubsub_delta.policy.messages import MAX_MESSAGE_BYTES
 from pubsub_delta.resources import Message
 
-if TYPE_CHECKING:  # a command that asks a server does without it
+if TYPE_CHECKING:  # commands with --endpoint do not import it
     from pubsub_delta.client import PubSub
 
 pass_app = click.make_pass_decorator(App)
 
-BACKLOG = f"table[box]({MESSAGE},state)"
+BACKLOG = f"table[box]({MESSAGE_COLUMNS},state)"
 
 
 _ack_ids = list_option("--ack-ids", help="Ack ids, as pull prints them.", required=True)
 
 
-@click.command("ack", cls=Verb, examples=["subscriptions ack delays --ack-ids=ID1,ID2"])
+@click.command("ack", cls=Command, examples=["subscriptions ack delays --ack-ids=ID1,ID2"])
 @click.argument("subscription", type=SUBSCRIPTION)
 @_ack_ids
 @pass_app
@@ -37,19 +37,19 @@ def ack(app: App, subscription: str, ack_ids: list[str]) -> None:
     result = app.call(lambda store: store.acknowledge(name, ack_ids))
     if result.success:
         told = ",".join(result.success)
-        app.tell(f"Acked the messages with the following ackIds: [{told}]")
+        app.print_status(f"Acked the messages with the following ackIds: [{told}]")
     if result.expired:
         app.warn(
             f"The lease of these ackIds was over: [{','.join(result.expired)}]; "
             "their messages are acked unless they were leased again"
         )
-    fail_if(app, "ack", result.invalid)
-    app.show({})  # the answer of Acknowledge is empty, and gcloud prints it
+    fail_on_ack_ids(app, "ack", result.invalid)
+    app.show({})  # gcloud prints the empty response of Acknowledge
 
 
 @click.command(
     "modify-message-ack-deadline",
-    cls=Verb,
+    cls=Command,
     examples=["subscriptions modify-message-ack-deadline delays --ack-ids=ID1 --ack-deadline=60"],
 )
 @click.argument("subscription", type=SUBSCRIPTION)
@@ -66,14 +66,16 @@ def modify_message_ack_deadline(
     result = app.call(lambda store: store.modify_ack_deadline(name, ack_ids, ack_deadline))
     if result.success:
         told = ",".join(result.success)
-        app.tell(f"Set ackDeadlineSeconds to [{ack_deadline}] for messages with ackId [{told}].")
-    fail_if(app, "modify", [*result.expired, *result.invalid])
-    app.show({})  # as that of ModifyAckDeadline
+        app.print_status(
+            f"Set ackDeadlineSeconds to [{ack_deadline}] for messages with ackId [{told}]."
+        )
+    fail_on_ack_ids(app, "modify", [*result.expired, *result.invalid])
+    app.show({})  # gcloud prints the empty response
 
 
 @click.command(
     "seek",
-    cls=Verb,
+    cls=Command,
     examples=[
         "subscriptions seek delays --time=-p1d",
         "subscriptions seek delays --time=2026-11-20T10:00:00Z",
@@ -111,7 +113,7 @@ def seek(
     app.show(sought)
 
 
-@click.command("backlog", cls=Verb, examples=["subscriptions backlog delays --limit=20"])
+@click.command("backlog", cls=Command, examples=["subscriptions backlog delays --limit=20"])
 @click.argument("subscription", type=SUBSCRIPTION)
 @click.option(
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many."

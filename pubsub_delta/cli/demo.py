@@ -1,4 +1,4 @@
-"""``pubsub-delta demo``: a store with flights in it, to try commands on."""
+"""``pubsub-delta demo``: creates a store with flights, to try commands on."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pubsub_delta.cli import colours
+from pubsub_delta.cli import colors
 from pubsub_delta.cli.application import App
-from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.commands import Command
 from pubsub_delta.cli.settings import Settings
 from pubsub_delta.errors import AlreadyExists
 from pubsub_delta.resources import DeadLetterPolicy, Message
@@ -38,7 +38,7 @@ TO_TRY = (
 """Commands on the demo's store, and what each shows."""
 
 
-@click.command("demo", cls=Verb, examples=["demo", "demo /tmp/flights"])
+@click.command("demo", cls=Command, examples=["demo", "demo /tmp/flights"])
 @click.argument(
     "directory", type=click.Path(file_okay=False, path_type=Path), default=Path("pubsub-demo")
 )
@@ -56,12 +56,12 @@ def demo(app: App, directory: Path) -> None:
     root = str(directory.resolve())
     store = app.opened(Settings(root=root, project=app.settings.project))
     for told in fill(store):
-        app.tell(told)
+        app.print_status(told)
     app.print_styled(_advice(directory))
 
 
 def fill(store: PubSub) -> Iterator[str]:
-    """Publish flights, consume some of them, and yield what was done."""
+    """Publish flights, consume some of them, and yield lines about it."""
     for name in ("flights", "failed"):
         store.create_topic(name, message_retention_duration="7d")
     store.create_subscription(
@@ -82,7 +82,7 @@ def fill(store: PubSub) -> Iterator[str]:
 
 
 def flight(number: int) -> Message:
-    """Return one of the flights; each has its own."""
+    """Return the message of a flight."""
     carrier, delay = CARRIERS[number * 7 % len(CARRIERS)], number * 37 % 95 - 20
     told = {"flight": f"{carrier} {100 + number}", "from": AIRPORTS[number % 3], "delay": delay}
     attributes = {"carrier": carrier, "late": str(delay > 15).lower()}
@@ -93,5 +93,5 @@ def _advice(directory: Path) -> str:
     prefix = "" if directory.is_absolute() else "./"
     lines = [f"export PUBSUB_DELTA_ROOT={shlex.quote(f'{prefix}{directory}')}"]
     for command, what in TO_TRY:
-        lines += [f"# {what}", colours.styled(f"pubsub-delta {command}", "command")]
+        lines += [f"# {what}", colors.styled(f"pubsub-delta {command}", "command")]
     return "\nTo try it:\n\n" + "".join(f"  {line}\n" for line in lines)

@@ -7,18 +7,18 @@ from dataclasses import asdict
 
 import click
 
-from pubsub_delta.cli import checks, colours
+from pubsub_delta.cli import checks, colors
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.checks import Finding
-from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.commands import Command
 from pubsub_delta.cli.terminal import printable
 from pubsub_delta.tables.layout import layout_of
 
-MARKS = {"ok": "✓", "warning": "!", "problem": "✗"}
+SYMBOLS = {"ok": "✓", "warning": "!", "problem": "✗"}
 
 
 @click.command(
-    "doctor", cls=Verb, examples=["doctor --root=./pubsub", "doctor --endpoint=localhost:8085"]
+    "doctor", cls=Command, examples=["doctor --root=./pubsub", "doctor --endpoint=localhost:8085"]
 )
 @click.make_pass_decorator(App)
 def doctor(app: App) -> None:
@@ -28,7 +28,7 @@ def doctor(app: App) -> None:
     then. A warning changes it not.
     """
     found = list(_findings(app))
-    if app.given.get("format"):
+    if app.global_options.get("format"):
         app.show_all([{k: v for k, v in asdict(each).items() if v} for each in found])
     else:
         app.print_styled("".join(map(written, found)))
@@ -37,8 +37,8 @@ def doctor(app: App) -> None:
 
 
 def written(finding: Finding) -> str:
-    """Write a finding, and below it what to do, with its mark in colour."""
-    mark = colours.styled(MARKS[finding.state], finding.state)
+    """Write a finding with a colored symbol, and its advice below."""
+    mark = colors.styled(SYMBOLS[finding.state], finding.state)
     line = f"{mark} {printable(finding.check):<14}  {printable(finding.found)}\n"
     return line + (f"    {printable(finding.advice)}\n" if finding.advice else "")
 
@@ -47,7 +47,7 @@ def _findings(app: App) -> Iterator[Finding]:
     settings = app.settings
     yield checks.versions()
     if settings.endpoint is not None:
-        yield from _looked("server", lambda: app.call(lambda s: list(checks.answers(s))))
+        yield from _findings_of("server", lambda: app.call(lambda s: list(checks.resources(s))))
         return
     if settings.root is None:
         yield checks.spark(app.environment, needed=False)
@@ -62,8 +62,8 @@ def _findings(app: App) -> Iterator[Finding]:
     yield checks.spark(app.environment, needed=layout.in_catalog and settings.remote is None)
     yield Finding("store", "ok", f"{settings.root}, project {settings.project}")
     if settings.remote is None:  # or else they are another machine's
-        yield from _looked("storage", lambda: [checks.storage(layout)])
-        yield from _looked("locks", lambda: [checks.locks(layout)])
+        yield from _findings_of("storage", lambda: [checks.storage(layout)])
+        yield from _findings_of("locks", lambda: [checks.locks(layout)])
     yield from _of_store(app)
 
 
@@ -73,7 +73,7 @@ def _of_store(app: App) -> Iterator[Finding]:
     def lane() -> list[Finding]:
         return [Finding("lane", "ok", app.call_store(lambda store: store.lane))]
 
-    opened = list(_looked("lane", lane))
+    opened = list(_findings_of("lane", lane))
     yield from opened
     if any(each.state == "problem" for each in opened):
         return
@@ -83,14 +83,14 @@ def _of_store(app: App) -> Iterator[Finding]:
         ("snapshots", checks.snapshots),
     ):
 
-        def of_kind(look: checks.Look = look) -> list[Finding]:
+        def of_kind(look: checks.Check = look) -> list[Finding]:
             return app.call_store(lambda store: list(look(store, now)))
 
-        yield from _looked(name, of_kind)
+        yield from _findings_of(name, of_kind)
 
 
-def _looked(check: str, look: Callable[[], list[Finding]]) -> Iterator[Finding]:
-    """Yield what a look finds; that it cannot be had is a finding, too."""
+def _findings_of(check: str, look: Callable[[], list[Finding]]) -> Iterator[Finding]:
+    """Yield the findings of a check, or the finding of its error."""
     try:
         yield from look()
     except click.ClickException:

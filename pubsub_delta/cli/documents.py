@@ -1,4 +1,4 @@
-"""Records as they are, written as YAML, as settings, or as a line a value."""
+"""Writes records as YAML documents, as settings, or with one line for each value."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _ENTITIES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\
 
 
 def yaml_text(value: Any, null: str | None = None) -> str:
-    """Write a value as a YAML document, mappings by key; ``null`` stands for what is none.
+    """Write a value as YAML with sorted keys. ``null``: the text for None.
 
-    Texts that YAML would take for something else are quoted, and several lines are a block.
+    Text that YAML would read as another type is quoted; text of several lines is a block.
 
     >>> print(yaml_text({"name": "t", "ids": ["7"], "policy": {}, "ttl": "60s"}), end="")
     ids:
@@ -40,18 +40,18 @@ def yaml_text(value: Any, null: str | None = None) -> str:
         sort_keys=True,
         width=_WIDTH,
     )
-    # Such characters stand in double quotes only, where this is what they are written as.
+    # Control characters are in double quotes only, where these escapes are valid.
     return escaped(text.removesuffix("...\n"), _in_quotes)
 
 
-def begun(text: str, value: Any, kind: str) -> str:
-    """Return a document of several, which begins with its line; a bare text is indented."""
+def document_start(text: str, value: Any, kind: str) -> str:
+    """Return one of several documents with its ``---`` line; a scalar is indented."""
     bare = kind not in ("flattened", "text") and not isinstance(value, (Mapping, list))
     return "---\n" + ("  " if bare else "") + text
 
 
 def flattened(value: Any, form: Format) -> str:
-    """Write a value as lines of a key and a text; of a column, its label."""
+    """Write a value as lines of key and text; a column has its label as key."""
     from pubsub_delta.cli.grammar.keys import key_name
 
     labels = {key_name(each.key): each.heading.lower() for each in form.columns}
@@ -62,7 +62,7 @@ def flattened(value: Any, form: Format) -> str:
 
 
 def config(value: Any, given: Mapping[str, str]) -> str:
-    """Write a mapping as sections of settings, or as commands of a shell; a bare text is none."""
+    """Write a mapping as sections of settings, or as shell commands; other values as nothing."""
     if not isinstance(value, Mapping):
         return ""
     if "export" in given or "unset" in given:
@@ -129,7 +129,7 @@ def _in_quotes(character: str) -> str:
 
 @cache
 def _dumper() -> Any:
-    """Return what writes texts of several lines as blocks, and control characters in quotes."""
+    """Return a YAML dumper with blocks for several lines, and quotes for control characters."""
     import yaml
 
     dumper: Any = type("Dumper", (yaml.SafeDumper,), {"ignore_aliases": lambda _, __: True})
@@ -145,7 +145,7 @@ def _dumper() -> Any:
     def number(to: Any, value: float) -> Any:
         return to.represent_scalar("tag:yaml.org,2002:float", float_text(value))
 
-    # What YAML 1.2 takes for a number, and YAML 1.1 does not, is quoted as well.
+    # Text that only YAML 1.2 reads as a number is quoted, too.
     dumper.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("+-.0123456789"))
     dumper.add_representer(str, text)
     dumper.add_representer(float, number)

@@ -1,10 +1,10 @@
-"""What ``--format`` says: a kind, its attributes, and columns, as gcloud's projections write them.
+"""Parses ``--format``: a kind, its attributes, and columns in gcloud's projections.
 
     kind [attributes] (columns) :(settings of columns)
     column: key.transform(arguments):label=HEADING:sort=1:align=right
 
-The usual format of a command stands before the one that is asked for: what it says of a key, and
-the names that it gives to keys, hold there, too (``gcloud topic projections``).
+The default format of a command is parsed first. Its settings and aliases of keys hold in the format
+that is given, too (``gcloud topic projections``).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pubsub_delta.cli.grammar.keys import Key
 
 WHOLE = ("config", "default", "disable", "flattened", "json", "list", "none", "text", "yaml")
-"""Kinds that show a record as it is where they are given no columns."""
+"""Kinds that print whole records, if they have no columns."""
 TABULAR = ("csv", "get", "table", "value")
 MULTI = "multi"
-"""The kind whose columns have a format each."""
+"""The kind whose columns each have a format."""
 KINDS = (*WHOLE, *TABULAR, MULTI)
 _ABSENT = ("diff", "object")
 _ALIGNMENTS = ("left", "center", "right")
@@ -36,17 +36,17 @@ _NARROWEST_WRAPPED = 10
 
 @dataclass(frozen=True)
 class Column:
-    """Where in a record a value is, what is made of it, what it is called and how it is shown.
+    """A column: a key, its transforms, its heading and how it is printed.
 
     Args:
-        key: where; the empty one is the whole record.
-        label: what stands over the column.
+        key: the key of the value; the empty key is the whole record.
+        label: the heading.
         calls: the transforms.
-        level: of which projection they are; those of the last one also hold in JSON and YAML.
-        order: that of the column among those a table is sorted by.
-        wrap: in how narrow a column words may be broken into lines; 0 is in none.
-        nested: the format of the value, which stands under the row.
-        hidden: it is only sorted by.
+        level: the projection of the transforms; those of the last one hold in JSON and YAML, too.
+        order: the place of the column among the sort keys.
+        wrap: the smallest width at which words are wrapped; 0 for never.
+        nested: the format of the value, which is printed under the row.
+        hidden: whether the column is a sort key only.
     """
 
     key: Key
@@ -64,7 +64,7 @@ class Column:
 
     @property
     def heading(self) -> str:
-        """What stands over the column."""
+        """The heading, "" if there is none."""
         return self.label or ""
 
     def of(self, record: Any) -> Any:
@@ -81,7 +81,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Format:
-    """A kind, its attributes, the columns, and the names that stand for keys."""
+    """A parsed format. ``aliases``: names that stand for keys."""
 
     kind: str
     attributes: Mapping[str, str] = field(default_factory=dict)
@@ -90,14 +90,14 @@ class Format:
 
     @property
     def fields(self) -> tuple[Column, ...]:
-        """The columns that are shown."""
+        """The columns that are printed."""
         return tuple(each for each in self.columns if not each.hidden)
 
 
 def parse_format(text: str, context: Context | None = None, usual: str = "") -> Format:
-    """Return what a format says after the usual one, or raise InvalidArgument with the column.
+    """Parse a format after the default one; InvalidArgument names the place of an error.
 
-    A table, CSV and values without columns have those of the usual format.
+    A table, CSV or values without columns have the columns of the default format.
 
     >>> [each.heading for each in parse_format("csv(name, message.messageId:label=ID)").fields]
     ['NAME', 'ID']
@@ -121,7 +121,7 @@ def parse_format(text: str, context: Context | None = None, usual: str = "") -> 
 
 
 class _Reader:
-    """Reads one format after the other."""
+    """Parses several formats, one after the other."""
 
     def __init__(self, context: Context) -> None:
         self.kind = ""
@@ -138,7 +138,7 @@ class _Reader:
         from pubsub_delta.cli.grammar.syntax import parse
 
         self._text = text
-        bare = False  # a kind that no columns have followed yet
+        bare = False  # a kind without columns so far
         for clause in parse("projection", text, "format").children:
             name = clause.data
             if name == "kind":
@@ -159,10 +159,12 @@ class _Reader:
 
     def format(self) -> Format:
         if not self.kind:
-            raise self._refused(f"no kind is named; {', '.join(KINDS)} are accepted")
+            raise self._syntax_error(f"no kind is named; {', '.join(KINDS)} are accepted")
         shown = [each for each in self.columns if not each.hidden]
         if self.kind == MULTI and not (shown and all(each.nested for each in shown)):
-            raise self._refused("each column of multi needs a format: multi(labels:format=json)")
+            raise self._syntax_error(
+                "each column of multi needs a format: multi(labels:format=json)"
+            )
         aliases = {name: column.key for name, column in self._aliases.items() if name}
         columns = tuple(
             each if each.level == self._level or each.calls is None else replace(each, level=-1)
@@ -197,7 +199,7 @@ class _Reader:
             self.attributes[name] = value.replace("\\n", "\n").replace("\\t", "\t")
 
     def _column(self, tree: Tree[Any]) -> Column | None:
-        """Return the column of a tree, or None where its if() is false."""
+        """Return the column of a tree; None if its if() is false."""
         from pubsub_delta.cli.grammar.keys import key_of
 
         place, *settings = tree.children
@@ -222,9 +224,9 @@ class _Reader:
         return column
 
     def _calls(self, tree: Any) -> tuple[Key, Calls | None, bool]:
-        """Return a key, its transforms, and whether options want the column."""
+        """Return a key, its transforms, and whether the condition of if() holds."""
         from pubsub_delta.cli.grammar.calls import calls_of, conditions
-        from pubsub_delta.cli.grammar.syntax import DEEP
+        from pubsub_delta.cli.grammar.syntax import TOO_DEEP
 
         try:
             key, calls = calls_of(tree, self._context)
@@ -232,9 +234,9 @@ class _Reader:
                 self._context.options, calls.condition, self._context
             )
         except InvalidArgument as error:
-            raise self._refused(str(error)) from None
+            raise self._syntax_error(str(error)) from None
         except RecursionError:
-            raise self._refused(DEEP) from None
+            raise self._syntax_error(TOO_DEEP) from None
         return key, calls if calls.calls else None, wanted
 
     def _with_setting(self, column: Column, tree: Any) -> Column:
@@ -259,7 +261,7 @@ class _Reader:
         elif name == "format" and value:
             given = {"nested": parse_format(value, self._context)}
         else:
-            raise self._refused(
+            raise self._syntax_error(
                 f":{name}{'=' * bool(value)}{value} is not accepted of a column; label=HEADING, "
                 "sort=1, reverse, align=left|center|right, optional, width=N, wrap, "
                 "format=FORMAT and alias=NAME are"
@@ -290,7 +292,7 @@ class _Reader:
         self._aliases[merged.label] = merged
 
     def _snake(self, key: Key) -> str:
-        """Return a heading that no other column has: the last name, and more where it is taken."""
+        """Return a unique heading: the last name of the key, and more if another column has it."""
         from pubsub_delta.cli.grammar.keys import snake_case
 
         label = ""
@@ -302,14 +304,14 @@ class _Reader:
                     break
         return label
 
-    def _refused(self, why: str) -> InvalidArgument:
-        from pubsub_delta.cli.grammar.syntax import refused
+    def _syntax_error(self, why: str) -> InvalidArgument:
+        from pubsub_delta.cli.grammar.syntax import syntax_error
 
-        return refused("format", self._text, why, "projection")
+        return syntax_error("format", self._text, why, "projection")
 
 
 def _merged(known: Column, new: Column) -> Column:
-    """Return a column with what another one says of it."""
+    """Return a column with the settings of another one."""
     told = {
         name: value
         for name in ("label", "order", "reverse", "align", "optional", "width", "wrap", "nested")
@@ -321,7 +323,7 @@ def _merged(known: Column, new: Column) -> Column:
 
 
 def sorted_by(form: Format, keys: Sequence[tuple[Key, bool]]) -> Format:
-    """Return a format whose table is sorted by keys, each perhaps the other way round."""
+    """Return a format with sort keys, each with whether it is reversed."""
     columns = list(form.columns)
     for order, (key, reverse) in enumerate(keys, start=1):
         at = next((n for n, each in enumerate(columns) if each.key == key), None)
@@ -333,7 +335,7 @@ def sorted_by(form: Format, keys: Sequence[tuple[Key, bool]]) -> Format:
 
 
 def projected(record: Any, columns: Sequence[Column]) -> Any:
-    """Return a record with only what the columns name, each where it was.
+    """Return a record with the keys of the columns only.
 
     >>> projected({"a": {"b": 1, "c": 2}, "d": 3}, parse_format("json(a.b, e)").columns)
     {'a': {'b': 1}}
@@ -347,7 +349,7 @@ def projected(record: Any, columns: Sequence[Column]) -> Any:
         place = tree
         for part in each.key[:-1]:
             place = place.setdefault(part, {})
-            if isinstance(place, Column):  # all of it is shown already
+            if isinstance(place, Column):  # the whole value is in another column
                 break
         else:
             place.setdefault(each.key[-1], each)

@@ -1,4 +1,4 @@
-"""Listings: which of a store's resources are asked for, and the options that say so."""
+"""Options of listings, and reading a listing to its end."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ T = TypeVar("T")
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-    """Keep what an option says for whoever shows the listing."""
+    """Keep the value of an option for printing the listing."""
     if value not in (None, False, ()) and param.name is not None:
-        ctx.ensure_object(App).selecting[param.name] = value
+        ctx.ensure_object(App).selection_options[param.name] = value
     return value
 
 
 def selection_options(command: F) -> F:
-    """Add the options that say which records of a listing are shown; its limit is its own."""
+    """Add --filter, --sort-by and --page-size."""
     for option in (
         click.option(
             "--page-size",
@@ -73,12 +73,12 @@ def listing_options(command: F) -> F:
     return selection_options(command)
 
 
-def listed(
+def list_all(
     app: App, fetch: Callable[[Service, str | None], Page[T]], limit: int | None = None
 ) -> list[T]:
-    """Return a whole listing, or its beginning, whatever the size of its pages.
+    """Return the first ``limit`` items of a listing, or all of them.
 
-    Where the command line has a filter or an order, what it shows may stand anywhere.
+    With a filter or a sort order all items are read, as any of them may be printed.
     """
     most = None if app.selection.needs_all else limit
 

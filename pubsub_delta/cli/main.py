@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from pubsub_delta import __version__
-from pubsub_delta.cli.commands import Root
-from pubsub_delta.cli.loading import Commands
+from pubsub_delta.cli.commands import RootGroup
+from pubsub_delta.cli.lazy_commands import LazyCommands
 
 HELP = """Google Cloud Pub/Sub's command line, for a store in Delta tables.
 
@@ -43,7 +43,7 @@ COMMANDS = {
     "subscriptions": "subscriptions:subscriptions",
     "snapshots": "snapshots:snapshots",
     "schemas": "schemas:schemas",
-    "maintain": "upkeep:maintain",
+    "maintain": "maintain:maintain",
     "doctor": "doctor:doctor",
     "demo": "demo:demo",
     "serve": "serve:serve",
@@ -51,9 +51,9 @@ COMMANDS = {
     "shell": "shell:shell",
     "completion": "completion:completion",
 }
-"""Where each is; nothing is imported for those that are not asked for."""
+"""The module and the attribute of each command, which is imported when it is used."""
 
-cli = Root("pubsub-delta", help=HELP, examples=EXAMPLES, commands=Commands(COMMANDS))
+cli = RootGroup("pubsub-delta", help=HELP, examples=EXAMPLES, commands=LazyCommands(COMMANDS))
 click.version_option(__version__, prog_name="pubsub-delta")(cli)
 
 

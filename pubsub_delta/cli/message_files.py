@@ -1,7 +1,7 @@
-"""Pulled messages as a file: JSON lines, CSV or Parquet, which is whole or is not there.
+"""Writes pulled messages to a new file: JSON lines, CSV or Parquet.
 
-It is written under another name beside its own, brought to the disk, and named only then. A file
-of that name is never replaced: the messages in it may be acknowledged, and nowhere else.
+The file is written under a temporary name, synced to disk, and then renamed, so it is complete. An
+existing file is never replaced, as its messages may be acknowledged and stored nowhere else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 COLUMNS = ("message_id", "publish_time", "ordering_key", "attributes", "data", "delivery_attempt")
-"""Of CSV and Parquet."""
+"""The columns of CSV and Parquet."""
 
 
 class MessageFile(ABC):
@@ -34,14 +34,14 @@ class MessageFile(ABC):
 
     @abstractmethod
     def write(self, messages: Iterable[ReceivedMessage]) -> None:
-        """Write messages after those that are there."""
+        """Append messages."""
 
     def close(self) -> None:  # noqa: B027 - most files have no end of their own
-        """Write what comes at the end; the stream stays open."""
+        """Write the end of the file; the stream stays open."""
 
 
 class _JsonLines(MessageFile):
-    """A message a line, in Google's JSON with its data in base64, as ``publish`` reads it again."""
+    """Google's JSON of one message a line, with data in base64, as ``publish`` reads it."""
 
     def write(self, messages: Iterable[ReceivedMessage]) -> None:
         for each in messages:
@@ -51,7 +51,7 @@ class _JsonLines(MessageFile):
 
 
 class _Csv(MessageFile):
-    """A message a line under a heading; data is text, and attributes are a JSON object."""
+    """A header, and one message a line; data is text, and attributes are a JSON object."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         super().__init__(stream)
@@ -63,7 +63,7 @@ class _Csv(MessageFile):
 
 
 class _Encoded:
-    """Writes texts to a stream of bytes."""
+    """Encodes text to a stream of bytes."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -73,7 +73,7 @@ class _Encoded:
 
 
 class _Parquet(MessageFile):
-    """The columns that a topic's table has, and the delivery attempt."""
+    """The columns of a topic's table, and the delivery attempt."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         super().__init__(stream)
@@ -105,22 +105,22 @@ _KINDS: dict[str, type[MessageFile]] = {
 
 
 def check_path(path: Path) -> None:
-    """Refuse a name that tells no kind of file, or is taken already."""
+    """Raise InvalidArgument for an unknown suffix, AlreadyExists for an existing file."""
     if path.suffix.lower() not in _KINDS:
         raise InvalidArgument(
             f"output: {str(path)!r} tells no kind of file; one that ends in "
             f"{', '.join(_KINDS)} is accepted"
         )
     if path.is_symlink() or path.exists():
-        raise _taken(path)
+        raise _already_exists(path)
 
 
 @contextmanager
 def message_file(path: Path) -> Iterator[MessageFile]:
-    """Give a file to write to; it has its name, and is on the disk, once all is written.
+    """Give a file to write to, which is synced and renamed at the end of the block.
 
-    Nothing is left where that fails. FailedPrecondition where the file cannot be written,
-    AlreadyExists where one of its name came meanwhile.
+    After an error no file is left. FailedPrecondition if the file cannot be written, AlreadyExists
+    if another process created it meanwhile.
     """
     check_path(path)
     begun = path.with_name(f".{path.name}.{os.getpid()}.partial")
@@ -142,14 +142,14 @@ def message_file(path: Path) -> Iterator[MessageFile]:
 
 
 def _name(begun: Path, path: Path) -> None:
-    """Give a file its name, and bring that to the disk; AlreadyExists where it is taken."""
+    """Link a file to its name, and sync the directory; AlreadyExists if the name is taken."""
     try:
         os.link(begun, path)
     except FileExistsError:
-        raise _taken(path) from None
+        raise _already_exists(path) from None
     except OSError:  # the file system has no links
         if path.exists():
-            raise _taken(path) from None
+            raise _already_exists(path) from None
         begun.rename(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
@@ -158,7 +158,7 @@ def _name(begun: Path, path: Path) -> None:
         os.close(folder)
 
 
-def _taken(path: Path) -> AlreadyExists:
+def _already_exists(path: Path) -> AlreadyExists:
     return AlreadyExists(
         f"output: {path} exists already, and the messages in it may be acknowledged; another name "
         "is accepted"

@@ -1,7 +1,7 @@
-"""Messages in a file or a pipe: lines, objects in Google's JSON, or the records of a file.
+"""Reads messages from a file or a pipe: lines, objects in Google's JSON, or records.
 
-One of Google's objects has ``data``, ``attributes`` and ``orderingKey``. What a server fills in,
-``messageId`` and ``publishTime``, may stand there too, as a pull prints it, and is ignored.
+Google's objects have ``data``, ``attributes`` and ``orderingKey``. The fields ``messageId`` and
+``publishTime``, which a pull prints, are accepted and ignored.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ LINES, JSONL = "lines", "jsonl"
 FORMATS = (LINES, JSONL, CSV, JSON)
 
 MOST_BYTES = 10_000_000
-"""Of the messages of a batch together (Pub/Sub's limit of a request)."""
+"""The size of the messages of a batch (Pub/Sub's limit of a request)."""
 MOST_NAMED = 10
-"""Bad lines that an error names; it counts the others."""
+"""The number of bad lines that an error names; it counts the others."""
 
 _MODULES: dict[str, Any] = {".gz": gzip, ".bz2": bz2, ".xz": lzma}
 _ZSTANDARD = (".zst", ".zstd")
@@ -41,7 +41,7 @@ _PACKED = (".zip", ".7z", ".lz4", ".snappy", ".br", ".tgz", ".tar")
 _UNPACKING = (EOFError, OSError, lzma.LZMAError, zlib.error)
 _FILLED_IN = {"messageId", "publishTime"}
 
-SetAside = Callable[[str, bytes, str], None]
+OnBadRecord = Callable[[str, bytes, str], None]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class LineFormat:
     base64: bool = False
 
     def message(self, line: bytes) -> Message:
-        """Return the message of a line, or raise InvalidArgument with what is wrong with it."""
+        """Return the message of a line; InvalidArgument if the line is not valid."""
         found = self._of_json(line) if self.kind == JSONL else self._of(line, {}, "")
         broken = broken_rule(found)
         if broken is not None:
@@ -70,11 +70,11 @@ class LineFormat:
 
     @property
     def has_records(self) -> bool:
-        """Whether messages are records of a file, and not lines."""
+        """Whether messages are records of a file, not lines."""
         return self.kind in (CSV, JSON)
 
     def is_nothing(self, line: bytes) -> bool:
-        """Tell whether a line stands for no message: a blank one between objects."""
+        """Tell whether a line is blank, between objects."""
         return self.kind == JSONL and not line.strip()
 
     def _of(self, data: bytes, attributes: Mapping[str, str], ordering_key: str) -> Message:
@@ -82,7 +82,7 @@ class LineFormat:
 
     def _of_json(self, line: bytes) -> Message:
         try:
-            given = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_each_once)
+            given = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_unique_keys)
         except json.JSONDecodeError as error:
             told = f"{error.msg} at character {error.pos + 1}"
             raise InvalidArgument(f"it is no JSON: {told}") from None
@@ -120,7 +120,7 @@ class LineFormat:
 
 
 def format_of(source: str) -> str:
-    """Return how a file is read whose format nobody says: as its name does, else line by line.
+    """Return the format of a file by its name; ``lines`` if the name does not tell.
 
     >>> format_of("flights.CSV.gz"), format_of("flights.jsonl.zst"), format_of("-")
     ('csv', 'json', 'lines')
@@ -129,8 +129,8 @@ def format_of(source: str) -> str:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[IO[bytes]]:
-    """Open a file for reading its lines, unpacked as its name says."""
+def open_lines(path: str) -> Iterator[IO[bytes]]:
+    """Open a file to read its lines, decompressed by its suffix."""
     ending = Path(path).suffix.lower()
     if ending in _PACKED:
         raise InvalidArgument(
@@ -168,29 +168,35 @@ def batches(
     form: LineFormat,
     source: str,
     most: int,
-    set_aside: SetAside | None = None,
+    on_bad_record: OnBadRecord | None = None,
 ) -> Iterator[list[Message]]:
-    r"""Yield the messages of lines in batches of at most so many, and of at most 10 MB.
+    r"""Yield the messages of lines in batches.
 
-    A line ends with ``\n`` or ``\r\n``. A batch in which lines are bad is refused with their
-    numbers, counted from 1; ``source`` says where they stand. ``set_aside`` takes them instead: it
-    is called with where one stands, what it is, and why it is bad.
+    A line ends with ``\n`` or ``\r\n``. InvalidArgument names the bad lines of a batch.
+
+    Args:
+        lines: the bytes of a file, line by line.
+        form: how a line becomes a message.
+        source: the name of the file, for errors.
+        most: the largest number of messages in a batch; it has at most ``MOST_BYTES`` bytes, too.
+        on_bad_record: called with the place, the bytes and the reason of each bad line, in place
+            of the error.
 
     >>> [len(each) for each in batches([b"a\n", b"b\r\n", b"c"], LineFormat(), "-", 2)]
     [2, 1]
     """
     batch: list[Message] = []
-    size, wrong = 0, _Wrong(source)
+    size, wrong = 0, _BadLines(source)
     for record in _records(lines, form):
         try:
             if record.wrong is not None:
                 raise InvalidArgument(record.wrong)
             message = form.message(record.data)
         except InvalidArgument as error:
-            if set_aside is None:
+            if on_bad_record is None:
                 wrong.add(record.place, str(error))
             else:
-                set_aside(record.place, record.data, str(error))
+                on_bad_record(record.place, record.data, str(error))
             continue
         if batch and (len(batch) >= most or size + size_of(message) > MOST_BYTES):
             wrong.refuse()
@@ -213,8 +219,8 @@ def _records(lines: Iterable[bytes], form: LineFormat) -> Iterator[Record]:
             yield Record(f"line {number}", text)
 
 
-class _Wrong:
-    """Lines that are no messages."""
+class _BadLines:
+    """Collects bad lines for one error."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -227,14 +233,14 @@ class _Wrong:
             self._named.append(f"{place}: {why}")
 
     def refuse(self) -> None:
-        """Raise InvalidArgument if there are any."""
+        """Raise InvalidArgument if there are bad lines."""
         if self._count:
             more = self._count - len(self._named)
             told = "; ".join([*self._named, *([f"and {more:,} more lines"] if more else [])])
             raise InvalidArgument(f"{self._source}: {told}")
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -244,7 +250,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _text(value: object, where: str) -> str:
-    """Return a text; None stands for an empty one, as in Google's JSON."""
+    """Return a string; None means "", as in Google's JSON."""
     if value is None:
         return ""
     if not isinstance(value, str):

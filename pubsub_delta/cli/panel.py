@@ -1,4 +1,4 @@
-"""What a terminal shows of a subscription that is watched; imported where there is a terminal."""
+"""The live view of ``subscriptions watch``; imported for terminals only."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from pubsub_delta.cli.watch import WORDS, Look, age_text, rate_text
+from pubsub_delta.cli.watch import WORDS, Sample, age_text, rate_text
 
 WIDTH = 30
-"""Of a bar, and so many looks a line of them goes back."""
+"""The width of a bar, and the number of samples of a sparkline."""
 
 _TICKS = "▁▂▃▄▅▆▇█"
 
 
-def show_live(name: str, interval: timedelta, looks: Iterable[Look]) -> None:
-    """Show looks in one place of a terminal, each over the one before."""
-    past: deque[Look] = deque(maxlen=WIDTH)
+def show_live(name: str, interval: timedelta, looks: Iterable[Sample]) -> None:
+    """Show samples in one place of a terminal, each over the one before."""
+    past: deque[Sample] = deque(maxlen=WIDTH)
     title = Text(name, no_wrap=True, overflow="ellipsis")
     with Live(console=Console(), auto_refresh=False) as live:
         for look in looks:
@@ -30,15 +30,15 @@ def show_live(name: str, interval: timedelta, looks: Iterable[Look]) -> None:
             live.update(view(title, list(past), interval), refresh=True)
 
 
-def view(title: Text, past: list[Look], interval: timedelta) -> Panel:
-    """Return what a terminal shows of the last looks."""
+def view(title: Text, past: list[Sample], interval: timedelta) -> Panel:
+    """Return the panel of the last samples."""
     now = past[-1]
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold")
     grid.add_column(justify="right", min_width=10)
     grid.add_column(no_wrap=True)
 
-    def line(word: str, value: str, of: Callable[[Look], float] | None, style: str) -> None:
+    def line(word: str, value: str, of: Callable[[Sample], float] | None, style: str) -> None:
         shown = "" if of is None else sparkline([of(look) for look in past])
         grid.add_row(word, value, Text(shown, style=style))
 
@@ -56,12 +56,12 @@ def view(title: Text, past: list[Look], interval: timedelta) -> Panel:
     )
 
 
-def _rate(outcome: str) -> Callable[[Look], float]:
+def _rate(outcome: str) -> Callable[[Sample], float]:
     return lambda look: look.rates[outcome]
 
 
 def sparkline(values: list[float]) -> str:
-    """Write numbers from 0 to the largest of them as a line of small bars.
+    """Write numbers as a line of small bars, from 0 to the largest.
 
     >>> sparkline([0, 1, 4, 8]), sparkline([0, 0])
     ('▁▂▅█', '▁▁')
@@ -71,7 +71,7 @@ def sparkline(values: list[float]) -> str:
 
 
 def bar(share: float, width: int = WIDTH) -> str:
-    """Write a share from 0 to 1 as a bar; what is not nothing is seen.
+    """Write a share from 0 to 1 as a bar; a share above 0 is visible.
 
     >>> bar(0.5, 8), bar(0.001, 8), bar(0, 8)
     ('████────', '█───────', '────────')

@@ -1,4 +1,4 @@
-"""Periods of ISO 8601, as gcloud reads and writes them: ``P1DT2H``, ``-p1m``, ``604800s``."""
+"""Parses and writes ISO 8601 periods as gcloud does: ``P1DT2H``, ``-p1m``, ``604800s``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Period:
 
 
 def parse_period(text: str) -> Period:
-    """Return the period that a text is; ValueError where it is none.
+    """Parse a period; ValueError if it is not one.
 
     ``M`` is months before ``T`` and before hours and minutes, and minutes after them; without a
     ``P`` it is minutes.
@@ -49,7 +49,7 @@ def parse_period(text: str) -> Period:
     hours, minutes, seconds = (
         Fraction((each or "0").replace(",", ".")) for each in match.groups()[7:]
     )
-    # What is a part of a year or a month is in days, as gcloud counts it.
+    # Fractions of years and months are days, as in gcloud.
     days += weeks * 7 + (years % 1) * _DAYS_A_YEAR + int((months % 1) * _DAYS_A_YEAR / 12)
     return Period(
         int(years),
@@ -61,7 +61,7 @@ def parse_period(text: str) -> Period:
 
 
 def _with_time(text: str) -> str:
-    """Write a period without its P with both letters: its minutes are no months."""
+    """Add the letters P and T to a period without them, so that M means minutes."""
     sign, rest = (text[0], text[1:]) if text[:1] in ("+", "-") else ("", text)
     days = re.match(r"(?:[0-9.,]+[YWD])*", rest)
     assert days is not None
@@ -72,9 +72,9 @@ def _with_time(text: str) -> str:
 def format_period(
     period: Period, parts: int = 3, precision: int = 3, *, calendar: bool = True
 ) -> str:
-    """Write a period, at most so many of its parts, the last of seconds with so many digits.
+    """Write a period with at most ``parts`` parts, and ``precision`` digits of a second.
 
-    ``calendar``: hours become days, and days years, where there are enough.
+    ``calendar``: whether hours carry into days, and days into years.
 
     >>> format_period(parse_period("90061.5s"))
     'P1DT1H1M'

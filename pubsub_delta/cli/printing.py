@@ -1,4 +1,4 @@
-"""Records as text, in every format: what ``--format`` asks for, as gcloud prints it."""
+"""Prints records in every format of ``--format``, as gcloud does."""
 
 from __future__ import annotations
 
@@ -7,8 +7,51 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pubsub_delta.cli.formats import MULTI, TABULAR, Column, Format, projected
+from pubsub_delta.cli.formats import (
+    MULTI,
+    TABULAR,
+    Column,
+    Format,
+    parse_format,
+    projected,
+    sorted_by,
+)
+from pubsub_delta.cli.grammar.context import Context
+from pubsub_delta.cli.grammar.selection import Selection, selected, sort_keys
 from pubsub_delta.cli.terminal import escaped
+
+
+def chosen_format(given: str, default: str, selection: Selection, context: Context) -> Format:
+    """Return the format that ``--format`` gives, or the default one of the command."""
+    if not given and selection.uri:
+        return parse_format("value(.)", context)
+    return parse_format(given, context, default)
+
+
+def render_selected(
+    records: Sequence[Any],
+    form: Format,
+    selection: Selection,
+    context: Context,
+    *,
+    single: bool = False,
+    page_size: int | None = None,
+    width: int | None = None,
+    warn: Callable[[str], object] = lambda _: None,
+) -> tuple[str, int]:
+    """Render the records that the options of a listing select; return the text and their number.
+
+    ``width``: the width of the terminal; wider tables are folded.
+    ``warn``: called if no record has a key of the filter.
+    """
+    found, absent = selected(records, selection, context, form.aliases)
+    if absent:
+        warn(f"The following filter keys were not present in any resource : {', '.join(absent)}")
+    keys = sort_keys(selection.sort_by, form.aliases)
+    if keys and form.kind == "table":
+        form = sorted_by(form, keys)
+    text = render(found, form, single=single, page_size=page_size, width=width)
+    return text, len(found)
 
 
 def render(
@@ -19,11 +62,11 @@ def render(
     page_size: int | None = None,
     width: int | None = None,
 ) -> str:
-    """Write records in a format, each line ended.
+    """Render records in a format; each line ends with a newline.
 
-    ``single``: there is one record that is looked at, not a listing of perhaps one.
-    ``page_size``: so many rows a table has, before the next one begins.
-    ``width``: of the terminal, into which a table is folded.
+    ``single``: whether this is one described record, not a listing.
+    ``page_size``: the number of rows of one table.
+    ``width``: the width of the terminal; wider tables are folded.
     """
     if form.kind in ("none", "disable"):
         return ""
@@ -49,18 +92,18 @@ def render(
         write = lambda each: documents.yaml_text(each, form.attributes.get("null"))  # noqa: E731
     if single:
         return "".join(map(write, shown))
-    return "".join(documents.begun(write(each), each, form.kind) for each in shown)
+    return "".join(documents.document_start(write(each), each, form.kind) for each in shown)
 
 
 def _active(form: Format) -> tuple[Column, ...]:
-    """Return columns whose transforms hold where a record stays what it is."""
+    """Return the columns, without their transforms if the format says so."""
     if "no-transforms" not in form.attributes:
         return form.columns
     return tuple(replace(each, calls=None) for each in form.columns)
 
 
 def _with_columns(form: Format, records: Sequence[Any]) -> Format:
-    """Return a format with columns: all that the records have, where it has none itself."""
+    """Return a format with columns; if it has none, with all keys of the records."""
     if form.columns:
         return form
     from pubsub_delta.cli.grammar.keys import snake_case
@@ -90,7 +133,7 @@ def _tables(records: Sequence[Any], form: Format, page_size: int | None, width: 
     rows = _rows(records, form)
     nested = [number for number, each in enumerate(form.columns) if each.nested]
     if nested and len(nested) == len(form.fields):
-        # There are no rows to stand under: each format has the values of all records.
+        # Without rows to be under, each nested format gets the values of all records.
         return "".join(
             _nested([row[number] for row in rows], form.columns[number], width) for number in nested
         )
@@ -110,7 +153,7 @@ def _tables(records: Sequence[Any], form: Format, page_size: int | None, width: 
 
 
 def _nested(value: Any, column: Column, width: int | None) -> str:
-    """Write a value in the format of its column: a list is a listing, and nothing is nothing."""
+    """Render a value in the format of its column; a list is a listing."""
     assert column.nested is not None
     if isinstance(value, list):
         found = [each for each in value if each]
@@ -128,7 +171,7 @@ def _each_in_its_format(records: Sequence[Any], form: Format, *, single: bool) -
 
 
 def _delimited(records: Sequence[Any], form: Format) -> Iterator[str]:
-    """Write CSV or bare values, a record a line."""
+    """Write CSV or values, one record a line."""
     given, csv = form.attributes, form.kind == "csv"
     separator = given.get("separator", "," if csv else "\t")
     delimiter, end = given.get("delimiter", ";"), given.get("terminator", "\n")
@@ -162,7 +205,7 @@ def _cell(value: Any, field: Callable[[str], str], delimiter: str) -> str:
 
 
 def _listed(records: Sequence[Any], form: Format) -> Iterator[str]:
-    """Write a list, an item a record."""
+    """Write a list with one item for each record."""
     from pubsub_delta.cli.grammar.transforms import text_of
 
     between = " " if "compact" in form.attributes else "\n   "

@@ -1,4 +1,4 @@
-"""A spinner on a terminal, for whatever takes longer than a moment."""
+"""A spinner on a terminal for work that takes more than a moment."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from typing import IO, TYPE_CHECKING
 if TYPE_CHECKING:  # rich is imported where something is shown: most commands are done before
     from rich.progress import Progress, TaskID
 
-PATIENCE_SECONDS = 2.0
-"""Whatever takes longer shows that it is going on."""
+WAIT_SECONDS = 2.0
+"""The delay before the spinner is shown."""
 
 _running: list[_Spinner] = []
-"""The spinner of this process, if there is one."""
+"""The running spinner of this process, if there is one."""
 
 
 class _Spinner:
-    """What is shown of something that goes on, once it has taken so many seconds."""
+    """A spinner that is shown after a delay in seconds."""
 
-    def __init__(self, what: str, patience: float, file: IO[str]) -> None:
+    def __init__(self, what: str, delay: float, file: IO[str]) -> None:
         self._what = what
         self._file = file
         self._lock = threading.Lock()
         self._shown: tuple[Progress, TaskID] | None = None
-        self._timer = threading.Timer(patience, self._show)
+        self._timer = threading.Timer(delay, self._show)
         self._timer.daemon = True
         self._timer.start()
 
-    def say(self, what: str) -> None:
-        """Tell what goes on, as soon as anything is shown."""
+    def describe(self, what: str) -> None:
+        """Set the description."""
         with self._lock:
             self._what = what
             if self._shown is not None:
@@ -40,18 +40,18 @@ class _Spinner:
                 progress.update(task, description=what)
 
     @contextmanager
-    def saying(self, what: str) -> Iterator[None]:
-        """Show what goes on within it, at once and for as long as that lasts."""
+    def described(self, what: str) -> Iterator[None]:
+        """Show another description at once, for the time of the block."""
         before = self._what
-        self.say(what)
+        self.describe(what)
         self._show()
         try:
             yield
         finally:
-            self.say(before)
+            self.describe(before)
 
     def stop(self) -> None:
-        """Show nothing any more."""
+        """Stop and remove the spinner."""
         self._timer.cancel()
         self._timer.join()
         if self._shown is not None:
@@ -82,22 +82,22 @@ def _started(what: str, file: IO[str]) -> tuple[Progress, TaskID]:
 
 
 @contextmanager
-def waiting(what: str, patience: float = PATIENCE_SECONDS) -> Iterator[None]:
-    """Show on standard error what is going on, once it has taken so many seconds.
+def waiting(what: str, delay: float = WAIT_SECONDS) -> Iterator[None]:
+    """Show a spinner on standard error during the block, after ``delay`` seconds.
 
-    Within another ``waiting`` it is shown in its place, at once. Nothing is shown where standard
-    error is not a terminal, and nothing is left behind.
+    Inside another ``waiting`` it replaces the description at once. If standard error is not a
+    terminal, nothing is shown.
     """
     if not sys.stderr.isatty():
         yield
         return
     if _running:
-        with _running[-1].saying(what):
+        with _running[-1].described(what):
             yield
         return
-    # Its own descriptor: the usual one is turned away while a JVM starts.
+    # A duplicate descriptor: descriptor 2 is redirected while a JVM starts.
     with os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8") as own:
-        spinner = _Spinner(what, patience, own)
+        spinner = _Spinner(what, delay, own)
         _running.append(spinner)
         try:
             yield
@@ -106,7 +106,7 @@ def waiting(what: str, patience: float = PATIENCE_SECONDS) -> Iterator[None]:
             spinner.stop()
 
 
-def say(what: str) -> None:
-    """Tell how far that is which is going on, where a ``waiting`` shows it."""
+def describe(what: str) -> None:
+    """Set the description of the running spinner, if there is one."""
     if _running:
-        _running[-1].say(what)
+        _running[-1].describe(what)

@@ -1,4 +1,4 @@
-"""The prompt of a shell on a terminal: history, and completion of what click knows."""
+"""The prompt of the shell on a terminal, with history and completion."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.output import create_output
 
 from pubsub_delta.cli.application import App
-from pubsub_delta.cli.arguments import Switch, spelled_out
+from pubsub_delta.cli.arguments import Switch, expand_switches
 from pubsub_delta.cli.shell import LEAVING, Read, Shell, without_prefix
 
 HISTORY = "pubsub_delta/history"
-"""Where lines are kept, under XDG_STATE_HOME or ``~/.local/state``."""
+"""The history file below XDG_STATE_HOME or ``~/.local/state``."""
 
 
 class LineCompleter(Completer):
-    """Completes commands, options, their values, and the names of resources."""
+    """Completes commands, options, their values, and names of resources."""
 
     def __init__(self, shell: Shell, root: click.Command) -> None:
         self._shell = shell
@@ -31,9 +31,9 @@ class LineCompleter(Completer):
         self._switches = set(_switches(root))
 
     def get_completions(self, document: Document, _: CompleteEvent) -> Iterator[Completion]:
-        """Yield what may stand in place of the word before the cursor."""
+        """Yield the completions of the word before the cursor."""
         words, word = _last_word(document.text_before_cursor)
-        if not document.text_before_cursor.endswith(word):  # quoted, which no name needs to be
+        if not document.text_before_cursor.endswith(word):  # a quoted word, which no name needs
             return
         for item in self.items(without_prefix(words), word):
             begun = word
@@ -42,28 +42,28 @@ class LineCompleter(Completer):
             yield Completion(item.value, start_position=-len(begun), display_meta=item.help or "")
 
     def items(self, words: list[str], word: str) -> list[CompletionItem[str]]:
-        """Return what click would complete a word to, after other words; options if nothing."""
-        before = list(spelled_out(words, self._switches))
-        found = self._asked(before, word)
+        """Return click's completions of a word after other words; options if there are none."""
+        before = list(expand_switches(words, self._switches))
+        found = self._completions(before, word)
         if not words:
             inside = [name for name in ("help", *LEAVING) if name.startswith(word)]
             found += [CompletionItem(name) for name in inside]
-        return found if found or word else self._asked(before, "--")
+        return found if found or word else self._completions(before, "--")
 
-    def _asked(self, words: list[str], word: str) -> list[CompletionItem[str]]:
+    def _completions(self, words: list[str], word: str) -> list[CompletionItem[str]]:
         app = self._shell.app_of_line()
         asked = ShellComplete(self._root, {"obj": app}, "pubsub-delta", "")
         try:
             return asked.get_completions(list(words), word)
-        except Exception:  # a line that is wrong is told when it is run
+        except Exception:  # the shell reports a wrong line when it is run
             return []
 
 
 def prompting(shell: Shell, root: click.Command, app: App) -> Read:
-    """Return what reads lines from the terminal."""
+    """Return a function that reads lines from the terminal."""
     session: PromptSession[str] = PromptSession(
         history=history_in(app.environment),
-        completer=LineCompleter(shell, root),  # not in a thread: Enter waits for what Tab brings
+        completer=LineCompleter(shell, root),  # not in a thread, so that Enter waits for completion
         complete_while_typing=False,
         enable_history_search=True,
         output=create_output(always_prefer_tty=True),
@@ -72,7 +72,7 @@ def prompting(shell: Shell, root: click.Command, app: App) -> Read:
 
 
 def history_in(environment: Mapping[str, str]) -> History:
-    """Return the lines of earlier shells, readable by nobody else; none where there is no home."""
+    """Return the history file, readable by its owner only; in memory without a home."""
     state, home = environment.get("XDG_STATE_HOME"), environment.get("HOME")
     if not state and not home:
         return InMemoryHistory()
@@ -93,7 +93,7 @@ def _switches(command: click.Command) -> Iterator[str]:
 
 
 def _last_word(text: str) -> tuple[list[str], str]:
-    """Split what is typed into whole words and the one that is begun, which may be empty.
+    """Split a line into complete words and the last, unfinished one.
 
     >>> _last_word("topics de"), _last_word("topics "), _last_word("publish --message='a ")
     ((['topics'], 'de'), (['topics'], ''), (['publish'], '--message=a '))

@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import TOPIC, FormatType, pairs_option
-from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.commands import Command
 from pubsub_delta.cli.message_lines import (
     FORMATS,
     JSONL,
@@ -22,7 +22,7 @@ from pubsub_delta.cli.message_lines import (
     LineFormat,
     batches,
     format_of,
-    opened,
+    open_lines,
 )
 from pubsub_delta.cli.service import Service
 from pubsub_delta.errors import InvalidArgument
@@ -30,15 +30,15 @@ from pubsub_delta.resources import Message
 
 STANDARD_INPUT = "-"
 OWN_FORMATS = (LINES, JSONL)
-"""Formats of what is read alone; csv and json are also formats of what is shown."""
-MOST_MESSAGES = 10_000
-"""In a batch that goes to a store: each is a commit."""
-MOST_OF_A_REQUEST = 1000
-"""In a batch that goes to a server (Pub/Sub's limit)."""
+"""Formats of the input only; csv and json are formats of the output, too."""
+MAX_BATCH = 10_000
+"""Messages in one publish to a store, which is one commit."""
+MAX_REQUEST = 1000
+"""Messages in one request to a server (Pub/Sub's limit)."""
 
 
 class _Format(FormatType):
-    """How lines are read, or how the result is shown."""
+    """The format of input lines, or of the result."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value if value in OWN_FORMATS else super().convert(value, param, ctx)
@@ -51,15 +51,15 @@ class _Format(FormatType):
 
 
 def _keep_format(ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
-    """Keep how the result is shown for whoever shows it, as the global option does."""
+    """Keep a format of the result as the global option does."""
     if value is not None and value not in OWN_FORMATS:
-        ctx.ensure_object(App).given["format"] = value
+        ctx.ensure_object(App).global_options["format"] = value
     return value
 
 
 @click.command(
     "publish",
-    cls=Verb,
+    cls=Command,
     examples=[
         "topics publish flights --message=late --attribute=carrier=UA,delay=7",
         "topics publish flights --message=late --ordering-key=N14228",
@@ -145,39 +145,41 @@ def _check_options(
 def _publish_lines(
     app: App, topic: str, source: str, form: LineFormat, bad_records: Path | None
 ) -> None:
-    """Publish lines in batches, and tell how many there were.
+    """Publish lines in batches, and report their number.
 
-    All lines of a file are looked at before the first one is published; those of a pipe come
-    once, so what stood before a bad one may be published already, and that is told.
+    All lines of a file are checked before the first publish. Lines of a pipe can be read only once:
+    those before a bad line may be published already, which the error reports.
     """
     app.call(lambda service: service.get_topic(topic))
     where = "standard input" if source == STANDARD_INPUT else source
-    most = MOST_MESSAGES if app.settings.endpoint is None else MOST_OF_A_REQUEST
+    most = MAX_BATCH if app.settings.endpoint is None else MAX_REQUEST
     published = count = 0
-    aside = None if bad_records is None else _Aside(bad_records, where)
+    bad = None if bad_records is None else _BadRecords(bad_records, where)
     try:
-        if aside is None and Path(source).is_file():  # which can be read twice
-            with opened(source) as lines:
+        if bad is None and Path(source).is_file():  # a file can be read twice
+            with open_lines(source) as lines:
                 for _ in batches(lines, form, where, most):
                     pass
         with _lines(source) as lines:
-            for batch in batches(lines, form, where, most, aside):
+            for batch in batches(lines, form, where, most, bad):
                 app.call(partial(_send, topic, batch))
                 published, count = published + len(batch), count + 1
     except BaseException as error:
         if published:
-            app.tell(f"Published {_counted(published, 'message')} to [{topic}] before that.")
+            app.print_status(
+                f"Published {_counted(published, 'message')} to [{topic}] before that."
+            )
         elif isinstance(error, InvalidArgument):
             raise InvalidArgument(f"{error}; nothing was published") from None
         raise
     told = f" in {_counted(count, 'batch')}" if count else f": {where} has no messages"
-    app.tell(f"Published {_counted(published, 'message')} to [{topic}]{told}.")
-    if aside is not None and aside.count:
-        app.tell(f"Added {_counted(aside.count, 'bad record')} to [{bad_records}].")
+    app.print_status(f"Published {_counted(published, 'message')} to [{topic}]{told}.")
+    if bad is not None and bad.count:
+        app.print_status(f"Added {_counted(bad.count, 'bad record')} to [{bad_records}].")
 
 
-class _Aside:
-    """A file that gets what is no message, one object a line."""
+class _BadRecords:
+    """Appends bad records to a file, one JSON object a line."""
 
     def __init__(self, path: Path, source: str) -> None:
         self.count = 0
@@ -205,7 +207,7 @@ def _lines(source: str) -> Iterator[IO[bytes]]:
     if source == STANDARD_INPUT:
         yield click.open_file(source, "rb")
     else:
-        with opened(source) as stream:
+        with open_lines(source) as stream:
             yield stream
 
 

@@ -1,4 +1,4 @@
-"""``pubsub-delta subscriptions pull``: print messages, follow them, or bring them into a file."""
+"""``pubsub-delta subscriptions pull``: prints or follows messages, or writes them to a file."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ import click
 
 from pubsub_delta.cli.application import App, one_line
 from pubsub_delta.cli.arguments import SUBSCRIPTION, DurationType, Switch
-from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.commands import Command
 from pubsub_delta.cli.formats import projected
 from pubsub_delta.cli.listing import selection_options
 from pubsub_delta.cli.message_files import check_path, message_file
 from pubsub_delta.cli.printing import render
-from pubsub_delta.cli.progress import say
+from pubsub_delta.cli.progress import describe
 from pubsub_delta.cli.rest import Record, received_record
 from pubsub_delta.cli.service import Batch, Service
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.fields import MAX_ACK_DEADLINE_SECONDS
 from pubsub_delta.resources import ReceivedMessage
 
-MESSAGE = (
+MESSAGE_COLUMNS = (
     "message.data.decode(base64).decode(utf-8),message.messageId,message.orderingKey,"
     "message.attributes.list(separator='\n'),deliveryAttempt"
 )
-PULLED = f"table[box]({MESSAGE},ackId.if(NOT auto_ack),ackStatus.if(auto_ack))"
-FOLLOWED = "value(message.publishTime,message.data.decode(base64))"
+PULL_FORMAT = f"table[box]({MESSAGE_COLUMNS},ackId.if(NOT auto_ack),ackStatus.if(auto_ack))"
+FOLLOW_FORMAT = "value(message.publishTime,message.data.decode(base64))"
 
-A_BATCH = 1000
-"""Messages that a tail leases at once, and a request brings."""
-OF_A_FILE = 10_000
-"""Messages of a file that one lease of a store brings."""
+BATCH_SIZE = 1000
+"""Messages of one pull by --follow, or of one request to a server."""
+FILE_BATCH_SIZE = 10_000
+"""Messages of one pull from a store for a file."""
 SHORTEST, LONGEST = 0.05, 1.0
-"""Seconds between two looks for messages, as long as there are none."""
-LEASED_AGAIN = timedelta(seconds=MAX_ACK_DEADLINE_SECONDS / 2)
-"""Leases of a file that takes so long to write are made longer."""
+"""Seconds between two pulls while there are no messages."""
+EXTEND_AFTER = timedelta(seconds=MAX_ACK_DEADLINE_SECONDS / 2)
+"""Leases are extended when writing a file has taken this long."""
 
 
 class _Wait(Switch):
@@ -62,7 +62,7 @@ class _Wait(Switch):
 
 @click.command(
     "pull",
-    cls=Verb,
+    cls=Command,
     examples=[
         "subscriptions pull delays --limit=10",
         "subscriptions pull delays --auto-ack --format='value(message.data.decode(base64))'",
@@ -111,16 +111,16 @@ def pull(
     """
     name = app.subscription(subscription)
     _check(app, auto_ack, limit, follow=bool(follow), output=output)
-    taking = _Taking(app, name, _longest(wait))
+    puller = _Puller(app, name, _longest(wait))
     if output is not None:
-        _to_file(taking, output, limit, auto_ack=bool(auto_ack))
+        _to_file(puller, output, limit, auto_ack=bool(auto_ack))
     elif follow:
-        _follow(taking, limit)
+        _follow(puller, limit)
     elif auto_ack:
-        _print_and_ack(taking, 1 if limit is None else limit)
+        _print_and_ack(puller, 1 if limit is None else limit)
     else:
         most = 1 if limit is None else limit
-        app.show_all(app.call(lambda store: _records(taking.batch(store, most))), PULLED)
+        app.show_all(app.call(lambda store: _records(puller.batch(store, most))), PULL_FORMAT)
 
 
 def _check(
@@ -131,28 +131,28 @@ def _check(
     if follow and auto_ack is False:
         raise click.UsageError("--follow acknowledges what it prints; backlog only looks")
     if output is not None:
-        if app.given.get("format"):
+        if app.global_options.get("format"):
             raise click.UsageError("--format: the name of the --output tells what is written")
         check_path(output)
-    if (follow or output is not None) and app.selecting:
-        told = " and ".join(f"--{each.replace('_', '-')}" for each in sorted(app.selecting))
+    if (follow or output is not None) and app.selection_options:
+        told = " and ".join(f"--{each.replace('_', '-')}" for each in sorted(app.selection_options))
         raise click.UsageError(f"{told} does not go with --follow and --output")
     if (follow or output is not None) and limit is not None and limit < 1:
         raise click.UsageError("--limit is at least 1")
 
 
 def _longest(wait: Any) -> timedelta | None:
-    """Return how long a first message is waited for at most."""
+    """Return the longest wait for the first message; None without a limit."""
     if wait in (None, "false"):
         return timedelta(0)
     return None if wait == "true" else wait
 
 
 @dataclass(frozen=True)
-class _Taking:
-    """How messages are taken from a subscription.
+class _Puller:
+    """Pulls messages from a subscription.
 
-    ``wait``: how long for the first one; None means without an end.
+    ``wait``: the longest wait for the first message; None without a limit.
     """
 
     app: App
@@ -160,19 +160,19 @@ class _Taking:
     wait: timedelta | None
 
     def batch(self, store: Service, most: int) -> Batch:
-        """Lease messages, and wait for the first one."""
+        """Pull messages, and wait for the first one."""
         begun, pause = self.app.read_time("now"), SHORTEST
         while True:
             batch = store.pull(self.name, most)
             if batch.message_count or self._is_over(begun):
                 return batch
-            say(f"Waiting for messages of {self.name}")
+            describe(f"Waiting for messages of {self.name}")
             _check_reader()
             self.app.pause(pause)
             pause = min(2 * pause, LONGEST)
 
-    def long(self, store: Service, most: int) -> Batch:
-        """Lease messages for as long as it may take to show them."""
+    def with_long_lease(self, store: Service, most: int) -> Batch:
+        """Pull messages with the longest ack deadline, for printing."""
         batch = self.batch(store, most)
         batch.modify_ack_deadline(MAX_ACK_DEADLINE_SECONDS)
         return batch
@@ -182,74 +182,74 @@ class _Taking:
 
 
 def _check_reader() -> None:
-    """End with BrokenPipeError where nobody reads what is printed any more, as ``tail -f`` does."""
+    """Raise BrokenPipeError if the reader of standard output is gone, as ``tail -f`` does."""
     try:
         watched = select.poll()
         watched.register(sys.stdout.fileno(), 0)
         gone = any(event & select.POLLERR for _, event in watched.poll(0))
-    except (OSError, ValueError):  # it is no descriptor
+    except (OSError, ValueError):  # it is not a descriptor
         return
     if gone:
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def _records(batch: Batch) -> list[Record]:
-    """Read a batch, and tell how far that is."""
+    """Read a batch, and show the progress."""
     records = []
     for each in batch:
         records.append(received_record(each))
-        if not len(records) % A_BATCH:
-            say(f"Reading messages: {len(records):,}")
+        if not len(records) % BATCH_SIZE:
+            describe(f"Reading messages: {len(records):,}")
     return records
 
 
-def _print_and_ack(taking: _Taking, limit: int) -> None:
-    """Lease messages for as long as it may take, print them, and acknowledge them."""
-    app = taking.app
-    form = app.format(PULLED)
+def _print_and_ack(puller: _Puller, limit: int) -> None:
+    """Pull messages, print them, and acknowledge them."""
+    app = puller.app
+    form = app.format(PULL_FORMAT)
     named = any(each.key == ("ackStatus",) for each in form.columns)
     shows_status = not form.columns or named or "ackStatus" in app.selection.filter
 
     def take(store: Service) -> tuple[Batch, list[Record]]:
-        batch = taking.long(store, limit)
-        with _given_back_on_error(batch):
+        batch = puller.with_long_lease(store, limit)
+        with _released_on_error(batch):
             return batch, _records(batch)
 
     batch, records = app.call(take)
     if not shows_status:
-        with _given_back_on_error(batch):
-            app.show_all(records, PULLED)
-    failed = app.call(lambda store: _not_acked(store, taking.name, batch)) if records else set()
+        with _released_on_error(batch):
+            app.show_all(records, PULL_FORMAT)
+    failed = app.call(lambda store: _not_acked(store, puller.name, batch)) if records else set()
     if shows_status:
         for each in records:
             each["ackStatus"] = "FAILURE" if each["ackId"] in failed else "SUCCESS"
-        app.show_all(records, PULLED)
+        app.show_all(records, PULL_FORMAT)
     else:
-        fail_if(app, "ack", sorted(failed))
+        fail_on_ack_ids(app, "ack", sorted(failed))
 
 
-def _follow(taking: _Taking, limit: int | None) -> None:
-    """Print messages as they come, each batch acknowledged after it is printed, until Ctrl+C."""
-    app, acked, failed = taking.app, 0, list[str]()
-    forever, written = replace(taking, wait=None), _Written(app)
-    with suppress(KeyboardInterrupt), _told_to_end():
+def _follow(puller: _Puller, limit: int | None) -> None:
+    """Print messages as they come until Ctrl+C, and acknowledge each batch after printing."""
+    app, acked, failed = puller.app, 0, list[str]()
+    forever, written = replace(puller, wait=None), _RecordFormatter(app)
+    with suppress(KeyboardInterrupt), _sigterm_as_interrupt():
         while limit is None or acked < limit:
-            most = A_BATCH if limit is None else min(A_BATCH, limit - acked)
-            batch = forever.long(app.service, most)
-            with _given_back_on_error(batch):
+            most = BATCH_SIZE if limit is None else min(BATCH_SIZE, limit - acked)
+            batch = forever.with_long_lease(app.service, most)
+            with _released_on_error(batch):
                 records = [received_record(each) for each in batch]
                 app.print(written.text(records))
-                failed += _not_acked(app.service, taking.name, batch)
+                failed += _not_acked(app.service, puller.name, batch)
                 acked += len(records)
-    fail_if(app, "ack", sorted(failed))
-    app.tell(f"Printed and acknowledged {_messages(acked)}.")
+    fail_on_ack_ids(app, "ack", sorted(failed))
+    app.print_status(f"Printed and acknowledged {_messages(acked)}.")
 
 
 @contextmanager
-def _told_to_end() -> Iterator[None]:
-    """Let SIGTERM end what goes on as Ctrl+C does: it gives back what it holds."""
+def _sigterm_as_interrupt() -> Iterator[None]:
+    """Let SIGTERM raise KeyboardInterrupt, so that leased messages are given back."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # only there a signal is heard
+        yield  # only the main thread handles signals
         return
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -259,15 +259,15 @@ def _told_to_end() -> Iterator[None]:
 
 
 @dataclass
-class _Written:
-    """Records as they come, in the format that is asked for: JSON has one a line."""
+class _RecordFormatter:
+    """Formats records as they come; JSON has one record a line."""
 
     app: App
     begun: bool = field(default=False)
 
     def text(self, records: Sequence[Record]) -> str:
-        """Write records after those that were written; a heading stands before the first only."""
-        form = self.app.format(FOLLOWED)
+        """Format more records; the header is before the first ones only."""
+        form = self.app.format(FOLLOW_FORMAT)
         if form.kind == "json":
             shown = (projected(each, form.columns) for each in records)
             return "".join(json.dumps(each, sort_keys=True) + "\n" for each in shown)
@@ -277,79 +277,79 @@ class _Written:
         return render(records, form)
 
 
-def _to_file(taking: _Taking, path: Path, limit: int | None, *, auto_ack: bool) -> None:
-    """Write messages to a new file; once it is there acknowledge them, or give them back."""
-    app = taking.app
+def _to_file(puller: _Puller, path: Path, limit: int | None, *, auto_ack: bool) -> None:
+    """Write messages to a new file; then acknowledge them, or give them back."""
+    app = puller.app
     held: list[Batch] = []
 
     def bring(store: Service) -> int:
         count = 0
         with message_file(path) as file:
-            for messages in _batches(taking, store, limit, held):
+            for messages in _batches(puller, store, limit, held):
                 file.write(messages)
                 count += len(messages)
-                say(f"Pulling messages: {count:,}")
+                describe(f"Pulling messages: {count:,}")
             if not count:
-                raise _Nothing
+                raise _NoMessages
         return count
 
     def acknowledge(store: Service) -> set[str]:
-        return {each for batch in held for each in _not_acked(store, taking.name, batch)}
+        return {each for batch in held for each in _not_acked(store, puller.name, batch)}
 
     def give_back(_: Service) -> None:
         for batch in held:
             batch.modify_ack_deadline(0)
 
     try:
-        with _all_given_back_on_error(held):
+        with _all_released_on_error(held):
             count = app.call(bring)
-    except _Nothing:
-        app.tell(f"There are no messages, and {path} is not written.")
+    except _NoMessages:
+        app.print_status(f"There are no messages, and {path} is not written.")
         return
-    app.tell(f"Wrote {_messages(count)} to [{path}].")
+    app.print_status(f"Wrote {_messages(count)} to [{path}].")
     if auto_ack:
-        fail_if(app, "ack", sorted(app.call(acknowledge)))
-        app.tell(f"Acknowledged {_messages(count)}.")
+        fail_on_ack_ids(app, "ack", sorted(app.call(acknowledge)))
+        app.print_status(f"Acknowledged {_messages(count)}.")
     else:
         app.call(give_back)
-        app.tell("They come again: --auto-ack acknowledges what is in the file.")
+        app.print_status("They come again: --auto-ack acknowledges what is in the file.")
 
 
-class _Nothing(Exception):
-    """There is nothing to write."""
+class _NoMessages(Exception):
+    """The subscription has no messages."""
 
 
 def _batches(
-    taking: _Taking, store: Service, limit: int | None, held: list[Batch]
+    puller: _Puller, store: Service, limit: int | None, held: list[Batch]
 ) -> Iterator[list[ReceivedMessage]]:
-    """Lease all messages that there are, a batch at a time, and keep the leases of all of them."""
-    most = OF_A_FILE if taking.app.settings.endpoint is None else A_BATCH
-    count, extended = 0, taking.app.read_time("now")
+    """Pull all messages in batches, and extend the leases of all batches."""
+    most = FILE_BATCH_SIZE if puller.app.settings.endpoint is None else BATCH_SIZE
+    count, extended = 0, puller.app.read_time("now")
     while limit is None or count < limit:
         wanted = most if limit is None else min(most, limit - count)
-        batch = taking.long(store, wanted)
+        batch = puller.with_long_lease(store, wanted)
         held.append(batch)
         messages = list(batch)
         if not messages:
             return
         yield messages
         count += len(messages)
-        taking = replace(taking, wait=timedelta(0))
-        if taking.app.read_time("now") - extended >= LEASED_AGAIN:
+        puller = replace(puller, wait=timedelta(0))
+        if puller.app.read_time("now") - extended >= EXTEND_AFTER:
             for each in held:
                 each.modify_ack_deadline(MAX_ACK_DEADLINE_SECONDS)
-            extended = taking.app.read_time("now")
+            extended = puller.app.read_time("now")
 
 
 @contextmanager
-def _given_back_on_error(batch: Batch) -> Iterator[None]:
-    """Let messages that could not be shown come again at once, and not when the lease is over."""
-    with _all_given_back_on_error([batch]):
+def _released_on_error(batch: Batch) -> Iterator[None]:
+    """Nack a batch after an error, so that its messages come again at once."""
+    with _all_released_on_error([batch]):
         yield
 
 
 @contextmanager
-def _all_given_back_on_error(batches: Sequence[Batch]) -> Iterator[None]:
+def _all_released_on_error(batches: Sequence[Batch]) -> Iterator[None]:
     try:
         yield
     except BaseException:
@@ -364,9 +364,9 @@ def _messages(count: int) -> str:
 
 
 def _not_acked(store: Service, name: str, batch: Batch) -> set[str]:
-    """Acknowledge a batch; return the ack ids of messages that come again all the same.
+    """Acknowledge a batch; return the ack IDs of messages that come again.
 
-    A late ack is ``expired`` whether it counted or not. Said again it is a success if it did.
+    A late ack is ``expired`` whether it had an effect or not. A second ack succeeds if it had.
     """
     result = batch.ack()
     late = list(result.expired)
@@ -374,11 +374,11 @@ def _not_acked(store: Service, name: str, batch: Batch) -> set[str]:
     return {*result.invalid, *late}.difference(counted)
 
 
-def fail_if(app: App, what: str, ack_ids: Sequence[str]) -> None:
-    """End with exit code 1 if some ack ids had no effect, and name them."""
+def fail_on_ack_ids(app: App, what: str, ack_ids: Sequence[str]) -> None:
+    """Raise InvalidArgument if some ack IDs had no effect, and print them."""
     if ack_ids:
         told = one_line(",".join(ack_ids))
-        app.tell(f"Failed to {what} the messages with the following ackIds: [{told}]")
+        app.print_status(f"Failed to {what} the messages with the following ackIds: [{told}]")
         count = f"{len(ack_ids):,} message{'s' * (len(ack_ids) != 1)}"
         raise InvalidArgument(
             f"ack_ids: failed to {what} {count}; ack ids of live leases of this subscription are "

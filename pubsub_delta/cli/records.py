@@ -1,6 +1,6 @@
-"""Records of a file that says what it is: rows of CSV, and objects of JSON, as they stand there.
+"""Reads records of CSV and JSON files.
 
-Values are not read as numbers or dates: ``00501``, ``1.10`` and ``2026-03-29 02:30:00`` stay.
+Values are kept as text, and not parsed as numbers or dates: ``00501``, ``1.10``.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _BOM = "\ufeff"
 
 @dataclass(frozen=True)
 class Record:
-    """A record of a file, or what is none.
+    """A record of a file, or a bad record.
 
     Args:
-        place: where it stands, such as ``line 3``.
-        data: the record as JSON; what stands there, where it is none.
-        wrong: why it is none, else None.
+        place: the place in the file, such as ``line 3``.
+        data: the record as JSON; the original bytes of a bad record.
+        wrong: the reason why it is bad, else None.
     """
 
     place: str
@@ -33,7 +33,7 @@ class Record:
 
 
 def kind_of(name: str, packed: Iterable[str]) -> str | None:
-    """Return the kind of records that the name of a file says, in any case of its letters.
+    """Return the kind of records by the name of a file, in any case.
 
     >>> kind_of("a.CSV.GZ", [".gz"]), kind_of("a.jsonl", []), kind_of("a.txt", [])
     ('csv', 'json', None)
@@ -45,7 +45,7 @@ def kind_of(name: str, packed: Iterable[str]) -> str | None:
 
 
 def records(lines: Iterable[bytes], kind: str) -> Iterator[Record]:
-    """Yield the records of a file of a kind."""
+    """Yield the records of a file."""
     return _of_csv(lines) if kind == CSV else _of_json(lines)
 
 
@@ -53,7 +53,7 @@ def records(lines: Iterable[bytes], kind: str) -> Iterator[Record]:
 
 
 def _of_csv(lines: Iterable[bytes]) -> Iterator[Record]:
-    """Yield each row as an object of texts, under the names of the first line (RFC 4180)."""
+    """Yield each row as an object of strings, with names from the first line (RFC 4180)."""
     csv.field_size_limit(_LONGEST_FIELD)
     taken: list[str] = []
     rows = csv.reader(_texts(lines, taken), strict=True)
@@ -64,7 +64,7 @@ def _of_csv(lines: Iterable[bytes]) -> Iterator[Record]:
             row = next(rows, None)
         except csv.Error as error:
             yield Record(f"line {first}", _joined(taken[before:]), f"it is no CSV: {error}")
-            return  # where the next row begins cannot be told
+            return  # the next row cannot be found
         text = _joined(taken[before:])
         taken.clear()
         if row is None:
@@ -74,7 +74,7 @@ def _of_csv(lines: Iterable[bytes]) -> Iterator[Record]:
         if any("\udc80" <= letter <= "\udcff" for value in row for letter in value):
             yield Record(f"line {first}", text, "it is no UTF-8")
             if names is None:
-                return  # what the columns are called is not known
+                return  # the names of the columns are not known
         elif names is None:
             names, twice = row, sorted({name for name in row if row.count(name) > 1})
             if twice:
@@ -89,7 +89,7 @@ def _of_csv(lines: Iterable[bytes]) -> Iterator[Record]:
 
 
 def _texts(lines: Iterable[bytes], taken: list[str]) -> Iterator[str]:
-    """Yield lines as texts, and note them down; bytes that are no UTF-8 become surrogates."""
+    """Decode and keep lines; bytes that are not UTF-8 become surrogates."""
     for number, line in enumerate(lines):
         text = line.decode("utf-8", "surrogateescape")
         text = text.removeprefix(_BOM) if number == 0 else text
@@ -109,7 +109,7 @@ def _written(row: dict[str, str]) -> bytes:
 
 
 def _of_json(lines: Iterable[bytes]) -> Iterator[Record]:
-    """Yield each object as it stands: one a line, or those of the array that a file is."""
+    """Yield each object unchanged: one a line, or the elements of an array."""
     given = iter(lines)
     for number, line in enumerate(given, start=1):
         text = line.removeprefix(_BOM.encode()) if number == 1 else line

@@ -1,4 +1,4 @@
-"""Resources and messages as Google's REST interface writes them: camelCase, empty fields absent."""
+"""Records of resources and messages as Google's REST API: camelCase, without empty fields."""
 
 from __future__ import annotations
 
@@ -25,49 +25,49 @@ if TYPE_CHECKING:  # it needs Spark
     from pubsub_delta.operations.history import TopicCommit
 
 Record = dict[str, Any]
-"""What is shown: texts, numbers, truth values, and mappings and lists of them."""
+"""JSON values: strings, numbers, booleans, and mappings and lists of them."""
 
 _STATE = "ACTIVE"
-"""That of each topic and subscription: nothing is ingested, and none has an error of its own."""
-UNTOLD = datetime.min.replace(tzinfo=UTC)
-"""In place of a time that a server does not tell; it is not shown."""
+"""The state of topics and subscriptions without an error."""
+UNKNOWN_TIME = datetime.min.replace(tzinfo=UTC)
+"""Stands for a time that a response does not have; it is not printed."""
 
 
 def topic_record(topic: Topic) -> Record:
-    """Return a topic as REST writes it."""
-    return _filled(
+    """Return the record of a topic."""
+    return _without_empty(
         {
             "name": topic.name,
             "labels": dict(topic.labels),
             "messageRetentionDuration": duration_text(topic.message_retention_duration),
             "schemaSettings": _schema_settings(topic.schema_settings),
             "state": _STATE,
-            "createTime": _told(topic.create_time),
+            "createTime": _time_or_none(topic.create_time),
         }
     )
 
 
 def schema_record(schema: Schema) -> Record:
-    """Return a revision of a schema as REST writes it."""
-    return _filled(
+    """Return the record of a schema revision."""
+    return _without_empty(
         {
             "name": schema.name,
             "type": schema.type.value,
             "definition": schema.definition,
             "revisionId": schema.revision_id,
-            "revisionCreateTime": _told(schema.revision_create_time),
+            "revisionCreateTime": _time_or_none(schema.revision_create_time),
         }
     )
 
 
 def subscription_record(subscription: Subscription) -> Record:
-    """Return a subscription as REST writes it.
+    """Return the record of a subscription.
 
-    The policy of one that never expires is empty, and so is the push config of one that is pulled.
+    The expiration policy is empty if it never expires, and the push config if it is pulled.
     """
     dead, retry = subscription.dead_letter_policy, subscription.retry_policy
     table = subscription.table_config
-    record = _filled(
+    record = _without_empty(
         {
             "name": subscription.name,
             "topic": subscription.topic,
@@ -94,8 +94,8 @@ def subscription_record(subscription: Subscription) -> Record:
                 subscription.topic_message_retention_duration
             ),
             "state": "RESOURCE_ERROR" if table is not None and table.is_refused else _STATE,
-            "createTime": _told(subscription.create_time),
-            "updateTime": _told(subscription.update_time),
+            "createTime": _time_or_none(subscription.create_time),
+            "updateTime": _time_or_none(subscription.update_time),
         }
     )
     return {
@@ -106,28 +106,28 @@ def subscription_record(subscription: Subscription) -> Record:
 
 
 def snapshot_record(snapshot: Snapshot) -> Record:
-    """Return a snapshot as REST writes it."""
-    return _filled(
+    """Return the record of a snapshot."""
+    return _without_empty(
         {
             "name": snapshot.name,
             "topic": snapshot.topic,
             "expireTime": time_text(snapshot.expire_time),
             "labels": dict(snapshot.labels),
-            "createTime": _told(snapshot.create_time),
+            "createTime": _time_or_none(snapshot.create_time),
         }
     )
 
 
 def listed_snapshot_record(snapshot: Snapshot) -> Record:
-    """Return a snapshot as gcloud lists it: with the parts of its names."""
+    """Return the record of a snapshot in gcloud's listing, with the parts of its names."""
     _, project, _, short = snapshot.name.split("/")
     ids = {"projectId": project, "snapshotId": short, "topicId": snapshot.topic.split("/")[-1]}
     return {**snapshot_record(snapshot), **ids}
 
 
 def received_record(received: ReceivedMessage) -> Record:
-    """Return a delivery as REST writes it: a message within, its data in base64."""
-    return _filled(
+    """Return the record of a delivery, with data in base64."""
+    return _without_empty(
         {
             "ackId": received.ack_id,
             "deliveryAttempt": received.delivery_attempt,
@@ -137,8 +137,8 @@ def received_record(received: ReceivedMessage) -> Record:
 
 
 def message_record(message: Message, message_id: str, publish_time: datetime) -> Record:
-    """Return a stored message as REST writes it."""
-    return _filled(
+    """Return the record of a message, with data in base64."""
+    return _without_empty(
         {
             "data": base64.b64encode(message.data).decode("ascii"),
             "attributes": dict(message.attributes),
@@ -150,7 +150,7 @@ def message_record(message: Message, message_id: str, publish_time: datetime) ->
 
 
 def commit_record(commit: TopicCommit) -> Record:
-    """Return a commit of a topic as REST would write it."""
+    """Return the record of a commit of a topic."""
     record: Record = {
         "version": commit.version,
         "time": time_text(commit.time),
@@ -165,13 +165,13 @@ def commit_record(commit: TopicCommit) -> Record:
 
 
 def metrics_record(metrics: Metrics) -> Record:
-    """Return metrics with the names of those that are estimates, if any are."""
+    """Return the record of metrics, with the names of estimates."""
     estimates = sorted(metrics.estimates)
     return {**plain(metrics), **({"estimates": estimates} if estimates else {})}
 
 
 def plain(value: Any) -> Any:
-    """Return a value with its times and durations as REST writes them, however deep they are."""
+    """Return a value with its times and durations as text, at any depth."""
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -213,14 +213,14 @@ def _push_config(config: PushConfig | None) -> Record:
     told: Record = {"pushEndpoint": config.push_endpoint, "attributes": dict(config.attributes)}
     if token is not None:
         named = {"serviceAccountEmail": token.service_account_email, "audience": token.audience}
-        told["oidcToken"] = _filled(named)
+        told["oidcToken"] = _without_empty(named)
     return told if bare is None else {**told, "noWrapper": {"writeMetadata": bare.write_metadata}}
 
 
 def _table_config(config: TableConfig | None) -> Record | None:
     if config is None:
         return None
-    return _filled(
+    return _without_empty(
         {
             "table": config.table,
             "useTopicSchema": config.use_topic_schema,
@@ -235,7 +235,7 @@ def _table_config(config: TableConfig | None) -> Record | None:
 def _schema_settings(settings: SchemaSettings | None) -> Record | None:
     if settings is None:
         return None
-    return _filled(
+    return _without_empty(
         {
             "schema": settings.schema,
             "encoding": Encoding(settings.encoding).value,
@@ -245,13 +245,13 @@ def _schema_settings(settings: SchemaSettings | None) -> Record | None:
     )
 
 
-def _told(time: datetime) -> str | None:
-    return None if time == UNTOLD else time_text(time)
+def _time_or_none(time: datetime) -> str | None:
+    return None if time == UNKNOWN_TIME else time_text(time)
 
 
 def _expiration(policy: ExpirationPolicy) -> Record:
-    return _filled({"ttl": duration_text(policy.ttl)})
+    return _without_empty({"ttl": duration_text(policy.ttl)})
 
 
-def _filled(record: Record) -> Record:
+def _without_empty(record: Record) -> Record:
     return {key: value for key, value in record.items() if value not in (None, "", {}, False)}

@@ -11,7 +11,7 @@ import click
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import SCHEMA
 from pubsub_delta.cli.commands import Group
-from pubsub_delta.cli.listing import listed, listing_options
+from pubsub_delta.cli.listing import list_all, listing_options
 from pubsub_delta.cli.rest import schema_record
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import revision_name
@@ -63,10 +63,10 @@ def create(
     app: App, schema: str, type_: str | None, definition: str | None, definition_file: str | None
 ) -> None:
     """Create a schema with its first revision."""
-    kind, text = _given(type_, definition, definition_file)
+    kind, text = _type_and_definition(type_, definition, definition_file)
     name = app.schema(schema)
     made = app.call(lambda store: store.create_schema(name, kind, text))
-    app.tell(f"Created schema [{made.name}].")
+    app.print_status(f"Created schema [{made.name}].")
     app.show_changed([schema_record(made)])
 
 
@@ -80,10 +80,10 @@ def commit(
     app: App, schema: str, type_: str | None, definition: str | None, definition_file: str | None
 ) -> None:
     """Add a revision to a schema: what it and the earlier ones read goes together."""
-    kind, text = _given(type_, definition, definition_file)
+    kind, text = _type_and_definition(type_, definition, definition_file)
     name = app.schema(schema)
     made = app.call(lambda store: store.commit_schema(name, text, kind))
-    app.tell(f"Committed schema revision [{made.name}@{made.revision_id}].")
+    app.print_status(f"Committed schema revision [{made.name}@{made.revision_id}].")
     app.show_changed([schema_record(made)])
 
 
@@ -95,7 +95,7 @@ def rollback(app: App, schema: str, revision_id: str) -> None:
     """Add a revision with the definition of an earlier one."""
     name = app.schema(schema)
     made = app.call(lambda store: store.rollback_schema(name, revision_id))
-    app.tell(f"Rolled back to schema revision [{made.name}@{made.revision_id}].")
+    app.print_status(f"Rolled back to schema revision [{made.name}@{made.revision_id}].")
     app.show_changed([schema_record(made)])
 
 
@@ -115,7 +115,7 @@ def describe(app: App, schema: str) -> None:
 @pass_app
 def list_(app: App, limit: int | None) -> None:
     """List the schemas of the project."""
-    found = listed(app, lambda store, token: store.list_schemas(page_token=token), limit)
+    found = list_all(app, lambda store, token: store.list_schemas(page_token=token), limit)
     app.show_all([schema_record(each) for each in found])
 
 
@@ -126,7 +126,7 @@ def list_(app: App, limit: int | None) -> None:
 def list_revisions(app: App, schema: str, limit: int | None) -> None:
     """List the revisions of a schema, the newest first."""
     name = app.schema(schema)
-    found = listed(
+    found = list_all(
         app, lambda store, token: store.list_schema_revisions(name, page_token=token), limit
     )
     app.show_all([schema_record(each) for each in found])
@@ -148,7 +148,7 @@ def delete_revision(app: App, schema: str) -> None:
     name = _revision(app, schema)
     app.confirm_deletion([name])
     app.call(lambda store: store.delete_schema_revision(name))
-    app.tell(f"Deleted schema revision [{name}].")
+    app.print_status(f"Deleted schema revision [{name}].")
 
 
 @schemas.command(
@@ -161,9 +161,9 @@ def validate_schema(
     app: App, type_: str | None, definition: str | None, definition_file: str | None
 ) -> None:
     """Tell whether a definition would be accepted; nothing is created."""
-    kind, text = _given(type_, definition, definition_file)
+    kind, text = _type_and_definition(type_, definition, definition_file)
     app.call(lambda store: store.validate_schema(kind, text))
-    app.tell("Schema is valid.")
+    app.print_status("Schema is valid.")
 
 
 @schemas.command(
@@ -201,12 +201,12 @@ def validate_message(
         name = _revision(app, schema_name)
         app.call(lambda store: store.validate_message(data, encoding, name))
     else:
-        kind, text = _given(*inline)
+        kind, text = _type_and_definition(*inline)
         app.call(lambda store: store.validate_message(data, encoding, type=kind, definition=text))
-    app.tell("Message is valid.")
+    app.print_status("Message is valid.")
 
 
-def _given(
+def _type_and_definition(
     type_: str | None, definition: str | None, definition_file: str | None
 ) -> tuple[SchemaType, str]:
     """Return the type and the definition of the options."""

@@ -11,8 +11,8 @@ import click
 
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import Switch
-from pubsub_delta.cli.commands import Verb
-from pubsub_delta.cli.console import BESIDE, access_options, console_beside
+from pubsub_delta.cli.commands import Command
+from pubsub_delta.cli.console import SERVE_PREFIX, access_options, console_in_thread
 from pubsub_delta.cli.times import parse_duration
 from pubsub_delta.clock import SystemClock
 
@@ -21,7 +21,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.command(
     "serve",
-    cls=Verb,
+    cls=Command,
     examples=[
         "serve --root=./pubsub",
         "serve --host-port=localhost:8085 --metrics-port=9464",
@@ -90,7 +90,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=click.IntRange(0, 65535),
     help="Run the console, too, at this port; 0: a free one.",
 )
-@access_options(BESIDE)
+@access_options(SERVE_PREFIX)
 @click.pass_obj
 def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     """Let programs written for Google Cloud Pub/Sub use the store, in any language.
@@ -102,7 +102,7 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     # Imported here: the extra is needed for this command only, and asyncio takes long.
     import asyncio
 
-    from pubsub_delta.server.access import may_forward, store_access
+    from pubsub_delta.server.authorization import may_forward, store_authorizer
     from pubsub_delta.server.backend import StoreBackend
     from pubsub_delta.server.counters import Counters
     from pubsub_delta.server.logs import log_to
@@ -116,7 +116,9 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
 
     host, port = split_address(host_port)
     token, policy, clock = options["token_file"], options["policy_file"], SystemClock()
-    access = None if policy is None else store_access(policy, lambda: app.store.tables, clock.now)
+    access = (
+        None if policy is None else store_authorizer(policy, lambda: app.store.tables, clock.now)
+    )
     security = Security(
         certificate=options["tls_certificate"],
         key=options["tls_key"],
@@ -130,7 +132,7 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     timing = Timing(gather=gather, confirm_acks=bool(options["confirm_acks"]))
     level = app.settings.log_level
     with ExitStack() as running:
-        start_console = running.enter_context(console_beside(app, options))
+        start_console = running.enter_context(console_in_thread(app, options))
         store = app.store
         log_to(logging.StreamHandler(), log_format, "info" if level == "error" else level)
         counters = Counters()
@@ -138,9 +140,9 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
         running.callback(backend.close)
 
         def started(listening: int) -> None:
-            app.tell(f"Listening on {host}:{listening}. Programs find it by")
-            app.tell(f"  export PUBSUB_EMULATOR_HOST={host}:{listening}")
-            app.tell(f"{app.place}: {store.lane}.")
+            app.print_status(f"Listening on {host}:{listening}. Programs find it by")
+            app.print_status(f"  export PUBSUB_EMULATOR_HOST={host}:{listening}")
+            app.print_status(f"{app.place}: {store.lane}.")
             start_console()
 
         def server() -> Server:
@@ -164,5 +166,5 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
             running.enter_context(exporter)
             if port_of_metrics is not None:
                 scraped = exporter.serve(port_of_metrics)
-                app.tell(f"Metrics: http://127.0.0.1:{scraped}/metrics")
+                app.print_status(f"Metrics: http://127.0.0.1:{scraped}/metrics")
         asyncio.run(run(server, started))

@@ -1,4 +1,4 @@
-"""Where the command line gets its store from, and its Spark session where that needs one."""
+"""Opens the store of the settings, and a Spark session if it needs one."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 _SPARK_LEVELS = dict(zip(LOG_LEVELS, ("ERROR", "WARN", "INFO", "DEBUG"), strict=True))
 
 ANSWER_SECONDS = 5
-"""So long a Spark Connect server is waited for."""
+"""The timeout of the connection to a Spark Connect server."""
 
 
 def open_store(settings: Settings) -> PubSub:
-    """Return the store that the settings name; Spark is started when it is first needed.
+    """Return the store of the settings; Spark starts at its first use.
 
-    With ``remote`` all is done by that server. FailedPrecondition if it is not there.
+    With ``remote`` a Spark Connect server does the work; FailedPrecondition if it does not answer.
     """
     assert settings.root is not None
     _log_from(settings.log_level)
@@ -51,7 +51,7 @@ def open_store(settings: Settings) -> PubSub:
             project=settings.project,
             tables_root=settings.tables_root,
         )
-    spark = connected(settings.remote)
+    spark = connect(settings.remote)
     return PubSub(
         spark,
         settings.root,
@@ -62,11 +62,10 @@ def open_store(settings: Settings) -> PubSub:
 
 
 def without_pandas() -> None:
-    """Let pyarrow find no pandas in this process, in which nobody has imported it.
+    """Keep pyarrow from importing pandas in this process.
 
-    It looks for it once, at its first array, and importing it takes as long as all the rest of a
-    command, none of which knows what pandas makes. Who asks for pandas by name, as ``to_pandas``
-    does, finds it as ever.
+    pyarrow tries to import pandas at its first array, which would double the time of a command.
+    Later imports of pandas, as by ``to_pandas``, still work.
     """
     if "pandas" in sys.modules:
         return
@@ -78,7 +77,7 @@ def without_pandas() -> None:
 
 
 class _NoPandas(MetaPathFinder):
-    """Finds that there is no pandas."""
+    """Raises ModuleNotFoundError for pandas."""
 
     def find_spec(self, fullname: str, *_: object) -> None:
         if fullname == "pandas":
@@ -89,7 +88,7 @@ _NO_PANDAS = _NoPandas()
 
 
 def _started(settings: Settings) -> SparkSession:
-    """Return the session that runs, or a new one, and say that it is started.
+    """Return the running session, or start one with a message.
 
     FailedPrecondition if it does not start.
     """
@@ -106,13 +105,13 @@ def _new_session(settings: Settings) -> SparkSession:
     level = _SPARK_LEVELS[settings.log_level]
     logging.getLogger("py4j").setLevel(logging.CRITICAL if level == "ERROR" else logging.ERROR)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with _jvm_told_apart(quiet=settings.log_level == "error") as log:
+    with _jvm_output_redirected(quiet=settings.log_level == "error") as log:
         try:
             return local_session(app_name="pubsub-delta", settings={"spark.log.level": level})
         except FailedPrecondition:
             raise
         except Exception as error:
-            raise FailedPrecondition(_why(error, log)) from error
+            raise FailedPrecondition(_startup_error(error, log)) from error
 
 
 def _log_from(level: str) -> None:
@@ -120,16 +119,16 @@ def _log_from(level: str) -> None:
     logging.getLogger("pubsub_delta").setLevel(level.upper())
 
 
-def connected(remote: str) -> SparkSession:
+def connect(remote: str) -> SparkSession:
     """Return a session of a Spark Connect server, ``sc://host:port``.
 
-    InvalidArgument where it is no such address, FailedPrecondition where the extra ``connect`` is
-    not installed or nobody answers within ``ANSWER_SECONDS``.
+    InvalidArgument for another address. FailedPrecondition if the extra ``connect`` is not
+    installed, or no server answers within ``ANSWER_SECONDS``.
     """
     try:
         address = urlsplit(remote)
         names_a_host = address.scheme == "sc" and bool(address.hostname)
-    except ValueError:  # a bracket that is not closed
+    except ValueError:  # an unclosed bracket
         names_a_host = False
     if not names_a_host:
         raise InvalidArgument(
@@ -156,11 +155,11 @@ def connected(remote: str) -> SparkSession:
 
 
 @contextmanager
-def _jvm_told_apart(*, quiet: bool) -> Iterator[IO[bytes] | None]:
-    """Keep what a JVM says that starts meanwhile out of the results, for as long as it runs.
+def _jvm_output_redirected(*, quiet: bool) -> Iterator[IO[bytes] | None]:
+    """Redirect the output of a JVM that starts in the block, for as long as the JVM runs.
 
-    It inherits the standard output and error of that moment: standard error for both, or, where
-    it is to be quiet, a file without a name, which is returned.
+    The JVM inherits the descriptors: standard error for both streams, or with ``quiet`` a temporary
+    file, which the context manager gives.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -180,13 +179,13 @@ def _jvm_told_apart(*, quiet: bool) -> Iterator[IO[bytes] | None]:
             os.close(each)
 
 
-def _why(error: Exception, log: IO[bytes] | None) -> str:
-    """Say why Spark did not start: the last words of its log, if they were kept."""
+def _startup_error(error: Exception, log: IO[bytes] | None) -> str:
+    """Return why Spark did not start, with the last line of its log."""
     last = ""
     if log is not None:
         log.seek(0)
         lines = log.read().decode("utf-8", "replace").strip().splitlines()
-        last = f"; its last words: {lines[-1].strip()}" if lines else ""
+        last = f"; its last log line: {lines[-1].strip()}" if lines else ""
     return (
         f"Spark did not start: {_first_line(error)}{last}; Java 17 or 21 is needed (JAVA_HOME), "
         "and for the first start a network to fetch Delta's JARs; --log-level info shows Spark's "

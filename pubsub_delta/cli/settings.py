@@ -1,4 +1,4 @@
-"""Which store or server is meant, and how to show it: options, then environment, then a file."""
+"""The settings of the command line: from options, then the environment, then a file."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ STORE = ("root", "remote")
 TABLES = ("tables_root",)
 SERVER = ("endpoint", "endpoint_tls", "endpoint_token_file")
 KEYS = ("project", "format", *STORE, *TABLES, *SERVER)
-"""What the file may say; each is a text. The environment may say all of it but ``format``."""
+"""The keys of the file, whose values are strings. The environment has all but ``format``."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a command is told besides its own options.
+    """The global settings of a command.
 
-    ``root``: the store, None if nobody names one. ``tables_root``: below which it may write
-    subscriptions to tables; None for ``tables`` below the root. ``endpoint``: a running server that
-    answers in its place; then there is no ``root``. ``endpoint_tls``: what its certificate is
-    checked by.
+    ``root``: the store; None if it is not set. ``tables_root``: the directory of tables that
+    subscriptions may be written to; None for ``tables`` below the root. ``endpoint``: the server to
+    use in place of the store; then ``root`` is None. ``endpoint_tls``: a PEM file, or ``public``.
     """
 
     root: str | None = None
@@ -46,11 +45,11 @@ class Settings:
 
 
 def read_settings(given: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
-    """Return the settings: what the command line says, else the environment, else the file.
+    """Return the settings of the command line, else of the environment, else of the file.
 
-    The file is the one that PUBSUB_DELTA_CONFIG names, which must exist then, or
-    ``~/.config/pubsub_delta/config.toml``. Whichever of them first names a store or a server
-    decides between the two. Wrong contents are refused (InvalidArgument).
+    The file is the one in PUBSUB_DELTA_CONFIG, which must exist, or
+    ``~/.config/pubsub_delta/config.toml``. The first of the three with a store or a server decides
+    between the two. InvalidArgument for wrong content.
     """
     told: dict[str, dict[str, Any]] = {
         "the command line": {key: value for key, value in given.items() if value is not None},
@@ -58,13 +57,13 @@ def read_settings(given: Mapping[str, Any], environment: Mapping[str, str]) -> S
         "the file": _of_file(environment),
     }
     kept = {key: value for level in reversed(told.values()) for key, value in level.items()}
-    for key in STORE if _means_a_server(told) else ("endpoint",):
+    for key in STORE if _has_server(told) else ("endpoint",):
         kept.pop(key, None)
     idle = [key for key in SERVER if key in told["the command line"]]
     if idle and "endpoint" not in kept:
         raise InvalidArgument(f"--{idle[0].replace('_', '-')} needs --endpoint, or does nothing")
     for key in ("root", "tables_root", "endpoint_tls", "endpoint_token_file"):
-        if str(kept.get(key, "")).startswith("~"):  # no shell expands the one in --root=~/store
+        if str(kept.get(key, "")).startswith("~"):  # no shell expands it in --root=~/store
             kept[key] = expanduser(kept[key])
     return Settings(**kept)
 
@@ -73,8 +72,8 @@ def _variable(environment: Mapping[str, str], key: str) -> str | None:
     return None if key == "format" else environment.get(f"PUBSUB_DELTA_{key.upper()}")
 
 
-def _means_a_server(told: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Tell whether a server is meant, and not a store; InvalidArgument where that is not told."""
+def _has_server(told: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Tell whether a server is set, and not a store; InvalidArgument if both are."""
     for level, said in told.items():
         store = [key for key in STORE if key in said]
         if "endpoint" in said and store:

@@ -1,4 +1,4 @@
-"""``pubsub-delta shell``: many commands in one session."""
+"""``pubsub-delta shell``: runs many commands in one process."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from typing import Any
 import click
 
 from pubsub_delta.cli.application import App, one_line
-from pubsub_delta.cli.commands import Verb
-from pubsub_delta.cli.stored import StoredNames
+from pubsub_delta.cli.commands import Command
+from pubsub_delta.cli.completion_names import ResourceNames
 
 LEAVING = ("exit", "quit")
 PREFIXES = (["gcloud", "pubsub"], ["pubsub-delta"])
-"""What may stand before a command, because it was copied from somewhere."""
+"""Prefixes of copied commands, which are removed."""
 
 PROMPT, CONTINUED = "pubsub-delta> ", "            > "
 
 Read = Callable[[str], str]
-"""Returns the next line, given a prompt. EOFError at the end, KeyboardInterrupt for a new one."""
+"""Returns the next line for a prompt; raises EOFError at the end, KeyboardInterrupt to restart."""
 
 
 class Shell:
     """Runs the lines of a shell, each as a command line of its own.
 
     Args:
-        root: the whole command line.
-        app: what the shell itself was told; each line begins with it.
+        root: the command line.
+        app: the App of the shell, with its global options.
     """
 
     def __init__(self, root: click.Command, app: App) -> None:
         self._root = root
         self._app = app
-        self.names = StoredNames(lambda: app.service, lambda: app.read_time("now"))
+        self.names = ResourceNames(lambda: app.service, lambda: app.read_time("now"))
 
     def app_of_line(self) -> App:
-        """Return what one line is run with."""
+        """Return the App for one line."""
         return self._app.for_line(self.names)
 
     def run(self, line: str) -> int:
-        """Run one line and return its exit code; nothing is raised but the wish to leave."""
+        """Run one line and return its exit code; EOFError for ``exit`` and ``quit``."""
         try:
             words = without_prefix(shlex.split(line))
         except ValueError as error:
             told = str(error)[:1].lower() + str(error)[1:]
-            self._app.tell(f"ERROR: (pubsub-delta.shell) {told}: {one_line(line)}")
+            self._app.print_status(f"ERROR: (pubsub-delta.shell) {told}: {one_line(line)}")
             return 2
         if not words:
             return 0
@@ -60,14 +60,14 @@ class Shell:
             return done.code if isinstance(done.code, int) else int(done.code is not None)
         except Exception as error:
             told = one_line(f"{type(error).__name__}: {error}")
-            self._app.tell(f"ERROR: (pubsub-delta.shell) INTERNAL: {told} (unexpected)")
+            self._app.print_status(f"ERROR: (pubsub-delta.shell) INTERNAL: {told} (unexpected)")
             return 1
         finally:
-            self.names.forget()
+            self.names.clear()
         return 0
 
     def run_all(self, read: Read) -> int:
-        """Run all lines; return 1 if one failed, and 0 if none did."""
+        """Run all lines; return 1 if any failed, else 0."""
         failed = False
         try:
             for line in commands(read):
@@ -78,7 +78,7 @@ class Shell:
 
 
 def without_prefix(words: Sequence[str]) -> list[str]:
-    """Return a command without what stands before it elsewhere.
+    """Return a command without a prefix.
 
     >>> without_prefix(["gcloud", "pubsub", "topics", "list"])
     ['topics', 'list']
@@ -90,10 +90,9 @@ def without_prefix(words: Sequence[str]) -> list[str]:
 
 
 def commands(read: Read) -> Iterator[str]:
-    """Yield whole commands: a line that ends with a backslash goes on in the next.
+    """Yield complete commands; a line with a backslash at its end goes on in the next line.
 
-    Empty lines and lines that begin with ``#`` are passed over; so is what was begun when Ctrl-C
-    comes. EOFError ends it.
+    Empty lines, comments (``#``), and an unfinished command at Ctrl-C are skipped.
     """
     begun: list[str] = []
     while True:
@@ -117,7 +116,7 @@ def commands(read: Read) -> Iterator[str]:
 
 @click.command(
     "shell",
-    cls=Verb,
+    cls=Command,
     examples=["shell", "shell --root=/data/pubsub --project=flights", "shell < commands.txt"],
 )
 @click.pass_context
@@ -138,13 +137,13 @@ def shell(ctx: click.Context) -> None:
 
     app.open()
     where = f"{app.place}, project {app.settings.project}."
-    app.tell(f"{where} Tab completes, help lists commands, Ctrl-D leaves.")
+    app.print_status(f"{where} Tab completes, help lists commands, Ctrl-D leaves.")
     running.run_all(prompting(running, ctx.find_root().command, app))
 
 
 def _lines_of(stream: Any) -> Read:
     if hasattr(stream, "reconfigure"):
-        stream.reconfigure(errors="surrogateescape")  # as in arguments: data may be any bytes
+        stream.reconfigure(errors="surrogateescape")  # data may be any bytes, as in arguments
 
     def read(_: str) -> str:
         line: str = stream.readline()

@@ -14,12 +14,12 @@ from pubsub_delta.cli.arguments import (
     TimeType,
     changed_labels,
     exact_option,
-    exclude,
-    label_changes,
+    label_options,
+    mutually_exclusive,
     pairs_option,
 )
 from pubsub_delta.cli.commands import Group
-from pubsub_delta.cli.listing import listed, listing_options
+from pubsub_delta.cli.listing import list_all, listing_options
 from pubsub_delta.cli.rest import listed_snapshot_record, metrics_record, snapshot_record
 
 pass_app = click.make_pass_decorator(App)
@@ -58,16 +58,16 @@ def create(
     def one(given: str) -> Any:
         name = app.snapshot(given)
         made = app.call(lambda store: store.create_snapshot(name, source, labels=labels))
-        app.tell(f"Created snapshot [{made.name}].")
+        app.print_status(f"Created snapshot [{made.name}].")
         return snapshot_record(made)
 
-    app.each(snapshot, one)
+    app.for_each(snapshot, one)
 
 
 @snapshots.command("update", examples=["snapshots update before-deploy --expire-time=+p2d"])
 @click.argument("snapshot", type=SNAPSHOT)
 @click.option("--expire-time", type=TimeType(), help="When it is to be no more.")
-@label_changes
+@label_options
 @pass_app
 def update(
     app: App,
@@ -78,7 +78,7 @@ def update(
     remove_labels: list[str],
 ) -> None:
     """Change a snapshot's labels or when it expires."""
-    exclude(clear_labels=clear_labels, remove_labels=remove_labels)
+    mutually_exclusive(clear_labels=clear_labels, remove_labels=remove_labels)
     name = app.snapshot(snapshot)
     fields: dict[str, Any] = {}
     if expire_time is not None:
@@ -89,7 +89,7 @@ def update(
     if not fields:
         raise click.UsageError("nothing to update; at least one option is needed")
     changed = app.call(lambda store: store.update_snapshot(name, **fields))
-    app.tell(f"Updated snapshot [{name}].")
+    app.print_status(f"Updated snapshot [{name}].")
     app.show_changed([snapshot_record(changed)])
 
 
@@ -107,7 +107,7 @@ def describe(app: App, snapshot: str) -> None:
 @pass_app
 def list_(app: App, limit: int | None) -> None:
     """List the snapshots of the project."""
-    found = listed(app, lambda store, token: store.list_snapshots(page_token=token), limit)
+    found = list_all(app, lambda store, token: store.list_snapshots(page_token=token), limit)
     app.show_all([listed_snapshot_record(each) for each in found], LISTED)
 
 

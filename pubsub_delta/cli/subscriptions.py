@@ -16,14 +16,14 @@ from pubsub_delta.cli.arguments import (
     Switch,
     changed_labels,
     exact_option,
-    exclude,
-    label_changes,
+    label_options,
+    mutually_exclusive,
     pairs_option,
 )
 from pubsub_delta.cli.commands import Group
-from pubsub_delta.cli.listing import listed, listing_options
-from pubsub_delta.cli.loading import Commands
-from pubsub_delta.cli.permissions import binding_command
+from pubsub_delta.cli.iam import binding_command
+from pubsub_delta.cli.lazy_commands import LazyCommands
+from pubsub_delta.cli.listing import list_all, listing_options
 from pubsub_delta.cli.rest import metrics_record, subscription_record
 from pubsub_delta.cli.table_options import table_fields, table_options
 from pubsub_delta.resources import (
@@ -48,7 +48,7 @@ subscriptions = Group(
         "subscriptions pull delays --auto-ack --limit=10",
         "subscriptions watch delays",
     ],
-    commands=Commands(
+    commands=LazyCommands(
         {
             "pull": "pull:pull",
             "ack": "delivery:ack",
@@ -60,12 +60,12 @@ subscriptions = Group(
     ),
 )
 
-ALIKE = ("ack_deadline", "retain_acked_messages", "enable_exactly_once_delivery")
-"""Options that are fields as they are, but for the name of the first."""
+UNCHANGED_OPTIONS = ("ack_deadline", "retain_acked_messages", "enable_exactly_once_delivery")
+"""Options whose values are fields; only the first has another name."""
 
 
-def terms(command: F) -> F:
-    """Add the options that ``create`` and ``update`` have in common."""
+def subscription_options(command: F) -> F:
+    """Add the options of both ``create`` and ``update``."""
     for option in (
         click.option("--max-retry-delay", type=DurationType(), help="The longest wait: 600s."),
         click.option(
@@ -103,7 +103,7 @@ def terms(command: F) -> F:
 
 
 def push_options(command: F) -> F:
-    """Add the options that tell where messages are pushed to."""
+    """Add the options of push delivery."""
     for option in (
         click.option(
             "--push-no-wrapper-write-metadata",
@@ -149,7 +149,7 @@ def push_options(command: F) -> F:
     "--topic", type=TOPIC, help="The topic; it may be left out where the project has only one."
 )
 @click.option("--topic-project", help="The project of the topic.")
-@terms
+@subscription_options
 @push_options
 @table_options
 @click.option("--message-filter", default="", help="Which messages, by their attributes.")
@@ -170,7 +170,7 @@ def create(
     """Create subscriptions to what is published from now on."""
     if _attempts_without_topic(given):
         raise click.UsageError("--max-delivery-attempts needs --dead-letter-topic")
-    fields = {**_terms(app, given), **_push(given), **table_fields(given)}
+    fields = {**_subscription_fields(app, given), **_push(given), **table_fields(given)}
     source = app.topic(topic, topic_project) if topic else _only_topic(app, topic_project)
 
     def one(short: str) -> Any:
@@ -185,10 +185,10 @@ def create(
                 **fields,
             )
         )
-        app.tell(f"Created subscription [{made.name}].")
+        app.print_status(f"Created subscription [{made.name}].")
         return subscription_record(made)
 
-    app.each(subscription, one)
+    app.for_each(subscription, one)
 
 
 @subscriptions.command(
@@ -199,13 +199,13 @@ def create(
     ],
 )
 @click.argument("subscription", type=SUBSCRIPTION)
-@terms
+@subscription_options
 @push_options
 @table_options
 @click.option("--clear-bigquery-config", is_flag=True, help="Write to no table any more.")
 @click.option("--clear-dead-letter-policy", is_flag=True, help="Forward nothing, count nothing.")
 @click.option("--clear-retry-policy", is_flag=True, help="Redeliver at once.")
-@label_changes
+@label_options
 @pass_app
 def update(
     app: App,
@@ -221,10 +221,10 @@ def update(
 ) -> None:
     """Change a subscription; what is not named stays as it is."""
     for name in ("dead_letter_topic", "max_delivery_attempts"):
-        exclude(**{name: given[name]}, clear_dead_letter_policy=clear_dead_letter_policy)
+        mutually_exclusive(**{name: given[name]}, clear_dead_letter_policy=clear_dead_letter_policy)
     for name in ("min_retry_delay", "max_retry_delay"):
-        exclude(**{name: given[name]}, clear_retry_policy=clear_retry_policy)
-    exclude(clear_labels=clear_labels, remove_labels=remove_labels)
+        mutually_exclusive(**{name: given[name]}, clear_retry_policy=clear_retry_policy)
+    mutually_exclusive(clear_labels=clear_labels, remove_labels=remove_labels)
     full = app.subscription(subscription)
     new_labels = bool(update_labels or clear_labels or remove_labels)
     before: Subscription | None = None
@@ -234,7 +234,7 @@ def update(
         if before.dead_letter_policy is None:
             raise click.UsageError("--max-delivery-attempts needs --dead-letter-topic")
         given["dead_letter_topic"] = before.dead_letter_policy.dead_letter_topic
-    fields = {**_terms(app, given), **_push(given)}
+    fields = {**_subscription_fields(app, given), **_push(given)}
     fields |= table_fields(given, clear=clear_bigquery_config)
     if clear_dead_letter_policy:
         fields["dead_letter_policy"] = None
@@ -247,7 +247,7 @@ def update(
     if not fields:
         raise click.UsageError("nothing to update; at least one option is needed")
     changed = app.call(lambda store: store.update_subscription(full, **fields))
-    app.tell(f"Updated subscription [{full}].")
+    app.print_status(f"Updated subscription [{full}].")
     app.show_changed([subscription_record(changed)])
 
 
@@ -268,8 +268,8 @@ def modify_push_config(app: App, /, subscription: str, **given: Any) -> None:
         raise click.UsageError("Missing option '--push-endpoint'.")
     name = app.subscription(subscription)
     app.call(lambda store: store.update_subscription(name, **fields))
-    app.tell(f"Updated subscription [{name}].")
-    app.show({})  # the answer of ModifyPushConfig is empty, and gcloud prints it
+    app.print_status(f"Updated subscription [{name}].")
+    app.show({})  # gcloud prints the empty response of ModifyPushConfig
 
 
 @subscriptions.command("describe", examples=["subscriptions describe delays"])
@@ -286,7 +286,7 @@ def describe(app: App, subscription: str) -> None:
 @pass_app
 def list_(app: App, limit: int | None) -> None:
     """List the subscriptions of the project."""
-    found = listed(app, lambda store, token: store.list_subscriptions(page_token=token), limit)
+    found = list_all(app, lambda store, token: store.list_subscriptions(page_token=token), limit)
     app.show_all([subscription_record(each) for each in found])
 
 
@@ -323,9 +323,9 @@ subscriptions.add_command(
 )
 
 
-def _terms(app: App, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that options of ``terms`` name; as at Google, a policy is set whole."""
-    fields = {name: given[name] for name in ALIKE if given[name] is not None}
+def _subscription_fields(app: App, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that the options name. As at Google, a policy is replaced as a whole."""
+    fields = {name: given[name] for name in UNCHANGED_OPTIONS if given[name] is not None}
     if "ack_deadline" in fields:
         fields["ack_deadline_seconds"] = fields.pop("ack_deadline")
     kept: timedelta | str | None = given["message_retention_duration"]
@@ -351,7 +351,7 @@ def _terms(app: App, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _push(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the field that options of ``push_options`` name; without an endpoint it is cleared."""
+    """Return the push config that the options give; an empty endpoint clears it."""
     endpoint, bare = given["push_endpoint"], given["push_no_wrapper"]
     metadata = given["push_no_wrapper_write_metadata"]
     if metadata and not bare:
@@ -375,14 +375,14 @@ def _attempts_without_topic(given: dict[str, Any]) -> bool:
 
 
 def _only_topic(app: App, project: str | None) -> str:
-    """Return the topic of a project that has one; Google's own examples leave it out at times."""
+    """Return the only topic of a project, as some of Google's examples leave it out."""
     project = project or app.settings.project
-    found = listed(app, lambda store, token: store.list_topics(project=project, page_token=token))
+    found = list_all(app, lambda store, token: store.list_topics(project=project, page_token=token))
     if len(found) != 1:
         told = ", ".join(each.name for each in found[:5]) or "there is none yet"
         raise click.UsageError(
             f"Missing option '--topic'; it may be left out only where project {project!r} has "
             f"exactly one topic ({told})."
         )
-    app.tell(f"Topic [{found[0].name}], the only one of project [{project}].")
+    app.print_status(f"Topic [{found[0].name}], the only one of project [{project}].")
     return found[0].name

@@ -1,4 +1,4 @@
-"""Options that tell to which table the messages of a subscription are written, as gcloud's."""
+"""Options of table subscriptions, as gcloud's of BigQuery subscriptions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from pubsub_delta.cli.arguments import Switch, exclude
+from pubsub_delta.cli.arguments import Switch, mutually_exclusive
 from pubsub_delta.policy.table_configs import SWITCHES
 from pubsub_delta.table_config import TableConfig
 
@@ -15,7 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def table_options(command: F) -> F:
-    """Add the options that tell which table, and what its columns are."""
+    """Add the options of the table and its columns."""
     for option in (
         click.option(
             "--drop-unknown-fields",
@@ -46,9 +46,9 @@ def table_options(command: F) -> F:
 
 
 def table_fields(given: dict[str, Any], *, clear: bool = False) -> dict[str, Any]:
-    """Return the field that the options name; as at Google it is set whole."""
+    """Return the table config that the options give. As at Google, it is replaced as a whole."""
     switches = {name: given[name] for name in SWITCHES}
-    exclude(table=given["table"], clear_bigquery_config=clear)
+    mutually_exclusive(table=given["table"], clear_bigquery_config=clear)
     if clear:
         return {"table_config": None}
     if given["table"] is None:

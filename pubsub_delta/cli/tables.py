@@ -1,4 +1,4 @@
-"""Tables as gcloud draws them: sorted, aligned, in boxes, and never with a cell cut off."""
+"""Draws tables as gcloud does: sorted, aligned, boxed, and without truncated cells."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 from rich.cells import cell_len
 
+from pubsub_delta.cli.column_widths import fitted, folded, worded, wrapped
 from pubsub_delta.cli.formats import Column
 from pubsub_delta.cli.grammar.transforms import float_text, text_of
 from pubsub_delta.cli.terminal import printable
-from pubsub_delta.cli.widths import fitted, folded, worded, wrapped
 
 Attributes = Mapping[str, str]
 INDENTED = 4
-"""How far what stands under a row is indented."""
+"""The indentation of a nested format under a row."""
 _WIDTH = 80
-"""How wide a table with wrapped columns is where nothing says it."""
+"""The default width of a table with wrapped columns."""
 
 
 def table_text(
@@ -27,11 +27,11 @@ def table_text(
     width: int | None = None,
     below: Callable[[Sequence[Any]], str] | None = None,
 ) -> str:
-    """Write rows as a table as wide as its cells, or folded into a width: nothing is cut off.
+    """Draw rows as a table, as wide as its cells or folded into a width.
 
-    A row has a value for each column, hidden ones too. No rows are no table.
+    A row has a value for each column, hidden ones too. Without rows there is no table.
 
-    ``below``: returns what stands under a row, which is indented.
+    ``below``: returns the text to print under a row.
 
     >>> from pubsub_delta.cli.formats import parse_format
     >>> columns = parse_format("table(name, n:align=right)").columns
@@ -121,7 +121,7 @@ def _boxed(
             yield f"│ {' │ '.join(map(justified, part, widths, ['center'] * len(widths)))} │"
         yield rule
     for number, row in enumerate(rows):
-        if number and under is not None:  # what stood under the row before has left the box
+        if number and under is not None:  # text under the row before has closed the box
             yield top
         elif number and "all-box" in given:
             yield rule
@@ -148,7 +148,7 @@ def _broken(
     lines_of: Callable[[str, int], Iterator[str]],
     which: Container[int],
 ) -> list[list[str]]:
-    """Return rows with the cells of some columns in lines that are no wider than their column."""
+    """Return rows with some columns broken into lines of the width of the column."""
     return [
         [
             "\n".join(part for line in _lines(cell) for part in lines_of(line, widths[n]))
@@ -161,7 +161,7 @@ def _broken(
 
 
 def justified(text: str, width: int, align: str) -> str:
-    """Return a text with blanks around it, as wide on a terminal as it should be.
+    """Pad a text to a width on a terminal.
 
     >>> justified("東京", 6, "right"), justified("x", 4, "center")
     ('  東京', ' x  ')
@@ -174,7 +174,7 @@ def justified(text: str, width: int, align: str) -> str:
 
 
 def _widened(widths: Sequence[int], title: str) -> list[int]:
-    """Return widths with room for a title that is wider than all of them together."""
+    """Return widths that are large enough for a title."""
     if sum(widths) >= cell_len(title):
         return list(widths)
     more = -(-cell_len(title) // len(widths))
@@ -182,7 +182,7 @@ def _widened(widths: Sequence[int], title: str) -> list[int]:
 
 
 def _sorted(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
-    """Return rows in the order of the columns that say one; those that only reverse go last."""
+    """Return rows sorted by the sort keys of columns; reversed columns without one come last."""
     ordered = sorted(
         (each.order or len(columns) + 1_000_000, number, bool(each.reverse))
         for number, each in enumerate(columns)
@@ -190,7 +190,7 @@ def _sorted(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> list[Se
     )
     kept = list(rows)
     for _, number, reverse in reversed(ordered):
-        # Of equal rows the first stays first, the other way round, too.
+        # The sort is stable, also in reverse.
         kept = sorted(kept, key=lambda row: _rank(row[number]), reverse=reverse)
     return kept
 

@@ -1,4 +1,4 @@
-"""Texts that a terminal shows: control characters are written out, so that no data steers it."""
+"""Escapes control characters, so that data cannot control the terminal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 def printable(text: str) -> str:
-    r"""Write control characters as escapes, so that data cannot steer a terminal.
+    r"""Escape control characters.
 
     >>> printable("a\x1b[2J")
     'a\\x1b[2J'
@@ -15,7 +15,7 @@ def printable(text: str) -> str:
 
 
 def for_terminal(text: str) -> str:
-    r"""Write control characters as escapes, but for those that only move on: ends of lines, tabs.
+    r"""Escape control characters, except newlines and tabs.
 
     >>> for_terminal("a\tb\x1b[2J\r\n")
     'a\tb\\x1b[2J\\r\n'
@@ -24,7 +24,7 @@ def for_terminal(text: str) -> str:
 
 
 def escaped(text: str, escape: Callable[[str], str], kept: str = "") -> str:
-    """Return a text whose characters that cannot be printed are escaped, line by line."""
+    """Return a text with escaped unprintable characters, except newlines and ``kept``."""
     lines = text.split("\n")
     for number, line in enumerate(lines):
         if not line.isprintable():

@@ -1,4 +1,4 @@
-"""Times and durations as gcloud reads them (``gcloud topic datetimes``), given what now is."""
+"""Parses times and durations as gcloud does (``gcloud topic datetimes``)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _RELATIVE = re.compile(
 _GUESSWORK = re.compile(
     rf"[+-]?\d{{0,3}}|[+-]?T?(?:{_NUMBER}[HMS])+|\d+ *(?:hour|min|sec).*|\D", re.IGNORECASE
 )
-"""What gcloud's library reads as a time by accident: ``10`` as the tenth of this month."""
+"""Text that gcloud's library parses by accident, such as ``10`` as the tenth of this month."""
 _FRACTION = re.compile(r"[.,]\d{6}(\d+)")
 _ZONE_OF_HOURS = {"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8}
 _ZONE_OF_HOURS["PDT"] = -7
-"""The names of RFC 822; others are those of the time zone database."""
+"""The zone names of RFC 822; others are in the time zone database."""
 
 
 def parse_duration(text: str, field: str) -> timedelta:
@@ -61,13 +61,13 @@ def parse_duration(text: str, field: str) -> timedelta:
 
 
 def parse_time(text: str, now: datetime, field: str, zone: tzinfo | None = None) -> datetime:
-    """Return the time that a text means, in UTC, at a given moment and in a time zone.
+    """Parse a time, which may be relative to ``now``, and return it in UTC.
 
-    ``zone``: that of what names none; None is the zone of this machine. Left out parts of a date
-    are today's, and those of a time of day are 0. ``-p1d``, ``-PT1H`` and ``+P1W`` are so long
-    before or after ``now``: days and more on the calendar, hours and less as they pass.
+    ``zone``: the zone of times without one; None is that of this machine. Missing parts of a date
+    are today's, missing parts of a time are 0. ``-p1d``, ``-PT1H`` and ``+P1W`` are relative to
+    ``now``: days and more by the calendar, hours and less by elapsed time.
 
-    What is finer than a microsecond is taken as the next one, as RFC 3339 is everywhere.
+    Fractions of a microsecond are rounded up, as in RFC 3339 times everywhere.
 
     >>> from datetime import timezone
     >>> noon, berlin = datetime(2026, 11, 20, 12, tzinfo=timezone.utc), timezone(timedelta(hours=1))
@@ -88,14 +88,14 @@ def parse_time(text: str, now: datetime, field: str, zone: tzinfo | None = None)
 
 
 def in_zone(time: datetime, zone: tzinfo | None) -> datetime:
-    """Return a time in a zone, None for that of this machine; one without a zone is of it."""
+    """Return a time in a zone; None is that of this machine. A naive time is in the zone."""
     if time.tzinfo is None and zone is not None:
         return time.replace(tzinfo=zone)
     return time.astimezone(zone)
 
 
 def zone_named(name: str) -> tzinfo | None:
-    """Return the time zone of a name, such as ``EST`` or ``Asia/Tokyo``, or None of no such.
+    """Return the time zone of a name, such as ``EST`` or ``Asia/Tokyo``; None if unknown.
 
     >>> zone_named("EDT").utcoffset(None), zone_named("Nowhere/Land")
     (datetime.timedelta(days=-1, seconds=72000), None)
@@ -137,10 +137,10 @@ def _ago(unit: str, count: Fraction) -> Period:
 
 
 def moved(now: datetime, period: Period, zone: tzinfo | None) -> datetime:
-    """Return the time a period after another one, or before it, in a zone.
+    """Add a period to a time in a zone.
 
-    Years, months and days are those of the calendar, so that the time of day stays. A day that a
-    month does not have is one of the next month: a month after January 31 is March 3.
+    Years, months and days are calendar ones, so the time of day stays. A day that a month does not
+    have is in the next month: January 31 and a month is March 3.
     """
     sign = -1 if period.negative else 1
     days, rest = divmod(period.days, 1)

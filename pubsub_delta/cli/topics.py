@@ -14,16 +14,16 @@ from pubsub_delta.cli.arguments import (
     DurationType,
     changed_labels,
     exact_option,
-    exclude,
-    label_changes,
+    label_options,
+    mutually_exclusive,
     pairs_option,
 )
 from pubsub_delta.cli.commands import Group
-from pubsub_delta.cli.listing import listed, listing_options, selection_options
-from pubsub_delta.cli.permissions import binding_command
+from pubsub_delta.cli.iam import binding_command
+from pubsub_delta.cli.listing import list_all, listing_options, selection_options
 from pubsub_delta.cli.publish import publish
 from pubsub_delta.cli.rest import commit_record, metrics_record, topic_record
-from pubsub_delta.cli.topic_schemas import schema_options, schema_settings
+from pubsub_delta.cli.schema_options import schema_options, schema_settings
 
 pass_app = click.make_pass_decorator(App)
 
@@ -73,10 +73,10 @@ def create(
                 schema_settings=settings,
             )
         )
-        app.tell(f"Created topic [{made.name}].")
+        app.print_status(f"Created topic [{made.name}].")
         return topic_record(made)
 
-    app.each(topic, one)
+    app.for_each(topic, one)
 
 
 @topics.command(
@@ -91,7 +91,7 @@ def create(
 @click.argument("topic", type=TOPIC)
 @_retention
 @click.option("--clear-message-retention-duration", is_flag=True, help="The topic keeps nothing.")
-@label_changes
+@label_options
 @schema_options
 @click.option("--clear-schema-settings", is_flag=True, help="Messages may be anything.")
 @pass_app
@@ -109,12 +109,12 @@ def update(
 ) -> None:
     """Change a topic's retention, labels or schema."""
     given = {name: value for name, value in schema.items() if value is not None}
-    exclude(clear_schema_settings=clear_schema_settings, **dict(list(given.items())[:1]))
-    exclude(
+    mutually_exclusive(clear_schema_settings=clear_schema_settings, **dict(list(given.items())[:1]))
+    mutually_exclusive(
         message_retention_duration=message_retention_duration,
         clear_message_retention_duration=clear_message_retention_duration,
     )
-    exclude(clear_labels=clear_labels, remove_labels=remove_labels)
+    mutually_exclusive(clear_labels=clear_labels, remove_labels=remove_labels)
     name = app.topic(topic)
     fields: dict[str, Any] = {}
     if message_retention_duration is not None or clear_message_retention_duration:
@@ -130,7 +130,7 @@ def update(
     if not fields:
         raise click.UsageError("nothing to update; at least one option is needed")
     changed = app.call(lambda store: store.update_topic(name, **fields))
-    app.tell(f"Updated topic [{name}].")
+    app.print_status(f"Updated topic [{name}].")
     app.show_changed([topic_record(changed)])
 
 
@@ -148,7 +148,7 @@ def describe(app: App, topic: str) -> None:
 @pass_app
 def list_(app: App, limit: int | None) -> None:
     """List the topics of the project."""
-    found = listed(app, lambda store, token: store.list_topics(page_token=token), limit)
+    found = list_all(app, lambda store, token: store.list_topics(page_token=token), limit)
     app.show_all([topic_record(each) for each in found])
 
 
@@ -168,7 +168,7 @@ def list_subscriptions(app: App, topic: str, limit: int | None) -> None:
     """List the subscriptions attached to a topic."""
     name = app.topic(topic)
     app.show_all(
-        listed(
+        list_all(
             app,
             lambda store, token: store.list_topic_subscriptions(name, page_token=token),
             limit,
@@ -184,7 +184,9 @@ def list_snapshots(app: App, topic: str, limit: int | None) -> None:
     """List the snapshots of a topic."""
     name = app.topic(topic)
     app.show_all(
-        listed(app, lambda store, token: store.list_topic_snapshots(name, page_token=token), limit)
+        list_all(
+            app, lambda store, token: store.list_topic_snapshots(name, page_token=token), limit
+        )
     )
 
 
@@ -197,9 +199,9 @@ def detach_subscription(app: App, subscription: tuple[str, ...]) -> None:
     def one(given: str) -> None:
         name = app.subscription(given)
         app.call(lambda store: store.detach_subscription(name))
-        app.tell(f"Detached subscription [{name}].")
+        app.print_status(f"Detached subscription [{name}].")
 
-    app.each(subscription, one)
+    app.for_each(subscription, one)
 
 
 @topics.command("metrics", examples=["topics metrics flights --format=json"])

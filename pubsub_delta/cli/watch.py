@@ -1,4 +1,4 @@
-"""``pubsub-delta subscriptions watch``: a subscription's metrics as they change."""
+"""``pubsub-delta subscriptions watch``: prints a subscription's metrics as they change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import SUBSCRIPTION, DurationType
-from pubsub_delta.cli.commands import Verb
+from pubsub_delta.cli.commands import Command
 from pubsub_delta.cli.formats import projected
 from pubsub_delta.cli.printing import render
 from pubsub_delta.cli.rest import Record, time_text
@@ -29,8 +29,8 @@ _FIELDS = (
 
 
 @dataclass(frozen=True)
-class Look:
-    """A subscription at a moment, and what was acknowledged a second since the look before."""
+class Sample:
+    """The metrics of a subscription at a time, and the acks per second since the last sample."""
 
     time: datetime
     undelivered: int
@@ -41,7 +41,7 @@ class Look:
     rates: Mapping[str, float]
 
     def record(self) -> Record:
-        """Return it under the names of the metrics."""
+        """Return the record with the names of the metrics."""
         return {
             "time": time_text(self.time),
             "num_undelivered_messages": self.undelivered,
@@ -52,12 +52,12 @@ class Look:
         }
 
 
-def looked(metrics: Mapping[str, Any], time: datetime, before: Look | None) -> Look:
-    """Return a look; at the first one no rate is known, and each is 0."""
+def sample(metrics: Mapping[str, Any], time: datetime, before: Sample | None) -> Sample:
+    """Return a sample; the rates of the first one are 0."""
     acks: Mapping[str, int] = metrics["ack_message_count"]
     seconds = 0.0 if before is None else (time - before.time).total_seconds()
     known = before.acks if before is not None and seconds > 0 else acks
-    return Look(
+    return Sample(
         time=time,
         undelivered=metrics["num_undelivered_messages"],
         outstanding=metrics["num_outstanding_messages"],
@@ -70,7 +70,7 @@ def looked(metrics: Mapping[str, Any], time: datetime, before: Look | None) -> L
 
 @click.command(
     "watch",
-    cls=Verb,
+    cls=Command,
     examples=[
         "subscriptions watch delays",
         "subscriptions watch delays --interval=10s --count=6 --format=csv",
@@ -93,10 +93,10 @@ def watch(app: App, subscription: str, interval: timedelta, count: int | None) -
     name = app.subscription(subscription)
     try:
         time = app.read_time("now")
-        first = looked(app.call_store(lambda store: store.metrics(name)), time, None)
-        looks = _looks(app, name, interval, count, first)
+        first = sample(app.call_store(lambda store: store.metrics(name)), time, None)
+        looks = _samples(app, name, interval, count, first)
         dumb = app.environment.get("TERM") in ("dumb", "unknown")
-        if sys.stdout.isatty() and not dumb and not app.given.get("format"):
+        if sys.stdout.isatty() and not dumb and not app.global_options.get("format"):
             from pubsub_delta.cli.panel import show_live  # rich takes a while to import
 
             show_live(name, interval, looks)
@@ -104,25 +104,25 @@ def watch(app: App, subscription: str, interval: timedelta, count: int | None) -
             for text in _written(app, looks):
                 click.echo(text, nl=False)
     except KeyboardInterrupt:
-        app.tell("")
+        app.print_status("")
 
 
-def _looks(
-    app: App, name: str, interval: timedelta, count: int | None, first: Look
-) -> Iterator[Look]:
+def _samples(
+    app: App, name: str, interval: timedelta, count: int | None, first: Sample
+) -> Iterator[Sample]:
     last, done = first, 1
     yield last
     while count is None or done < count:
         app.pause(interval.total_seconds())
         time = app.read_time("now")
-        last = looked(app.store.metrics(name), time, last)
+        last = sample(app.store.metrics(name), time, last)
         done += 1
         yield last
 
 
-def _written(app: App, looks: Iterable[Look]) -> Iterator[str]:
-    """Write each look: as a line of words, or in the format that is asked for."""
-    if not app.given.get("format"):
+def _written(app: App, looks: Iterable[Sample]) -> Iterator[str]:
+    """Write samples as lines of text, or in the format of --format."""
+    if not app.global_options.get("format"):
         yield from (f"{line_of(look)}\n" for look in looks)
         return
     form = app.format(f"value({_FIELDS})")
@@ -134,8 +134,8 @@ def _written(app: App, looks: Iterable[Look]) -> Iterator[str]:
             form = replace(form, attributes={**form.attributes, "no-heading": ""})
 
 
-def line_of(look: Look) -> str:
-    """Write a look on one line."""
+def line_of(look: Sample) -> str:
+    """Write a sample as one line."""
     rates = "  ".join(f"{WORDS[name]} {rate_text(rate)}" for name, rate in look.rates.items())
     return (
         f"{time_text(look.time.replace(microsecond=0))}  backlog {look.undelivered:,}  "

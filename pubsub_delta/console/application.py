@@ -1,4 +1,4 @@
-"""The console put together: its routes, its pages, and what they share."""
+"""Creates the console as an ASGI application: routes, error handlers and middleware."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from fastapi.staticfiles import StaticFiles
 from pubsub_delta.client import PubSub
 from pubsub_delta.clock import Clock
 from pubsub_delta.console import (
+    auth,
     dead_letters,
-    entrance,
-    finding,
+    job_pages,
     message_page,
+    message_search,
     overview,
     publishing,
     pulling,
@@ -28,22 +29,24 @@ from pubsub_delta.console import (
     topic_edit,
     topics,
 )
-from pubsub_delta.console.forms import StaleForm, posted
-from pubsub_delta.console.guard import Guard
-from pubsub_delta.console.pages import Console, problem_page
-from pubsub_delta.console.security import Access
+from pubsub_delta.console.context import Console
+from pubsub_delta.console.forms import InvalidCsrfToken, read_form
+from pubsub_delta.console.middleware import SecurityMiddleware
+from pubsub_delta.console.responses import error_page
+from pubsub_delta.console.security import ConsoleAccess
 from pubsub_delta.errors import PubSubError
 
 STATIC = Path(__file__).parent / "static"
 _ROUTERS = (
     overview,
-    entrance,
+    auth,
+    job_pages,
     topic_edit,  # /topics/new comes before /topics/{id_}
     topics,
     subscription_edit,
     subscriptions,
     dead_letters,
-    finding,
+    message_search,
     message_page,
     publishing,
     pulling,
@@ -53,30 +56,30 @@ _ROUTERS = (
 )
 
 
-def application(
-    store: PubSub, access: Access, clock: Clock, *, project: str = "local", root: str = ""
-) -> Guard:
+def create_app(
+    store: PubSub, access: ConsoleAccess, clock: Clock, *, project: str = "local", root: str = ""
+) -> SecurityMiddleware:
     """Return the console of a store as an ASGI application.
 
     Args:
-        store: what is looked at and changed.
-        access: who may use it.
-        clock: the store's.
+        store: the store to show and change.
+        access: who may use the console.
+        clock: the store's clock.
         project: the project whose resources are listed.
-        root: how pages name the store.
+        root: the name of the store on the pages.
     """
     access.check()
     console = Console(store, access, clock.now, project, root)
 
     @asynccontextmanager
-    async def living(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         console.open()
         yield
         console.close()
 
     app = FastAPI(
-        lifespan=living,
-        dependencies=[Depends(posted)],
+        lifespan=lifespan,
+        dependencies=[Depends(read_form)],
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
@@ -85,14 +88,18 @@ def application(
     app.mount("/static", StaticFiles(directory=STATIC), "static")
     for module in _ROUTERS:
         app.include_router(module.router)
-    app.add_exception_handler(StaleForm, _stale)
-    app.add_exception_handler(PubSubError, _told)
-    app.add_exception_handler(HTTPException, _told)
-    app.add_exception_handler(404, _missing)
-    app.add_exception_handler(405, _missing)
-    app.add_exception_handler(RequestValidationError, _missing)  # such as another kind
+    app.add_exception_handler(InvalidCsrfToken, _form_again)
+    app.add_exception_handler(PubSubError, _error_response)
+    app.add_exception_handler(HTTPException, _error_response)
+    app.add_exception_handler(404, _not_found)
+    app.add_exception_handler(405, _not_found)
+    app.add_exception_handler(
+        RequestValidationError, _not_found
+    )  # such as an unknown kind of resource
     app.add_exception_handler(Exception, _unexpected)
-    return Guard(app, access, console.sessions)  # outermost: no answer goes without its headers
+    return SecurityMiddleware(
+        app, access, console.sessions
+    )  # outermost: every response gets its headers
 
 
 _STATUS = {
@@ -103,19 +110,19 @@ _STATUS = {
 }
 
 
-def _told(request: Request, error: Exception) -> Response:
+def _error_response(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
-        return problem_page(request, str(error.detail), error.status_code)
+        return error_page(request, str(error.detail), error.status_code)
     code = getattr(error, "code", "UNKNOWN")
-    return problem_page(request, str(error), _STATUS.get(code, 500), code)
+    return error_page(request, str(error), _STATUS.get(code, 500), code)
 
 
-def _stale(request: Request, error: Exception) -> Response:
-    """Show the form again with what was typed, where its route can; 403 in any case."""
-    assert isinstance(error, StaleForm)
-    show = getattr(request.scope.get("endpoint"), "shown_again", None)
+def _form_again(request: Request, error: Exception) -> Response:
+    """Show the form again with its values if its route can; answer 403 either way."""
+    assert isinstance(error, InvalidCsrfToken)
+    show = getattr(request.scope.get("endpoint"), "redisplay_with", None)
     if show is None:
-        return problem_page(request, str(error), 403)
+        return error_page(request, str(error), 403)
     error.form.warning = str(error)
     answer: Response = show(request, error.form, **request.path_params)
     answer.status_code = 403
@@ -124,11 +131,9 @@ def _stale(request: Request, error: Exception) -> Response:
 
 def _unexpected(request: Request, error: Exception) -> Response:
     first = next(iter(str(error).splitlines()), "")
-    text = (
-        f"{type(error).__name__}: {first} (unexpected; the console's log shows where it comes from)"
-    )
-    return problem_page(request, text, 500)
+    text = f"{type(error).__name__}: {first} (unexpected; the log of the console has the traceback)"
+    return error_page(request, text, 500)
 
 
-def _missing(request: Request, _: Exception) -> Response:
-    return problem_page(request, "There is no such page.", 404)
+def _not_found(request: Request, _: Exception) -> Response:
+    return error_page(request, "There is no such page.", 404)

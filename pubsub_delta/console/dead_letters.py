@@ -1,4 +1,4 @@
-"""Dead lettering: what there is to do about it, and the subscription that keeps the letters."""
+"""Dead lettering: action items of a subscription, and a subscription to its dead letters."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pubsub_delta.console.forms import Form, Posted
-from pubsub_delta.console.listing import listed
-from pubsub_delta.console.pages import Console, done, go, of, page, run
+from pubsub_delta.console.context import Console, console_of
+from pubsub_delta.console.forms import Form, PostedForm
+from pubsub_delta.console.lists import list_all
+from pubsub_delta.console.responses import redirect, redirect_with_flash, render, run_job
 from pubsub_delta.console.subscription_form import NEW_TOPIC, OTHER_TOPIC
 from pubsub_delta.errors import InvalidArgument, NotFound, PubSubError
 from pubsub_delta.resources import Subscription
@@ -19,9 +20,9 @@ router = APIRouter()
 
 @dataclass(frozen=True)
 class ActionItem:
-    """Something about dead lettering that is in order, or not.
+    """A condition of dead lettering, and whether it holds.
 
-    ``suggested_id``: of the subscription that a button creates to put it in order.
+    ``suggested_id``: the ID of a subscription to create, if that makes it hold.
     """
 
     is_done: bool
@@ -30,13 +31,13 @@ class ActionItem:
 
 
 def action_items(console: Console, subscription: Subscription) -> list[ActionItem]:
-    """Return what a subscription's dead lettering needs; nothing where it is off."""
+    """Return the action items of a subscription with a dead-letter policy."""
     policy = subscription.dead_letter_policy
     if policy is None:
         return []
     name = console.short(policy.dead_letter_topic)
     try:
-        readers = listed(console.store.list_topic_subscriptions, policy.dead_letter_topic)
+        readers = list_all(console.store.list_topic_subscriptions, policy.dead_letter_topic)
     except NotFound:
         return [ActionItem(False, f"The dead-letter topic {name} does not exist. Create it.")]
     items = [ActionItem(True, f"The dead-letter topic {name} exists.")]
@@ -56,12 +57,12 @@ def action_items(console: Console, subscription: Subscription) -> list[ActionIte
 
 
 def suggested_id(topic: str) -> str:
-    """Return an id for the subscription that keeps the letters of a topic."""
+    """Return an ID for a subscription to a dead-letter topic."""
     return f"{topic.rsplit('/', 1)[-1][:240]}-kept"
 
 
 def prompt(console: Console, form: Form) -> dict[str, Any]:
-    """Return what the form says about the dead-letter topic that is chosen in it."""
+    """Return the values of the prompt for a subscription to the chosen dead-letter topic."""
     choice = form.text("dead_letter_topic")
     is_new = choice == NEW_TOPIC
     name = form.text("new_dead_letter_topic") if choice in (NEW_TOPIC, OTHER_TOPIC) else choice
@@ -75,7 +76,7 @@ def prompt(console: Console, form: Form) -> dict[str, Any]:
         return told
     if not is_new:
         try:
-            is_new = not listed(console.store.list_topic_subscriptions, name)
+            is_new = not list_all(console.store.list_topic_subscriptions, name)
         except (NotFound, InvalidArgument):
             return told
     return {**told, "is_needed": is_new}
@@ -88,7 +89,7 @@ def check(
     new_dead_letter_topic: str = "",
     create_letters: str = "",
 ) -> Response:
-    """Ask for a subscription where the chosen topic has none: a part of the form."""
+    """Show the prompt for a subscription, if the chosen topic has none: a fragment."""
     form = Form(
         {
             "dead_letter_topic": dead_letter_topic,
@@ -96,26 +97,26 @@ def check(
             "create_letters": create_letters,
         }
     )
-    return page(request, "letters_part.html", prompt=prompt(of(request), form))
+    return render(request, "letters_part.html", prompt=prompt(console_of(request), form))
 
 
 @router.post("/subscriptions/{id_}/dead-letters/keep")
-def keep(request: Request, id_: str, form: Posted) -> Response:
+def keep(request: Request, id_: str, form: PostedForm) -> Response:
     """Create a subscription to the dead-letter topic of a subscription."""
-    store, name = of(request).store, form.text("letters_id")
+    store, name = console_of(request).store, form.text("letters_id")
     policy = store.get_subscription(id_).dead_letter_policy
     if policy is None:
-        return go("subscriptions", id_)
+        return redirect("subscriptions", id_)
 
     def failed(asked: Request, error: PubSubError) -> Response:
-        form.told(error, {"subscription": "letters_id", "": "letters_id"})
-        return page(asked, "keep_letters.html", 400, id=id_, form=form)
+        form.add_error(error, {"subscription": "letters_id", "": "letters_id"})
+        return render(asked, "keep_letters.html", 400, id=id_, form=form)
 
-    return run(
+    return run_job(
         request,
         f"Creating the subscription {name}",
         lambda: store.create_subscription(name, policy.dead_letter_topic),
-        lambda asked, _: done(
+        lambda asked, _: redirect_with_flash(
             asked, "The dead-letter topic has a subscription now.", "subscriptions", id_
         ),
         failed,

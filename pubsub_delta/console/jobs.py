@@ -1,4 +1,4 @@
-"""Work that may take long: it runs in threads, and a page tells how it goes on."""
+"""Jobs: work that may take long runs in threads, and a page shows its progress."""
 
 from __future__ import annotations
 
@@ -16,21 +16,26 @@ from pubsub_delta.errors import PubSubError
 
 T = TypeVar("T")
 
-PATIENCE_SECONDS = 0.7
-"""An answer waits so long for its work, before it tells that it goes on."""
+WAIT_SECONDS = 0.7
+"""How long a request waits for its job; after that the response is a page of progress."""
 KEPT = 100
 KEPT_BYTES = 64 * 1024 * 1024
-"""Jobs that are done are forgotten beyond so many, or so many bytes of forms, the oldest first."""
+"""The largest number of jobs, and of bytes of forms; above it the oldest done jobs are removed."""
 
-Then = Callable[[Request, T], Response]
+ResponseTo = Callable[[Request, T], Response]
 
 
 class Job(Generic[T]):
-    """One piece of work, and the page that it leads to.
+    """A piece of work that runs in a thread, and the response to it.
 
-    ``then`` answers with what it returned, ``failed`` with the error of the library that it raised,
-    and with the form that was posted, of so many bytes. Once it is done the other of the two goes.
-    ``section``: the part of the console that asked for it.
+    Args:
+        title: what the job does, for the page of its progress.
+        started: when it was started.
+        future: its result.
+        on_success: makes the response from the result.
+        on_error: makes the response from an error of the library.
+        form_bytes: the size of the form that ``on_error`` shows again.
+        section: the section of the console that the job belongs to.
     """
 
     def __init__(
@@ -38,8 +43,8 @@ class Job(Generic[T]):
         title: str,
         started: datetime,
         future: Future[T],
-        then: Then[T],
-        failed: Then[PubSubError],
+        then: ResponseTo[T],
+        failed: ResponseTo[PubSubError],
         form_bytes: int,
         section: str = "",
     ) -> None:
@@ -49,21 +54,21 @@ class Job(Generic[T]):
         self.started = started
         self.form_bytes = form_bytes
         self._future = future
-        self._then: Then[T] | None = then
-        self._failed: Then[PubSubError] | None = failed
-        future.add_done_callback(self._let_go)
+        self._then: ResponseTo[T] | None = then
+        self._failed: ResponseTo[PubSubError] | None = failed
+        future.add_done_callback(self._drop_callback)
 
     @property
     def is_done(self) -> bool:
-        """Whether its page can be asked for."""
+        """Whether the job is done."""
         return self._future.done()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until it is done, at most so long; tell whether it is."""
+        """Wait for the job, at most ``seconds``; tell whether it is done."""
         return bool(wait([self._future], seconds).done)
 
-    def page(self, request: Request) -> Response:
-        """Answer with what became of it. It must be done."""
+    def response(self, request: Request) -> Response:
+        """Return the response to the result, or to the error. The job must be done."""
         try:
             result = self._future.result()
         except PubSubError as error:
@@ -72,8 +77,8 @@ class Job(Generic[T]):
         assert self._then is not None
         return self._then(request, result)
 
-    def _let_go(self, done: Future[T]) -> None:
-        """Keep no form that no page will show again."""
+    def _drop_callback(self, done: Future[T]) -> None:
+        """Drop the callback that is not needed, with the form that it holds."""
         if done.cancelled() or not isinstance(done.exception(), PubSubError):
             self._failed, self.form_bytes = None, 0
         else:
@@ -81,11 +86,11 @@ class Job(Generic[T]):
 
 
 class Jobs:
-    """The work under way, and what became of the last pieces of it.
+    """The running jobs, and the last ones that are done.
 
     Args:
-        now: tells the time.
-        workers: how many run at a time; the others wait for their turn.
+        now: returns the time.
+        workers: the number of threads.
     """
 
     def __init__(self, now: Callable[[], datetime], workers: int = 4) -> None:
@@ -98,12 +103,12 @@ class Jobs:
         self,
         title: str,
         work: Callable[[], T],
-        then: Then[T],
-        failed: Then[PubSubError],
+        then: ResponseTo[T],
+        failed: ResponseTo[PubSubError],
         form_bytes: int = 0,
         section: str = "",
     ) -> Job[T]:
-        """Start a piece of work, which a form of so many bytes asked for."""
+        """Start a job; the arguments are those of ``Job``."""
         job = Job(title, self._now(), self._threads.submit(work), then, failed, form_bytes, section)
         with self._lock:
             self._jobs[job.id] = job  # type: ignore[assignment]
@@ -115,19 +120,19 @@ class Jobs:
         return job
 
     def find(self, id_: str) -> Job[object] | None:
-        """Return a piece of work, None where it is forgotten or never was."""
+        """Return a job; None if there is none of this ID."""
         with self._lock:
             return self._jobs.get(id_)
 
     def forget(self, job: Job[T]) -> None:
-        """Forget a piece of work that nobody will ask for again."""
+        """Remove a job whose response was sent."""
         with self._lock:
             self._jobs.pop(job.id, None)
 
     def elapsed(self, job: Job[object]) -> timedelta:
-        """Return for how long a job has been known."""
+        """Return the time since a job was started."""
         return max(timedelta(0), self._now() - job.started)
 
     def close(self) -> None:
-        """Wait for what is under way; what waits for its turn is dropped."""
+        """Wait for running jobs, and drop those that have not begun."""
         self._threads.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""Lists of resources: searched, sorted, with chosen columns, in pages."""
+"""Lists of resources: search, sorting, chosen columns and pages."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ from urllib.parse import urlencode
 
 from fastapi import Request, Response
 
+from pubsub_delta.resources import Page
+
 T = TypeVar("T")
 
-PAGE = 50
+MOST = 10_000
+"""The largest number of resources in a list or in a menu."""
+_PAGE = 1_000
+
+PAGE_SIZE = 50
 """Rows of a page."""
 
 
@@ -19,24 +25,24 @@ PAGE = 50
 class Column(Generic[T]):
     """A column of a list.
 
-    ``key``: gives what rows are sorted by, None where that is not known. ``is_number``: it is
-    written at the right, and the largest comes first. ``is_usual``: it is shown unless others are
-    chosen.
+    ``key``: returns the sort key of a row, or None if it is not known. ``is_number``: whether the
+    column is right-aligned and sorted from the largest. ``is_default``: whether it is shown unless
+    the reader chooses columns.
     """
 
     name: str
     label: str
     key: Callable[[T], Any]
     is_number: bool = False
-    is_usual: bool = True
+    is_default: bool = True
 
 
 @dataclass(frozen=True)
-class Shown(Generic[T]):
-    """A page of a list: its rows, and how they were found.
+class ListPage(Generic[T]):
+    """One page of a list.
 
-    ``total``: all that the search has found. ``sort``: a column's name; ``is_reversed``: against
-    the column's own direction.
+    ``total``: the number of rows that the search found, ``every``: of all rows. ``sort``: the name
+    of a column. ``is_reversed``: whether the direction is not the column's own.
     """
 
     at: str
@@ -52,11 +58,11 @@ class Shown(Generic[T]):
 
     @property
     def pages(self) -> int:
-        """How many pages there are, at least one."""
-        return max(1, -(-self.total // PAGE))
+        """The number of pages, at least one."""
+        return max(1, -(-self.total // PAGE_SIZE))
 
     def address(self, **changed: Any) -> str:
-        """Return the address of this list with something changed."""
+        """Return the address of this list with changed parameters."""
         names = [each.name for each in self.columns[1:]]
         given = {"q": self.query, "sort": self.sort, "page": self.page, "columns": names}
         given |= {"reverse": "on" if self.is_reversed else ""} | changed
@@ -64,45 +70,45 @@ class Shown(Generic[T]):
         return f"{self.at}?{urlencode(kept, doseq=True)}"
 
     def sorted_by(self, name: str) -> str:
-        """Return the address that sorts by a column; the other way round where it does already."""
+        """Return the address that sorts by a column, or reverses the order if it does already."""
         again = name == self.sort and not self.is_reversed
         return self.address(sort=name, reverse="on" if again else "", page=1)
 
     def direction(self, column: Column[T]) -> str:
-        """Return how a column is sorted, in the words of ``aria-sort``."""
+        """Return the value of ``aria-sort`` for a column."""
         if column.name != self.sort:
             return "none"
         return "descending" if column.is_number != self.is_reversed else "ascending"
 
 
-def chosen(
-    request: Request, at: str, rows: Sequence[T], columns: Sequence[Column[T]], usual_sort: str
-) -> Shown[T]:
+def list_page(
+    request: Request, at: str, rows: Sequence[T], columns: Sequence[Column[T]], default_sort: str
+) -> ListPage[T]:
     """Return the page of a list that a request asks for.
 
-    The first column is searched, always shown, and decides between equals.
+    The search reads the first column, which is always shown and breaks ties.
     """
     asked = request.query_params
     by_name = {each.name: each for each in columns}
     wanted = asked.getlist("columns") or _remembered(request, at)
-    names = [n for n in wanted if n in by_name] or [c.name for c in columns if c.is_usual]
+    names = [n for n in wanted if n in by_name] or [c.name for c in columns if c.is_default]
     query, first = asked.get("q", "").strip(), columns[0]
     found = [row for row in rows if query.lower() in str(first.key(row)).lower()]
-    sort = by_name.get(asked.get("sort", ""), by_name[usual_sort])
+    sort = by_name.get(asked.get("sort", ""), by_name[default_sort])
     is_reversed = asked.get("reverse") == "on"
     found.sort(key=first.key)
     told = [row for row in found if sort.key(row) is not None]
     told.sort(key=sort.key, reverse=sort.is_number != is_reversed)
     found = told + [row for row in found if sort.key(row) is None]
     shown_columns = tuple(each for each in columns if each.name in names or each is first)
-    made = Shown(
+    made = ListPage(
         at, (), len(found), len(rows), query, sort.name, is_reversed, 1, shown_columns,
         tuple(columns[1:]),
     )  # fmt: skip
     number = asked.get("page", "1")
     page = min(int(number), made.pages) if number.isdecimal() and number.isascii() else 1
     page = max(1, page)
-    return replace(made, page=page, rows=tuple(found[(page - 1) * PAGE : page * PAGE]))
+    return replace(made, page=page, rows=tuple(found[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]))
 
 
 def _cookie(at: str) -> str:
@@ -113,11 +119,21 @@ def _remembered(request: Request, at: str) -> list[str]:
     return request.cookies.get(_cookie(at), "").split(".")
 
 
-def remember(request: Request, answer: Response, at: str) -> Response:
-    """Have the browser keep the columns that were chosen just now."""
+def remember_columns(request: Request, answer: Response, at: str) -> Response:
+    """Store the chosen columns in a cookie."""
     names = request.query_params.getlist("columns")
     if names and all(each.isidentifier() for each in names):
         answer.set_cookie(
             _cookie(at), ".".join(names), max_age=31_536_000, httponly=True, samesite="strict"
         )
     return answer
+
+
+def list_all(ask: Callable[..., Page[T]], *names: str) -> list[T]:
+    """Return the items of all pages of a listing of the store, at most ``MOST``."""
+    found = ask(*names, page_size=_PAGE)
+    items = list(found)
+    while found.next_page_token and len(items) < MOST:
+        found = ask(*names, page_size=_PAGE, page_token=found.next_page_token)
+        items += found
+    return items[:MOST]

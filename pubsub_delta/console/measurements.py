@@ -1,6 +1,6 @@
-"""Figures of many subscriptions and topics: measured in the background, for whoever looks.
+"""Measures many topics and subscriptions in the background, while a page shows them.
 
-A page shows at once what is known and asks again. Nothing is measured while nobody looks.
+A page shows the last measurements at once, and refreshes.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from pubsub_delta.errors import PubSubError
 
 T = TypeVar("T")
 
-FRESH = timedelta(seconds=8)
-"""What a page shows is measured anew when it is older."""
-FRESH_ELSEWHERE = timedelta(seconds=60)
-"""What it does not show, so that the worst come first."""
+MAX_AGE = timedelta(seconds=8)
+"""Resources on the page are measured again at this age."""
+MAX_AGE_OF_OTHERS = timedelta(seconds=60)
+"""Other resources are measured again at this age, for the order of the list."""
 
 
 @dataclass(frozen=True)
 class Measurement(Generic[T]):
-    """What was measured of a resource at a time. ``rate``: a second, None without an earlier one.
+    """The metrics of a resource at a time.
 
-    ``value`` is None where it cannot be measured, and ``problem`` tells why.
+    ``value``: the metrics; None after an error, which is in ``problem``. ``total``: the count that
+    has a rate. ``rate``: its increase per second; None for the first measurement.
     """
 
     uid: str
@@ -41,9 +42,9 @@ class Measurements(Generic[T]):
     """The last measurement of each resource of a kind, by its full name.
 
     Args:
-        measure: measures a resource of a name.
-        total: what of a value grows, and has a rate.
-        at_present: tells the time.
+        measure: returns the metrics of a resource.
+        total: returns the count of metrics that has a rate.
+        at_present: returns the time.
     """
 
     def __init__(
@@ -63,13 +64,15 @@ class Measurements(Generic[T]):
         self._thread: threading.Thread | None = None
         self._is_closed = False
 
-    def look(
-        self, every: Mapping[str, str], shown: Iterable[str], patience: float
+    def latest(
+        self, every: Mapping[str, str], shown: Iterable[str], timeout: float
     ) -> dict[str, Measurement[T]]:
-        """Return what is known of all resources, after a short wait for those of a page.
+        """Return the last measurements, after waiting for those of the resources on the page.
 
-        ``every``: the uid of each resource by its name. What was of another one of that name, which
-        was deleted, is not told. ``shown``: the names of those on the page.
+        Args:
+            every: the uid of each resource by its name; measurements of another uid are dropped.
+            shown: the names of the resources on the page.
+            timeout: the longest wait, in seconds.
         """
         names = list(shown)
         with self._lock:
@@ -78,20 +81,20 @@ class Measurements(Generic[T]):
             if self._thread is None and not self._is_closed:
                 self._thread = threading.Thread(target=self._run, name="figures", daemon=True)
                 self._thread.start()
-            self._lock.wait_for(lambda: self._is_told(names), patience)
+            self._lock.wait_for(lambda: self._are_fresh(names), timeout)
             return dict(self._known)
 
     def close(self) -> None:
-        """Measure nothing any more, and wait for what is under way."""
+        """Stop measuring, and wait for the current measurement."""
         with self._lock:
             self._is_closed = True
             thread = self._thread
         if thread is not None:
             thread.join(10)
 
-    def _is_told(self, names: Iterable[str]) -> bool:
+    def _are_fresh(self, names: Iterable[str]) -> bool:
         now = self._at_present()
-        return all(n in self._known and self._known[n].at + FRESH >= now for n in names)
+        return all(n in self._known and self._known[n].at + MAX_AGE >= now for n in names)
 
     def _run(self) -> None:
         while True:
@@ -108,24 +111,24 @@ class Measurements(Generic[T]):
                 self._lock.notify_all()
 
     def _next(self) -> str | None:
-        """Return what is to be measured next: what a page shows first, then the rest."""
+        """Return the resource to measure next: first those on the page, then the others."""
         for name in self._shown:
-            if self._is_due(name, FRESH):
+            if self._is_due(name, MAX_AGE):
                 return name
         while True:
             while self._rest:
                 name = self._rest.popleft()
-                if self._is_due(name, FRESH_ELSEWHERE):
+                if self._is_due(name, MAX_AGE_OF_OTHERS):
                     return name
-            self._rest.extend(n for n in self._every if self._is_due(n, FRESH_ELSEWHERE))
+            self._rest.extend(n for n in self._every if self._is_due(n, MAX_AGE_OF_OTHERS))
             if not self._rest:
                 return None
 
-    def _is_due(self, name: str, fresh: timedelta) -> bool:
+    def _is_due(self, name: str, max_age: timedelta) -> bool:
         known = self._known.get(name)
         if name not in self._every:
             return False
-        return known is None or known.at + fresh < self._at_present()
+        return known is None or known.at + max_age < self._at_present()
 
     def _measured(self, name: str, uid: str, before: Measurement[T] | None) -> Measurement[T]:
         at = self._at_present()
@@ -133,7 +136,7 @@ class Measurements(Generic[T]):
             value = self._measure(name)
         except PubSubError as error:
             return Measurement(uid, at, None, problem=str(error))
-        except Exception as error:  # a damaged table of one is no reason to tell nothing of others
+        except Exception as error:  # one damaged table does not stop the others
             return Measurement(uid, at, None, problem=f"{type(error).__name__}: {error}")
         total, rate = self._total(value), None
         if before is not None and before.value is not None:

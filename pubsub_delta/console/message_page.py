@@ -1,4 +1,4 @@
-"""One message: opened in a list or on a page, downloaded, and published again."""
+"""The pages of one message: its data and attributes, its download, and publishing it again."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Literal
 
 from fastapi import APIRouter, Request, Response
 
-from pubsub_delta.console.bodies import SHOWN, Body, bodies, by_schema
-from pubsub_delta.console.finding import Kind, search_of
-from pubsub_delta.console.forms import Posted
-from pubsub_delta.console.listing import listed
-from pubsub_delta.console.pages import Changing, Console, done, of, page, run
-from pubsub_delta.console.phrases import plain
+from pubsub_delta.console.context import Console, console_of
+from pubsub_delta.console.error_texts import readable
+from pubsub_delta.console.forms import PostedForm
+from pubsub_delta.console.lists import list_all
+from pubsub_delta.console.message_data import MAX_TEXT_BYTES, DataView, data_views, schema_view
+from pubsub_delta.console.message_search import Kind, search_of
+from pubsub_delta.console.responses import RequiresWrite, redirect_with_flash, render, run_job
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound, PubSubError
 from pubsub_delta.names import DELETED_TOPIC
 from pubsub_delta.operations.find import FoundMessage, MessageQuery
@@ -28,14 +29,14 @@ from pubsub_delta.schemas import Encoding
 
 router = APIRouter()
 
-LETTER = "CloudPubSubDeadLetterSource"
-"""What the attributes begin with that forwarding adds to a dead letter."""
+DEAD_LETTER_PREFIX = "CloudPubSubDeadLetterSource"
+"""The prefix of the attributes that forwarding adds to a dead letter."""
 MOST = 1_000
 
 
 @dataclass(frozen=True)
-class Letter:
-    """What a dead letter tells of itself. ``topic``: of its source, "" where that is gone."""
+class DeadLetter:
+    """Where a dead letter comes from. ``topic``: the topic of its source, "" if that is gone."""
 
     subscription: str
     attempts: str
@@ -43,22 +44,22 @@ class Letter:
     topic: str
 
 
-def letter_of(console: Console, message: FoundMessage) -> Letter | None:
-    """Return where a dead letter comes from, None where a message is none."""
+def dead_letter_of(console: Console, message: FoundMessage) -> DeadLetter | None:
+    """Return where a dead letter comes from; None for another message."""
     told = message.attributes
-    name = told.get(f"{LETTER}Subscription")
+    name = told.get(f"{DEAD_LETTER_PREFIX}Subscription")
     if not name:
         return None
-    project = told.get(f"{LETTER}SubscriptionProject") or console.project
+    project = told.get(f"{DEAD_LETTER_PREFIX}SubscriptionProject") or console.project
     full = f"projects/{project}/subscriptions/{name}"
     try:
         topic = console.store.get_subscription(full).topic
-    except (NotFound, InvalidArgument):  # an attribute is whatever its publisher wrote
+    except (NotFound, InvalidArgument):  # publishers may write any attribute
         topic = ""
-    return Letter(
+    return DeadLetter(
         full,
-        told.get(f"{LETTER}DeliveryCount", "?"),
-        told.get(f"{LETTER}TopicPublishTime", ""),
+        told.get(f"{DEAD_LETTER_PREFIX}DeliveryCount", "?"),
+        told.get(f"{DEAD_LETTER_PREFIX}TopicPublishTime", ""),
         "" if topic == DELETED_TOPIC else topic,
     )
 
@@ -69,30 +70,30 @@ def _message(console: Console, kind: str, id_: str, number: str, most: int) -> F
     search = search_of(console, kind, id_, MessageQuery(message_id=int(number)))
     found = next(search.messages(max_bytes=most), None)
     if found is None:
-        raise NotFound(f"message {number} is not stored; it may have been deleted by retention")
+        raise NotFound(f"message {number} is not stored; retention may have deleted it")
     return found
 
 
 @router.get("/{kind}/{id_}/messages/{number}")
 def show(request: Request, kind: Kind, id_: str, number: str) -> Response:
-    """Show a message: a part of a list, or a page of its own."""
-    console = of(request)
-    found = _message(console, kind, id_, number, SHOWN)
-    return page(
+    """Show a message: as a fragment in a list, or as a page."""
+    console = console_of(request)
+    found = _message(console, kind, id_, number, MAX_TEXT_BYTES)
+    return render(
         request,
         "opened.html" if "hx-request" in request.headers else "message.html",
         kind=kind,
         id=id_,
         message=found,
-        bodies=[*_by_schema(console, found), *bodies(found.data, found.data_size)],
-        letter=letter_of(console, found),
+        bodies=[*_by_schema(console, found), *data_views(found.data, found.data_size)],
+        letter=dead_letter_of(console, found),
     )
 
 
-def _by_schema(console: Console, found: FoundMessage) -> list[Body]:
-    """Return what the schema of a message makes of its data, or why it makes nothing.
+def _by_schema(console: Console, found: FoundMessage) -> list[DataView]:
+    """Return the view of binary data by the schema of the message, or of the error.
 
-    In JSON the data shows its fields itself.
+    JSON data has its own view.
     """
     told = found.attributes
     is_binary = told.get(ENCODING_ATTRIBUTE) == Encoding.BINARY.value
@@ -100,103 +101,107 @@ def _by_schema(console: Console, found: FoundMessage) -> list[Body]:
         return []
     name = f"{console.short(told[NAME_ATTRIBUTE])}@{told.get(REVISION_ATTRIBUTE, '')}"
     try:
-        return [by_schema(console.store.message_fields(found.data, told), name)]
-    except PubSubError as why:  # its schema is gone, or what reads it is not installed
-        return [Body("schema", f"By schema {name}", note=f"It cannot be read: {plain(str(why))}")]
+        return [schema_view(console.store.message_fields(found.data, told), name)]
+    except PubSubError as why:  # the schema is gone, or its extra is not installed
+        return [
+            DataView("schema", f"By schema {name}", note=f"It cannot be read: {readable(str(why))}")
+        ]
 
 
 @router.get("/{kind}/{id_}/messages/{number}/data")
 def download(request: Request, kind: Kind, id_: str, number: str) -> Response:
-    """Send the data of a message as it is."""
-    found = _message(of(request), kind, id_, number, 2**31)
+    """Download the data of a message."""
+    found = _message(console_of(request), kind, id_, number, 2**31)
     headers = {"Content-Disposition": f'attachment; filename="message-{found.message_id}"'}
     return Response(found.data, 200, headers, "application/octet-stream")
 
 
 @dataclass(frozen=True)
-class Again:
-    """Messages that are to be published again to a topic, and who then receives them."""
+class Republish:
+    """Messages to publish again to one topic. ``readers``: the subscriptions of the topic."""
 
     topic: str
     messages: tuple[FoundMessage, ...]
-    letters: tuple[Letter, ...]
+    letters: tuple[DeadLetter, ...]
     readers: tuple[str, ...]
 
 
-def _again(
+def _republishes(
     console: Console, kind: str, id_: str, numbers: Iterable[str], most: int
-) -> tuple[list[Again], list[str]]:
-    """Return what goes to which topic, and the ids of messages that have nowhere to go."""
+) -> tuple[list[Republish], list[str]]:
+    """Return the messages by topic, and the IDs of messages whose topic is gone."""
     own = console.store.get_topic(id_).name if kind == "topics" else (
         console.store.get_subscription(id_).topic
     )  # fmt: skip
-    by_topic: dict[str, list[tuple[FoundMessage, Letter | None]]] = defaultdict(list)
-    homeless = []
+    by_topic: dict[str, list[tuple[FoundMessage, DeadLetter | None]]] = defaultdict(list)
+    without_topic = []
     for number in list(dict.fromkeys(numbers))[:MOST]:
         message = _message(console, kind, id_, number, most)
-        letter = letter_of(console, message)
+        letter = dead_letter_of(console, message)
         topic = own if letter is None else letter.topic
         if topic in ("", DELETED_TOPIC):
-            homeless.append(number)
+            without_topic.append(number)
         else:
             by_topic[topic].append((message, letter))
     return [
-        Again(
+        Republish(
             topic,
             tuple(message for message, _ in found),
             tuple(letter for _, letter in found if letter is not None),
-            tuple(map(console.short, listed(console.store.list_topic_subscriptions, topic))),
+            tuple(map(console.short, list_all(console.store.list_topic_subscriptions, topic))),
         )
         for topic, found in by_topic.items()
-    ], homeless
+    ], without_topic
 
 
 @router.get("/{kind}/{id_}/publish-again")
-def ask_again(request: Request, kind: Kind, id_: str, _: Changing) -> Response:
-    """Ask whether messages are to be published again, and say who receives them."""
-    console = of(request)
+def confirm_publish_again(request: Request, kind: Kind, id_: str, _: RequiresWrite) -> Response:
+    """Show the messages that will be published again, and their subscriptions."""
+    console = console_of(request)
     numbers = request.query_params.getlist("message_id")
-    return run(
+    return run_job(
         request,
         "Reading the messages",
-        lambda: _again(console, kind, id_, numbers, 200),
-        lambda asked, found: page(
-            asked, "publish_again.html", kind=kind, id=id_, groups=found[0], homeless=found[1]
+        lambda: _republishes(console, kind, id_, numbers, 200),
+        lambda asked, found: render(
+            asked, "publish_again.html", kind=kind, id=id_, groups=found[0], without_topic=found[1]
         ),
     )
 
 
 @router.post("/{kind}/{id_}/publish-again")
 def publish_again(
-    request: Request, kind: Literal["topics", "subscriptions"], id_: str, form: Posted
+    request: Request, kind: Literal["topics", "subscriptions"], id_: str, form: PostedForm
 ) -> Response:
-    """Publish messages again: a dead letter to its source, without what forwarding added."""
-    console = of(request)
-    numbers = form.many.get("message_id", [])
+    """Publish messages again; a dead letter to its source, without the added attributes."""
+    console = console_of(request)
+    numbers = form.multi.get("message_id", [])
 
     def work() -> str:
-        groups, _ = _again(console, kind, id_, numbers, 2**31)
+        groups, _ = _republishes(console, kind, id_, numbers, 2**31)
         if not groups:
-            raise FailedPrecondition("no message was chosen that has a topic to go to")
+            raise FailedPrecondition(
+                "no chosen message has a topic that exists; choose other messages"
+            )
         told = []
         for group in groups:
-            result = console.store.publish(group.topic, list(map(_as_it_was, group.messages)))
+            result = console.store.publish(group.topic, list(map(_original, group.messages)))
             told.append(
                 f"{len(group.messages):,} published again to {console.short(group.topic)} "
                 f"({', '.join(result.message_ids[:3])}{', …' * (len(group.messages) > 3)})"
             )
         return f"{'; '.join(told)}."
 
-    return run(
+    return run_job(
         request,
         "Publishing messages again",
         work,
-        lambda asked, note: done(asked, note, kind, id_, "messages"),
+        lambda asked, note: redirect_with_flash(asked, note, kind, id_, "messages"),
     )
 
 
-def _as_it_was(message: FoundMessage) -> Message:
-    kept = {k: v for k, v in message.attributes.items() if not k.startswith(LETTER)}
-    if not kept and not message.data:  # it must have something
+def _original(message: FoundMessage) -> Message:
+    kept = {k: v for k, v in message.attributes.items() if not k.startswith(DEAD_LETTER_PREFIX)}
+    if not kept and not message.data:  # an empty message is not accepted
         kept = message.attributes
     return Message(message.data, kept, message.ordering_key)

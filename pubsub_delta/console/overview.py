@@ -1,4 +1,4 @@
-"""The first page: what is behind, what is to be done, and how fast messages come and go."""
+"""The overview: backlogs, action items, rates, and the last maintenance."""
 
 from __future__ import annotations
 
@@ -8,28 +8,29 @@ from datetime import datetime
 from fastapi import APIRouter, Request, Response
 
 from pubsub_delta.console import subscriptions, topics
-from pubsub_delta.console.listing import listed
-from pubsub_delta.console.pages import Console, address, of, page, part
+from pubsub_delta.console.context import Console, address, console_of
+from pubsub_delta.console.lists import list_all
+from pubsub_delta.console.responses import fragment, render
 from pubsub_delta.operations.history import PUBLISH, TopicCommit
 
 router = APIRouter()
 
 MOST_BEHIND = 8
 QUICK = 60
-"""Of so many resources at most all are measured each time, and the first answer waits for it."""
+"""Up to this number of resources, all are measured, and the first response waits for it."""
 _MOST_ITEMS = 20
 _COMMITS = 100
-_UPKEEP = {
+_MAINTENANCE = {
     "delete": "Messages were deleted by retention",
     "optimize": "Small files were joined",
     "vacuum end": "Files that nobody needs were removed",
 }
-"""What maintenance did, by the operation of the commit that tells it."""
+"""Descriptions of maintenance, by the operation of its commit."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """Something that somebody should look at, and where."""
+    """A problem to look at. ``at``, ``link``: the address and the text of its link."""
 
     text: str
     at: str
@@ -38,15 +39,15 @@ class Item:
 
 @dataclass(frozen=True)
 class Rates:
-    """Messages a second of a whole project; None where nothing is known."""
+    """Messages per second of a project; None if nothing is measured."""
 
     published: float | None
     acked: float | None
 
 
 @dataclass(frozen=True)
-class Upkeep:
-    """What maintenance did last of a kind."""
+class MaintenanceCommit:
+    """The last commit of maintenance of one kind."""
 
     what: str
     time: datetime
@@ -56,24 +57,24 @@ class Upkeep:
 
 @router.get("/")
 def show(request: Request) -> Response:
-    """Show how the store stands."""
-    console = of(request)
+    """Show the overview; as a fragment for htmx."""
+    console = console_of(request)
     is_part = "hx-request" in request.headers
     rows = subscriptions.rows_of(console, [], 0)
-    patience = 0 if is_part or len(rows) > QUICK else subscriptions.PATIENCE
+    timeout = 0 if is_part or len(rows) > QUICK else subscriptions.WAIT_SECONDS
     wanted = rows if len(rows) <= QUICK else _behind(rows)[:MOST_BEHIND]
-    rows = subscriptions.rows_of(console, [row.subscription.name for row in wanted], patience)
+    rows = subscriptions.rows_of(console, [row.subscription.name for row in wanted], timeout)
     readers = [row.subscription for row in rows]
     every = topics.rows_of(console, [], 0, readers)
     if len(every) <= QUICK:
         names = [row.topic.name for row in every]
-        every = topics.rows_of(console, names, patience, readers)
+        every = topics.rows_of(console, names, timeout, readers)
     behind = _behind(rows)
     published = [row.of("publish_rate") for row in every]
     acked = [row.measurement.rate for row in rows if row.measurement is not None]
     known = [rate for rate in published if rate is not None]
     known_acked = [rate for rate in acked if rate is not None]
-    return page(
+    return render(
         request,
         "overview_part.html" if is_part else "overview.html",
         behind=behind[:MOST_BEHIND],
@@ -97,7 +98,7 @@ def _behind(rows: list[subscriptions.Row]) -> list[subscriptions.Row]:
 
 
 def _items(console: Console, rows: list[subscriptions.Row], every: list[topics.Row]) -> list[Item]:
-    """Return what is not in order: dead letters without a reader, or waiting; what is detached."""
+    """Return detached and unreadable subscriptions, and problems with dead letters."""
     readers: dict[str, list[subscriptions.Row]] = {}
     for row in rows:
         readers.setdefault(row.subscription.topic, []).append(row)
@@ -107,7 +108,9 @@ def _items(console: Console, rows: list[subscriptions.Row], every: list[topics.R
     for row in rows:
         at = address("subscriptions", row.id)
         if row.subscription.detached:
-            items.append(Item(f"{row.id} is detached, and has no messages any more.", at, row.id))
+            items.append(
+                Item(f"{row.id} is detached: it has no messages, and receives none.", at, row.id)
+            )
         if row.measurement is not None and row.measurement.problem:
             items.append(Item(f"{row.id} cannot be measured: {row.measurement.problem}", at,
                               row.id))  # fmt: skip
@@ -137,29 +140,29 @@ def _items(console: Console, rows: list[subscriptions.Row], every: list[topics.R
     return items[:_MOST_ITEMS]
 
 
-@router.get("/upkeep")
-def upkeep(request: Request) -> Response:
-    """Show what maintenance did last: a part of the first page."""
-    console = of(request)
+@router.get("/maintenance")
+def show_maintenance(request: Request) -> Response:
+    """Show the last maintenance, as a fragment."""
+    console = console_of(request)
 
-    def find() -> list[Upkeep]:
-        last: dict[str, Upkeep] = {}
-        for topic in listed(console.store.list_topics):
+    def find() -> list[MaintenanceCommit]:
+        last: dict[str, MaintenanceCommit] = {}
+        for topic in list_all(console.store.list_topics):
             for commit in console.store.topic_history(topic.name, _COMMITS):
                 _note(last, commit, console.short(topic.name))
         return sorted(last.values(), key=lambda each: each.time, reverse=True)
 
-    return part(
+    return fragment(
         request,
         "Reading what maintenance did",
         find,
-        lambda asked, found: page(asked, "upkeep.html", upkeep=found),
+        lambda asked, found: render(asked, "maintenance.html", commits=found),
     )
 
 
-def _note(last: dict[str, Upkeep], commit: TopicCommit, topic: str) -> None:
-    what = _UPKEEP.get(commit.operation)
+def _note(last: dict[str, MaintenanceCommit], commit: TopicCommit, topic: str) -> None:
+    what = _MAINTENANCE.get(commit.operation)
     if commit.operation == PUBLISH or what is None:
         return
     if what not in last or last[what].time < commit.time:
-        last[what] = Upkeep(what, commit.time, topic, commit.message_count)
+        last[what] = MaintenanceCommit(what, commit.time, topic, commit.message_count)

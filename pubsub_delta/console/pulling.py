@@ -1,4 +1,4 @@
-"""Pulling by hand: lease some messages, and acknowledge them, give them back, or keep them."""
+"""Pulling in the console: lease messages, then acknowledge, nack or extend them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ from datetime import timedelta
 
 from fastapi import APIRouter, Request, Response
 
-from pubsub_delta.console.finding import summary
-from pubsub_delta.console.forms import Form, Mistyped, Posted, whole_number
-from pubsub_delta.console.held import HeldBatch, HeldMessage
-from pubsub_delta.console.pages import Changing, done, go, of, page, problem_page, run
+from pubsub_delta.console.context import console_of
+from pubsub_delta.console.forms import Form, InvalidField, PostedForm, integer
+from pubsub_delta.console.leased_batches import LeasedBatch, LeasedMessage
+from pubsub_delta.console.message_search import summary
+from pubsub_delta.console.responses import (
+    RequiresWrite,
+    error_page,
+    redirect,
+    redirect_with_flash,
+    render,
+    run_job,
+)
 from pubsub_delta.errors import PubSubError
 from pubsub_delta.operations.find import FoundMessage
 from pubsub_delta.resources import AckResult, ReceivedMessage
@@ -19,20 +27,20 @@ router = APIRouter()
 
 MOST_PULLED = 100
 EXTENSION = 60
-"""Seconds by which a lease is extended at a time."""
-_BEGINNING = 300
-_FORGOTTEN = (
-    "What was pulled is not known any more. What was not acknowledged is delivered again when its "
-    "lease is over."
+"""Seconds from now of an extended deadline."""
+_PREVIEW_BYTES = 300
+_UNKNOWN_BATCH = (
+    "This batch is not kept any more. Messages that were not acknowledged are delivered again when "
+    "their lease is over."
 )
 
 
 def _form_page(request: Request, form: Form, id_: str) -> Response:
-    subscription = of(request).store.get_subscription(id_)
-    return page(
+    subscription = console_of(request).store.get_subscription(id_)
+    return render(
         request,
         "pull.html",
-        400 if form.is_wrong else 200,
+        400 if form.has_errors else 200,
         id=id_,
         form=form,
         subscription=subscription,
@@ -40,46 +48,46 @@ def _form_page(request: Request, form: Form, id_: str) -> Response:
 
 
 @router.get("/subscriptions/{id_}/pull")
-def ask(request: Request, id_: str, _: Changing) -> Response:
-    """Ask how many messages are to be pulled."""
+def ask(request: Request, id_: str, _: RequiresWrite) -> Response:
+    """Show the form for a pull."""
     return _form_page(request, Form({"max_messages": "10"}), id_)
 
 
 @router.post("/subscriptions/{id_}/pull")
-def pull(request: Request, id_: str, form: Posted) -> Response:
-    """Lease messages, and lead to the page that holds them: to load that again pulls nothing."""
-    console = of(request)
+def pull(request: Request, id_: str, form: PostedForm) -> Response:
+    """Pull messages, and redirect to their page, which can be reloaded without another pull."""
+    console = console_of(request)
     meaning = f"a number from 1 to {MOST_PULLED}"
     try:
-        number = whole_number(form, "max_messages", meaning)
+        number = integer(form, "max_messages", meaning)
         if not 1 <= number <= MOST_PULLED:
-            raise Mistyped("max_messages", f"{number} is out of range; {meaning} is accepted")
-    except Mistyped as error:
-        return _form_page(request, form.told(error, {"max_messages": "max_messages"}), id_)
+            raise InvalidField("max_messages", f"{number} is out of range; {meaning} is accepted")
+    except InvalidField as error:
+        return _form_page(request, form.add_error(error, {"max_messages": "max_messages"}), id_)
 
-    def work() -> HeldBatch:
+    def work() -> LeasedBatch:
         batch = console.store.pull(id_, number)
-        messages = [HeldMessage(each.ack_id, _pulled(each)) for each in batch]
-        return console.held.add(id_, messages, batch.ack_deadline)
+        messages = [LeasedMessage(each.ack_id, _pulled(each)) for each in batch]
+        return console.leased_batches.add(id_, messages, batch.ack_deadline)
 
-    return run(
+    return run_job(
         request,
         f"Pulling from {id_}",
         work,
-        lambda _, held: go("subscriptions", id_, "pull", held.id),
-        lambda asked, error: _form_page(asked, form.told(error, {}), id_),
+        lambda _, held: redirect("subscriptions", id_, "pull", held.id),
+        lambda asked, error: _form_page(asked, form.add_error(error, {}), id_),
     )
 
 
 @router.get("/subscriptions/{id_}/pull/{batch_id}")
-def show(request: Request, id_: str, batch_id: str, _: Changing) -> Response:
-    """Show what was pulled and is not answered yet."""
-    console = of(request)
-    held = console.held.find(batch_id, id_)
+def show(request: Request, id_: str, batch_id: str, _: RequiresWrite) -> Response:
+    """Show the messages of a batch that are not acknowledged."""
+    console = console_of(request)
+    held = console.leased_batches.find(batch_id, id_)
     if held is None:
-        return problem_page(request, _FORGOTTEN, 404)
+        return error_page(request, _UNKNOWN_BATCH, 404)
     left = timedelta(0) if held.until is None else held.until - console.at_present()
-    return page(
+    return render(
         request,
         "pulled.html",
         id=id_,
@@ -92,19 +100,21 @@ def show(request: Request, id_: str, batch_id: str, _: Changing) -> Response:
 
 
 @router.post("/subscriptions/{id_}/pull/{batch_id}")
-def answer(request: Request, id_: str, batch_id: str, form: Posted) -> Response:
-    """Acknowledge messages that were pulled, give them back, or keep all of them longer."""
-    console, verb = of(request), form["verb"]
-    held = console.held.find(batch_id, id_)
+def answer(request: Request, id_: str, batch_id: str, form: PostedForm) -> Response:
+    """Acknowledge or nack the chosen messages, or extend the deadline of all."""
+    console, verb = console_of(request), form["verb"]
+    held = console.leased_batches.find(batch_id, id_)
     if held is None:
-        return problem_page(request, _FORGOTTEN, 404)
+        return error_page(request, _UNKNOWN_BATCH, 404)
     at = ("subscriptions", id_, "pull", batch_id)
     known = {each.ack_id for each in held.messages}
-    ack_ids = [each for each in form.many.get("ack_id", []) if each in known]
+    ack_ids = [each for each in form.multi.get("ack_id", []) if each in known]
     if verb == "extend":
         ack_ids = [each.ack_id for each in held.messages]
     if not ack_ids:
-        return done(request, "No message was chosen; check the box of one or more.", *at)
+        return redirect_with_flash(
+            request, "No message was chosen; check the box of one or more.", *at
+        )
 
     def work() -> AckResult:
         if verb == "ack":
@@ -118,13 +128,13 @@ def answer(request: Request, id_: str, batch_id: str, form: Posted) -> Response:
         if verb == "extend":
             until = console.at_present() + timedelta(seconds=EXTENSION)
             left = replace(held, until=until if counts["success"] else held.until)
-        console.held.change(left)
-        return done(asked, _note(verb, counts), *at)
+        console.leased_batches.change(left)
+        return redirect_with_flash(asked, _note(verb, counts), *at)
 
     def failed(asked: Request, error: PubSubError) -> Response:
-        return done(asked, str(error), *at)
+        return redirect_with_flash(asked, str(error), *at)
 
-    return run(request, "Answering for messages that were pulled", work, then, failed)
+    return run_job(request, "Acknowledging pulled messages", work, then, failed)
 
 
 _DONE = {"ack": "acknowledged", "nack": "given back", "extend": f"kept for {EXTENSION} s more"}
@@ -143,7 +153,7 @@ def _pulled(message: ReceivedMessage) -> FoundMessage:
     return FoundMessage(
         message.message_id,
         message.publish_time,
-        message.data[:_BEGINNING],
+        message.data[:_PREVIEW_BYTES],
         len(message.data),
         dict(message.attributes),
         message.ordering_key,

@@ -1,4 +1,4 @@
-"""Replay messages: seek to a time or to a snapshot, after a preview of what that changes."""
+"""Replay messages: seek to a time or a snapshot, after a preview."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from pubsub_delta.clock import from_micros
-from pubsub_delta.console import picture, shown
-from pubsub_delta.console.editing import state_of
+from pubsub_delta.console import ack_state_chart, formatting
+from pubsub_delta.console.context import Console, console_of
 from pubsub_delta.console.forms import (
     Form,
-    Mistyped,
-    Posted,
-    form_of,
-    moment,
-    moment_values,
-    shown_again,
+    InvalidField,
+    PostedForm,
+    form_from_pairs,
+    redisplay_with,
+    utc_time,
+    utc_time_values,
 )
-from pubsub_delta.console.listing import listed
-from pubsub_delta.console.pages import Console, done, of, page, run
+from pubsub_delta.console.lists import list_all
+from pubsub_delta.console.resource_changes import fingerprint
+from pubsub_delta.console.responses import redirect_with_flash, render, run_job
 from pubsub_delta.errors import PubSubError
 from pubsub_delta.names import DELETED_TOPIC
 from pubsub_delta.operations.seek import SeekPreview
@@ -29,20 +30,20 @@ from pubsub_delta.resources import Subscription
 
 router = APIRouter()
 
-_AT_FIELD = {"time": "time", "snapshot": "snapshot"}
-_MEANWHILE = (
-    "Somebody changed the subscription after this preview was made. Nothing was replayed; look at "
-    "the preview anew."
+_ERROR_FIELDS = {"time": "time", "snapshot": "snapshot"}
+_CHANGED_SINCE_PREVIEW = (
+    "Somebody changed the subscription after this preview. Nothing was replayed; preview the seek "
+    "again."
 )
 
 
 def _form_page(request: Request, form: Form, id_: str, status: int = 200) -> Response:
-    console = of(request)
+    console = console_of(request)
     subscription = console.store.get_subscription(id_)
-    return page(
+    return render(
         request,
         "replay.html",
-        400 if form.is_wrong else status,
+        400 if form.has_errors else status,
         id=id_,
         form=form,
         subscription=subscription,
@@ -53,79 +54,81 @@ def _form_page(request: Request, form: Form, id_: str, status: int = 200) -> Res
 
 @router.get("/subscriptions/{id_}/replay")
 def ask(request: Request, id_: str, snapshot: str = "", at: str = "") -> Response:
-    """Ask where to seek to. ``at``: a time that was chosen in the picture, in microseconds."""
-    console = of(request)
+    """Show the form of a seek. ``at``: a time chosen in the chart, in microseconds."""
+    console = console_of(request)
     time = console.at_present() - timedelta(hours=1)
     if at.isdecimal() and at.isascii() and len(at) <= 17:
         time = from_micros(int(at))
     values = {
         "target": "snapshot" if snapshot else "time",
         "snapshot": snapshot,
-        **moment_values("time", time),
+        **utc_time_values("time", time),
     }
     return _form_page(request, Form(values), id_)
 
 
 @router.get("/subscriptions/{id_}/replay/preview")
 def preview(request: Request, id_: str) -> Response:
-    """Count what a seek would change, and ask whether it is to be done."""
-    console = of(request)
-    form = form_of(request.query_params.multi_items())
+    """Show what a seek would change."""
+    console = console_of(request)
+    form = form_from_pairs(request.query_params.multi_items())
     try:
         target = _target(form)
-    except Mistyped as error:
-        return _form_page(request, form.told(error, _AT_FIELD), id_)
+    except InvalidField as error:
+        return _form_page(request, form.add_error(error, _ERROR_FIELDS), id_)
     subscription = console.store.get_subscription(id_)
     now = console.at_present()
     ahead = target.get("time", now) - now
     told: dict[str, Any] = {
         "subscription": subscription,
         "target": target,
-        "ahead": shown.span(ahead) if ahead > timedelta(0) else "",
+        "ahead": formatting.duration(ahead) if ahead > timedelta(0) else "",
         "restores_acked": _restores_acked(subscription),
     }
-    return run(
+    return run_job(
         request,
         f"Counting what replaying {id_} would change",
         lambda: console.store.preview_seek(id_, **target),
-        lambda asked, counted: page(
+        lambda asked, counted: render(
             asked,
             "replay_preview.html",
             id=id_,
-            form=Form({**form.values, "shown": state_of(subscription)}),
+            form=Form({**form.values, "fingerprint": fingerprint(subscription)}),
             counted=counted,
-            pictures=_pictures(counted),
+            charts=_charts(counted),
             **told,
         ),
-        lambda asked, error: _form_page(asked, _told(form, error), id_),
+        lambda asked, error: _form_page(asked, _with_error(form, error), id_),
     )
 
 
 @router.post("/subscriptions/{id_}/replay")
-@shown_again(_form_page)
-def seek(request: Request, id_: str, form: Posted) -> Response:
-    """Seek, as it was previewed."""
-    store = of(request).store
+@redisplay_with(_form_page)
+def seek(request: Request, id_: str, form: PostedForm) -> Response:
+    """Seek, unless the subscription has changed since the preview."""
+    store = console_of(request).store
     try:
         target = _target(form)
-    except Mistyped as error:
-        return _form_page(request, form.told(error, _AT_FIELD), id_)
-    if form["shown"] != state_of(store.get_subscription(id_)):
-        form.warning = _MEANWHILE
+    except InvalidField as error:
+        return _form_page(request, form.add_error(error, _ERROR_FIELDS), id_)
+    if form["fingerprint"] != fingerprint(store.get_subscription(id_)):
+        form.warning = _CHANGED_SINCE_PREVIEW
         return _form_page(request, form, id_, 409)
-    return run(
+    return run_job(
         request,
         f"Replaying messages of {id_}",
         lambda: store.seek(id_, **target),
-        lambda asked, _: done(asked, "The messages were replayed.", "subscriptions", id_),
-        lambda asked, error: _form_page(asked, _told(form, error), id_),
+        lambda asked, _: redirect_with_flash(
+            asked, "The messages were replayed.", "subscriptions", id_
+        ),
+        lambda asked, error: _form_page(asked, _with_error(form, error), id_),
     )
 
 
-def _pictures(counted: SeekPreview) -> list[tuple[str, picture.Picture]]:
+def _charts(counted: SeekPreview) -> list[tuple[str, ack_state_chart.AckStateChart]]:
     if counted.before is None or counted.after is None:
         return []
-    before, after = picture.change(counted.before, counted.after)
+    before, after = ack_state_chart.draw_change(counted.before, counted.after)
     return [("Now", before), ("After it", after)]
 
 
@@ -133,27 +136,27 @@ def _target(form: Form) -> Mapping[str, Any]:
     """Return the target of a seek, by the name of its argument."""
     if form["target"] == "snapshot":
         if not form.text("snapshot"):
-            raise Mistyped("snapshot", "no snapshot is chosen; one of the menu is accepted")
+            raise InvalidField("snapshot", "no snapshot is chosen; choose one of the menu")
         return {"snapshot": form.text("snapshot")}
-    return {"time": moment(form, "time")}
+    return {"time": utc_time(form, "time")}
 
 
 def _restores_acked(subscription: Subscription) -> bool:
-    """Tell whether a seek into the past can bring back messages that were acknowledged."""
+    """Tell whether a seek into the past can bring back acknowledged messages."""
     kept = subscription.topic_message_retention_duration
     return subscription.retain_acked_messages or kept is not None
 
 
-def _told(form: Form, error: PubSubError) -> Form:
-    fields = dict(_AT_FIELD)
+def _with_error(form: Form, error: PubSubError) -> Form:
+    fields = dict(_ERROR_FIELDS)
     if str(error).startswith("snapshot "):
         fields[""] = "snapshot"
-    return form.told(error, fields)
+    return form.add_error(error, fields)
 
 
 def snapshots_of(console: Console, subscription: Subscription) -> list[str]:
     """Return the snapshots that a subscription can seek to."""
     if subscription.topic == DELETED_TOPIC:
         return []
-    found = listed(console.store.list_topic_snapshots, subscription.topic)
+    found = list_all(console.store.list_topic_snapshots, subscription.topic)
     return [console.short(name) for name in found]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
 
-from pubsub_delta.console.listing import listed
-from pubsub_delta.console.lists import Column, chosen, remember
-from pubsub_delta.console.pages import of, page
+from pubsub_delta.console.context import console_of
+from pubsub_delta.console.lists import Column, list_all, list_page, remember_columns
+from pubsub_delta.console.responses import render
 from pubsub_delta.schemas import Schema
 
 router = APIRouter()
@@ -36,32 +36,32 @@ COLUMNS: tuple[Column[Row], ...] = (
 @router.get("/schemas")
 def show_all(request: Request) -> Response:
     """List the schemas of the project."""
-    console = of(request)
-    every = listed(console.store.list_schemas)
+    console = console_of(request)
+    every = list_all(console.store.list_schemas)
     users: Counter[str] = Counter()
     if every:
-        topics = listed(console.store.list_topics)
+        topics = list_all(console.store.list_topics)
         users.update(each.schema_settings.schema for each in topics if each.schema_settings)
     rows = [Row(console.short(each.name), each, users[each.name]) for each in every]
-    found = chosen(request, "/schemas", rows, COLUMNS, "id")
-    return remember(request, page(request, "schemas.html", found=found), "/schemas")
+    found = list_page(request, "/schemas", rows, COLUMNS, "id")
+    return remember_columns(request, render(request, "schemas.html", found=found), "/schemas")
 
 
 @router.get("/schemas/{id_}")
 def show(request: Request, id_: str) -> Response:
     """Show a schema: its revisions, the newest first, and the topics that ask for it."""
-    store = of(request).store
+    store = console_of(request).store
     newest = store.get_schema(id_)
     topics = [
         each.name
-        for each in listed(store.list_topics)
+        for each in list_all(store.list_topics)
         if each.schema_settings and each.schema_settings.schema == newest.name
     ]
-    return page(
+    return render(
         request,
         "schema.html",
         id=id_,
         schema=newest,
-        revisions=listed(store.list_schema_revisions, newest.name),
+        revisions=list_all(store.list_schema_revisions, newest.name),
         topics=topics,
     )

@@ -1,4 +1,4 @@
-"""Searches among messages: they run in threads, tell how far they are, and can be stopped."""
+"""Searches for messages: they run in threads, show their progress, and can be stopped."""
 
 from __future__ import annotations
 
@@ -14,27 +14,31 @@ from pubsub_delta.errors import PubSubError
 from pubsub_delta.operations.find import FoundMessage, MessageSearch
 
 PAGE = 50
-"""Messages of a page."""
+"""Messages of one page."""
 KEPT = 50
-"""Searches that are done are forgotten beyond so many, the oldest first."""
-UNWATCHED = timedelta(seconds=60)
-"""A search that nobody has asked about for so long is stopped."""
-_BEGINNING = 300
-"""So many bytes of each message are kept for the page."""
+"""The largest number of searches that are kept; the oldest that are done go first."""
+IDLE_TIMEOUT = timedelta(seconds=60)
+"""A search is stopped if no request has asked for its progress for so long."""
+_PREVIEW_BYTES = 300
+"""Bytes of data that are kept of each message."""
 
 
-class Running:
-    """A search under way, and what it has found so far.
+class BackgroundSearch:
+    """A search in a thread, and the messages that it has found.
 
-    ``query``: what it looks for, as in the address. ``at``: the address of the messages.
+    Args:
+        search: finds the messages.
+        at: the address of the list of messages.
+        query_string: the search as in the address.
+        at_present: returns the time.
     """
 
     def __init__(
-        self, search: MessageSearch, at: str, query: str, at_present: Callable[[], datetime]
+        self, search: MessageSearch, at: str, query_string: str, at_present: Callable[[], datetime]
     ) -> None:
         self.id = secrets.token_urlsafe(16)
         self.at = at
-        self.query = query
+        self.query_string = query_string
         self.found: list[FoundMessage] = []
         self.has_more = False
         self.problem: PubSubError | None = None
@@ -46,35 +50,35 @@ class Running:
 
     @property
     def progress(self) -> float:
-        """How much it has looked through, from 0 to 1."""
+        """The share of messages that was searched, from 0 to 1."""
         return self._search.progress
 
     @property
     def is_done(self) -> bool:
-        """Whether it looks no further."""
+        """Whether the search has ended."""
         return self._future is not None and self._future.done()
 
     @property
     def was_stopped(self) -> bool:
-        """Whether it was stopped before it had looked everywhere."""
+        """Whether the search was stopped before its end."""
         return self._stop.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until it is done, at most so long; tell whether it is. Somebody asks about it."""
+        """Wait for the search, at most ``seconds``; tell whether it is done."""
         self._asked = self._at_present()
         assert self._future is not None
         return bool(wait_for([self._future], seconds).done)
 
     def stop(self) -> None:
-        """Look no further."""
+        """Stop the search."""
         self._stop.set()
 
     def start(self, threads: ThreadPoolExecutor) -> None:
-        """Begin to look."""
+        """Start the search in a thread."""
         self._future = threads.submit(self._run)
 
     def _run(self) -> None:
-        messages = self._search.messages(max_bytes=_BEGINNING, is_stopped=self._is_over)
+        messages = self._search.messages(max_bytes=_PREVIEW_BYTES, is_stopped=self._is_over)
         try:
             for message in messages:
                 if len(self.found) == PAGE:
@@ -85,23 +89,23 @@ class Running:
             self.problem = error
 
     def _is_over(self) -> bool:
-        if self._at_present() - self._asked > UNWATCHED:
+        if self._at_present() - self._asked > IDLE_TIMEOUT:
             self._stop.set()
         return self._stop.is_set()
 
 
-class Searches:
-    """The searches under way, and the last ones that are done."""
+class BackgroundSearches:
+    """The running searches, and the last ones that are done."""
 
     def __init__(self, at_present: Callable[[], datetime]) -> None:
         self._at_present = at_present
         self._threads = ThreadPoolExecutor(2, "search")
         self._lock = threading.Lock()
-        self._known: OrderedDict[str, Running] = OrderedDict()
+        self._known: OrderedDict[str, BackgroundSearch] = OrderedDict()
 
-    def start(self, search: MessageSearch, at: str, query: str) -> Running:
+    def start(self, search: MessageSearch, at: str, query: str) -> BackgroundSearch:
         """Start a search."""
-        running = Running(search, at, query, self._at_present)
+        running = BackgroundSearch(search, at, query, self._at_present)
         running.start(self._threads)
         with self._lock:
             self._known[running.id] = running
@@ -111,13 +115,13 @@ class Searches:
                 del self._known[id_]
         return running
 
-    def find(self, id_: str) -> Running | None:
-        """Return a search, None where it is forgotten or never was."""
+    def find(self, id_: str) -> BackgroundSearch | None:
+        """Return a search; None if there is none of this ID."""
         with self._lock:
             return self._known.get(id_)
 
     def close(self) -> None:
-        """Stop all of them, and wait for that."""
+        """Stop all searches, and wait for their end."""
         with self._lock:
             for each in self._known.values():
                 each.stop()

@@ -1,8 +1,8 @@
-"""Who may use the console: addresses, the Host header, tokens, sessions and headers.
+"""Security of the console: its address, the Host header, tokens, sessions and headers.
 
-A page of another origin must not be able to act through a reader's browser: the session's cookie
-does not travel with its requests, every form carries a token of the session, requests that say
-they come from elsewhere are refused, and so is a Host that is not the console's (DNS rebinding).
+A page of another origin must not act through a reader's browser. The session cookie is SameSite,
+and every form has a CSRF token. Cross-origin requests are refused. So are requests with a Host
+header that is not a name of the console (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pubsub_delta.clock import from_micros, to_micros
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 
 COOKIE = "pubsub_delta_console"
-"""What the name of the session's cookie begins with."""
+"""The beginning of the name of the session cookie."""
 SESSION_LIFETIME = timedelta(hours=12)
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 
@@ -37,15 +37,15 @@ HEADERS: Mapping[str, str] = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-"""What every answer carries, besides Cache-Control."""
+"""Headers of every response, besides Cache-Control."""
 
 
 @dataclass(frozen=True)
-class Access:
+class ConsoleAccess:
     """Who may use a console.
 
-    ``host``: the address that is listened to. ``token``: what a reader signs in with; without one
-    only this machine is served. ``allowed_hosts``: more names that browsers may call it by.
+    ``host``: the address to listen at. ``token``: the token to sign in with; None serves this
+    machine only. ``allowed_hosts``: more names that a Host header may have.
     """
 
     host: str = "localhost"
@@ -54,25 +54,25 @@ class Access:
     allowed_hosts: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Refuse an address that others can reach without a token, and a token that is none."""
+        """Raise FailedPrecondition for a public address without a token, and check the token."""
         if self.token is not None and (len(self.token) < 16 or not self.token.isprintable()):
             raise InvalidArgument(
-                "token: it is shorter than 16 characters or has control characters; "
-                "a longer text is accepted, such as `openssl rand -hex 32` writes"
+                "token: it is shorter than 16 characters, or has control characters; make one with "
+                "`openssl rand -hex 32`"
             )
         if self.token is None and not is_loopback(self.host):
             raise FailedPrecondition(
-                f"host: {self.host!r} can be reached by others, and there is no token; "
-                "--token-file (of serve: --console-token-file) keeps them out, and a loopback "
-                "address is always accepted"
+                f"host: {self.host!r} can be reached by others, and there is no token; give one "
+                "with --token-file (of serve: --console-token-file), or use a loopback address"
             )
 
-    def allows(self, host: str) -> bool:
+    def allows_host(self, host: str) -> bool:
         """Tell whether a Host header names this console.
 
-        A name that somebody else's DNS may point here is refused. An address cannot be pointed.
+        Other names are refused, as DNS rebinding can point them here. IP addresses are safe.
 
-        >>> Access().allows("localhost:8086"), Access().allows("attacker.example:8086")
+        >>> access = ConsoleAccess()
+        >>> access.allows_host("localhost:8086"), access.allows_host("attacker.example:8086")
         (True, False)
         """
         name = (urlsplit(f"//{host}").hostname or "") if _is_plain(host) else ""
@@ -99,10 +99,10 @@ def _is_plain(host: str) -> bool:
 
 
 def cookie_name(host: str) -> str:
-    """Return the name of the cookie of a console that a browser calls by a Host header.
+    """Return the name of the session cookie for a Host header.
 
-    It carries the port: a browser sends a cookie to every port of its host, and of two consoles
-    there one would end the sessions of the other.
+    It contains the port: browsers send a cookie to all ports of a host, and two consoles would
+    replace each other's sessions.
 
     >>> cookie_name("localhost:8086"), cookie_name("console.example")
     ('pubsub_delta_console_8086', 'pubsub_delta_console')
@@ -111,11 +111,11 @@ def cookie_name(host: str) -> str:
     return COOKIE if port is None else f"{COOKIE}_{port}"
 
 
-def is_elsewhere(headers: Mapping[str, str]) -> bool:
-    """Tell whether a browser says that a page of another origin sent a request.
+def is_cross_origin(headers: Mapping[str, str]) -> bool:
+    """Tell whether the headers of a request say that a page of another origin sent it.
 
-    >>> is_elsewhere({"sec-fetch-site": "cross-site"}), is_elsewhere({"host": "localhost:8086"})
-    (True, False)
+    >>> is_cross_origin({"sec-fetch-site": "cross-site"})
+    True
     """
     if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return True
@@ -125,7 +125,7 @@ def is_elsewhere(headers: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True)
 class Session:
-    """A browser that the console knows. ``signed_in``: it has shown the token."""
+    """The session of a browser. ``signed_in``: whether it has sent the token."""
 
     id: str
     signed_in: bool
@@ -134,22 +134,22 @@ class Session:
 
 @dataclass(frozen=True)
 class Sessions:
-    """Sessions that are kept by the browsers themselves, signed by a key of this process."""
+    """Signs sessions into cookies with a key of this process."""
 
     at_present: Callable[[], datetime]
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     def start(self, *, signed_in: bool) -> Session:
-        """Return a session that nobody had."""
+        """Return a new session."""
         return Session(secrets.token_hex(16), signed_in, self.at_present() + SESSION_LIFETIME)
 
     def cookie_of(self, session: Session) -> str:
-        """Write a session as the value of a cookie."""
+        """Return the signed cookie of a session."""
         text = f"{session.id}.{int(session.signed_in)}.{to_micros(session.until)}"
         return f"{text}.{self._signed('session', text)}"
 
     def read(self, cookie: str | None) -> Session | None:
-        """Return the session of a cookie, None where it is none of ours, or over."""
+        """Return the session of a cookie; None if its signature is wrong, or it has expired."""
         text, _, signature = (cookie or "").rpartition(".")
         if not _same(signature, self._signed("session", text)):
             return None
@@ -157,20 +157,20 @@ class Sessions:
         session = Session(id_, signed_in == "1", from_micros(int(until)))
         return session if self.at_present() < session.until else None
 
-    def form_token(self, session: Session) -> str:
-        """Return what the forms of a session carry."""
+    def csrf_token(self, session: Session) -> str:
+        """Return the CSRF token of a session."""
         return self._signed("form", session.id)
 
-    def is_form_token(self, session: Session, given: str) -> bool:
-        """Tell whether a form was written for a session."""
-        return _same(given, self.form_token(session))
+    def is_csrf_token(self, session: Session, given: str) -> bool:
+        """Tell whether a CSRF token is of a session."""
+        return _same(given, self.csrf_token(session))
 
     def _signed(self, purpose: str, text: str) -> str:
         return hmac.new(self.key, f"{purpose}:{text}".encode(), hashlib.sha256).hexdigest()
 
 
-def is_token(given: str, token: str) -> bool:
-    """Compare a token with the console's, in a time that tells nothing."""
+def matches_token(given: str, token: str) -> bool:
+    """Compare a token with the console's, in constant time."""
     return _same(given, token)
 
 
@@ -178,6 +178,6 @@ def _same(given: str, expected: str) -> bool:
     return hmac.compare_digest(given.encode(errors="replace"), expected.encode())
 
 
-def header_lines(more: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
-    """Return the headers of every answer as ASGI takes them."""
+def security_headers(more: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    """Return the headers of every response as ASGI pairs."""
     return [(name.lower().encode(), value.encode()) for name, value in [*HEADERS.items(), *more]]

@@ -1,4 +1,4 @@
-"""Running the console: uvicorn, on a socket that is open before it is told of."""
+"""Runs the console by uvicorn, on a socket that listens before its address is printed."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from pubsub_delta.errors import FailedPrecondition
 
 
 def serve(application: Any, host: str, port: int, started: Callable[[str], object]) -> None:
-    """Serve until the process is told to end (SIGINT, SIGTERM); ``started`` is told the address.
+    """Serve until SIGINT or SIGTERM. ``started`` is called with the URL.
 
-    ``port``: 0 for a free one. FailedPrecondition where it cannot be listened to.
+    ``port``: 0 for a free one. FailedPrecondition if the address cannot be bound.
     """
-    opened = listening(host, port)
-    started(address_of(host, opened))
-    with opened, suppress(KeyboardInterrupt):  # uvicorn raises it once it has ended in order
+    opened = open_socket(host, port)
+    started(url_of(host, opened))
+    with opened, suppress(KeyboardInterrupt):  # uvicorn raises it after an orderly end
         _server(application).run([opened])
 
 
 @contextmanager
-def serving(application: Any, opened: socket.socket) -> Iterator[None]:
-    """Serve from a thread for as long as the block lasts, and log to who listens to ``uvicorn``.
+def serve_in_thread(application: Any, opened: socket.socket) -> Iterator[None]:
+    """Serve in a thread for the time of the block, with the logger ``uvicorn``.
 
-    In a thread uvicorn leaves signals alone: they are for the program around it.
+    In a thread uvicorn handles no signals; the program does.
     """
     server = _server(application, log_config=None)
     thread = threading.Thread(target=server.run, args=([opened],), name="console")
@@ -53,20 +53,20 @@ def _server(application: Any, **more: Any) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def address_of(host: str, opened: socket.socket) -> str:
-    """Return the address of what listens there, for a browser."""
+def url_of(host: str, opened: socket.socket) -> str:
+    """Return the URL of a socket."""
     shown = f"[{host.strip('[]')}]" if ":" in host else host
     return f"http://{shown}:{opened.getsockname()[1]}/"
 
 
-def listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; FailedPrecondition where that cannot be."""
+def open_socket(host: str, port: int) -> socket.socket:
+    """Return a listening socket; FailedPrecondition if the address cannot be bound."""
     try:
         found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
         family, _, _, _, address = found[0]
         return socket.create_server(address[:2], family=family, reuse_port=False)
     except OSError as error:
         raise FailedPrecondition(
-            f"host: {host!r}, port {port}: cannot be listened to: {error}; "
-            "an address of this machine with a free port is accepted, or port 0"
+            f"host: {host!r}, port {port}: cannot be bound: {error}; "
+            "choose an address of this machine with a free port, or port 0"
         ) from None

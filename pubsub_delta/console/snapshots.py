@@ -8,21 +8,32 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pubsub_delta.console import shown
-from pubsub_delta.console.deleting import Deletion, confirm_page, is_confirmed
-from pubsub_delta.console.editing import is_outdated, state_of, unless_crossed
+from pubsub_delta.console import formatting
+from pubsub_delta.console.context import Console, console_of
 from pubsub_delta.console.forms import (
     Form,
-    Posted,
-    moment,
-    moment_values,
-    pair_lines,
+    PostedForm,
     pairs,
-    shown_again,
+    pairs_text,
+    redisplay_with,
+    utc_time,
+    utc_time_values,
 )
-from pubsub_delta.console.listing import listed
-from pubsub_delta.console.lists import Column, chosen, remember
-from pubsub_delta.console.pages import Changing, Console, done, of, page, part, run
+from pubsub_delta.console.lists import Column, list_all, list_page, remember_columns
+from pubsub_delta.console.resource_changes import (
+    Deletion,
+    confirm_page,
+    delete_resource,
+    fingerprint,
+    update_resource,
+)
+from pubsub_delta.console.responses import (
+    RequiresWrite,
+    fragment,
+    redirect_with_flash,
+    render,
+    run_job,
+)
 from pubsub_delta.errors import PubSubError
 from pubsub_delta.names import snapshot_name
 from pubsub_delta.policy.fields import check_labels
@@ -47,7 +58,7 @@ COLUMNS: tuple[Column[Row], ...] = (
     Column("labels", "Labels", lambda row: str(row.snapshot.labels)),
 )
 
-_AT_FIELD = {
+_ERROR_FIELDS = {
     "snapshot": "id",
     "subscription": "subscription",
     "labels": "labels",
@@ -57,12 +68,12 @@ _AT_FIELD = {
 
 
 def _new_page(request: Request, form: Form) -> Response:
-    console = of(request)
-    found = listed(console.store.list_subscriptions)
-    return page(
+    console = console_of(request)
+    found = list_all(console.store.list_subscriptions)
+    return render(
         request,
         "snapshot_new.html",
-        400 if form.is_wrong else 200,
+        400 if form.has_errors else 200,
         form=form,
         subscriptions=[console.short(each.name) for each in found],
     )
@@ -74,13 +85,13 @@ def _edit_page(
     told = []
     if stored is not None:
         told = [
-            ("Expires", shown.instant(stored.expire_time)),
-            ("Labels", pair_lines(stored.labels) or "none"),
+            ("Expires", formatting.timestamp(stored.expire_time)),
+            ("Labels", pairs_text(stored.labels) or "none"),
         ]
-    return page(
+    return render(
         request,
         "snapshot_edit.html",
-        400 if form.is_wrong else status,
+        400 if form.has_errors else status,
         id=id_,
         form=form,
         stored=told,
@@ -90,43 +101,43 @@ def _edit_page(
 @router.get("/snapshots")
 def show_all(request: Request) -> Response:
     """List the snapshots of the project, the one that expires first before the others."""
-    console = of(request)
-    rows = [Row(console.short(each.name), each) for each in listed(console.store.list_snapshots)]
-    found = chosen(request, "/snapshots", rows, COLUMNS, "expires")
-    answer = page(request, "snapshots.html", found=found, now=console.at_present())
-    return remember(request, answer, "/snapshots")
+    console = console_of(request)
+    rows = [Row(console.short(each.name), each) for each in list_all(console.store.list_snapshots)]
+    found = list_page(request, "/snapshots", rows, COLUMNS, "expires")
+    answer = render(request, "snapshots.html", found=found, now=console.at_present())
+    return remember_columns(request, answer, "/snapshots")
 
 
 @router.get("/snapshots/new")
-def ask_new(request: Request, _: Changing, subscription: str = "") -> Response:
+def ask_new(request: Request, _: RequiresWrite, subscription: str = "") -> Response:
     """Show the form for a new snapshot."""
     return _new_page(request, Form({"subscription": subscription}))
 
 
 @router.post("/snapshots/new")
-@shown_again(_new_page)
-def create(request: Request, form: Posted) -> Response:
+@redisplay_with(_new_page)
+def create(request: Request, form: PostedForm) -> Response:
     """Take a snapshot of a subscription."""
-    store, name, source = of(request).store, form.text("id"), form.text("subscription")
-    labels = form.attempt(lambda: check_labels(pairs(form, "labels")), _AT_FIELD)
-    form.attempt(lambda: snapshot_name(name, of(request).project), _AT_FIELD)
+    store, name, source = console_of(request).store, form.text("id"), form.text("subscription")
+    labels = form.validate(lambda: check_labels(pairs(form, "labels")), _ERROR_FIELDS)
+    form.validate(lambda: snapshot_name(name, console_of(request).project), _ERROR_FIELDS)
     if not source:
         form.errors["subscription"] = "none is chosen; one of the menu is accepted"
-    if form.is_wrong:
+    if form.has_errors:
         return _new_page(request, form)
 
     def failed(asked: Request, error: PubSubError) -> Response:
-        fields = dict(_AT_FIELD)
+        fields = dict(_ERROR_FIELDS)
         if str(error).startswith("snapshot "):
             fields[""] = "id"
-        return _new_page(asked, form.told(error, fields))
+        return _new_page(asked, form.add_error(error, fields))
 
-    return run(
+    return run_job(
         request,
         f"Creating the snapshot {name}",
         lambda: store.create_snapshot(name, source, labels=labels),
-        lambda asked, made: done(
-            asked, "The snapshot was created.", "snapshots", of(asked).short(made.name)
+        lambda asked, made: redirect_with_flash(
+            asked, "The snapshot was created.", "snapshots", console_of(asked).short(made.name)
         ),
         failed,
     )
@@ -135,12 +146,12 @@ def create(request: Request, form: Posted) -> Response:
 @router.get("/snapshots/{id_}")
 def show(request: Request, id_: str) -> Response:
     """Show a snapshot."""
-    console = of(request)
+    console = console_of(request)
     snapshot = console.store.get_snapshot(id_)
     readers = []
     if console.link(snapshot.topic) is not None:
-        readers = listed(console.store.list_topic_subscriptions, snapshot.topic)
-    return page(
+        readers = list_all(console.store.list_topic_subscriptions, snapshot.topic)
+    return render(
         request,
         "snapshot.html",
         id=id_,
@@ -153,68 +164,60 @@ def show(request: Request, id_: str) -> Response:
 @router.get("/snapshots/{id_}/figures")
 def show_figures(request: Request, id_: str) -> Response:
     """Show the metrics of a snapshot: a part of its page."""
-    return part(
+    return fragment(
         request,
         "Measuring what it holds",
-        partial(of(request).metrics, "snapshots", id_),
-        lambda asked, found: page(asked, "snapshot_figures.html", id=id_, figures=found),
+        partial(console_of(request).metrics, "snapshots", id_),
+        lambda asked, found: render(asked, "snapshot_figures.html", id=id_, figures=found),
     )
 
 
 @router.get("/snapshots/{id_}/edit")
-def ask_edit(request: Request, id_: str, _: Changing) -> Response:
+def ask_edit(request: Request, id_: str, _: RequiresWrite) -> Response:
     """Show the form of a snapshot."""
-    return _edit_page(request, Form(_values(of(request).store.get_snapshot(id_))), id_)
+    return _edit_page(request, Form(_values(console_of(request).store.get_snapshot(id_))), id_)
 
 
 @router.post("/snapshots/{id_}/edit")
-@shown_again(_edit_page)
-def edit(request: Request, id_: str, form: Posted) -> Response:
+@redisplay_with(_edit_page)
+def edit(request: Request, id_: str, form: PostedForm) -> Response:
     """Change the labels of a snapshot, or when it expires."""
-    store = of(request).store
-    stored = store.get_snapshot(id_)
+    store = console_of(request).store
 
-    def outdated(asked: Request, found: Snapshot) -> Response:
-        return _edit_page(asked, form, id_, 409, found)
+    def changed_fields(stored: Snapshot) -> dict[str, Any]:
+        before = _fields(Form(_values(stored)))
+        return {name: value for name, value in _fields(form).items() if value != before[name]}
 
-    if is_outdated(form, stored):
-        return outdated(request, stored)
-    before = _fields(Form(_values(stored)))
-    fields = {name: value for name, value in _fields(form).items() if value != before[name]}
-    if form.is_wrong:
-        return _edit_page(request, form, id_)
-    return run(
+    return update_resource(
         request,
-        f"Updating the snapshot {id_}",
-        lambda: store.update_snapshot(id_, if_unchanged=stored, **fields),
-        lambda asked, _: done(asked, "The snapshot was updated.", "snapshots", id_),
-        unless_crossed(
-            form,
-            partial(store.get_snapshot, id_),
-            outdated,
-            lambda asked, error: _edit_page(asked, form.told(error, _AT_FIELD), id_),
-        ),
+        form,
+        "snapshot",
+        id_,
+        read=store.get_snapshot,
+        changed_fields=changed_fields,
+        update=lambda stored, fields: store.update_snapshot(id_, if_unchanged=stored, **fields),
+        form_page=_edit_page,
+        on_error=lambda asked, error: _edit_page(asked, form.add_error(error, _ERROR_FIELDS), id_),
     )
 
 
 def _deletion(console: Console, id_: str) -> Deletion:
     number = console.metrics("snapshots", id_)["num_messages"]
     return Deletion(
-        "snapshots",
         "snapshot",
         id_,
         [
-            f"It holds {shown.count(number)} messages. Those that only it held can be discarded, "
-            "and never come back."
+            f"It holds {formatting.count(number)} messages. Messages that only this snapshot "
+            "holds can be discarded, and cannot be replayed any more."
         ],
     )
 
 
 @router.get("/snapshots/{id_}/delete")
-def ask_delete(request: Request, id_: str, _: Changing) -> Response:
+def ask_delete(request: Request, id_: str, _: RequiresWrite) -> Response:
     """Ask whether a snapshot is to be deleted."""
-    console = of(request)
-    return run(
+    console = console_of(request)
+    return run_job(
         request,
         f"Measuring what {id_} holds",
         lambda: _deletion(console, id_),
@@ -223,30 +226,29 @@ def ask_delete(request: Request, id_: str, _: Changing) -> Response:
 
 
 @router.post("/snapshots/{id_}/delete")
-def delete(request: Request, id_: str, form: Posted) -> Response:
+def delete(request: Request, id_: str, form: PostedForm) -> Response:
     """Delete a snapshot."""
-    console = of(request)
-    if not is_confirmed(form, id_):
-        return confirm_page(request, _deletion(console, id_), form)
-    store = console.store
-    return run(
+    console = console_of(request)
+    return delete_resource(
         request,
-        f"Deleting the snapshot {id_}",
-        lambda: store.delete_snapshot(id_),
-        lambda asked, _: done(asked, f"The snapshot {id_} was deleted.", "snapshots"),
+        form,
+        "snapshot",
+        id_,
+        deletion=lambda: _deletion(console, id_),
+        delete=console.store.delete_snapshot,
     )
 
 
 def _fields(form: Form) -> dict[str, Any]:
     return {
-        "labels": form.attempt(lambda: check_labels(pairs(form, "labels")), _AT_FIELD),
-        "expire_time": form.attempt(lambda: moment(form, "expire"), _AT_FIELD),
+        "labels": form.validate(lambda: check_labels(pairs(form, "labels")), _ERROR_FIELDS),
+        "expire_time": form.validate(lambda: utc_time(form, "expire"), _ERROR_FIELDS),
     }
 
 
 def _values(snapshot: Snapshot) -> dict[str, str]:
     return {
-        "shown": state_of(snapshot),
-        "labels": pair_lines(snapshot.labels),
-        **moment_values("expire", snapshot.expire_time),
+        "fingerprint": fingerprint(snapshot),
+        "labels": pairs_text(snapshot.labels),
+        **utc_time_values("expire", snapshot.expire_time),
     }

@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from pubsub_delta.console.context import Console, console_of
 from pubsub_delta.console.dead_letters import prompt
-from pubsub_delta.console.deleting import Deletion, confirm_page, is_confirmed
-from pubsub_delta.console.editing import is_outdated, unless_crossed
-from pubsub_delta.console.forms import Form, Posted, shown_again
-from pubsub_delta.console.listing import listed
-from pubsub_delta.console.pages import Changing, Console, done, of, page, run
-from pubsub_delta.console.phrases import plain
-from pubsub_delta.console.shown import count
+from pubsub_delta.console.error_texts import readable
+from pubsub_delta.console.formatting import count
+from pubsub_delta.console.forms import Form, PostedForm, redisplay_with
+from pubsub_delta.console.lists import list_all
+from pubsub_delta.console.resource_changes import (
+    Deletion,
+    confirm_page,
+    delete_resource,
+    update_resource,
+)
+from pubsub_delta.console.responses import RequiresWrite, redirect_with_flash, render, run_job
 from pubsub_delta.console.subscription_form import (
-    AT_FIELD,
+    ERROR_FIELDS,
     NEW_TOPIC,
     OTHER_TOPIC,
-    changes,
+    changed_fields,
     check_new,
     check_update,
     chosen_topic,
-    fields_of,
-    fixed_fields_of,
-    letters_id,
-    more_options,
-    new_values,
-    values_of,
+    creation_fields,
+    dead_letter_subscription_id,
+    default_values,
+    editable_fields,
+    form_values,
+    shows_more_options,
 )
-from pubsub_delta.console.subscriptions import facts_of
+from pubsub_delta.console.subscriptions import field_rows
 from pubsub_delta.errors import InvalidArgument, NotFound, PubSubError
 from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.resources import DeadLetterPolicy, Subscription
@@ -46,57 +50,57 @@ def _form_page(
     status: int = 200,
     stored: Subscription | None = None,
 ) -> Response:
-    console = of(request)
-    topics = [console.short(each.name) for each in listed(console.store.list_topics)]
-    return page(
+    console = console_of(request)
+    topics = [console.short(each.name) for each in list_all(console.store.list_topics)]
+    return render(
         request,
         "subscription_form.html",
-        400 if form.is_wrong else status,
+        400 if form.has_errors else status,
         id=id_,
         form=form,
         topics=topics,
         new_topic=NEW_TOPIC,
         other_topic=OTHER_TOPIC,
         prompt=prompt(console, form),
-        stored=[] if stored is None else facts_of(console, stored),
-        more=more_options(form),
+        stored=[] if stored is None else field_rows(console, stored),
+        more=shows_more_options(form),
     )
 
 
 @router.get("/subscriptions/new")
-def ask_new(request: Request, _: Changing, topic: str = "") -> Response:
+def ask_new(request: Request, _: RequiresWrite, topic: str = "") -> Response:
     """Show the form for a new subscription."""
-    return _form_page(request, Form(new_values(topic)), None)
+    return _form_page(request, Form(default_values(topic)), None)
 
 
 @router.post("/subscriptions/new")
-@shown_again(_form_page)
-def create(request: Request, form: Posted) -> Response:
+@redisplay_with(_form_page)
+def create(request: Request, form: PostedForm) -> Response:
     """Create a subscription, and the topics that it names and that are yet to be created."""
-    console, name = of(request), form.text("id")
-    fields = {**fields_of(form), **fixed_fields_of(form)}
-    topic = form.attempt(lambda: chosen_topic(form, "topic"), AT_FIELD)
+    console, name = console_of(request), form.text("id")
+    fields = {**editable_fields(form), **creation_fields(form)}
+    topic = form.validate(lambda: chosen_topic(form, "topic"), ERROR_FIELDS)
     check_new(form, name, topic, fields, console.project)  # before a topic is created for nothing
     if "id" not in form.errors:
         _check_free(console, form, name)
-    if form.is_wrong:
+    if form.has_errors:
         return _form_page(request, form, None)
     assert topic is not None
 
     def work() -> Subscription:
         _create_topics(console, form, fields)
         found = console.store.create_subscription(name, topic, **fields)
-        _keep_letters(console, form, found)
+        _create_dead_letter_subscription(console, form, found)
         return found
 
-    return run(
+    return run_job(
         request,
         f"Creating the subscription {name}",
         work,
-        lambda asked, found: done(
+        lambda asked, found: redirect_with_flash(
             asked, "The subscription was created.", "subscriptions", console.short(found.name)
         ),
-        _failed(form, None),
+        _on_error(form, None),
     )
 
 
@@ -109,45 +113,39 @@ def _check_free(console: Console, form: Form, name: str) -> None:
 
 
 @router.get("/subscriptions/{id_}/edit")
-def ask_edit(request: Request, id_: str, _: Changing) -> Response:
+def ask_edit(request: Request, id_: str, _: RequiresWrite) -> Response:
     """Show the form of a subscription."""
-    console = of(request)
+    console = console_of(request)
     subscription = console.store.get_subscription(id_)
-    return _form_page(request, Form(values_of(subscription, console.project)), id_)
+    return _form_page(request, Form(form_values(subscription, console.project)), id_)
 
 
 @router.post("/subscriptions/{id_}/edit")
-@shown_again(_form_page)
-def edit(request: Request, id_: str, form: Posted) -> Response:
+@redisplay_with(_form_page)
+def edit(request: Request, id_: str, form: PostedForm) -> Response:
     """Change the fields that were edited, unless somebody else has changed any meanwhile."""
-    console = of(request)
-    stored = console.store.get_subscription(id_)
+    console = console_of(request)
 
-    def outdated(asked: Request, found: Subscription) -> Response:
-        return _form_page(asked, form, id_, 409, found)
+    def fields_to_change(stored: Subscription) -> dict[str, Any]:
+        fields = changed_fields(form, stored, console.project)
+        check_update(form, fields, stored, console.project)
+        return fields
 
-    if is_outdated(form, stored):
-        return outdated(request, stored)
-    fields = changes(form, stored, console.project)
-    check_update(form, fields, stored, console.project)
-    if form.is_wrong:
-        return _form_page(request, form, id_)
+    def update(stored: Subscription, fields: dict[str, Any]) -> None:
+        _create_topics(console, form, fields)
+        changed = console.store.update_subscription(id_, if_unchanged=stored, **fields)
+        _create_dead_letter_subscription(console, form, changed)
 
-    def work() -> None:
-        if fields:
-            _create_topics(console, form, fields)
-            changed = console.store.update_subscription(id_, if_unchanged=stored, **fields)
-            _keep_letters(console, form, changed)
-
-    note = "The subscription was updated." if fields else "Nothing was changed."
-    return run(
+    return update_resource(
         request,
-        f"Updating the subscription {id_}",
-        work,
-        lambda asked, _: done(asked, note, "subscriptions", id_),
-        unless_crossed(
-            form, partial(console.store.get_subscription, id_), outdated, _failed(form, id_)
-        ),
+        form,
+        "subscription",
+        id_,
+        read=console.store.get_subscription,
+        changed_fields=fields_to_change,
+        update=update,
+        form_page=_form_page,
+        on_error=_on_error(form, id_),
     )
 
 
@@ -159,7 +157,6 @@ def _deletion(console: Console, id_: str) -> Deletion:
         some = f"{count(number)} unacknowledged {'message is' if number == 1 else 'messages are'}"
         lost = f"Its backlog is lost: {some} in it, and no other subscription has a part in that."
     return Deletion(
-        "subscriptions",
         "subscription",
         id_,
         [lost, "Its snapshots stay until they expire."],
@@ -167,10 +164,10 @@ def _deletion(console: Console, id_: str) -> Deletion:
 
 
 @router.get("/subscriptions/{id_}/delete")
-def ask_delete(request: Request, id_: str, _: Changing) -> Response:
+def ask_delete(request: Request, id_: str, _: RequiresWrite) -> Response:
     """Ask whether a subscription is to be deleted."""
-    console = of(request)
-    return run(
+    console = console_of(request)
+    return run_job(
         request,
         f"Counting the backlog of {id_}",
         lambda: _deletion(console, id_),
@@ -179,16 +176,16 @@ def ask_delete(request: Request, id_: str, _: Changing) -> Response:
 
 
 @router.post("/subscriptions/{id_}/delete")
-def delete(request: Request, id_: str, form: Posted) -> Response:
+def delete(request: Request, id_: str, form: PostedForm) -> Response:
     """Delete a subscription."""
-    console = of(request)
-    if not is_confirmed(form, id_):
-        return confirm_page(request, _deletion(console, id_), form)
-    return run(
+    console = console_of(request)
+    return delete_resource(
         request,
-        f"Deleting the subscription {id_}",
-        lambda: console.store.delete_subscription(id_),
-        lambda asked, _: done(asked, f"The subscription {id_} was deleted.", "subscriptions"),
+        form,
+        "subscription",
+        id_,
+        deletion=lambda: _deletion(console, id_),
+        delete=console.store.delete_subscription,
     )
 
 
@@ -200,8 +197,8 @@ def check_filter(request: Request, filter: str = "") -> Response:
         if parse_filter(filter) is not None:
             told = "The filter can be read."
     except InvalidArgument as error:
-        told, is_wrong = plain(str(error).removeprefix("filter: ")), True
-    return page(request, "filter_part.html", told=told, is_wrong=is_wrong)
+        told, is_wrong = readable(str(error).removeprefix("filter: ")), True
+    return render(request, "filter_part.html", told=told, is_wrong=is_wrong)
 
 
 def _create_topics(console: Console, form: Form, fields: dict[str, Any]) -> None:
@@ -214,21 +211,23 @@ def _create_topics(console: Console, form: Form, fields: dict[str, Any]) -> None
         form.values[name] = console.short(created.name)
 
 
-def _keep_letters(console: Console, form: Form, subscription: Subscription) -> None:
+def _create_dead_letter_subscription(
+    console: Console, form: Form, subscription: Subscription
+) -> None:
     """Create the subscription that is to keep the dead letters, where the form asks for it."""
-    name, letters = letters_id(form), subscription.dead_letter_policy
+    name, letters = dead_letter_subscription_id(form), subscription.dead_letter_policy
     if name is not None and letters is not None:
         console.store.create_subscription(name, letters.dead_letter_topic)
 
 
-def _failed(form: Form, id_: str | None) -> Callable[[Request, PubSubError], Response]:
+def _on_error(form: Form, id_: str | None) -> Callable[[Request, PubSubError], Response]:
     def answer(request: Request, error: PubSubError) -> Response:
         named = str(error)
-        fields = dict(AT_FIELD)
+        fields = dict(ERROR_FIELDS)
         if named.startswith(("topic projects/", "topic _")):
             fields[""] = "topic"
         elif named.startswith("subscription ") and not isinstance(error, NotFound):
             fields[""] = "id" if id_ is None else ""
-        return _form_page(request, form.told(error, fields), id_)
+        return _form_page(request, form.add_error(error, fields), id_)
 
     return answer

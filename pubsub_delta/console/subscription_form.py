@@ -7,17 +7,17 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from pubsub_delta.console import shown
-from pubsub_delta.console.editing import state_of
+from pubsub_delta.console import formatting
 from pubsub_delta.console.forms import (
     Form,
-    Mistyped,
+    InvalidField,
     duration,
     duration_values,
-    pair_lines,
+    integer,
     pairs,
-    whole_number,
+    pairs_text,
 )
+from pubsub_delta.console.resource_changes import fingerprint
 from pubsub_delta.durations import parse_duration
 from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.policy import fields as rules
@@ -38,7 +38,7 @@ NEW_TOPIC = "+"
 OTHER_TOPIC = "/"
 """The choice that means a topic by its full name, perhaps of another project."""
 
-AT_FIELD = {
+ERROR_FIELDS = {
     "subscription": "id",
     "topic": "topic",
     "ack_deadline_seconds": "ack_deadline",
@@ -65,7 +65,7 @@ AT_FIELD = {
 }
 """The form's field for each name that errors begin with."""
 
-_USUAL = {
+_DEFAULTS = {
     "ack_deadline": "10",
     "expires": "after",
     "expiration_days": "31",
@@ -78,19 +78,19 @@ _USUAL = {
 }
 
 
-def new_values(topic: str) -> dict[str, str]:
+def default_values(topic: str) -> dict[str, str]:
     """Return the fields of the form for a new subscription."""
-    return {**_USUAL, "topic": topic}
+    return {**_DEFAULTS, "topic": topic}
 
 
-def values_of(subscription: Subscription, project: str) -> dict[str, str]:
+def form_values(subscription: Subscription, project: str) -> dict[str, str]:
     """Return the fields of the form that show a subscription."""
     letters, retry = subscription.dead_letter_policy, subscription.retry_policy
     ttl, push = subscription.expiration_policy.ttl, subscription.push_config
     values = {
-        **_USUAL,
-        "shown": state_of(subscription),
-        "topic": shown.short_id(subscription.topic, project),
+        **_DEFAULTS,
+        "fingerprint": fingerprint(subscription),
+        "topic": formatting.short_id(subscription.topic, project),
         "ack_deadline": str(subscription.ack_deadline_seconds),
         **duration_values("retention", subscription.message_retention_duration),
         "retain_acked": _switch(subscription.retain_acked_messages),
@@ -101,12 +101,12 @@ def values_of(subscription: Subscription, project: str) -> dict[str, str]:
         "delivery": "pull" if push is None else "push",
         "dead_letter": _switch(letters is not None),
         "retry": "immediate" if retry is None else "backoff",
-        "labels": pair_lines(subscription.labels),
+        "labels": pairs_text(subscription.labels),
     }
     if ttl is not None:
         values["expiration_days"] = f"{_seconds(ttl) / 86_400:.10g}"
     if letters is not None:
-        values["dead_letter_topic"] = shown.short_id(letters.dead_letter_topic, project)
+        values["dead_letter_topic"] = formatting.short_id(letters.dead_letter_topic, project)
         values["max_delivery_attempts"] = str(letters.max_delivery_attempts)
     if push is not None:
         values["push_endpoint"] = push.push_endpoint
@@ -122,7 +122,7 @@ def values_of(subscription: Subscription, project: str) -> dict[str, str]:
 
 
 _READ: dict[str, Callable[[Form], Any]] = {
-    "ack_deadline_seconds": lambda form: whole_number(form, "ack_deadline", "a number of seconds"),
+    "ack_deadline_seconds": lambda form: integer(form, "ack_deadline", "a number of seconds"),
     "message_retention_duration": lambda form: duration(form, "retention"),
     "retain_acked_messages": lambda form: form.is_on("retain_acked"),
     "expiration_policy": lambda form: _expiration(form),
@@ -135,7 +135,7 @@ _READ: dict[str, Callable[[Form], Any]] = {
 """How each field of a subscription that can be changed is read."""
 
 
-def fields_of(form: Form) -> dict[str, Any]:
+def editable_fields(form: Form) -> dict[str, Any]:
     """Return the fields of a subscription that can be changed, as a form says them.
 
     Those that cannot be read are missing, and the form tells what is wrong with each.
@@ -143,13 +143,13 @@ def fields_of(form: Form) -> dict[str, Any]:
     found = {}
     for name, read in _READ.items():
         before = len(form.errors)
-        value = form.attempt(partial(read, form), AT_FIELD)
+        value = form.validate(partial(read, form), ERROR_FIELDS)
         if len(form.errors) == before:
             found[name] = value
     return found
 
 
-def fixed_fields_of(form: Form) -> dict[str, Any]:
+def creation_fields(form: Form) -> dict[str, Any]:
     """Return the fields that are set at creation only."""
     return {"filter": form["filter"], "enable_message_ordering": form.is_on("ordering")}
 
@@ -159,7 +159,7 @@ def check_new(
 ) -> None:
     """Find all that is wrong with the fields of a new subscription, whatever the store holds."""
     none = "" if topic is None else topic
-    source = form.attempt(lambda: str(topic_name(none, project)), AT_FIELD) if topic else ""
+    source = form.validate(lambda: str(topic_name(none, project)), ERROR_FIELDS) if topic else ""
     kept = fields.get("message_retention_duration", timedelta(0))
     exactly_once = fields["enable_exactly_once_delivery"]
     checks: dict[str, Callable[[Any], Any]] = {
@@ -174,10 +174,10 @@ def check_new(
         ),
         "labels": rules.check_labels,
     }
-    form.attempt(lambda: subscription_name(name, project), AT_FIELD)
+    form.validate(lambda: subscription_name(name, project), ERROR_FIELDS)
     for field, check in checks.items():
         if field in fields:
-            form.attempt(partial(check, fields[field]), AT_FIELD)
+            form.validate(partial(check, fields[field]), ERROR_FIELDS)
 
 
 def check_update(form: Form, fields: Mapping[str, Any], stored: Subscription, project: str) -> None:
@@ -187,37 +187,41 @@ def check_update(form: Form, fields: Mapping[str, Any], stored: Subscription, pr
             given = {name: value}
             if name == "push_config":  # what is checked together
                 given |= {n: fields[n] for n in ("enable_exactly_once_delivery",) if n in fields}
-            form.attempt(partial(rules.check_subscription_update, given, stored, project), AT_FIELD)
+            form.validate(
+                partial(rules.check_subscription_update, given, stored, project), ERROR_FIELDS
+            )
     timed = ("expiration_policy", "message_retention_duration")
     together = {name: fields[name] for name in timed if name in fields}
     if together:
         check = partial(rules.check_subscription_update, together, stored, project)
-        form.attempt(check, AT_FIELD)
-    if not form.is_wrong:
-        form.attempt(partial(rules.check_subscription_update, fields, stored, project), AT_FIELD)
+        form.validate(check, ERROR_FIELDS)
+    if not form.has_errors:
+        form.validate(
+            partial(rules.check_subscription_update, fields, stored, project), ERROR_FIELDS
+        )
 
 
 _PUSH = ("push_endpoint", "push_account", "push_audience", "unwrapped")
-_FIRST = ("id", "topic", "delivery", *_PUSH, "shown", "form_token")
+_FIRST = ("id", "topic", "delivery", *_PUSH, "fingerprint", "csrf_token")
 """The fields that stand first; the others are under "More options"."""
 
 
-def more_options(form: Form) -> bool:
+def shows_more_options(form: Form) -> bool:
     """Tell whether the other options are to be seen: one is wrong, or not as it usually is."""
-    usual = {**_USUAL, "topic": form["topic"]}
+    usual = {**_DEFAULTS, "topic": form["topic"]}
     others = {n: v for n, v in form.values.items() if n not in _FIRST and not n.startswith("new_")}
     return any(name not in _FIRST for name in form.errors) or any(
         value and usual.get(name, "") != value for name, value in others.items()
     )
 
 
-def changes(form: Form, subscription: Subscription, project: str) -> dict[str, Any]:
+def changed_fields(form: Form, subscription: Subscription, project: str) -> dict[str, Any]:
     """Return the fields that the reader has changed, and no other.
 
     What a form cannot show to the last second is not changed by looking at it.
     """
-    before = {n: read(Form(values_of(subscription, project))) for n, read in _READ.items()}
-    return {name: value for name, value in fields_of(form).items() if value != before[name]}
+    before = {n: read(Form(form_values(subscription, project))) for n, read in _READ.items()}
+    return {name: value for name, value in editable_fields(form).items() if value != before[name]}
 
 
 def chosen_topic(form: Form, name: str) -> str:
@@ -226,11 +230,11 @@ def chosen_topic(form: Form, name: str) -> str:
     if choice in (NEW_TOPIC, OTHER_TOPIC):
         choice = form.text(f"new_{name}")
     if not choice:
-        raise Mistyped(name, "no topic is chosen; one of the menu, or a new one, is accepted")
+        raise InvalidField(name, "no topic is chosen; one of the menu, or a new one, is accepted")
     return choice
 
 
-def letters_id(form: Form) -> str | None:
+def dead_letter_subscription_id(form: Form) -> str | None:
     """Return the id of the subscription that is to keep the dead letters, None for none."""
     wanted = form.is_on("dead_letter") and form.is_on("create_letters")
     return form.text("letters_id") if wanted else None
@@ -254,7 +258,7 @@ def _push(form: Form) -> PushConfig | None:
 def _dead_letters(form: Form) -> DeadLetterPolicy | None:
     if not form.is_on("dead_letter"):
         return None
-    attempts = whole_number(form, "max_delivery_attempts", "a number from 5 to 100")
+    attempts = integer(form, "max_delivery_attempts", "a number from 5 to 100")
     return DeadLetterPolicy(chosen_topic(form, "dead_letter_topic"), attempts)
 
 
@@ -275,7 +279,7 @@ def _number(form: Form, name: str, meaning: str) -> float:
     except ValueError:
         number = float("nan")
     if not abs(number) < 1e9:
-        raise Mistyped(name, f"{text!r} is not a number; {meaning} is accepted")
+        raise InvalidField(name, f"{text!r} is not a number; {meaning} is accepted")
     return number
 
 

@@ -8,18 +8,18 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pubsub_delta.console import charts, picture, shown
+from pubsub_delta.console import ack_state_chart, charts, formatting
+from pubsub_delta.console.context import Console, address, console_of
 from pubsub_delta.console.dead_letters import action_items
-from pubsub_delta.console.listing import listed
-from pubsub_delta.console.lists import Column, chosen, remember
+from pubsub_delta.console.lists import Column, list_all, list_page, remember_columns
 from pubsub_delta.console.measurements import Measurement
-from pubsub_delta.console.pages import Console, address, of, page, part
+from pubsub_delta.console.responses import fragment, render
 from pubsub_delta.resources import Subscription
 from pubsub_delta.tables.ack_state.figures import SubscriptionFigures
 
 router = APIRouter()
 
-PATIENCE = 0.15
+WAIT_SECONDS = 0.15
 """So many seconds a list waits for figures that it does not know yet."""
 
 
@@ -65,37 +65,37 @@ COLUMNS: tuple[Column[Row], ...] = (
         "Acked, ever",
         lambda row: row.of("ack_message_count_success"),
         is_number=True,
-        is_usual=False,
+        is_default=False,
     ),
     Column(
         "active",
         "Last used",
         lambda row: row.of("active_time"),
         is_number=True,
-        is_usual=False,
+        is_default=False,
     ),
     Column("delivery", "Delivery", lambda row: row.subscription.push_config is not None,
-           is_usual=False),
+           is_default=False),
     Column("deadline", "Ack deadline", lambda row: row.subscription.ack_deadline_seconds,
-           is_number=True, is_usual=False),
+           is_number=True, is_default=False),
     Column("retention", "Retention", lambda row: row.subscription.message_retention_duration,
-           is_number=True, is_usual=False),
-    Column("filter", "Filter", lambda row: row.subscription.filter, is_usual=False),
+           is_number=True, is_default=False),
+    Column("filter", "Filter", lambda row: row.subscription.filter, is_default=False),
     Column("features", "Features", lambda row: row.subscription.enable_message_ordering,
-           is_usual=False),
-    Column("labels", "Labels", lambda row: str(row.subscription.labels), is_usual=False),
-    Column("created", "Created", lambda row: row.subscription.create_time, is_usual=False),
+           is_default=False),
+    Column("labels", "Labels", lambda row: str(row.subscription.labels), is_default=False),
+    Column("created", "Created", lambda row: row.subscription.create_time, is_default=False),
 )  # fmt: skip
 
 
-def rows_of(console: Console, names: list[str], patience: float) -> list[Row]:
+def rows_of(console: Console, names: list[str], timeout: float) -> list[Row]:
     """Return all subscriptions of the project with their figures.
 
     ``names``: those that are on the page; it waits a little for them.
     """
-    every = listed(console.store.list_subscriptions)
+    every = list_all(console.store.list_subscriptions)
     uids = {each.name: each.uid for each in every}
-    known = console.subscriptions.look(uids, names, patience)
+    known = console.subscriptions.latest(uids, names, timeout)
     now = console.at_present()
 
     def age(name: str) -> float | None:
@@ -113,29 +113,29 @@ def rows_of(console: Console, names: list[str], patience: float) -> list[Row]:
 @router.get("/subscriptions")
 def show_all(request: Request) -> Response:
     """List the subscriptions of the project, the one that is most behind first."""
-    console = of(request)
-    known = chosen(request, "/subscriptions", rows_of(console, [], 0), COLUMNS, "backlog")
+    console = console_of(request)
+    known = list_page(request, "/subscriptions", rows_of(console, [], 0), COLUMNS, "backlog")
     names = [row.subscription.name for row in known.rows]
-    rows = rows_of(console, names, PATIENCE)
-    found = chosen(request, "/subscriptions", rows, COLUMNS, "backlog")
+    rows = rows_of(console, names, WAIT_SECONDS)
+    found = list_page(request, "/subscriptions", rows, COLUMNS, "backlog")
     unknown = sum(row.measurement is None for row in rows)
     is_part = "hx-request" in request.headers
-    answer = page(
+    answer = render(
         request,
         "subscriptions_part.html" if is_part else "subscriptions.html",
         found=found,
         unknown=unknown,
         refreshed=found.address(page=found.page),
     )
-    return remember(request, answer, "/subscriptions")
+    return remember_columns(request, answer, "/subscriptions")
 
 
 @router.get("/subscriptions/{id_}")
 def show(request: Request, id_: str) -> Response:
     """Show how a subscription stands."""
-    console = of(request)
+    console = console_of(request)
     subscription = console.store.get_subscription(id_)
-    return page(
+    return render(
         request,
         "subscription.html",
         id=id_,
@@ -147,10 +147,10 @@ def show(request: Request, id_: str) -> Response:
 @router.get("/subscriptions/{id_}/details")
 def show_details(request: Request, id_: str) -> Response:
     """Show the fields of a subscription."""
-    console = of(request)
+    console = console_of(request)
     subscription = console.store.get_subscription(id_)
-    facts = facts_of(console, subscription)
-    return page(
+    facts = field_rows(console, subscription)
+    return render(
         request, "subscription_details.html", id=id_, subscription=subscription, facts=facts
     )
 
@@ -158,31 +158,31 @@ def show_details(request: Request, id_: str) -> Response:
 @router.get("/subscriptions/{id_}/figures")
 def show_figures(request: Request, id_: str) -> Response:
     """Show the metrics of a subscription: a part of its page."""
-    console = of(request)
-    return part(
+    console = console_of(request)
+    return fragment(
         request,
         "Measuring the backlog",
         partial(console.metrics, "subscriptions", id_),
-        lambda asked, found: page(asked, "subscription_figures.html", id=id_, figures=found),
+        lambda asked, found: render(asked, "subscription_figures.html", id=id_, figures=found),
     )
 
 
-@router.get("/subscriptions/{id_}/picture")
-def show_picture(request: Request, id_: str) -> Response:
-    """Show the ack state of a subscription as a picture: a part of its page."""
-    asked_for = picture.wanted(request.query_params)
-    return part(
+@router.get("/subscriptions/{id_}/ack-state-chart")
+def show_ack_state_chart(request: Request, id_: str) -> Response:
+    """Show the ack state of a subscription as a chart: a part of its page."""
+    asked_for = ack_state_chart.chart_view(request.query_params)
+    return fragment(
         request,
         "Drawing the ack state",
-        partial(of(request).store.survey_ack_state, id_),
-        lambda asked, survey: page(
+        partial(console_of(request).store.survey_ack_state, id_),
+        lambda asked, survey: render(
             asked,
-            "picture.html",
+            "ack_state_chart.html",
             id=id_,
             survey=survey,
-            picture=picture.drawn(survey, asked_for),
+            chart=ack_state_chart.draw(survey, asked_for),
             view=asked_for,
-            at=address("subscriptions", id_, "picture"),
+            at=address("subscriptions", id_, "ack-state-chart"),
         ),
     )
 
@@ -190,32 +190,39 @@ def show_picture(request: Request, id_: str) -> Response:
 @router.get("/subscriptions/{id_}/history")
 def show_history(request: Request, id_: str) -> Response:
     """Show the figures of a subscription over time: a part of its page."""
-    return part(
+    return fragment(
         request,
         "Reading the versions of the ack state",
-        partial(of(request).store.subscription_history, id_),
-        lambda asked, told: page(
-            asked, "subscription_history.html", id=id_, moments=told, figures=charts.over_time(told)
+        partial(console_of(request).store.subscription_history, id_),
+        lambda asked, moments: render(
+            asked,
+            "subscription_history.html",
+            id=id_,
+            moments=moments,
+            series=charts.time_series(moments),
         ),
     )
 
 
-def facts_of(console: Console, subscription: Subscription) -> list[tuple[str, str]]:
+def field_rows(console: Console, subscription: Subscription) -> list[tuple[str, str]]:
     """Return what a page tells of the fields of a subscription."""
     letters, retry = subscription.dead_letter_policy, subscription.retry_policy
     ttl, push = subscription.expiration_policy.ttl, subscription.push_config
     backoff = "Immediately"
     if retry is not None:
         backoff = (
-            f"After exponential backoff, {_told(retry.minimum_backoff)} "
-            f"to {_told(retry.maximum_backoff)}"
+            f"After exponential backoff, {_duration(retry.minimum_backoff)} "
+            f"to {_duration(retry.maximum_backoff)}"
         )
     kept = "and acknowledged ones" if subscription.retain_acked_messages else "unacknowledged only"
     return [
         ("Delivery", "Pull" if push is None else f"Push to {push.push_endpoint}"),
         ("Acknowledgement deadline", f"{subscription.ack_deadline_seconds} s"),
-        ("Message retention", f"{shown.span(subscription.message_retention_duration)}, {kept}"),
-        ("Expires", "Never" if ttl is None else f"After {_told(ttl)} without use"),
+        (
+            "Message retention",
+            f"{formatting.duration(subscription.message_retention_duration)}, {kept}",
+        ),
+        ("Expires", "Never" if ttl is None else f"After {_duration(ttl)} without use"),
         ("Filter", subscription.filter or "None"),
         ("Message ordering", _on(subscription.enable_message_ordering)),
         ("Exactly-once delivery", _on(subscription.enable_exactly_once_delivery)),
@@ -228,13 +235,14 @@ def facts_of(console: Console, subscription: Subscription) -> list[tuple[str, st
         ),
         ("Redelivery", backoff),
         ("Labels", ", ".join(f"{k}={v}" for k, v in subscription.labels.items()) or "None"),
-        ("Created", shown.instant(subscription.create_time)),
-        ("Last change", shown.instant(subscription.update_time)),
+        ("Created", formatting.timestamp(subscription.create_time)),
+        ("Last change", formatting.timestamp(subscription.update_time)),
     ]
 
 
-def _told(duration: Any) -> str:
-    return shown.span(duration)
+def _duration(value: Any) -> str:
+    # Typed as what the API accepts; a resource that was read has a timedelta.
+    return formatting.duration(value)
 
 
 def _on(is_on: bool) -> str:

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pubsub_delta.console import shown
-from pubsub_delta.console.deleting import Deletion, confirm_page, is_confirmed
-from pubsub_delta.console.editing import is_outdated, state_of, unless_crossed
+from pubsub_delta.console import formatting
+from pubsub_delta.console.context import Console, console_of
 from pubsub_delta.console.forms import (
     Form,
-    Posted,
+    PostedForm,
     duration,
     duration_values,
-    pair_lines,
     pairs,
-    shown_again,
+    pairs_text,
+    redisplay_with,
 )
-from pubsub_delta.console.listing import listed
-from pubsub_delta.console.pages import Changing, Console, done, of, page, run
+from pubsub_delta.console.lists import list_all
+from pubsub_delta.console.resource_changes import (
+    Deletion,
+    confirm_page,
+    delete_resource,
+    fingerprint,
+    update_resource,
+)
+from pubsub_delta.console.responses import RequiresWrite, redirect_with_flash, render, run_job
 from pubsub_delta.errors import PubSubError
 from pubsub_delta.names import topic_name
 from pubsub_delta.policy.fields import check_labels, check_topic_retention
@@ -30,7 +35,7 @@ from pubsub_delta.resources import Topic
 
 router = APIRouter()
 
-AT_FIELD = {
+ERROR_FIELDS = {
     "topic": "id",
     "message_retention_duration": "retention",
     "retention_days": "retention",
@@ -38,7 +43,7 @@ AT_FIELD = {
     "retention_minutes": "retention",
     "labels": "labels",
 }
-_USUAL_RETENTION = timedelta(days=7)
+_DEFAULT_RETENTION = timedelta(days=7)
 _LONGEST_DAYS = 31
 
 
@@ -49,77 +54,70 @@ def _form_page(
     status: int = 200,
     stored: Topic | None = None,
 ) -> Response:
-    return page(
+    return render(
         request,
         "topic_form.html",
-        400 if form.is_wrong else status,
+        400 if form.has_errors else status,
         id=id_,
         form=form,
         longest_days=_LONGEST_DAYS,
-        stored=[] if stored is None else _told_of(stored),
+        stored=[] if stored is None else _field_rows(stored),
     )
 
 
 @router.get("/topics/new")
-def ask_new(request: Request, _: Changing) -> Response:
+def ask_new(request: Request, _: RequiresWrite) -> Response:
     """Show the form for a new topic."""
-    return _form_page(request, Form(duration_values("retention", _USUAL_RETENTION)))
+    return _form_page(request, Form(duration_values("retention", _DEFAULT_RETENTION)))
 
 
 @router.post("/topics/new")
-@shown_again(_form_page)
-def create(request: Request, form: Posted) -> Response:
+@redisplay_with(_form_page)
+def create(request: Request, form: PostedForm) -> Response:
     """Create a topic."""
-    console, name = of(request), form.text("id")
-    form.attempt(lambda: topic_name(name, console.project), AT_FIELD)
+    console, name = console_of(request), form.text("id")
+    form.validate(lambda: topic_name(name, console.project), ERROR_FIELDS)
     fields = _checked(form)
-    if form.is_wrong:
+    if form.has_errors:
         return _form_page(request, form)
-    return run(
+    return run_job(
         request,
         f"Creating the topic {name}",
         lambda: console.store.create_topic(name, **fields),
-        lambda asked, topic: done(
+        lambda asked, topic: redirect_with_flash(
             asked, "The topic was created.", "topics", console.short(topic.name)
         ),
-        lambda asked, error: _form_page(asked, _told(form, error)),
+        lambda asked, error: _form_page(asked, _with_error(form, error)),
     )
 
 
 @router.get("/topics/{id_}/edit")
-def ask_edit(request: Request, id_: str, _: Changing) -> Response:
+def ask_edit(request: Request, id_: str, _: RequiresWrite) -> Response:
     """Show the form of a topic."""
-    topic = of(request).store.get_topic(id_)
+    topic = console_of(request).store.get_topic(id_)
     return _form_page(request, Form(_values(topic)), id_)
 
 
 @router.post("/topics/{id_}/edit")
-@shown_again(_form_page)
-def edit(request: Request, id_: str, form: Posted) -> Response:
-    """Change a topic, unless somebody else has meanwhile."""
-    store = of(request).store
-    topic = store.get_topic(id_)
+@redisplay_with(_form_page)
+def edit(request: Request, id_: str, form: PostedForm) -> Response:
+    """Update a topic, unless somebody else has changed it meanwhile."""
+    store = console_of(request).store
 
-    def outdated(asked: Request, stored: Topic) -> Response:
-        return _form_page(asked, form, id_, 409, stored)
+    def changed_fields(stored: Topic) -> dict[str, Any]:
+        before = _read(Form(_values(stored)))
+        return {name: value for name, value in _checked(form).items() if value != before[name]}
 
-    if is_outdated(form, topic):
-        return outdated(request, topic)
-    before = _read(Form(_values(topic)))
-    fields = {name: value for name, value in _checked(form).items() if value != before[name]}
-    if form.is_wrong:
-        return _form_page(request, form, id_)
-    return run(
+    return update_resource(
         request,
-        f"Updating the topic {id_}",
-        lambda: store.update_topic(id_, if_unchanged=topic, **fields),
-        lambda asked, _: done(asked, "The topic was updated.", "topics", id_),
-        unless_crossed(
-            form,
-            partial(store.get_topic, id_),
-            outdated,
-            lambda asked, error: _form_page(asked, _told(form, error), id_),
-        ),
+        form,
+        "topic",
+        id_,
+        read=store.get_topic,
+        changed_fields=changed_fields,
+        update=lambda stored, fields: store.update_topic(id_, if_unchanged=stored, **fields),
+        form_page=_form_page,
+        on_error=lambda asked, error: _form_page(asked, _with_error(form, error), id_),
     )
 
 
@@ -127,17 +125,16 @@ def _deletion(console: Console, id_: str) -> Deletion:
     store = console.store
     topic = store.get_topic(id_)
     number = sum(each.message_count for each in store.messages_by_day(id_))
-    attached = listed(store.list_topic_subscriptions, id_)
+    attached = list_all(store.list_topic_subscriptions, id_)
     senders = [
         console.short(each.name)
-        for each in listed(store.list_subscriptions)
+        for each in list_all(store.list_subscriptions)
         if each.dead_letter_policy and each.dead_letter_policy.dead_letter_topic == topic.name
     ]
-    goes = f"The {shown.count(number)} messages that it stores go"
+    goes = f"The {formatting.count(number)} messages that it stores go"
     if attached:
         goes += " once its subscriptions, which keep their backlog, are done with them"
     return Deletion(
-        "topics",
         "topic",
         id_,
         [
@@ -154,30 +151,30 @@ def _deletion(console: Console, id_: str) -> Deletion:
 
 
 @router.get("/topics/{id_}/delete")
-def ask_delete(request: Request, id_: str, _: Changing) -> Response:
+def ask_delete(request: Request, id_: str, _: RequiresWrite) -> Response:
     """Ask whether a topic is to be deleted."""
-    return confirm_page(request, _deletion(of(request), id_))
+    return confirm_page(request, _deletion(console_of(request), id_))
 
 
 @router.post("/topics/{id_}/delete")
-def delete(request: Request, id_: str, form: Posted) -> Response:
+def delete(request: Request, id_: str, form: PostedForm) -> Response:
     """Delete a topic."""
-    console = of(request)
-    if not is_confirmed(form, id_):
-        return confirm_page(request, _deletion(console, id_), form)
-    return run(
+    console = console_of(request)
+    return delete_resource(
         request,
-        f"Deleting the topic {id_}",
-        lambda: console.store.delete_topic(id_),
-        lambda asked, _: done(asked, f"The topic {id_} was deleted.", "topics"),
+        form,
+        "topic",
+        id_,
+        deletion=lambda: _deletion(console, id_),
+        delete=console.store.delete_topic,
     )
 
 
-def _told(form: Form, error: PubSubError) -> Form:
-    fields = dict(AT_FIELD)
+def _with_error(form: Form, error: PubSubError) -> Form:
+    fields = dict(ERROR_FIELDS)
     if error.code == "ALREADY_EXISTS":
         fields[""] = "id"
-    return form.told(error, fields)
+    return form.add_error(error, fields)
 
 
 def _read(form: Form) -> dict[str, Any]:
@@ -185,8 +182,8 @@ def _read(form: Form) -> dict[str, Any]:
         return check_topic_retention(duration(form, "retention") if form.is_on("retain") else None)
 
     return {
-        "message_retention_duration": form.attempt(kept, AT_FIELD),
-        "labels": form.attempt(lambda: pairs(form, "labels"), AT_FIELD),
+        "message_retention_duration": form.validate(kept, ERROR_FIELDS),
+        "labels": form.validate(lambda: pairs(form, "labels"), ERROR_FIELDS),
     }
 
 
@@ -194,25 +191,25 @@ def _checked(form: Form) -> dict[str, Any]:
     """Return the fields of a topic as a form says them, which tells all that is wrong."""
     fields = _read(form)
     if fields["labels"] is not None:
-        form.attempt(lambda: check_labels(fields["labels"]), AT_FIELD)
+        form.validate(lambda: check_labels(fields["labels"]), ERROR_FIELDS)
     return fields
 
 
 def _values(topic: Topic) -> dict[str, str]:
     kept = topic.message_retention_duration
     values: Mapping[str, str] = {
-        "shown": state_of(topic),
+        "fingerprint": fingerprint(topic),
         "retain": "" if kept is None else "on",
-        "labels": pair_lines(topic.labels),
-        **duration_values("retention", _USUAL_RETENTION if kept is None else kept),
+        "labels": pairs_text(topic.labels),
+        **duration_values("retention", _DEFAULT_RETENTION if kept is None else kept),
     }
     return dict(values)
 
 
-def _told_of(topic: Topic) -> list[tuple[str, str]]:
+def _field_rows(topic: Topic) -> list[tuple[str, str]]:
     kept = topic.message_retention_duration
     return [
-        ("Message retention", "off" if kept is None else shown.span(kept)),
-        ("Labels", pair_lines(topic.labels) or "none"),
-        ("Schema", shown.schema(topic.schema_settings)),
+        ("Message retention", "off" if kept is None else formatting.duration(kept)),
+        ("Labels", pairs_text(topic.labels) or "none"),
+        ("Schema", formatting.schema(topic.schema_settings)),
     ]

@@ -9,18 +9,18 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pubsub_delta.console import charts, shown
-from pubsub_delta.console.listing import listed
-from pubsub_delta.console.lists import Column, chosen, remember
+from pubsub_delta.console import charts, formatting
+from pubsub_delta.console.context import Console, console_of
+from pubsub_delta.console.lists import Column, list_all, list_page, remember_columns
 from pubsub_delta.console.measurements import Measurement
-from pubsub_delta.console.pages import Console, of, page, part
+from pubsub_delta.console.responses import fragment, render
 from pubsub_delta.metrics import Metrics
 from pubsub_delta.operations.survey import TopicFigures
 from pubsub_delta.resources import Subscription, Topic
 
 router = APIRouter()
 
-PATIENCE = 0.15
+WAIT_SECONDS = 0.15
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,17 @@ COLUMNS: tuple[Column[Row], ...] = (
     Column("readers", "Subscriptions", lambda row: row.readers, is_number=True),
     Column("retention", "Message retention",
            lambda row: row.topic.message_retention_duration, is_number=True),
-    Column("labels", "Labels", lambda row: str(row.topic.labels), is_usual=False),
-    Column("created", "Created", lambda row: row.topic.create_time, is_usual=False),
+    Column("labels", "Labels", lambda row: str(row.topic.labels), is_default=False),
+    Column("created", "Created", lambda row: row.topic.create_time, is_default=False),
 )  # fmt: skip
 
 
 def rows_of(
-    console: Console, names: Sequence[str], patience: float, readers: Sequence[Subscription]
+    console: Console, names: Sequence[str], timeout: float, readers: Sequence[Subscription]
 ) -> list[Row]:
     """Return all topics of the project with their figures; ``readers``: its subscriptions."""
-    every = listed(console.store.list_topics)
-    known = console.topics.look({each.name: each.uid for each in every}, names, patience)
+    every = list_all(console.store.list_topics)
+    known = console.topics.latest({each.name: each.uid for each in every}, names, timeout)
     attached = Counter(each.topic for each in readers if not each.detached)
     return [
         Row(console.short(each.name), each, attached[each.name], known.get(each.name))
@@ -67,59 +67,59 @@ def rows_of(
 @router.get("/topics")
 def show_all(request: Request) -> Response:
     """List the topics of the project."""
-    console = of(request)
-    readers = listed(console.store.list_subscriptions)
-    known = chosen(request, "/topics", rows_of(console, [], 0, readers), COLUMNS, "id")
-    rows = rows_of(console, [row.topic.name for row in known.rows], PATIENCE, readers)
-    found = chosen(request, "/topics", rows, COLUMNS, "id")
-    answer = page(
+    console = console_of(request)
+    readers = list_all(console.store.list_subscriptions)
+    known = list_page(request, "/topics", rows_of(console, [], 0, readers), COLUMNS, "id")
+    rows = rows_of(console, [row.topic.name for row in known.rows], WAIT_SECONDS, readers)
+    found = list_page(request, "/topics", rows, COLUMNS, "id")
+    answer = render(
         request,
         "topics_part.html" if "hx-request" in request.headers else "topics.html",
         found=found,
         unknown=sum(row.measurement is None for row in rows),
         refreshed=found.address(page=found.page),
     )
-    return remember(request, answer, "/topics")
+    return remember_columns(request, answer, "/topics")
 
 
 @router.get("/topics/{id_}")
 def show(request: Request, id_: str) -> Response:
     """Show a topic with its subscriptions and snapshots."""
-    store = of(request).store
+    store = console_of(request).store
     topic = store.get_topic(id_)
-    return page(
+    return render(
         request,
         "topic.html",
         id=id_,
         topic=topic,
-        subscriptions=listed(store.list_topic_subscriptions, id_),
-        snapshots=listed(store.list_topic_snapshots, id_),
+        subscriptions=list_all(store.list_topic_subscriptions, id_),
+        snapshots=list_all(store.list_topic_snapshots, id_),
     )
 
 
 @router.get("/topics/{id_}/details")
 def show_details(request: Request, id_: str) -> Response:
     """Show the fields of a topic."""
-    topic = of(request).store.get_topic(id_)
+    topic = console_of(request).store.get_topic(id_)
     settings = topic.schema_settings
-    terms = "" if settings is None else shown.schema_terms(settings)
-    return page(request, "topic_details.html", id=id_, topic=topic, schema_terms=terms)
+    terms = "" if settings is None else formatting.schema_terms(settings)
+    return render(request, "topic_details.html", id=id_, topic=topic, schema_terms=terms)
 
 
 @router.get("/topics/{id_}/figures")
 def show_figures(request: Request, id_: str) -> Response:
     """Show how much a topic stores: a part of its page."""
-    console = of(request)
+    console = console_of(request)
 
-    def measure() -> tuple[Metrics, charts.Days]:
+    def measure() -> tuple[Metrics, charts.DailyCounts]:
         figures, days = console.metrics("topics", id_), console.store.messages_by_day(id_)
-        return figures, charts.by_day(days, console.at_present().date())
+        return figures, charts.daily_counts(days, console.at_present().date())
 
-    return part(
+    return fragment(
         request,
         "Counting messages",
         measure,
-        lambda asked, found: page(
+        lambda asked, found: render(
             asked, "topic_figures.html", id=id_, figures=found[0], days=found[1]
         ),
     )

@@ -1,1 +1,1 @@
-"""Programs for spark-submit, ``python -m`` and schedulers: each module with a command is one."""
+"""Jobs for spark-submit, ``python -m`` and schedulers: one in each module with a command."""

@@ -1,6 +1,6 @@
-"""Tell where the jobs are, for spark-submit.
+"""Print the directory of the jobs, for spark-submit.
 
-The wheel brings ``spark-defaults.conf`` beside them:
+In the wheel it has ``spark-defaults.conf``, too:
 
     jobs=$(python -m pubsub_delta.jobs)
     spark-submit --properties-file $jobs/spark-defaults.conf $jobs/publish.py --help

@@ -3,8 +3,8 @@
     spark-submit --properties-file conf/spark-defaults.conf pubsub_delta/jobs/consume.py \
         --root /data/pubsub --subscription archive --output /data/archive
 
-Each batch is leased, written in one commit, and acknowledged. A job that dies in between loses
-nothing: its batch comes again after the deadline, and may then stand in the table twice.
+Each batch is leased, written in one commit, and acknowledged. If the job dies in between, its batch
+is delivered again after the deadline, and may be in the table twice.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def consume(
 
 
 def transformed(batch: PulledBatch, query: str | None) -> DataFrame:
-    """Run the query over a batch, or take its messages as they are."""
+    """Return the rows of the query over a batch, or the messages without a query."""
     if query is None:
         return batch.df.drop("ack_id", "delivery_attempt")
     return batch.df.sparkSession.sql(query, messages=batch.df)

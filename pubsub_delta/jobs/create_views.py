@@ -1,10 +1,10 @@
-"""Make views of topics and backlogs for SQL, or make them right again: the job for a scheduler.
+"""Create or update views of topics and backlogs for SQL: the job for a scheduler.
 
     spark-submit --properties-file conf/spark-defaults.conf pubsub_delta/jobs/create_views.py \
         --root main.pubsub --schema main.bi
 
-A backlog is shown as it was when the job ran. What could not be made is told and stops nothing
-else; the exit code is then 1.
+The view of a backlog shows it as of the job's run. A view that cannot be created is reported, and
+the other views are created; the exit code is then 1.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def demo(output: Path) -> None:
     steps.run(
         "Draw a chart", draw, chart, stored.carriers, published, delays, archive, lost_at, lost
     )
-    tell(store, published, figures, steps, chart)
+    print_results(store, published, figures, steps, chart)
     check(stored, published, figures)
 
 
@@ -213,7 +213,7 @@ def account(
     }
 
 
-def tell(
+def print_results(
     store: PubSub,
     published: dict[str, Any],
     figures: dict[str, dict[str, int]],
@@ -283,7 +283,7 @@ def draw(
     left.spines[["top", "right"]].set_visible(False)
 
     start = published["started"]
-    for summary, name, colour, width in (
+    for summary, name, color, width in (
         (published, "published", "#264653", 1.5),
         (delays, "delays: acked", "#e76f51", 4),  # the other one may lie on it
         (archive, "archive: acked", "#2a9d8f", 1.5),
@@ -293,7 +293,7 @@ def draw(
             total += batch["messages"]
             times.append(batch["time"] - start)
             counts.append(total)
-        right.step(times, counts, "-", where="post", label=name, color=colour, linewidth=width)
+        right.step(times, counts, "-", where="post", label=name, color=color, linewidth=width)
     right.annotate(
         f"{lost:,} taken and lost;\nthey come again\nafter the deadline",
         xy=(lost_at - start, 0), xytext=(-10, 150), textcoords="offset points", fontsize=8,

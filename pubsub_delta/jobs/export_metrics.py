@@ -3,12 +3,12 @@
     spark-submit --properties-file conf/spark-defaults.conf pubsub_delta/jobs/export_metrics.py \
         --root /data/pubsub --port 9464 --interval 60s
 
-With --output the figures are added to a Delta table instead, which needs Spark: a row for each,
-with the time of the measurement.
+With --output the job appends the metrics to a Delta table instead, one row for each, with the time
+of the measurement. That needs Spark.
 
-A scrape gets the figures of the last measurement and never waits for the store. With --once they
-are measured once, printed in Prometheus' text format, and the job ends. By plain ``python`` it does
-the same without Spark, which it starts for a store in a catalog only.
+A scrape gets the last measurement and does not wait for the store. With --once the job measures
+once, prints the metrics in Prometheus' text format, and ends. By plain ``python`` it runs without
+Spark, unless the store is in a catalog.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def export_metrics(
 
     def job() -> int:
         if output is not None and not once:
-            raise InvalidArgument("--output: without --once; both are accepted, or --once alone")
+            raise InvalidArgument("--output needs --once")
         store = PubSub(terminal.session_if_needed("export-metrics"), root, project=project)
         if output is not None:
             add_to_table(store, names or None, output, summary, exact=exact)
@@ -85,8 +85,8 @@ def export_metrics(
 def add_to_table(
     store: PubSub, names: tuple[str, ...] | None, output: str, summary: Path | None, *, exact: bool
 ) -> None:
-    """Append a row for each figure to a Delta table, in one commit."""
-    from pubsub_delta.jobs import outputs  # it imports pyspark, which the rest does not need
+    """Append a row for each metric to a Delta table, in one commit."""
+    from pubsub_delta.jobs import outputs  # it imports pyspark, which only --output needs
 
     figures = store.metrics_table(names, exact=exact)
     count = figures.count()
@@ -98,7 +98,7 @@ def add_to_table(
 
 
 def wait_for_interrupt() -> None:
-    """Return when the process is told to end."""
+    """Return after SIGINT or SIGTERM."""
     with suppress(ValueError):  # as in terminal.follow
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
@@ -106,7 +106,7 @@ def wait_for_interrupt() -> None:
 
 
 def write_summary(path: Path | None, figures: Any) -> None:
-    """Write where it was asked for how often the store was measured."""
+    """Write the number of measurements to a summary file, if there is a path."""
     if path is None:
         return
     told = {

@@ -1,4 +1,4 @@
-"""What the publishing jobs share: their options, and how rows become messages."""
+"""Options of the publishing jobs, and the conversion of rows to messages."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from pubsub_delta import AlreadyExists, InvalidArgument, PubSub
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 LINE = "_pubsub_delta_line"
-"""The column of a JSON object as it stands in its file, which is the message."""
+"""The column of the original JSON object, which is the data of the message."""
 
 AS_JSON = {
     "timeZone": "UTC",
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
-"""How times are written, whatever the session's time zone, and with all of their digits."""
+"""JSON options: times in UTC with microseconds, in any session time zone."""
 
 _NESTED = (T.ArrayType, T.MapType, T.StructType, T.VariantType)
 
 
 def message_options(command: Command) -> Command:
-    """Add the options that say where messages go and which columns they are made of."""
+    """Add the options of the topic, and of the columns of messages."""
     for option in (
         click.option("--ordering-key", help="The column that is the ordering key."),
         click.option(
@@ -44,7 +44,7 @@ def message_options(command: Command) -> Command:
 
 
 def reading_options(command: Command) -> Command:
-    """Add the options that say how an input is read."""
+    """Add the options for reading an input."""
     for option in (
         click.option(
             "--bad-records",
@@ -70,7 +70,7 @@ def reading_options(command: Command) -> Command:
 
 
 def require(rows: DataFrame, columns: list[str | None]) -> None:
-    """Refuse columns that the input does not have."""
+    """Raise InvalidArgument for columns that the input does not have."""
     there = columns_of(rows)
     for column in columns:
         if column is not None and column not in there:
@@ -85,23 +85,22 @@ def columns_of(rows: DataFrame) -> list[str]:
 
 
 def create_unless_there(store: PubSub, topic: str) -> None:
-    """Create a topic, or take the one that is there."""
+    """Create a topic unless it exists."""
     with suppress(AlreadyExists):
         store.create_topic(topic)
 
 
 def column(name: str) -> Column:
-    """Return the column of a name, whatever stands in it."""
+    """Return a column by its name, with any characters."""
     return F.col(f"`{name.replace('`', '``')}`")
 
 
 def as_messages(
     rows: DataFrame, data: str | None, attributes: tuple[str, ...], ordering_key: str | None
 ) -> DataFrame:
-    """Make messages of rows; an attribute or key without value is left out.
+    """Return the messages of rows; null attributes and keys are left out.
 
-    Without a column of data the message is the JSON object of the row as it stands in its file, or
-    else all columns as JSON.
+    Without a data column the data is the original JSON object, or else all columns as JSON.
     """
 
     def text(name: str) -> Column:
@@ -127,7 +126,7 @@ def as_messages(
 def text_of(value: Column, type_: T.DataType) -> Column:
     """Return a value as text; bytes stay bytes.
 
-    Times are ISO 8601, in UTC if they have a time zone, and other values are what they are in JSON.
+    Times are ISO 8601, in UTC if they have a time zone. Nested values are JSON.
     """
     if isinstance(type_, (T.StringType, T.BinaryType)):
         return value

@@ -1,11 +1,11 @@
-"""Look after a store: the job for a scheduler.
+"""Run the maintenance of a store: the job for a scheduler.
 
     spark-submit --properties-file conf/spark-defaults.conf pubsub_delta/jobs/maintain.py \
         --root /data/pubsub --duties tables,dead-letters,expiration,retention
 
-It is safe to run late, twice, and beside publishers, consumers and itself. What fails is told and
-stops nothing else; the exit code is then 1, and running it again is right. By plain ``python`` it
-does the same without Spark, which it starts for a store in a catalog only.
+It may run late, twice, and at the same time as publishers, consumers and itself. A failure is
+reported, and the rest goes on; the exit code is then 1, and the next run tries again. By plain
+``python`` it runs without Spark, unless the store is in a catalog.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FAILED = 1
 
 
 def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
-    """Read a list of duties, separated by commas."""
+    """Parse a list of duties."""
     duties = [duty.strip() for duty in text.split(",") if duty.strip()]
     unknown = [duty for duty in duties if duty not in DUTIES]
     if unknown or not duties:
@@ -76,7 +76,7 @@ def maintain(
         report = store.maintain(
             **switches, log_retention=log_retention, exact=exact, dry_run=dry_run
         )
-        tell(report, duties)
+        print_report(report, duties)
         if summary is not None:
             summary.parent.mkdir(parents=True, exist_ok=True)
             summary.write_text(json.dumps(asdict(report), indent=2, default=str))
@@ -85,8 +85,8 @@ def maintain(
     terminal.run(job)
 
 
-def tell(report: MaintenanceReport, duties: Iterable[str]) -> None:
-    """Print a line for each thing that was done, or would be, and one for all."""
+def print_report(report: MaintenanceReport, duties: Iterable[str]) -> None:
+    """Print a line for each change, and one for the totals."""
     for line in report.lines():
         terminal.console.print(line, markup=False, soft_wrap=True)
     would = "would be " if report.dry_run else ""
@@ -95,7 +95,7 @@ def tell(report: MaintenanceReport, duties: Iterable[str]) -> None:
 
 
 def totals(report: MaintenanceReport, would: str) -> Iterator[str]:
-    """Tell how much was done, without what was nothing."""
+    """Yield the totals that are not 0."""
     for count, what, done in (
         (sum(report.written.values()), "message", "written to tables"),
         (sum(report.dead_letters.values()), "message", "forwarded"),
@@ -112,7 +112,7 @@ def totals(report: MaintenanceReport, would: str) -> Iterator[str]:
 
 
 def counted(count: int, what: str) -> str:
-    """Write a number of things.
+    """Write a count with its noun.
 
     >>> counted(1, "message"), counted(2000, "small file")
     ('1 message', '2,000 small files')

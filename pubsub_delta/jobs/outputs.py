@@ -1,4 +1,4 @@
-"""How the consuming jobs write: rows are added to a Delta table, which may get their columns."""
+"""Appends rows of the consuming jobs to Delta tables."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ merge_schema_option = click.option(
 
 
 def append(rows: DataFrame, output: str, *, merge_schema: bool, **options: Any) -> None:
-    """Append to a Delta table: a path if there is a slash in it, else a name in the catalog.
+    """Append to a Delta table: a path if it has a slash, else a name in the catalog.
 
-    InvalidArgument where the table has other columns, or cannot be written as it is.
+    InvalidArgument if the table has other columns, or cannot be written.
     """
     if merge_schema:
         options["mergeSchema"] = True

@@ -23,8 +23,8 @@ from pyspark.sql.types import (
 )
 
 from pubsub_delta import NotFound, PublishResult, PubSub, local_session
-from pubsub_delta.jobs import inputs, reading, sources, terminal
-from pubsub_delta.jobs.batch_ids import batch_id
+from pubsub_delta.jobs import inputs, readers, sources, terminal
+from pubsub_delta.jobs.idempotency_ids import batch_id
 
 
 @click.command()
@@ -65,7 +65,7 @@ def publish(
         spark = local_session(app_name=f"publish to {topic}")
         store = PubSub(spark, root, project=project)
         source = sources.find(spark, path, format_)
-        found = reading.read(spark, source, reading.Reading(schema, infer_schema, multiline))
+        found = readers.read(spark, source, readers.ReadOptions(schema, infer_schema, multiline))
         rows, told = found.good, terminal.Summary("publish")
         counted = found.count()
         if counted.bad and bad_records is None:
@@ -98,14 +98,13 @@ def publish(
 
 
 Batch = tuple[tuple[str, int] | None, DataFrame]
-"""Rows with the idempotency id of their publish, if it has one."""
+"""Rows, and the idempotency ID of their publish, or None."""
 
 
 def split(rows: DataFrame, column: str | None, idempotency_id: str | None) -> Iterator[Batch]:
-    """Return the batches in which to publish: each row is in one of them.
+    """Return the batches to publish; each row is in one of them.
 
-    A batch is known by its value alone. Numbered, it would be another one as soon as a value came
-    that sorts before it.
+    The value identifies a batch, not its number, which would change with a value before it.
     """
     if column is None:
         yield (idempotency_id, 1) if idempotency_id else None, rows
@@ -115,18 +114,18 @@ def split(rows: DataFrame, column: str | None, idempotency_id: str | None) -> It
     skips_files = isinstance(rows.schema[column].dataType, EXACT)
     for row in found.orderBy("value").collect():
         same = text.eqNullSafe(F.lit(row["text"]))
-        if skips_files:  # by the statistics of a column, which has no text
+        if skips_files:  # uses the statistics of the column, which texts have not
             same = value.eqNullSafe(F.lit(row["value"])) & same
         name = batch_id(idempotency_id, column, row["text"]) if idempotency_id else None
         yield name, rows.where(same)
 
 
 EXACT = (IntegralType, StringType, DateType, BooleanType)
-"""Types whose values are the same in Python as in Spark."""
+"""Types whose values are equal in Python and Spark."""
 
 
 def as_text(rows: DataFrame, column: str) -> Column:
-    """Return a column as text that is the same in every session, whatever its time zone is."""
+    """Return a column as text that does not depend on the session time zone."""
     value, type_ = inputs.column(column), rows.schema[column].dataType
     if isinstance(type_, TimestampType):
         return F.unix_micros(value).cast("string")
@@ -134,7 +133,7 @@ def as_text(rows: DataFrame, column: str) -> Column:
 
 
 def written_by(result: PublishResult) -> int:
-    """Return how many messages a publish wrote: 0 where an earlier one did, too long ago."""
+    """Return the number of messages of a publish; 0 if an earlier run wrote them long ago."""
     try:
         return result.message_count
     except NotFound:

@@ -1,7 +1,7 @@
-"""Rows of an input, and what in it is no record: that is refused by its line, or set aside.
+"""Good and bad records of an input. A bad record is refused with its line, or written elsewhere.
 
-What is no record (a line of another number of columns, no JSON object, a value that is not of its
-type) stands in a column of its own, with its file, until a job has dealt with it.
+A bad record is a line with a wrong number of columns, text that is not a JSON object, or a value of
+another type. Its text and file are in columns of their own.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from pubsub_delta import InvalidArgument
 from pubsub_delta.jobs import inputs, sources
 
 BAD, FILE, ELEMENT = (f"_pubsub_delta_{name}" for name in ("bad", "file", "element"))
-"""Columns: the text that is no record, or null; its file; its place in a JSON array, or null."""
+"""Columns: the text of a bad record, or null; its file; its index in a JSON array, or null."""
 
 _PLACE = "_pubsub_delta_place"
 _MARK = "pubsub_delta: no record: "
-"""What an error of a streaming query says before a record and its file, in JSON."""
+"""The prefix of a bad record, as JSON, in the error of a streaming query."""
 _MOST_SHOWN = 100
 _IS_NO_UTF8 = "NOT is_valid_utf8(value)"
 
 
 @dataclass(frozen=True)
-class Counted:
-    """How many records are good and bad, and the first bad one, by its columns."""
+class RecordCounts:
+    """The numbers of good and bad records, and the columns of the first bad one."""
 
     good: int
     bad: int
@@ -42,11 +42,10 @@ class Records:
     """The rows of an input, good and bad.
 
     Args:
-        rows: with the columns BAD, FILE and ELEMENT where there may be bad ones: a binary format
-            has none.
-        path: of the input.
-        form: what a record has to be.
-        decoded: whether bytes that are no UTF-8 were replaced as they were read, as in CSV.
+        rows: the rows; with the columns BAD, FILE and ELEMENT unless the format is binary.
+        path: the path of the input.
+        form: the form of a good record, for errors.
+        decoded: whether Spark replaced bytes that are not UTF-8, as in CSV.
     """
 
     rows: DataFrame
@@ -56,19 +55,19 @@ class Records:
 
     @property
     def may_be_bad(self) -> bool:
-        """Tell whether the format lets a record be bad."""
+        """Whether the format may have bad records."""
         return BAD in self.rows.columns
 
     @property
     def good(self) -> DataFrame:
-        """The rows that are records."""
+        """The good records."""
         if not self.may_be_bad:
             return self.rows
         return self.rows.where(F.col(BAD).isNull()).drop(BAD, FILE, ELEMENT)
 
     @property
     def checked(self) -> DataFrame:
-        """The rows, of which one that is no record fails the query that reads it."""
+        """The good records; a bad one fails the query."""
         if not self.may_be_bad:
             return self.rows
         told = F.to_json(F.struct(FILE, BAD, ELEMENT))
@@ -78,16 +77,16 @@ class Records:
 
     @property
     def bad(self) -> DataFrame:
-        """What is no record: its file, its text, and what could be read of it."""
+        """The bad records: file, text, and the columns that could be read."""
         bad = self.rows.where(F.col(BAD).isNotNull())
         told = [F.col(FILE).alias("file"), F.col(BAD).alias("record")]
         ours = (BAD, FILE, ELEMENT, inputs.LINE)
         read = [inputs.column(name) for name in self.rows.columns if name not in ours]
-        # Spark reads no CSV of which nothing but the bad records is wanted.
+        # Spark does not parse CSV if only the bad-record column is selected.
         return bad.select(*told, *([F.to_json(F.struct(*read)).alias("columns")] if read else []))
 
-    def count(self) -> Counted:
-        """Look at all records once; a file that cannot be read is refused."""
+    def count(self) -> RecordCounts:
+        """Count the records; InvalidArgument for a file that cannot be read."""
         rows = self.rows.withColumn(_PLACE, F.monotonically_increasing_id())
         wanted = [F.count(F.lit(1))]
         if self.may_be_bad:
@@ -100,13 +99,13 @@ class Records:
         except Exception as error:
             raise sources.failure(self.path, error) from None
         if not self.may_be_bad:
-            return Counted(found[0], 0, {})
+            return RecordCounts(found[0], 0, {})
         if self.decoded and found[-1]:
             self._check_bytes()
-        return Counted(found[0] - found[1], found[1], found[2].asDict() if found[2] else {})
+        return RecordCounts(found[0] - found[1], found[1], found[2].asDict() if found[2] else {})
 
     def _check_bytes(self) -> None:
-        """Refuse a file with bytes that are no UTF-8; what stands for them may also be a text."""
+        """Raise InvalidArgument for bytes that are not UTF-8; the input may have U+FFFD itself."""
         spark = self.rows.sparkSession
         lines = spark.read.text(self.path).select("value", F.col("_metadata.file_path").alias(FILE))
         first = lines.where(_IS_NO_UTF8).select(FILE).first()
@@ -115,14 +114,14 @@ class Records:
         file = first[FILE]
         line = _first_line_where(spark, file, _IS_NO_UTF8)
         raise InvalidArgument(
-            f"--input: {sources.shown(file)}, line {line}: it is no UTF-8, and would be changed as "
-            "it is read; convert the file, as iconv -f latin1 -t utf-8 does"
+            f"--input: {sources.path_of(file)}, line {line}: it is not UTF-8, and Spark would "
+            "replace its bytes; convert the file, as iconv -f latin1 -t utf-8 does"
         )
 
     def refusal(
         self, spark: SparkSession, first: dict[str, Any], count: int = 1
     ) -> InvalidArgument:
-        """Return the error that names a bad record by its file and line, and counts the others."""
+        """Return the error of a bad record with its file and line, and the number of others."""
         file, record = first[FILE], str(first[BAD])
         if first.get(ELEMENT) is not None:
             place = f", element {first[ELEMENT]}"
@@ -132,13 +131,15 @@ class Records:
         text = record if len(record) <= _MOST_SHOWN else f"{record[:_MOST_SHOWN]}…"
         more = f" (and {count - 1:,} more)" if count > 1 else ""
         return InvalidArgument(
-            f"--input: {sources.shown(file)}{place}: {text!r} is not {self.form}{more}; "
+            f"--input: {sources.path_of(file)}{place}: {text!r} is not {self.form}{more}; "
             "--bad-records PATH sets what is none aside, and publishes the rest"
         )
 
     def failure(self, spark: SparkSession, error: Exception) -> Exception:
-        """Return what failed a query: a bad record by its line, a file, or the error itself."""
-        _, mark, told = str(error).partition(f"{_MARK}{{")  # the query's plan has it without
+        """Return the error of a failed query: of a bad record, of a file, or the original one."""
+        _, mark, told = str(error).partition(
+            f"{_MARK}{{"
+        )  # the plan in the error has the prefix without JSON
         if not mark:
             return sources.failure(self.path, error)
         first, _ = json.JSONDecoder().raw_decode(f"{{{told}")
@@ -146,19 +147,19 @@ class Records:
 
 
 def has_replaced(rows: DataFrame) -> Column:
-    """Tell whether a text of a row has what stands for bytes that are no UTF-8."""
+    """Return whether a text column has U+FFFD, which replaces bytes that are not UTF-8."""
     texts = [field.name for field in rows.schema if isinstance(field.dataType, StringType)]
     return F.concat_ws("", *map(inputs.column, texts)).contains("\ufffd")
 
 
 def line_of(spark: SparkSession, file: str, record: str) -> int | None:
-    """Return the number of the first line of a file that is such a record, if one is found."""
+    """Return the number of the first line of a file with a record; None if there is none."""
     begin = re.split(r"\r?\n", record, maxsplit=1)[0]
     return _first_line_where(spark, file, F.lit(begin) == F.col("value"))
 
 
 def _first_line_where(spark: SparkSession, file: str, test: Column | str) -> int | None:
-    """Return the number of the first line of a file of which something holds, if one is found."""
+    """Return the number of the first line of a file that matches; None if none does."""
     lines = spark.read.text(sources.pattern_of(file))
     lines = lines.withColumn(_PLACE, F.monotonically_increasing_id())
     place = F.col(_PLACE)

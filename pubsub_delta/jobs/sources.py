@@ -1,4 +1,4 @@
-"""Where the rows of an input are: which files, in which format, or a Delta table."""
+"""Finds the files and the format of an input, or a Delta table."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from pubsub_delta import InvalidArgument
-from pubsub_delta.jobs import file_names
+from pubsub_delta.jobs import file_formats
 
 _OF_FILE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] (.+?)(?: +SQLSTATE.*)?$", re.MULTILINE)
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+?)(?=\n\s+at |\Z)", re.MULTILINE | re.DOTALL)
-"""What Spark says of a file that it cannot read, and of why."""
+"""Spark's error of a file that it cannot read, and its cause."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """An input: its path or URL, its format, and its files as Spark names them.
+    """An input: its path or URL, its format, and the URLs of its files.
 
-    The format is None where there are no files to tell it.
+    The format is None without files.
     """
 
     path: str
@@ -30,16 +30,15 @@ class Source:
 
 
 def find(spark: SparkSession, path: str, asked: str | None) -> Source:
-    """Return an input as it is read: in the format that is asked for, or that it shows.
+    """Return an input with its format: the given one, or that of its files.
 
-    A Delta table is recognised wherever it is, so that rows which were deleted from it are not
-    read from the files that it still has. InvalidArgument where an input is not there, or is of
-    several formats.
+    A Delta table is always recognized: its files may have rows that were deleted. InvalidArgument
+    if the input does not exist, or has several formats.
     """
     if asked == "delta":
         return Source(path, "delta")
     files = _files(spark, path)
-    if all(file_names.format_of(name, path) not in file_names.TEXTS for name in files):
+    if all(file_formats.format_of(name, path) not in file_formats.TEXTS for name in files):
         if _is_delta(spark, path):
             if asked is not None:
                 raise InvalidArgument(
@@ -47,19 +46,19 @@ def find(spark: SparkSession, path: str, asked: str | None) -> Source:
                     "without --format, or with --format delta, it is read as one"
                 )
             return Source(path, "delta")
-        if files and _is_delta(spark, shown(files[0]).rpartition("/")[0]):
+        if files and _is_delta(spark, path_of(files[0]).rpartition("/")[0]):
             raise InvalidArgument(
                 f"--input: {path!r} is files of a Delta table, which may hold deleted rows; "
                 "the table itself is accepted"
             )
-    names = [shown(name) for name in files]
-    return Source(path, file_names.format_of_all(names, path, asked), files)
+    names = [path_of(name) for name in files]
+    return Source(path, file_formats.format_of_all(names, path, asked), files)
 
 
-def shown(url: str) -> str:
-    """Return a file's URL, as Spark writes it, as a path that people and Spark read.
+def path_of(url: str) -> str:
+    """Return the path or URL of a file from Spark's encoded URL.
 
-    >>> shown("file:///data/a%20b.csv"), shown("s3a://bucket/a.csv")
+    >>> path_of("file:///data/a%20b.csv"), path_of("s3a://bucket/a.csv")
     ('/data/a b.csv', 's3a://bucket/a.csv')
     """
     plain = unquote(url)
@@ -67,22 +66,22 @@ def shown(url: str) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of what an error says."""
+    """Return the first line of an error."""
     return next(filter(str.strip, str(error).splitlines()), type(error).__name__)
 
 
 def pattern_of(url: str) -> str:
-    """Return the pattern that names one file, whose name may have what patterns are made of."""
-    return re.sub(r"([\\\[\]{}*?])", r"\\\1", shown(url))
+    """Return the glob pattern of one file, with escaped special characters."""
+    return re.sub(r"([\\\[\]{}*?])", r"\\\1", path_of(url))
 
 
 def failure(path: str, error: Exception) -> Exception:
-    """Return what an error of reading is: a refusal where a file is to blame, else itself."""
+    """Return InvalidArgument for an error of a file, else the error itself."""
     return unreadable(path, error) if _OF_FILE.search(str(error)) else error
 
 
 def unreadable(path: str, error: Exception) -> InvalidArgument:
-    """Return the refusal of an input that cannot be read, with the cause where a file tells one."""
+    """Return the error of an input that cannot be read, with its cause."""
     text = str(error)
     told = _OF_FILE.search(text)
     why = first_line(error) if told is None else " ".join([told[1], *_CAUSE.findall(text)[-1:]])
@@ -90,7 +89,7 @@ def unreadable(path: str, error: Exception) -> InvalidArgument:
 
 
 def _files(spark: SparkSession, path: str) -> tuple[str, ...]:
-    """Return the files of a path, directory or pattern; none of them is read."""
+    """Return the files of a path, directory or pattern, without reading them."""
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", True)
     try:
         return tuple(sorted(reader.load(path).inputFiles()))

@@ -4,9 +4,9 @@ r"""Follow a subscription into a Delta table by a streaming query: the job for s
         --root /data/pubsub --subscription archive --output /data/archive \
         --checkpoint /data/archive_checkpoint
 
-Every message stands in the table once, however often the job is killed and started again: each
-micro-batch is written under the query's id and its own number, which Delta skips if it has seen it.
-Start it again with the same checkpoint; a new checkpoint is a new query.
+Every message is in the table once, even if the job is killed and started again. Each micro-batch is
+written with the query's ID and its number, and Delta skips a number that it has. Start the job
+again with the same checkpoint; a new checkpoint is a new query.
 """
 
 from __future__ import annotations
@@ -71,15 +71,15 @@ def stream_consume(
             max_messages=batch_size,
         )
         query_id.set_result(started.id)
-        terminal.follow(started, told, Acked())
+        terminal.follow(started, told, AckCounter())
         told.finish(summary)
         return 0
 
     terminal.run(job)
 
 
-class Acked:
-    """How many messages were acknowledged between one progress report and the next."""
+class AckCounter:
+    """Counts the messages that were acknowledged between two progress reports."""
 
     def __init__(self) -> None:
         self._before: int | None = None

@@ -5,8 +5,8 @@ r"""Publish files or a Delta table to a topic as they grow, by a streaming query
         --schema "carrier STRING, tailnum STRING" --attribute carrier \
         --checkpoint /data/arriving_checkpoint
 
-Every row is published once, however often the job is killed and started again: each micro-batch is
-one commit of the topic, under the query's id and its own number.
+Every row is published once, even if the job is killed and started again. Each micro-batch is one
+commit of the topic, with the query's ID and its number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import click
 from pyspark.errors import StreamingQueryException
 
 from pubsub_delta import PubSub, local_session
-from pubsub_delta.jobs import inputs, reading, sources, terminal
+from pubsub_delta.jobs import inputs, readers, sources, terminal
 
 
 @click.command()
@@ -50,8 +50,8 @@ def stream_publish(
         spark = local_session(app_name=f"stream to {topic}")
         store = PubSub(spark, root, project=project)
         source = sources.find(spark, path, format_)
-        how = reading.Reading(schema, multiline=multiline)
-        found = reading.read_stream(spark, source, how)
+        how = readers.ReadOptions(schema, multiline=multiline)
+        found = readers.read_stream(spark, source, how)
         rows = found.checked if bad_records is None else found.good
         inputs.require(rows, [data, ordering_key, *attributes])
         if create_topic:

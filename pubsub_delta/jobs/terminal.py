@@ -1,4 +1,4 @@
-"""What the jobs share: their options, their progress and their exit codes.
+"""Options, progress, summaries and exit codes of the jobs.
 
 | exit code | meaning |
 |---|---|
@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # some jobs need no Spark
 
 REFUSED, LEFT_OVER, TRY_AGAIN = 3, 4, 75
 _HAVE_STARTED_SPARK = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION")
-"""Variables of spark-submit and Databricks, whose settings say how the storage is opened."""
+"""Variables of spark-submit and Databricks, whose session has the storage settings."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,7 +46,7 @@ console = Console(stderr=False, highlight=False)
 
 
 def store_options(command: F) -> F:
-    """Add the options that every job has."""
+    """Add the options of every job."""
     for option in (
         click.option("--summary", type=click.Path(path_type=Path), help="Write the figures here."),
         click.option(
@@ -70,16 +70,16 @@ def store_options(command: F) -> F:
 
 
 def session_if_needed(app_name: str) -> SparkSession | Callable[[], SparkSession]:
-    """Return the session for a job that may do without: what starts one, where none runs already.
+    """Return the running session, or a function that starts one at its first use.
 
-    Under spark-submit and on Databricks one runs.
+    Under spark-submit and on Databricks a session is running.
     """
     start = partial(local_session, app_name=app_name)
     return start() if any(name in os.environ for name in _HAVE_STARTED_SPARK) else start
 
 
 def stream_options(command: F) -> F:
-    """Add the options that every streaming job has."""
+    """Add the options of every streaming job."""
     for option in (
         click.option("--available-now", is_flag=True, help="End when what is there is processed."),
         click.option(
@@ -92,23 +92,23 @@ def stream_options(command: F) -> F:
 
 
 def trigger(interval: str, *, available_now: bool) -> dict[str, Any]:
-    """Return the trigger that the options of a streaming job mean."""
+    """Return the trigger of the options of a streaming job."""
     return {"availableNow": True} if available_now else {"processingTime": interval}
 
 
 def follow(query: StreamingQuery, told: Summary, count: Callable[[Any], int]) -> None:
-    """Print how far a query has come until it ends; an interrupt (Ctrl+C, SIGTERM) stops it.
+    """Print the progress of a query until it ends; Ctrl+C and SIGTERM stop it.
 
-    ``count``: how many messages a progress report tells of.
+    ``count``: returns the number of messages in a progress report.
     """
-    with suppress(ValueError):  # a platform's task may run in another thread than the first
+    with suppress(ValueError):  # a platform may run the task outside the main thread
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     seen = -1
     try:
         while query.isActive:
             query.awaitTermination(1)
             seen = _report(query, told, count, seen)
-        query.awaitTermination(1)  # which raises what it may have ended with meanwhile
+        query.awaitTermination(1)  # raises the error that ended the query
     except KeyboardInterrupt:
         query.stop()
     _report(query, told, count, seen)
@@ -128,7 +128,7 @@ def _report(query: StreamingQuery, told: Summary, count: Callable[[Any], int], s
 
 @dataclass
 class Summary:
-    """What a job did, to be printed at its end and read by other programs."""
+    """The summary of a job, for its last line and for other programs."""
 
     job: str
     messages: int = 0
@@ -145,7 +145,7 @@ class Summary:
         self.timeline.append({"time": time.time(), "messages": messages})
 
     def finish(self, path: Path | None) -> None:
-        """Print the summary, and write it where it was asked for."""
+        """Print the summary, and write it to ``path`` as JSON."""
         self.seconds = time.time() - self.started
         rate = self.messages / self.seconds if self.seconds else 0
         told = ", ".join(f"{value:,} {name}" for name, value in self.figures.items())
@@ -161,7 +161,7 @@ class Summary:
 
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Show a bar on a terminal, and a line per step elsewhere."""
+    """Show a progress bar on a terminal, else a line for each step."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -184,33 +184,35 @@ def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
 
 
 def run(command: Callable[[], int]) -> None:
-    """Run a job and leave with its exit code; an expected error is one line.
+    """Run a job and exit with its exit code; an error of the library is one line.
 
-    It goes to standard error, which spark-submit joins to its standard output.
+    The line goes to standard error, which spark-submit merges into standard output.
     """
     logging.getLogger("py4j").setLevel(logging.ERROR)
     try:
         code = command()
     except PubSubError as error:
-        tell(error.code, str(error))
+        print_error(error.code, str(error))
         code = TRY_AGAIN if isinstance(error, (Aborted, Unknown)) else REFUSED
     except Exception as error:
-        if type(error).__name__ != "StreamingQueryException":  # pyspark's, which may be absent
+        if (
+            type(error).__name__ != "StreamingQueryException"
+        ):  # by name: pyspark may not be installed
             raise
         name, why = cause_of(error)
         ours = {each.__name__: each for each in PubSubError.__subclasses__()}.get(name)
-        tell(getattr(ours, "code", name), why)
+        print_error(getattr(ours, "code", name), why)
         code = 1 if ours is None else TRY_AGAIN if ours in (Aborted, Unknown) else REFUSED
     sys.exit(code)
 
 
-def tell(code: str, why: str) -> None:
-    """Print an error as one line, as the command line does: the job, the code, and why."""
+def print_error(code: str, why: str) -> None:
+    """Print an error as one line with the job and the canonical code."""
     job = click.get_current_context().info_name
     click.echo(f"ERROR: ({job}) {code}: {' '.join(why.split())}", err=True)
 
 
 def cause_of(error: Exception) -> tuple[str, str]:
-    """Return the name and the message of the Python error that ended a streaming query."""
+    """Return the class name and the message of the Python error that ended a query."""
     causes = re.findall(r"^(?:[\w.]+\.)?(\w+): (.+)$", str(error), flags=re.MULTILINE)
     return causes[-1] if causes else ("StreamingQueryException", str(error).splitlines()[0])

@@ -75,7 +75,7 @@ def find_messages(
 
 
 def survey_ack_state(self: Store, subscription: str) -> AckStateSurvey:
-    """Return the spans that make up the ack state of a subscription, for a picture of it.
+    """Return the spans that make up the ack state of a subscription, for a chart of it.
 
     There are at most some 1,500 however many messages there are.
     """

@@ -13,7 +13,7 @@ from pubsub_delta.errors import InvalidArgument, NotFound, Unimplemented
 from pubsub_delta.names import resource_name
 from pubsub_delta.operations import iam
 from pubsub_delta.policy.iam import Binding, Condition, IamPolicy, check_requested, granted
-from pubsub_delta.server.access import Access
+from pubsub_delta.server.authorization import Authorizer
 from pubsub_delta.server.hub import Hub
 
 _CHANGEABLE = {"bindings", "etag", "version"}
@@ -22,7 +22,9 @@ _CHANGEABLE = {"bindings", "etag", "version"}
 class IamService:
     """The policies of topics, subscriptions and snapshots."""
 
-    def __init__(self, hub: Hub, now: Callable[[], datetime], access: Access | None = None) -> None:
+    def __init__(
+        self, hub: Hub, now: Callable[[], datetime], access: Authorizer | None = None
+    ) -> None:
         self._backend = hub.backend
         self._now = now
         self._access = access

@@ -1,4 +1,4 @@
-"""Calls: what every method of every service does around its own work."""
+"""Interceptors around every method: authorization, tracing, counters and errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from pubsub_delta.errors import InvalidArgument, ResourceExhausted
-from pubsub_delta.server.access import Access
+from pubsub_delta.server.authorization import Authorizer
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.protocol import SERVICES, Unreadable
 from pubsub_delta.server.status import abort, code_of
@@ -20,23 +20,27 @@ logger = logging.getLogger("pubsub_delta.server")
 Unary = Callable[[Any, Any], Awaitable[Any]]
 Streaming = Callable[[Any, Any], AsyncIterator[Any]]
 
-MOST_STREAMS = 1_000
-"""Open at a time."""
+MAX_STREAMS = 1_000
+"""The largest number of open streams."""
 
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
 
-def behaviours(
+def wrapped_methods(
     service: str,
     of: object,
     counters: Counters,
-    access: Access | None = None,
+    access: Authorizer | None = None,
     tracing: Tracing | None = None,
 ) -> dict[str, Any]:
-    """Return the methods of a service by name: ``CreateTopic`` is ``of.create_topic``.
+    """Return the wrapped methods of a service by name: ``CreateTopic`` is ``of.create_topic``.
 
-    ``access``: refuses what a caller may not; None where everybody may everything.
-    ``tracing``: makes calls a part of the traces of their clients.
+    Args:
+        service: the full name of the service.
+        of: the object with the methods.
+        counters: counts the calls by their status code.
+        access: checks the permissions of callers; None without access control.
+        tracing: adds calls to the traces of their clients.
     """
     found: dict[str, Any] = {}
     for name, method in SERVICES[service].items():
@@ -51,21 +55,21 @@ def behaviours(
     return found
 
 
-def _permitted(method: str, work: Unary, access: Access) -> Unary:
-    """Return a method that does nothing for who may not call it."""
+def _permitted(method: str, work: Unary, access: Authorizer) -> Unary:
+    """Return a method that checks the permissions of its caller first."""
 
     async def answer(request: Any, context: Any) -> Any:
         await access.check(method, request, context)
         try:
             return await work(request, context)
-        finally:  # what failed may have been written all the same
+        finally:  # a call that failed may have written
             access.done(method)
 
     return answer
 
 
-def _permitted_stream(method: str, work: Streaming, access: Access) -> Streaming:
-    """Return a method that ends when its caller may not call it any more."""
+def _permitted_stream(method: str, work: Streaming, access: Authorizer) -> Streaming:
+    """Return a stream that ends when its caller loses the permissions for it."""
 
     async def answer(requests: Any, context: Any) -> AsyncIterator[Any]:
         async for response in work(access.checked(method, requests, context), context):
@@ -75,7 +79,7 @@ def _permitted_stream(method: str, work: Streaming, access: Access) -> Streaming
 
 
 def _traced(service: str, name: str, work: Unary, tracing: Tracing | None) -> Unary:
-    """Return the work of a call as a part of the trace of its client."""
+    """Return a method that runs in a span of its client's trace."""
     if tracing is None:
         return work
 
@@ -106,10 +110,10 @@ def _streaming(name: str, work: Streaming, counters: Counters) -> Streaming:
     async def answer(requests: Any, context: Any) -> AsyncIterator[Any]:
         counters.open_streams += 1
         try:
-            if counters.open_streams > MOST_STREAMS:
+            if counters.open_streams > MAX_STREAMS:
                 raise ResourceExhausted(
-                    f"{MOST_STREAMS:,} streams are open, as many as there may be; another one can "
-                    "be opened when one of them ends"
+                    f"{MAX_STREAMS:,} streams are open, and the server opens no more; try again "
+                    "when one of them has ended"
                 )
             async for response in work(_all_readable(requests), context):
                 yield response

@@ -1,8 +1,8 @@
-"""OpenTelemetry: traces and metrics of a server, sent by OTLP. It needs the extra ``otel``.
+"""OpenTelemetry: sends traces and metrics of a server by OTLP. It needs the extra ``otel``.
 
-Spans have the names and attributes of Google's client libraries, which go by OpenTelemetry's
-conventions for messaging. A message brings its trace along in ``googclient_traceparent``, a call in
-``traceparent`` (W3C Trace Context).
+Spans have the names and attributes of Google's client libraries, which follow OpenTelemetry's
+conventions for messaging. The trace context of a message is in its attribute
+``googclient_traceparent``, that of a call in the metadata ``traceparent`` (W3C Trace Context).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from opentelemetry import trace
 from opentelemetry.context import Context
+from opentelemetry.metrics import CallbackOptions, Meter, Observation
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
@@ -26,26 +27,27 @@ from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from pubsub_delta import __version__
+from pubsub_delta.exporter import family_names
 from pubsub_delta.names import ResourceName, subscription_name, topic_name
 from pubsub_delta.resources import Message
 from pubsub_delta.server.assigner import Delivery
-from pubsub_delta.server.observing import observe
+from pubsub_delta.server.exporting import own_names
 from pubsub_delta.server.publishing import Append
 from pubsub_delta.server.tracing import Tracing, Untraced
 
 PREFIX = "googclient_"
-"""Before ``traceparent`` and ``tracestate`` where they are attributes of a message (Google's)."""
+"""The prefix of ``traceparent`` and ``tracestate`` in attributes, as Google's clients write it."""
 MOST_LINKS = 128
-"""Of a span (OpenTelemetry's limit)."""
+"""The largest number of links of a span (OpenTelemetry's limit)."""
 MOST_LEASED = 20_000
-"""Deliveries whose spans are open; beyond it those that were given out first are ended."""
+"""The largest number of deliveries with an open span; above it the oldest spans are ended."""
 
 _HEADERS = ("traceparent", "tracestate")
 _PROPAGATOR = TraceContextTextMapPropagator()
 
 
 def context_of(attributes: Mapping[str, str]) -> Context | None:
-    """Return the context that a message brings along; None where it is not traced."""
+    """Return the trace context in the attributes of a message; None if it is not traced."""
     carried = {name: attributes[PREFIX + name] for name in _HEADERS if PREFIX + name in attributes}
     if "traceparent" not in carried:
         return None
@@ -64,10 +66,10 @@ class _Leased:
 
 
 class Traces:
-    """Makes the spans of a server, in the event loop and in its threads.
+    """Creates the spans of a server, in the event loop and in its threads.
 
     Args:
-        provider: what takes them.
+        provider: exports the spans.
     """
 
     def __init__(self, provider: TracerProvider) -> None:
@@ -78,7 +80,7 @@ class Traces:
 
     @contextmanager
     def call(self, service: str, method: str, context: Any) -> Iterator[None]:
-        """Surround a call by a span of the trace that its metadata tell."""
+        """Run a call in a span of the trace in its metadata."""
         carried = {k: v for k, v in context.invocation_metadata() or () if k in _HEADERS}
         attributes = {"rpc.system": "grpc", "rpc.service": service, "rpc.method": method}
         with self._tracer.start_as_current_span(
@@ -90,7 +92,7 @@ class Traces:
     def publishing(
         self, topic: str, messages: Sequence[Message]
     ) -> Iterator[Callable[[Sequence[str]], object]]:
-        """Surround the publishing of messages by a span for each that is traced."""
+        """Publish in a span for each traced message."""
         spans = dict[int, Span]()
         for place, message in enumerate(messages):
             context = context_of(message.attributes)
@@ -117,7 +119,7 @@ class Traces:
                 span.end()
 
     def appending(self, topic: str, append: Append) -> Append:
-        """Return an append that is a span, with links to the messages that it commits."""
+        """Return an append that runs in a span with links to the messages that it commits."""
 
         def traced(messages: Sequence[Message]) -> Sequence[str]:
             contexts = (context_of(each.attributes) for each in messages)
@@ -134,7 +136,7 @@ class Traces:
         return traced
 
     def leased(self, subscription: str, deliveries: Iterable[Delivery], now: datetime) -> None:
-        """Begin the spans of deliveries whose messages are traced."""
+        """Start the spans of deliveries of traced messages."""
         for delivery in deliveries:
             received = delivery.received
             context = context_of(received.attributes)
@@ -161,7 +163,7 @@ class Traces:
     def answered(
         self, subscription: str, ack_ids: Iterable[str], seconds: int | None, now: datetime
     ) -> Callable[[], object]:
-        """Begin a span for what was asked for traced deliveries; it ends when that is written."""
+        """Start a span for an ack, nack or new deadline; the result ends it, after the commit."""
         named = list(ack_ids)
         held = [(each, self._leased[each]) for each in named if each in self._leased]
         if not held:
@@ -187,7 +189,7 @@ class Traces:
 
     @contextmanager
     def committing(self, subscription: str) -> Iterator[None]:
-        """Surround a commit by a span with links to what it writes, if that is traced."""
+        """Commit in a span with links to the traced requests that it writes."""
         links = self._links.pop(subscription, [])
         if not links:
             yield
@@ -197,7 +199,7 @@ class Traces:
             yield
 
     def stop(self) -> None:
-        """End what is open, and send what is left."""
+        """End open spans, and export all."""
         for ack_id in list(self._leased):
             self._end(ack_id, "untold")
         self._provider.shutdown()
@@ -220,7 +222,7 @@ class Traces:
     def _linked(
         self, of: str, verb: str, attributes: Mapping[str, Any], links: Sequence[Link]
     ) -> Iterator[None]:
-        """Surround work of many by a span of its own trace, with links to theirs."""
+        """Run work for many messages in a span of a new trace, with links to theirs."""
         span = self._start(of, verb, SpanKind.INTERNAL, attributes, Context(), links[:MOST_LINKS])
         try:
             yield
@@ -251,12 +253,12 @@ def _fail(span: Span, error: BaseException) -> None:
 
 
 class Telemetry:
-    """Traces and metrics of one server, each if there is somewhere to send it.
+    """Traces and metrics of a server, each if an endpoint is configured for it.
 
     Args:
-        endpoint: of an OTLP receiver; None for what OpenTelemetry's variables name.
-        environment: variables.
-        collect: gives the counters for metrics, as Prometheus gets them.
+        endpoint: the URL of an OTLP receiver; None for OpenTelemetry's variables.
+        environment: the environment variables.
+        collect: returns the metrics, in Prometheus' families.
     """
 
     def __init__(
@@ -283,7 +285,7 @@ class Telemetry:
             observe(self._meters.get_meter("pubsub_delta.server", __version__), collect)
 
     def stop(self) -> None:
-        """Send what is left."""
+        """Export what is left."""
         self.tracing.stop()
         if self._meters is not None:
             self._meters.shutdown()
@@ -297,7 +299,7 @@ def _is_wanted(signal: str, endpoint: str | None, environment: Mapping[str, str]
 
 
 def _exporter(signal: str, endpoint: str | None) -> Any:
-    """Return what sends spans or metrics; without an endpoint it goes by the environment."""
+    """Return the OTLP exporter of spans or metrics; without an endpoint the environment decides."""
     protocol = os.environ.get(
         f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL",
         os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
@@ -313,3 +315,23 @@ def _exporter(signal: str, endpoint: str | None) -> Any:
         kind, name = ("metric", "OTLPMetricExporter")
     package = f"opentelemetry.exporter.otlp.proto.{'http' if is_http else 'grpc'}"
     return getattr(import_module(f"{package}.{kind}_exporter"), name)(**given)
+
+
+def observe(meter: Meter, collect: Callable[[], Iterable[Any]]) -> None:
+    """Register the metrics of the store and the server with a meter, under Prometheus' names."""
+    for name, is_counter in {**family_names(), **own_names()}.items():
+        make = meter.create_observable_counter if is_counter else meter.create_observable_gauge
+        make(name, [_observations(name, collect)])
+
+
+def _observations(
+    name: str, collect: Callable[[], Iterable[Any]]
+) -> Callable[[CallbackOptions], Iterable[Observation]]:
+    def read(_: CallbackOptions) -> Iterable[Observation]:
+        for family in collect():
+            if family.name == name:
+                for sample in family.samples:
+                    if not sample.name.endswith("_created"):
+                        yield Observation(sample.value, dict(sample.labels))
+
+    return read

@@ -13,7 +13,7 @@ import yaml
 from pubsub_delta.errors import InvalidArgument, PubSubError, shortened
 from pubsub_delta.policy.access import AccessPolicy
 from pubsub_delta.policy.access_files import read_policy
-from pubsub_delta.server.callers import Callers, read_keys
+from pubsub_delta.server.authentication import Authenticator, read_keys
 
 logger = logging.getLogger("pubsub_delta.server")
 
@@ -22,31 +22,31 @@ _LARGEST = 10_000_000
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """YAML in which no name stands twice: of two the first would be forgotten without a word."""
+    """A YAML loader that refuses a repeated key; PyYAML would drop the first value silently."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         names = [self.construct_object(key, deep=True) for key, _ in node.value]
         twice = {str(each) for each in names if names.count(each) > 1}
         if twice:
-            raise InvalidArgument(f"{sorted(twice)[0]!r} stands there twice; once is accepted")
+            raise InvalidArgument(f"the key {sorted(twice)[0]!r} is given twice; give it once")
         return super().construct_mapping(node, deep)
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a policy file said when it was read: the policy, and whose tokens are whose."""
+    """The content of a policy file: the policy, and the authenticator of its tokens."""
 
     policy: AccessPolicy
-    callers: Callers
+    authenticator: Authenticator
 
 
 class PolicyFile:
-    """A policy file, with the files of issuers' keys that it names.
+    """A policy file, with the key files of issuers that it names.
 
-    What was read last holds on while what stands there now cannot be read.
+    If a changed file cannot be read, the policy that was read before stays in force.
 
     Args:
-        path: YAML or JSON.
+        path: a YAML or JSON file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -55,24 +55,26 @@ class PolicyFile:
         self._seen: Hashable = None
         self.loaded = self._load()
 
-    def look(self) -> bool:
-        """Read it again if one of the files has changed; tell whether it holds now."""
+    def reload_if_changed(self) -> bool:
+        """Read the file again if it, or a key file, has changed; tell whether it is in force."""
         if self._signature() == self._seen:
             return False
         return self.reload()
 
     def reload(self) -> bool:
-        """Read it again; tell whether it holds now. If it cannot be read the log says why."""
+        """Read the file again; tell whether it is in force. An error is logged."""
         try:
             self.loaded = self._load()
         except PubSubError as error:
-            logger.error("the policy file is not in force, and the one before it is: %s", error)
+            logger.error(
+                "the policy file was not read, and the policy before it stays in force: %s", error
+            )
             return False
         logger.info("the policy file was read again, and is in force")
         return True
 
     def _load(self) -> Loaded:
-        self._seen = self._signature()  # before it is read: a change meanwhile is seen later
+        self._seen = self._signature()  # before reading: a change meanwhile is seen later
         try:
             before = _stamp(self._path)
             policy = read_policy(_document(self._path))
@@ -84,14 +86,14 @@ class PolicyFile:
             }
         except PubSubError as error:
             raise type(error)(f"policy-file: {str(self._path)!r}: {error}") from None
-        return Loaded(policy, Callers(policy, sets))
+        return Loaded(policy, Authenticator(policy, sets))
 
     def _signature(self) -> Hashable:
         return tuple(map(_stamp, self._files))
 
 
 def _stamp(file: Path) -> Hashable:
-    """Return what tells one version of a file from the next; a link is followed."""
+    """Return what differs between versions of a file; a link is followed."""
     try:
         found = file.stat()
     except OSError:
@@ -103,10 +105,12 @@ def _document(path: Path) -> Any:
     try:
         text = path.read_bytes()
         if len(text) > _LARGEST:
-            raise InvalidArgument(f"{len(text):,} bytes; up to {_LARGEST:,} are accepted")
+            raise InvalidArgument(f"it has {len(text):,} bytes; up to {_LARGEST:,} are accepted")
         return yaml.load(text, _Loader)  # noqa: S506  (it is a SafeLoader)
     except OSError as error:
-        raise InvalidArgument(f"it cannot be read ({error}); YAML or JSON is accepted") from None
+        raise InvalidArgument(
+            f"it cannot be read ({error}); a YAML or JSON file is accepted"
+        ) from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         if isinstance(error, InvalidArgument):
             raise

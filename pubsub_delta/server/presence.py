@@ -1,13 +1,12 @@
-"""Presence: that a server lives, and what it has leased and not given to anybody yet.
+"""Presence: a lock that shows that a server is running, and a journal of its leases.
 
-A server on a local disk keeps a directory of its own in ``_servers`` below the root, and holds a
-lock beside it for as long as its process lives. Another server on the same machine that can take
-this lock knows that the first one is gone, and makes available at once what nobody was given. What
-consumers were given stays theirs: it is leased until their deadlines.
+A server on a local disk has a directory in ``_servers`` below the root, and holds a lock beside it
+while its process runs. If another server on the same machine gets this lock, the first one is gone.
+Then it makes the messages available that were leased and not yet given to a consumer. Messages that
+consumers were given stay leased until their deadlines.
 
-A process that is stopped holds its lock; one whose number is used again does not. The lock of
-another machine cannot be judged, on a shared file system neither: there, and where the store is on
-object storage, leases end by themselves.
+The lock belongs to the process, not to its number. Locks of other machines prove nothing, even on a
+shared file system. There, and on object storage, leases end at their deadlines.
 """
 
 from __future__ import annotations
@@ -31,15 +30,18 @@ logger = logging.getLogger("pubsub_delta.server")
 
 FOLDER = "_servers"
 LONGEST_JOURNAL = 1_000_000
-"""Bytes: then it is begun anew, with what waits still."""
+"""Bytes; a longer journal is written again, with the waiting messages only."""
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
-"""Tells a running machine from any other, and from itself before it was started anew."""
+"""Identifies a machine, and changes when it boots."""
 _UID = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass
 class Abandoned:
-    """What a server that is gone has leased of a subscription and given to nobody."""
+    """Messages that a server that is gone had leased and not given to a consumer.
+
+    ``waiting``: their positions by the number of the lease.
+    """
 
     subscription: str
     uid: str
@@ -47,13 +49,13 @@ class Abandoned:
 
 
 class Journal:
-    """What one server has leased of one subscription, as others may read it.
+    """The journal of the leases of one server on one subscription.
 
-    It is written before anything is given away: what stands there as waiting was sent to nobody.
+    It is written before messages are given to consumers, so waiting messages were sent to nobody.
 
     Args:
-        path: where it is written; None where nobody could know that this server is gone.
-        subscription: the full name.
+        path: the file; None if other servers could not notice that this one is gone.
+        subscription: the full name of the subscription.
     """
 
     def __init__(self, path: Path | None, subscription: str) -> None:
@@ -64,12 +66,12 @@ class Journal:
         self._size = 0
 
     def leased(self, lease_id: int, positions: Positions) -> None:
-        """Note a lease down, of which nothing is given yet."""
+        """Write a lease whose messages all wait."""
         self._waiting[lease_id] = positions
         self._write(_line("leased", lease_id, positions))
 
     def given(self, deliveries: Iterable[Delivery]) -> None:
-        """Note down that messages are about to be given to consumers."""
+        """Write that messages are about to be given to consumers."""
         if self._path is None:
             return
         by_lease: dict[int, list[int]] = {}
@@ -85,7 +87,7 @@ class Journal:
         self._write("".join(lines))
 
     def end(self) -> None:
-        """Forget everything: the server has leased nothing of the subscription any more."""
+        """Delete the journal: the server has no lease on the subscription any more."""
         self._waiting.clear()
         if self._file is not None and self._path is not None:
             self._file.close()
@@ -102,8 +104,8 @@ class Journal:
                 self._append(self._file, lines)
         except OSError as error:
             logger.warning(
-                "%s: what waits for its clients cannot be noted down, and comes again somewhat "
-                "later if this server is killed: %s",
+                "%s: the journal of leases cannot be written; if this server is killed, waiting "
+                "messages come again at their deadline: %s",
                 self._subscription,
                 error,
             )
@@ -112,7 +114,7 @@ class Journal:
             self._path = None
 
     def _begin(self, path: Path) -> None:
-        """Write what waits now in place of all that was written."""
+        """Start a new file with the waiting messages."""
         if self._file is not None:
             self._file.close()
         new = path.with_suffix(".new")
@@ -125,16 +127,16 @@ class Journal:
     def _append(self, file: BinaryIO, lines: str) -> None:
         written = lines.encode()
         if file.write(written) != len(written):
-            raise OSError("the disk took a part of a line")
+            raise OSError("a line was written in part")
         self._size += len(written)
 
 
 class Presence:
-    """That this server lives, for others on the same machine.
+    """Shows other servers on the same machine that this one is running.
 
     Args:
-        root: the root of the store on a local disk; None where it is elsewhere.
-        server: a name that no other server has.
+        root: the root of a store on a local disk, else None.
+        server: a unique name of the server.
     """
 
     def __init__(self, root: str | None, server: str) -> None:
@@ -148,32 +150,32 @@ class Presence:
             self._lock = _lock_of(self._own)
 
     def begin(self) -> None:
-        """Take the lock, and keep it until the process ends."""
+        """Take the lock, which the process holds until it ends."""
         if self._folder is None or self._own is None or self._lock is None:
             return
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(timeout=0)
-            self._own.mkdir()  # whoever sees it finds the lock taken
+            self._own.mkdir()  # after the lock: nobody sees the directory without it
         except (OSError, Timeout) as error:
-            logger.warning("others cannot notice when this server is gone: %s", error)
+            logger.warning("other servers cannot notice when this one is gone: %s", error)
             self._own = None
 
     def journal(self, subscription: str, uid: str) -> Journal:
-        """Return where it is noted down what is leased of a subscription."""
+        """Return the journal for the leases on a subscription."""
         return Journal(None if self._own is None else self._own / uid, subscription)
 
     def end(self) -> None:
-        """Leave nothing behind."""
+        """Delete the directory and the lock."""
         if self._own is not None and self._lock is not None:
             shutil.rmtree(self._own, ignore_errors=True)
             _forget(self._own, self._lock)
 
     @contextmanager
     def abandoned(self) -> Iterator[list[Abandoned]]:
-        """Give what servers of this machine have left that are gone; it is forgotten afterwards.
+        """Give the leases that servers of this machine left when they ended.
 
-        Where an error is raised it stays, for another time.
+        Their journals are deleted after the block, unless it raises an error.
         """
         gone = [(own, lock) for own in self._others() if (lock := _taken(own)) is not None]
         try:
@@ -193,7 +195,7 @@ class Presence:
 
 
 def _machine() -> str | None:
-    """Return what tells this machine, as it runs now, from any other; None where nothing does."""
+    """Return the boot ID of this machine; None if it has none."""
     try:
         return _BOOT.read_text(encoding="ascii").strip()
     except OSError:
@@ -205,7 +207,7 @@ def _lock_of(own: Path) -> FileLock:
 
 
 def _taken(own: Path) -> FileLock | None:
-    """Return the lock of a server that is gone; None of one that lives."""
+    """Return the lock of a server that is gone; None if it is running."""
     lock = _lock_of(own)
     try:
         lock.acquire(timeout=0)
@@ -215,7 +217,7 @@ def _taken(own: Path) -> FileLock | None:
 
 
 def _forget(own: Path, lock: FileLock) -> None:
-    """Let go of a lock, and remove it with its server: no other ever has that name."""
+    """Release a lock, and delete its file if its server's directory is gone."""
     if not own.exists():
         Path(lock.lock_file).unlink(missing_ok=True)
     lock.release()
@@ -230,7 +232,7 @@ def _read_all(own: Path) -> Iterator[Abandoned]:
 
 
 def _read(path: Path) -> Abandoned | None:
-    """Read a journal; None where it ends within a line: then nobody knows what was given last."""
+    """Read a journal; None if its last line is not complete, as messages in it may be given."""
     text = path.read_text(encoding="utf-8")
     if not text.endswith("\n"):
         return None

@@ -1,4 +1,4 @@
-"""The protocol: which services there are, their methods, and the messages that these take."""
+"""The gRPC services of the server: their methods, requests and responses."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ _FILE = "google/pubsub/v1/services.proto"
 def message_class(name: str) -> Any:
     """Return the class of a protobuf message of google.pubsub.v1.
 
-    The plain class, not the one of proto-plus around it, which is many times slower.
+    It is the plain protobuf class; the proto-plus class around it is many times slower.
     """
     return getattr(pubsub if hasattr(pubsub, name) else schema, name).pb()
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method of a service by the messages that it takes and gives."""
+    """A method of a service: the classes of its request and its response."""
 
     request: Any
     response: Any
@@ -69,7 +69,7 @@ class Method:
 
 
 def _methods(**names: str) -> dict[str, Method]:
-    """Read ``Name="Response"``: the request is ``NameRequest`` unless written before a space."""
+    """Read ``Name="Request Response"``; without a request it is ``NameRequest``."""
     found = {}
     for name, text in names.items():
         *given, response = text.split()
@@ -129,22 +129,22 @@ SERVICES: Mapping[str, Mapping[str, Method]] = {
         ),
     },
 }
-"""Every method that the server answers, by service."""
+"""All methods of the server, by service."""
 
 
 LARGEST_REQUEST = 16 * 1024 * 1024
-"""Bytes: a request of 10 MB of messages with what is written around them. More is not read."""
+"""Bytes: 10 MB of messages with their encoding. Larger requests are refused."""
 
 
 @dataclass(frozen=True)
 class Unreadable:
-    """What came in place of a request: too many bytes, or no message of its kind."""
+    """A request that is too large, or is not a message of its type; ``why`` says it."""
 
     why: str
 
 
 def _read(kind: Any, data: bytes) -> Any:
-    """Return a request, or Unreadable: an error that is raised here is INTERNAL to gRPC."""
+    """Return a request, or Unreadable: gRPC would answer an error here with INTERNAL."""
     if len(data) > LARGEST_REQUEST:
         return Unreadable(
             f"the request has {len(data):,} bytes; up to 10,000,000 bytes are accepted"
@@ -153,13 +153,13 @@ def _read(kind: Any, data: bytes) -> Any:
         return kind.FromString(data)
     except DecodeError:
         return Unreadable(
-            f"the request is no {kind.DESCRIPTOR.full_name}; its protobuf encoding, with texts in "
-            "UTF-8, is accepted"
+            f"the request is not a {kind.DESCRIPTOR.full_name}; its protobuf encoding, with "
+            "strings in UTF-8, is accepted"
         )
 
 
-def handlers(service: str, behaviours: Mapping[str, Any]) -> Any:
-    """Return what gRPC needs to serve a service: a function for each of its methods."""
+def handlers(service: str, wrapped_methods: Mapping[str, Any]) -> Any:
+    """Return the generic handler of a service for gRPC."""
     of_methods = {}
     for name, method in SERVICES[service].items():
         make = (
@@ -168,7 +168,7 @@ def handlers(service: str, behaviours: Mapping[str, Any]) -> Any:
             else grpc.unary_unary_rpc_method_handler
         )
         of_methods[name] = make(
-            behaviours[name],
+            wrapped_methods[name],
             request_deserializer=partial(_read, method.request),
             response_serializer=method.response.SerializeToString,
         )
@@ -179,14 +179,14 @@ SERVING = health_pb2.HealthCheckResponse.SERVING
 
 
 def add_health(servicer: Any, server: Any) -> None:
-    """Let a server answer health checks."""
+    """Add the health service to a server."""
     health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
 
 
 def enable_reflection(server: Any) -> None:
-    """Let clients ask for the services of a server.
+    """Enable server reflection.
 
-    The generated types come without services, so these are described here.
+    Google's generated types have no service descriptors, so they are built here.
     """
     pool = descriptor_pool.Default()
     try:

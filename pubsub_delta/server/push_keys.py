@@ -1,7 +1,7 @@
-"""Push keys: the file of the keys by which the tokens of push requests are signed.
+"""The file of the keys that sign the tokens of push requests.
 
-All servers of a store share it. It is written by one at a time, as a new file in the place of the
-old one, and only its owner may read it.
+All servers of a store share the file. One server at a time replaces it by a new file, which only
+its owner may read.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ logger = logging.getLogger("pubsub_delta.server")
 
 ALGORITHM = "RS256"
 KEYS = "push-keys.json"
-"""The name of the file where the store is in a local directory."""
+"""The name of the file, if the store is in a local directory."""
 _BITS = 2048
 _LOCK_SECONDS = 10.0
 _CREATED = "created"
-"""The member of a key, of our own, that tells when it was made: seconds since 1970."""
+"""A member of our own in a key: when it was created, in seconds since 1970."""
 
 
 @dataclass(frozen=True)
 class PushKey:
-    """A key with its private part, and when it was made."""
+    """A private key, and when it was created."""
 
     kid: str
     created: datetime
@@ -54,11 +54,11 @@ class PushKey:
 
 
 class PushKeys:
-    """The keys of a file. Every method may wait for the disk.
+    """The keys in a file. Every method may wait for the disk.
 
     Args:
-        path: the file; it is made when the first token is to be signed.
-        now: what tells the time.
+        path: the file; it is created with the first token.
+        now: returns the time.
     """
 
     def __init__(self, path: Path, now: Callable[[], datetime]) -> None:
@@ -69,21 +69,21 @@ class PushKeys:
         self._keys: Sequence[PushKey] = ()
 
     def signing(self) -> PushKey:
-        """Return the key that signs now; keys are made and forgotten when it is time.
+        """Return the key to sign with, after rotating the keys if it is time.
 
-        FailedPrecondition where there is none, and none can be made.
+        FailedPrecondition if there is no key, and none can be created.
         """
         with self._lock:
-            self._look()
+            self._reload_if_changed()
             if needs_new([each.created for each in self._keys], self._now()):
                 self._renew()
             signs = signing([each.created for each in self._keys], self._now())
             return next(each for each in self._keys if each.created == signs)
 
     def public(self) -> list[dict[str, Any]]:
-        """Return the public keys as a JWKS has them; none is made for the answer."""
+        """Return the public keys for a JWKS; no key is created for it."""
         with self._lock:
-            self._look()
+            self._reload_if_changed()
             shown = published([each.created for each in self._keys], self._now())
             return [
                 {**each.key.as_dict(private=False), "kid": each.kid}
@@ -91,18 +91,18 @@ class PushKeys:
                 if each.created in shown
             ]
 
-    def _look(self) -> None:
+    def _reload_if_changed(self) -> None:
         """Read the file if it has changed."""
         stamp = _stamp(self._path)
         if stamp is not None and stamp != self._seen:
             self._keys, self._seen = _read(self._path), stamp
 
     def _renew(self) -> None:
-        """Add a key, unless another server just has; forget those that are published no more."""
+        """Add a key, unless another server just did, and remove keys that are out of date."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(f"{self._path}.lock", timeout=_LOCK_SECONDS):
-                self._look()
+                self._reload_if_changed()
                 created = [each.created for each in self._keys]
                 now = self._now()
                 if needs_new(created, now):
@@ -115,10 +115,10 @@ class PushKeys:
         except (OSError, Timeout) as error:
             if not self._keys:
                 raise FailedPrecondition(
-                    f"push-keys-file: {str(self._path)!r} cannot be written ({error}); a file that "
-                    "the server may make, or one that has keys, is accepted"
+                    f"push-keys-file: {str(self._path)!r} cannot be written ({error}); a path "
+                    "that the server may write, or a file with keys, is accepted"
                 ) from None
-            logger.warning("%s: no new key can be added: %s", self._path, error)
+            logger.warning("%s: a new key could not be added: %s", self._path, error)
 
 
 def _made(now: datetime) -> PushKey:
@@ -128,13 +128,13 @@ def _made(now: datetime) -> PushKey:
 
 
 def _read(path: Path) -> Sequence[PushKey]:
-    """Return the keys of a file, the newest first; FailedPrecondition if it is none of ours."""
+    """Return the keys of a file, newest first; FailedPrecondition if it is not such a file."""
     try:
         mode = path.stat().st_mode
         if os.name == "posix" and mode & 0o007:
             raise FailedPrecondition(
-                f"push-keys-file: everybody may read {str(path)!r}; one that others cannot read is "
-                f"accepted, as after chmod 600 {path}"
+                f"push-keys-file: other users may read {str(path)!r}; remove their permission with "
+                f"chmod 600 {path}"
             )
         found = [
             PushKey(each["kid"], datetime.fromtimestamp(each[_CREATED], UTC), _imported(each))
@@ -143,7 +143,7 @@ def _read(path: Path) -> Sequence[PushKey]:
     except (OSError, ValueError, KeyError, TypeError, JoseError) as error:
         raise FailedPrecondition(
             f"push-keys-file: {str(path)!r} cannot be read ({type(error).__name__}: {error}); a "
-            "file that a server has made is accepted, or none, to be made"
+            "file that a server wrote is accepted, or a path where there is no file yet"
         ) from None
     return sorted(found, key=lambda each: each.created, reverse=True)
 
@@ -158,7 +158,7 @@ def _imported(written: dict[str, Any]) -> RSAKey:
 
 
 def _write(path: Path, keys: Sequence[PushKey]) -> None:
-    """Put a file in its place that is whole, and that only its owner may read from the start."""
+    """Replace the file by a complete one, which only its owner may read."""
     written = [
         {**each.key.as_dict(private=True), "kid": each.kid, _CREATED: each.created.timestamp()}
         for each in keys

@@ -1,4 +1,4 @@
-"""Push requests: what is sent to an endpoint for a message, and which answers acknowledge it."""
+"""The HTTP requests that push messages, and the status codes that acknowledge them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pubsub_delta.clock import UTC
 from pubsub_delta.resources import PushConfig, ReceivedMessage
 
 SUCCESSES = frozenset({"102", "200", "201", "202", "204"})
-"""The codes that acknowledge a message (Pub/Sub: all others are a nack)."""
+"""The status codes that acknowledge a message (Pub/Sub: any other is a nack)."""
 
 _USER_AGENT = f"pubsub-delta/{__version__}"
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VALUE = re.compile(r"[!-~](?:[ -~]*[!-~])?|")
-_OUR_OWN = re.compile(
+_RESERVED = re.compile(
     r"x-goog-pubsub-.*|authorization|host|user-agent|connection|content-length|content-encoding|expect|"
     r"keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade",
     re.IGNORECASE,
 )
-"""Headers that no attribute may set: they are about who sends, the request and the connection."""
+"""Headers that no attribute may set: those of the sender, the request and the connection."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ def push_request(
 ) -> PushRequest:
     """Return the request that pushes a message of a subscription.
 
-    Pub/Sub: JSON around the message; without the wrapper its data as they are, with metadata in
-    headers if that is wanted. ``token``: what tells who sent it.
+    Pub/Sub: the body is JSON with the message. With ``no_wrapper`` it is the data alone, and
+    ``write_metadata`` writes the metadata to headers. ``token``: the OIDC token, if there is one.
     """
     request = _bare_request(config, subscription, received)
     if token is None:
@@ -67,7 +67,7 @@ def _headers(*more: tuple[str, str]) -> list[tuple[str, str]]:
 
 
 def _wrapped(subscription: str, received: ReceivedMessage) -> dict[str, Any]:
-    """Return a message as Google's JSON has it: empty fields are absent."""
+    """Return a message as Google's JSON; empty fields are left out."""
     time = _time_text(received.publish_time)
     message: dict[str, Any] = {
         "data": base64.b64encode(received.data).decode("ascii"),
@@ -88,7 +88,7 @@ def _wrapped(subscription: str, received: ReceivedMessage) -> dict[str, Any]:
 
 
 def _metadata(subscription: str, received: ReceivedMessage) -> list[tuple[str, str]]:
-    """Return what is known of a message as headers, with those attributes that can be headers."""
+    """Return the metadata of a message as headers, and the attributes that can be headers."""
     told = {
         "x-goog-pubsub-subscription-name": subscription,
         "x-goog-pubsub-message-id": received.message_id,
@@ -98,7 +98,7 @@ def _metadata(subscription: str, received: ReceivedMessage) -> list[tuple[str, s
     if received.delivery_attempt is not None:
         told["x-goog-pubsub-delivery-attempt"] = str(received.delivery_attempt)
     attributes = received.attributes.items()
-    free = [(name, value) for name, value in attributes if not _OUR_OWN.fullmatch(name)]
+    free = [(name, value) for name, value in attributes if not _RESERVED.fullmatch(name)]
     found = [(name, value) for name, value in told.items() if value] + free
     return [each for each in found if _NAME.fullmatch(each[0]) and _VALUE.fullmatch(each[1])]
 

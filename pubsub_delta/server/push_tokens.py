@@ -1,7 +1,7 @@
-"""Push tokens: what push requests carry to tell who sent them, and how receivers verify it.
+"""The OIDC tokens of push requests, and the documents by which receivers verify them.
 
-A token is a JWT as OpenID Connect has it. The public keys and the document that names them are
-served at the server's own port, to everybody.
+A token is a JWT. The server serves the public keys, and the OpenID Connect discovery document that
+names them, at its own port without authentication.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from pubsub_delta.server.push_keys import ALGORITHM, PushKeys
 
 LIFETIME = timedelta(hours=1)
 """How long a token is valid (Google: up to an hour)."""
-USED = timedelta(minutes=30)
-"""How long one token is used for further requests."""
+REUSED = timedelta(minutes=30)
+"""How long a signed token is used again."""
 KEYS_PATH = "/.well-known/jwks.json"
 DISCOVERY_PATH = "/.well-known/openid-configuration"
-_MOST_TOKENS = 10_000
-"""Kept for further requests."""
+_MAX_TOKENS = 10_000
+"""The largest number of tokens that are kept."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class _Signed:
 
 
 class PushTokens:
-    """Signs tokens, and tells how they are verified.
+    """Signs tokens, and returns the documents to verify them.
 
     ``token`` and ``document`` may wait for the disk.
 
     Args:
-        keys: what signs.
-        issuer: the URL that tokens name as their issuer, without a slash at its end.
-        now: what tells the time.
+        keys: the signing keys.
+        issuer: the URL of the issuer in tokens, without a slash at its end.
+        now: returns the time.
     """
 
     def __init__(self, keys: PushKeys, issuer: str, now: Callable[[], datetime]) -> None:
@@ -52,28 +52,28 @@ class PushTokens:
         self._signed: dict[tuple[str, str], _Signed] = {}
 
     def token(self, config: PushConfig) -> str:
-        """Return the token for a push; FailedPrecondition where there is no key to sign with."""
+        """Sign a token for a push; FailedPrecondition if there is no key."""
         said = config.oidc_token
         assert said is not None
         about = said.service_account_email, said.audience or config.push_endpoint
         now = self._now()
         token = self._sign(*about, now)
-        if len(self._signed) >= _MOST_TOKENS:
+        if len(self._signed) >= _MAX_TOKENS:
             self._signed.clear()
         self._signed[about] = _Signed(now, token)
         return token
 
-    def known(self, config: PushConfig) -> str | None:
-        """Return a token that was signed of late for the same, or None."""
+    def cached(self, config: PushConfig) -> str | None:
+        """Return a recent token for the same account and audience, or None."""
         said = config.oidc_token
         assert said is not None
         about = said.service_account_email, said.audience or config.push_endpoint
         last = self._signed.get(about)
-        fresh = last is not None and timedelta(0) <= self._now() - last.at < USED
+        fresh = last is not None and timedelta(0) <= self._now() - last.at < REUSED
         return last.token if fresh and last is not None else None
 
     def document(self, path: str) -> Mapping[str, Any] | None:
-        """Return what is served at a path to those who verify; None for any other path."""
+        """Return the JWKS or the discovery document for its path; None for any other path."""
         if path == KEYS_PATH:
             return {"keys": self._keys.public()}
         if path == DISCOVERY_PATH:
@@ -96,7 +96,7 @@ class PushTokens:
 
 
 def checked_issuer(url: str | None) -> str | None:
-    """Return the URL of an issuer without a slash at its end; InvalidArgument if it is none.
+    """Return the URL of an issuer without a slash at its end; InvalidArgument if it is not one.
 
     >>> checked_issuer("https://pubsub.example.com/")
     'https://pubsub.example.com'
@@ -106,7 +106,7 @@ def checked_issuer(url: str | None) -> str | None:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise InvalidArgument(
-            f"push-issuer: {url!r} is no URL of a server; an http:// or https:// URL is accepted"
+            f"push-issuer: {url!r} is not a URL of a server; http:// and https:// are accepted"
         )
     return url.rstrip("/")
 
@@ -114,7 +114,7 @@ def checked_issuer(url: str | None) -> str | None:
 def _claims(
     issuer: str, email: str, audience: str, issued: datetime, expires: datetime
 ) -> dict[str, Any]:
-    """Return the claims that Google's tokens of push requests have."""
+    """Return the claims of Google's push tokens."""
     return {
         "iss": issuer,
         "aud": audience,

@@ -1,11 +1,10 @@
-"""Pushing: who takes the messages of push subscriptions and sends each to its endpoint."""
+"""Push delivery: sends each message of a push subscription to its endpoint."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from datetime import datetime
 
 from pubsub_delta.errors import FailedPrecondition, NotFound
@@ -14,29 +13,28 @@ from pubsub_delta.resources import PushConfig, Subscription
 from pubsub_delta.server.assigner import Consumer, Delivery, Receiver
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.dispatcher import Dispatcher
-from pubsub_delta.server.endpoint import UNSIGNED, Endpoint
 from pubsub_delta.server.hub import Hub, cannot_pull
+from pubsub_delta.server.push_endpoint import UNSIGNED, PushEndpoint
 from pubsub_delta.server.push_requests import SUCCESSES, push_request
 from pubsub_delta.server.push_tokens import PushTokens
+from pubsub_delta.server.subscription_workers import SubscriptionWorkers
 
 logger = logging.getLogger("pubsub_delta.server")
 
-LOOK = 10.0
-"""Seconds from one look for what other processes did to push subscriptions to the next."""
 GRACE = 2.0
-"""Seconds that requests under way have at the end of the server."""
+"""Seconds that the server waits at its end for responses to push requests."""
 
 _MOST_BYTES = 50_000_000
 _SLACK = 5
-"""Seconds: the answer is waited for until the ack deadline; the delivery expires after that."""
+"""Seconds after the ack deadline at which a delivery expires; the response is due before."""
 
 
 class Pusher:
     """Pushes the messages of one subscription, each in a request of its own.
 
-    An answer with a success acknowledges the message. Any other, and none within the ack deadline,
-    is a nack. How many requests are sent at a time, and when none, is up to a PushWindow; of an
-    ordering key there is one at a time.
+    Pub/Sub: a response with a success code acknowledges the message. Any other response, or none
+    within the ack deadline, is a nack. A ``PushWindow`` decides how many requests are open at a
+    time, and when to pause. Requests for one ordering key are sent one after the other.
     """
 
     def __init__(
@@ -54,34 +52,34 @@ class Pusher:
         self._now = now
         self._window = PushWindow()
         self._consumer = Consumer(self._window.requests, _MOST_BYTES, keys_singly=True)
-        self.learn(subscription)
-        self._endpoint = Endpoint()
+        self.update(subscription)
+        self._endpoint = PushEndpoint()
         self._requests: dict[asyncio.Task[None], Delivery] = {}
-        self._resuming: asyncio.TimerHandle | None = None
+        self._resume_timer: asyncio.TimerHandle | None = None
         self._closing: asyncio.Task[None] | None = None
-        logger.info("%s: pushes to %s", subscription.name, self._shown)
+        logger.info("%s: pushes to %s", subscription.name, self._endpoint_url)
         dispatcher.join(Receiver(self._consumer, self._take, self._fail))
 
-    def learn(self, subscription: Subscription) -> None:
-        """Go by the fields that the subscription has now."""
+    def update(self, subscription: Subscription) -> None:
+        """Go on with new fields of the subscription."""
         assert subscription.push_config is not None
         self._subscription = subscription
         self._config = subscription.push_config
         self._consumer.ack_deadline_seconds = subscription.ack_deadline_seconds + _SLACK
 
     @property
-    def _shown(self) -> str:
-        """The endpoint as logs show it: without its query, which may be a secret."""
+    def _endpoint_url(self) -> str:
+        """The endpoint for logs, without its query, which may be a secret."""
         return self._config.push_endpoint.partition("?")[0]
 
     def end(self) -> None:
-        """Send no more; give back what waits. Requests under way are still heard."""
+        """Send no more requests, and give back waiting messages. Open requests go on."""
         self._leave()
         self.dispatcher.leaser.give_back_waiting()
         self.dispatcher.look()
 
     async def stop(self, grace: float) -> None:
-        """End; after so many seconds what is still under way is given back, too."""
+        """End; after ``grace`` seconds give back the messages of open requests, too."""
         self.end()
         if self._requests:
             await asyncio.wait(self._requests, timeout=grace)
@@ -92,7 +90,7 @@ class Pusher:
         if self._closing is not None:
             await self._closing
 
-    # What the dispatcher says
+    # Calls by the dispatcher
 
     def _take(self, deliveries: Sequence[Delivery]) -> None:
         for delivery in deliveries:
@@ -101,7 +99,7 @@ class Pusher:
             task.add_done_callback(self._done)
 
     def _fail(self, error: Exception) -> None:
-        """Stop sending; where the subscription is gone nobody waits for answers any more."""
+        """Stop sending; if the subscription is gone, cancel the open requests."""
         self._leave()
         if isinstance(error, (NotFound, FailedPrecondition)):
             self._cancelled()
@@ -133,14 +131,14 @@ class Pusher:
         if self._config.oidc_token is None:
             return None
         assert self._tokens is not None
-        known = self._tokens.known(self._config)
+        known = self._tokens.cached(self._config)
         return known or await asyncio.to_thread(self._tokens.token, self._config)
 
     def _succeeded(self, delivery: Delivery) -> None:
         failures = self._window.failures
         self._set(self._window.succeeded())
         if failures and not self._window.failures:
-            logger.info("%s: %s answers again", self._subscription.name, self._shown)
+            logger.info("%s: %s answers again", self._subscription.name, self._endpoint_url)
         self.dispatcher.acknowledge([delivery.received.ack_id])
 
     def _failed(self, delivery: Delivery, sent: datetime, code: str) -> None:
@@ -148,17 +146,19 @@ class Pusher:
         self.dispatcher.modify_ack_deadline([delivery.received.ack_id], 0)
 
     def _back_off(self, sent: datetime, code: str) -> None:
-        """Send less after a failure, and nothing for a while."""
+        """Shrink the window after a failure, and pause."""
         if not self._window.failures:
-            logger.warning("%s: %s: %s; backing off", self._subscription.name, self._shown, code)
+            logger.warning(
+                "%s: %s: %s; backing off", self._subscription.name, self._endpoint_url, code
+            )
         now = self._now()
         waits_alone = self._subscription.retry_policy is not None
         self._set(self._window.failed(sent, now, has_retry_policy=waits_alone))
         pause = self._window.pause(now).total_seconds()
         if pause and not self.is_over:
             self._consumer.is_paused = True
-            self._forget_resuming()
-            self._resuming = asyncio.get_running_loop().call_later(pause, self._resume)
+            self._cancel_resume()
+            self._resume_timer = asyncio.get_running_loop().call_later(pause, self._resume)
 
     def _set(self, window: PushWindow) -> None:
         self._window = window
@@ -176,7 +176,7 @@ class Pusher:
 
     def _leave(self) -> None:
         self.is_over = True
-        self._forget_resuming()
+        self._cancel_resume()
         self.dispatcher.leave(self._consumer)
         self._close_if_done()
 
@@ -184,120 +184,79 @@ class Pusher:
         if self.is_over and not self._requests and self._closing is None:
             self._closing = asyncio.get_running_loop().create_task(self._endpoint.close())
 
-    def _forget_resuming(self) -> None:
-        if self._resuming is not None:
-            self._resuming.cancel()
+    def _cancel_resume(self) -> None:
+        if self._resume_timer is not None:
+            self._resume_timer.cancel()
 
     def _cancelled(self) -> list[asyncio.Task[None]]:
-        """Cancel all requests that are under way."""
+        """Cancel all open requests."""
         tasks = list(self._requests)
         for task in tasks:
             task.cancel()
         return tasks
 
 
-class Pushers:
-    """The pushers of a server: one for every push subscription of the store.
-
-    What is done through this server takes effect at once. What other processes do is noticed at
-    the next look, within ``LOOK`` seconds.
-    """
+class Pushers(SubscriptionWorkers[Pusher]):
+    """The pushers of a server: one for every push subscription of the store."""
 
     def __init__(
         self, hub: Hub, now: Callable[[], datetime], tokens: PushTokens | None = None
     ) -> None:
+        super().__init__("pushers")
         self._hub = hub
         self._now = now
         self._tokens = tokens
-        self._pushers: dict[str, Pusher] = {}
-        self._changing = asyncio.Lock()
-        self._learned = 0
-        self._stopping = False
-        self._looking: asyncio.Task[None] | None = None
 
-    def start(self) -> None:
-        """Begin to push, and to look for what is to be pushed."""
-        self._looking = asyncio.get_running_loop().create_task(self._look(), name="pushers")
+    def needs_worker(self, subscription: Subscription) -> bool:
+        return subscription.push_config is not None
+
+    async def subscriptions(self) -> Sequence[Subscription]:
+        backend = self._hub.backend
+        return await backend.administer(backend.push_subscriptions)
 
     def check(self, config: PushConfig | None) -> None:
-        """Refuse a push configuration whose tokens nobody here could sign."""
+        """Raise FailedPrecondition for a push config whose tokens this server cannot sign."""
         if self._lacks_keys(config):
             raise FailedPrecondition(
-                "push_config.oidc_token: this server has no keys to sign tokens with; with "
-                "--push-keys-file it has, or leave it out"
+                "push_config.oidc_token: this server has no keys to sign tokens with; start it "
+                "with --push-keys-file, or leave the token out"
             )
 
     def _lacks_keys(self, config: PushConfig | None) -> bool:
         return config is not None and config.oidc_token is not None and self._tokens is None
 
-    async def learn(self, subscription: Subscription) -> None:
-        """Go by the fields that a subscription was given by this server."""
-        self._learned += 1
-        async with self._changing:
-            if subscription.push_config is None or subscription.detached:
-                await self._end(subscription.name)
-            else:
-                await self._go_by(subscription)
+    async def end_workers(self) -> None:
+        """Wait ``GRACE`` seconds for responses, and give back the other messages."""
+        running = [each for each in self._workers.values() if not each.dispatcher.is_over]
+        await asyncio.gather(*(each.stop(GRACE) for each in running))
 
-    async def look(self) -> None:
-        """Go by what the store says of all push subscriptions."""
-        learned = self._learned
-        backend = self._hub.backend
-        found = await backend.administer(backend.push_subscriptions)
-        async with self._changing:
-            if learned != self._learned:
-                return  # it may be older than what was learned meanwhile
-            for name in self._pushers.keys() - {each.name for each in found}:
-                await self._end(name)
-            for subscription in found:
-                await self._go_by(subscription)
-
-    async def stop(self) -> None:
-        """Send no more requests; hear the answers that come soon, and give back the rest."""
-        self._stopping = True
-        if self._looking is not None:
-            self._looking.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._looking
-        async with self._changing:
-            running = [each for each in self._pushers.values() if not each.dispatcher.is_over]
-            await asyncio.gather(*(each.stop(GRACE) for each in running))
-
-    async def _look(self) -> None:
-        while True:
-            try:
-                await self.look()
-            except Exception:
-                logger.exception("push subscriptions could not be looked for")
-            await asyncio.sleep(LOOK)
-
-    async def _go_by(self, subscription: Subscription) -> None:
-        """Begin to push the messages of a subscription, or go on by its new fields."""
+    async def run_worker(self, subscription: Subscription) -> None:
+        """Start to push the messages of a subscription, or go on with its new fields."""
         name = subscription.name
         if self._lacks_keys(subscription.push_config):
             logger.warning("%s: nothing is pushed: there are no keys to sign its tokens with", name)
-            await self._end(name)
+            await self.end_worker(name)
             return
-        running = self._pushers.get(name)
+        running = self._workers.get(name)
         if running is not None and not running.is_over:
             if running.dispatcher.leaser.uid == subscription.uid:
-                running.learn(subscription)
+                running.update(subscription)
                 return
             running.dispatcher.gone(_replaced(name))  # what waits is not for the other endpoint
-        if self._stopping:
+        if self._is_stopping:
             return
         try:
             dispatcher = await self._hub.dispatcher(name)
         except Exception as error:
-            logger.warning("%s: nothing is pushed until the next look: %s", name, error)
+            logger.warning("%s: nothing is pushed until the next refresh: %s", name, error)
             return
         dispatcher.end(cannot_pull(subscription))
         counters = self._hub.counters
-        self._pushers[name] = Pusher(dispatcher, subscription, counters, self._now, self._tokens)
+        self._workers[name] = Pusher(dispatcher, subscription, counters, self._now, self._tokens)
 
-    async def _end(self, name: str) -> None:
-        """Push no more messages of a subscription; they can be pulled from now on."""
-        running = self._pushers.pop(name, None)
+    async def end_worker(self, name: str) -> None:
+        """Stop to push the messages of a subscription; they can be pulled from now on."""
+        running = self._workers.pop(name, None)
         if running is None:
             return
         if not running.is_over:

@@ -1,4 +1,4 @@
-"""Schemas as google.pubsub.v1 writes them, and requests as the store takes them."""
+"""Converts schemas to google.pubsub.v1, and its requests to arguments."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def definition_of(schema: Any) -> tuple[str, str]:
 
 
 def type_name(schema: Any) -> str:
-    """Return the name of a schema's type; that of what is unknown is no type of the store's."""
+    """Return the name of a schema's type; an unknown number as text, which the store refuses."""
     return _named(_TYPES, schema.type_)
 
 
 def settings_message(settings: SchemaSettings) -> Any:
-    """Return what a topic asks of its messages as a protobuf message."""
+    """Return schema settings as a protobuf message."""
     return _Settings(
         schema=settings.schema,
         encoding=_ENCODINGS[Encoding(settings.encoding)],
@@ -67,12 +67,14 @@ def settings_message(settings: SchemaSettings) -> Any:
 
 
 def settings_of(topic: Any) -> SchemaSettings | None:
-    """Return what a topic asks of its messages; None where it has no schema."""
+    """Return the schema settings of a topic; None if it has no schema."""
     settings = topic.schema_settings
     if not topic.HasField("schema_settings") or settings == _Settings():
         return None
     if not settings.schema:
-        raise InvalidArgument("schema_settings.schema: it is empty; a schema's name is accepted")
+        raise InvalidArgument(
+            "schema_settings.schema: it is empty; the name of a schema is accepted"
+        )
     return SchemaSettings(
         settings.schema,
         encoding_name(settings.encoding),
@@ -82,7 +84,7 @@ def settings_of(topic: Any) -> SchemaSettings | None:
 
 
 def encoding_name(number: int) -> str:
-    """Return the name of an encoding; that of what is unknown is none of the store's."""
+    """Return the name of an encoding; an unknown number as text, which the store refuses."""
     return _named(_ENCODINGS, number)
 
 

@@ -14,7 +14,7 @@ from pubsub_delta.server.protocol import grpc, health
 from pubsub_delta.server.status import Unauthenticated, abort
 
 if TYPE_CHECKING:  # it needs the store, which a client does not have
-    from pubsub_delta.server.access import Access
+    from pubsub_delta.server.authorization import Authorizer
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Security:
     certificate: Path | None = None
     key: Path | None = None
     token: str | None = None
-    access: Access | None = None
+    access: Authorizer | None = None
     insecure: bool = False
 
     def check(self, host: str) -> None:
@@ -115,7 +115,7 @@ class ServerToken:
             )
 
 
-class TokenCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc]
+class TokenInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     """Refuses calls without a token; health checks need none."""
 
     def __init__(self, tokens: Tokens) -> None:

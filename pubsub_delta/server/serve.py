@@ -15,11 +15,11 @@ from typing import Any
 from pubsub_delta.addresses import is_loopback
 from pubsub_delta.server import protocol
 from pubsub_delta.server.counters import Counters
-from pubsub_delta.server.front import Front
 from pubsub_delta.server.hub import Backend, Hub
 from pubsub_delta.server.iam_service import IamService
-from pubsub_delta.server.inside import Inside
-from pubsub_delta.server.interceptors import behaviours
+from pubsub_delta.server.interceptors import wrapped_methods
+from pubsub_delta.server.internal_channel import InternalChannel
+from pubsub_delta.server.multiplexer import PortMultiplexer
 from pubsub_delta.server.presence import Presence
 from pubsub_delta.server.protocol import grpc, health
 from pubsub_delta.server.publisher_service import PublisherService
@@ -29,7 +29,7 @@ from pubsub_delta.server.pushing import Pushers
 from pubsub_delta.server.rest.connection import Connections
 from pubsub_delta.server.rest.gateway import Gateway
 from pubsub_delta.server.schema_service import SchemaService
-from pubsub_delta.server.security import Security, TokenCheck
+from pubsub_delta.server.security import Security, TokenInterceptor
 from pubsub_delta.server.subscriber_service import SubscriberService
 from pubsub_delta.server.table_writing import TableWriters
 from pubsub_delta.server.timing import Timing
@@ -100,7 +100,7 @@ class Server:
         self._writers = TableWriters(self._hub, settings.timing)
         self._access = access = settings.security.access
         tokens = settings.security.tokens()
-        interceptors = [] if tokens is None else [TokenCheck(tokens)]
+        interceptors = [] if tokens is None else [TokenInterceptor(tokens)]
         self._server = grpc.aio.server(
             interceptors=interceptors, options=_OPTIONS, maximum_concurrent_rpcs=MOST_CALLS
         )
@@ -112,24 +112,24 @@ class Server:
         }
         self._server.add_generic_rpc_handlers(
             tuple(
-                protocol.handlers(name, behaviours(name, service, counters, access, tracing))
+                protocol.handlers(name, wrapped_methods(name, service, counters, access, tracing))
                 for name, service in services.items()
             )
         )
         self._health = health.aio.HealthServicer()
         protocol.add_health(self._health, self._server)
         protocol.enable_reflection(self._server)
-        self._inside = Inside()
+        self._internal = InternalChannel()
         tls = settings.security.tls()
         gateway = Gateway(
-            self._inside,
+            self._internal,
             counters,
             tokens,
             (lambda _: None) if self._tokens is None else self._tokens.document,
             local_names_only=tls is None and is_loopback(settings.host),
         )
         self._http = Connections(gateway, now)
-        self._front = Front(self._inside.connect, self._http.converse, tls)
+        self._multiplexer = PortMultiplexer(self._internal.connect, self._http.converse, tls)
 
     @property
     def has_policy_file(self) -> bool:
@@ -138,25 +138,25 @@ class Server:
 
     async def start(self) -> int:
         """Begin to listen; return the port. FailedPrecondition if it cannot be had."""
-        port = self._front.listen(self._settings.host, self._settings.port)
+        port = self._multiplexer.listen(self._settings.host, self._settings.port)
         if self._tokens is not None:
             self._tokens.issuer = self._settings.push_issuer or self._address(port)
-        self._inside.listen(self._server)
+        self._internal.listen(self._server)
         self._presence.begin()
         await self._server.start()
-        self._inside.open()
+        self._internal.open()
         self._looking = [asyncio.create_task(self._take_over(), name="take over")]
         if self._access is not None:
             self._looking.append(asyncio.create_task(self._access.watch(), name="policy file"))
         self._pushers.start()
         self._writers.start()
-        await self._tell_health(protocol.SERVING)
-        await self._front.start()
+        await self._set_health(protocol.SERVING)
+        await self._multiplexer.start()
         return port
 
     async def stop(self) -> None:
         """Finish what was asked for, give back what is held, and end."""
-        self._front.stop_listening()
+        self._multiplexer.stop_listening()
         await self._health.enter_graceful_shutdown()
         ending = [
             asyncio.create_task(self._http.end(GRACE)),
@@ -169,8 +169,8 @@ class Server:
         await self._writers.stop()
         await self._hub.stop()
         await asyncio.gather(*ending)
-        await self._inside.close()
-        await self._front.close()
+        await self._internal.close()
+        await self._multiplexer.close()
         self._presence.end()
 
     def _address(self, port: int) -> str:
@@ -191,7 +191,7 @@ class Server:
                 logger.exception("what a server has left could not be taken over yet")
             await asyncio.sleep(LOOK)
 
-    async def _tell_health(self, status: Any) -> None:
+    async def _set_health(self, status: Any) -> None:
         for service in ("", protocol.PUBLISHER, protocol.SUBSCRIBER, protocol.SCHEMA_SERVICE):
             await self._health.set(service, status)
 

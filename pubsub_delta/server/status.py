@@ -1,7 +1,7 @@
-"""Errors as gRPC tells them: the canonical code, a message, and details that clients parse.
+"""Errors as google.rpc.Status: the canonical code, a message, and details that clients parse.
 
-They travel as metadata, of which clients take 8 KiB: a client that is sent more is told
-RESOURCE_EXHAUSTED by its own gRPC, and nothing of what the server said. So a reply is cut to fit.
+gRPC sends them as metadata, and clients accept 8 KiB of it. With more, the client's gRPC reports
+RESOURCE_EXHAUSTED and drops the error of the server. So messages and details are shortened.
 """
 
 from __future__ import annotations
@@ -21,21 +21,20 @@ from pubsub_delta.server.reasons import INVALID_ACK_ID, SUCCEEDED
 logger = logging.getLogger("pubsub_delta.server")
 
 DOMAIN = "pubsub.googleapis.com"
-"""Pub/Sub's own: clients look for it."""
+"""Pub/Sub's domain, which clients check."""
 ACK_ID_FAILURE = "EXACTLY_ONCE_ACKID_FAILURE"
 
 DETAILS = "grpc-status-details-bin"
-"""The metadata in which gRPC sends a google.rpc.Status."""
+"""The metadata key of the google.rpc.Status."""
 
 LONGEST_ACK_ID = 1_000
-"""Bytes of what may be an ack id: so much can always be named in a reply."""
+"""Bytes; a longer text is not an ack ID, and might not fit in the details."""
 _MESSAGE_BYTES = 2_400
-"""Of an error's message as gRPC writes it; it is sent twice, the second time in the details."""
+"""The limit of a percent-encoded message; gRPC sends it twice, once in the details."""
 _NAMES_BYTES = 5_000
-"""Of the ack ids that are named in the details, with their reasons. A third is added to the details
-on their way, as they are written in base64."""
+"""The limit of ack IDs and reasons in the details; base64 makes them a third larger."""
 _AROUND_A_NAME = 10
-"""Bytes that protobuf needs for an entry of a map, besides its key and its value."""
+"""Bytes of protobuf around the key and the value of a map entry."""
 
 
 class AckIdFailure(PubSubError):
@@ -78,7 +77,7 @@ class AckIdFailure(PubSubError):
 
 
 class Unavailable(PubSubError):
-    """The server is about to end; another one, or the same one later, will answer."""
+    """The server is shutting down, or could not write; a later try may succeed."""
 
     code = "UNAVAILABLE"
 
@@ -90,24 +89,24 @@ class Unauthenticated(PubSubError):
 
 
 class PermissionDenied(PubSubError):
-    """Who sends the request may not."""
+    """The caller lacks a permission for the request."""
 
     code = "PERMISSION_DENIED"
 
 
 def check_lengths(ack_ids: Iterable[str]) -> None:
-    """Refuse what is much longer than an ack id: no reply could name it."""
+    """Raise InvalidArgument for a text that is too long to be an ack ID."""
     for each in ack_ids:
         size = len(each.encode())
         if size > LONGEST_ACK_ID:
             raise InvalidArgument(
-                f"ack_ids: {shortened(repr(each), 100)} of {size:,} bytes is no ack id; the ack_id "
-                "of a message that was delivered is accepted"
+                f"ack_ids: {shortened(repr(each), 100)} of {size:,} bytes is no ack id; the "
+                "ack_id of a delivered message is accepted"
             )
 
 
 def code_of(error: BaseException) -> str:
-    """Return the canonical code of an error; INTERNAL if nobody meant it."""
+    """Return the canonical code of an error; INTERNAL for an unexpected error."""
     return error.code if isinstance(error, PubSubError) else "INTERNAL"
 
 
@@ -137,11 +136,11 @@ async def abort(context: Any, error: BaseException) -> None:
     )
 
 
-_UNEXPECTED = "the server failed unexpectedly; its log says how"
+_UNEXPECTED = "the server failed unexpectedly; its log has the traceback"
 
 
 def _sendable(message: str) -> str:
-    """Return a message that is UTF-8, and short as gRPC writes it: most bytes as %XX."""
+    """Return a message in UTF-8 whose percent-encoding fits in ``_MESSAGE_BYTES``."""
     text = message.encode("utf-8", "backslashreplace").decode()
     most = len(text)
     while len(quote(text, safe=_AS_THEY_ARE)) > _MESSAGE_BYTES:
@@ -162,7 +161,7 @@ def _fits(names: Mapping[str, str]) -> bool:
 
 
 def _fitting(names: Mapping[str, str]) -> dict[str, str]:
-    """Return the first of some names, as many as there is room for."""
+    """Return the first names, as many as fit in ``_NAMES_BYTES``."""
     found: dict[str, str] = {}
     room = _NAMES_BYTES
     for each, reason in names.items():

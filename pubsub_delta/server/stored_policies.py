@@ -1,4 +1,4 @@
-"""Stored policies: the bindings that are kept with topics, subscriptions and snapshots."""
+"""A cache of the IAM policies that are stored with topics, subscriptions and snapshots."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pubsub_delta.clock import uptime
 from pubsub_delta.policy.iam import Binding
 
-FRESH = 5.0
-"""Seconds for which what was read holds: what others change is in force after that."""
+CACHE_SECONDS = 5.0
+"""How long bindings are cached; a change by another process is in force after that."""
 
 Bindings = Mapping[str, Sequence[Binding]]
 
@@ -23,11 +23,11 @@ class _Read:
 
 
 class StoredPolicies:
-    """What the store says of who may do what, as it was within the last seconds.
+    """The bindings of all resources, read at most ``CACHE_SECONDS`` ago.
 
     Args:
-        read: reads the bindings of all resources, by name.
-        uptime: seconds that pass evenly.
+        read: returns the bindings of all resources, by name.
+        uptime: a monotonic clock, in seconds.
     """
 
     def __init__(self, read: Callable[[], Bindings], uptime: Callable[[], float] = uptime) -> None:
@@ -37,22 +37,22 @@ class StoredPolicies:
         self._generation = 0
         self._last: _Read | None = None
 
-    def known(self) -> Bindings | None:
-        """Return the bindings if they are fresh; nothing is read."""
+    def cached(self) -> Bindings | None:
+        """Return the cached bindings; None if they must be read."""
         last = self._last
         if last is None or last.generation != self._generation:
             return None
-        return last.bindings if self._uptime() - last.at < FRESH else None
+        return last.bindings if self._uptime() - last.at < CACHE_SECONDS else None
 
     def current(self) -> Bindings:
-        """Return the bindings; they are read where they are not fresh. It may wait for that."""
+        """Return the bindings, and read them if they are not cached; it may wait for the store."""
         with self._lock:
-            while (bindings := self.known()) is None:
-                # Read after it was forgotten, or it is read once more.
+            while (bindings := self.cached()) is None:
+                # A read that began before ``forget`` does not count.
                 generation, at = self._generation, self._uptime()
                 self._last = _Read(generation, at, self._read())
             return bindings
 
     def forget(self) -> None:
-        """Read again when it is asked for: this server has changed something."""
+        """Drop the cache: this server has changed a policy."""
         self._generation += 1

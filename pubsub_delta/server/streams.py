@@ -19,9 +19,9 @@ from pubsub_delta.server.assigner import Consumer, Receiver
 from pubsub_delta.server.dispatcher import Dispatcher
 from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.memory import MOST_UNSENT
-from pubsub_delta.server.outbox import Outbox
 from pubsub_delta.server.protocol import message_class
 from pubsub_delta.server.reasons import INVALID_ACK_ID
+from pubsub_delta.server.response_queue import ResponseQueue
 from pubsub_delta.server.status import check_lengths
 
 AHEAD = 4
@@ -37,7 +37,7 @@ _Response = message_class("StreamingPullResponse")
 class Stream:
     """A StreamingPull call: requests say words, and responses carry messages and confirmations.
 
-    What waits for a client that does not read is bounded: see ``Outbox``.
+    What waits for a client that does not read is bounded: see ``ResponseQueue``.
     """
 
     def __init__(self, hub: Hub) -> None:
@@ -58,12 +58,12 @@ class Stream:
             max_unsent=MOST_UNSENT,
         )
         dispatcher = await self._hub.pulled(name)
-        outbox = Outbox(consumer, dispatcher.sent)
-        hearing = _Hearing(dispatcher, consumer, outbox)
+        queue = ResponseQueue(consumer, dispatcher.sent)
+        hearing = _Hearing(dispatcher, consumer, queue)
         listening = asyncio.create_task(hearing.listen(iterator, first))
-        dispatcher.join(Receiver(consumer, outbox.put, outbox.end))
+        dispatcher.join(Receiver(consumer, queue.put, queue.end))
         try:
-            async for fields in outbox.responses():
+            async for fields in queue.responses():
                 yield _with_properties(dispatcher, **fields)
         finally:
             dispatcher.leave(consumer)
@@ -75,17 +75,17 @@ class Stream:
 class _Hearing:
     """What the client of one stream says."""
 
-    def __init__(self, dispatcher: Dispatcher, consumer: Consumer, outbox: Outbox) -> None:
+    def __init__(self, dispatcher: Dispatcher, consumer: Consumer, queue: ResponseQueue) -> None:
         self._dispatcher = dispatcher
         self._consumer = consumer
-        self._outbox = outbox
+        self._queue = queue
 
     async def listen(self, requests: Any, first: Any) -> None:
         """Hear what the client says, until it says no more; it is given no more messages then."""
         error: Exception | None = None
         try:
             self._hear(first)
-            await self._outbox.room()
+            await self._queue.room()
             async for request in requests:
                 _check_later(request)
                 if request.stream_ack_deadline_seconds:
@@ -94,12 +94,12 @@ class _Hearing:
                     )
                 self._hear(request)
                 if first.protocol_version >= KEEP_ALIVE and not request.ByteSize():
-                    self._outbox.keep_alive()
-                await self._outbox.room()
+                    self._queue.keep_alive()
+                await self._queue.room()
         except Exception as failed:
             error = failed
         self._dispatcher.leave(self._consumer)
-        self._outbox.end(error)
+        self._queue.end(error)
 
     def _hear(self, request: Any) -> None:
         check_lengths(request.ack_ids)
@@ -140,9 +140,9 @@ class _Hearing:
                 "temporary_failed_ack_ids": [each for each in asked if each in later],
             }
             self._dispatcher.leaser.forget_confirmed(named["ack_ids"])
-            self._outbox.confirm(field, named)
+            self._queue.confirm(field, named)
 
-        self._outbox.expect(len(asked))
+        self._queue.expect(len(asked))
         future.add_done_callback(confirm)
 
 

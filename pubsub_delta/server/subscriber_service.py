@@ -59,8 +59,8 @@ class SubscriberService:
         fields = wire.subscription_fields(request)
         self._pushers.check(fields.get("push_config"))
         made = await self._do(self._admin.create_subscription, name, topic, **fields)
-        await self._pushers.learn(made)
-        await self._writers.learn(made)
+        await self._pushers.apply(made)
+        await self._writers.apply(made)
         return wire.subscription_message(made)
 
     async def get_subscription(self, request: Any, _: Any) -> Any:
@@ -216,8 +216,8 @@ class SubscriberService:
         dispatcher = self._hub.running(name)
         if dispatcher is not None:
             dispatcher.learn(changed)
-        await self._pushers.learn(changed)
-        await self._writers.learn(changed)
+        await self._pushers.apply(changed)
+        await self._writers.apply(changed)
         return changed
 
     async def _of(self, request: Any) -> Dispatcher:

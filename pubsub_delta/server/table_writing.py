@@ -1,10 +1,10 @@
-"""Writing to tables: who takes the messages of table subscriptions and keeps writing them."""
+"""Table subscriptions: writes their messages to Delta tables."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -13,26 +13,25 @@ from pubsub_delta.errors import FailedPrecondition, NotFound
 from pubsub_delta.resources import Subscription
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.hub import Hub, cannot_pull
+from pubsub_delta.server.subscription_workers import SubscriptionWorkers
 from pubsub_delta.server.timing import Timing
 from pubsub_delta.table_config import TableState
 
 logger = logging.getLogger("pubsub_delta.server")
 
-LOOK = 10.0
-"""Seconds from one look for what other processes did to table subscriptions to the next."""
 MOST_AT_ONCE = 2
-"""Slices of all subscriptions that are written at a time: what they take of memory and threads."""
+"""Slices that are written at a time, of all subscriptions; each takes memory and a thread."""
 SHORTEST_PAUSE = 0.1
 LONGEST_PAUSE = 60.0
-"""Seconds that nothing is tried after a failure: twice as long after each one that follows
-(Pub/Sub: it backs off where it cannot write, as with push)."""
+"""Seconds of the pause after a failure; it doubles with each failure in a row (Pub/Sub backs off
+when it cannot write, as with push)."""
 
 
 class TableWriter:
-    """Writes the messages of one subscription, a slice after the other.
+    """Writes the messages of one subscription, one slice after the other.
 
-    When nothing is left it waits until something is published through this server, or looks again
-    after a while, a longer one each time.
+    When no message is left, it waits for a publish through this server, or for the next look. The
+    time between looks grows while nothing comes.
     """
 
     def __init__(
@@ -56,15 +55,15 @@ class TableWriter:
 
     @property
     def is_over(self) -> bool:
-        """Whether it writes no more."""
+        """Whether the writer has ended."""
         return self._task.done()
 
-    def look(self) -> None:
-        """Look for messages now; after a failure the pause goes on."""
+    def wake(self) -> None:
+        """Look for messages now; a pause after a failure goes on."""
         self._woken.set()
 
     async def stop(self) -> None:
-        """Finish the slice that is being written, and end."""
+        """Finish the current slice, and end."""
         self._ended.set()
         self._woken.set()
         await self._task
@@ -80,13 +79,13 @@ class TableWriter:
                 return
             except Exception as error:
                 logger.warning("%s: its table could not be written: %s", self._name, error)
-                await self._rest()
+                await self._pause()
                 continue
             self._note(done)
             if done.written:
                 pause = self._timing.shortest_look
             if done.is_done and (done.problem or (done.failed and not done.written)):
-                await self._rest()
+                await self._pause()
                 continue
             self._failures = 0
             if done.is_done and not self._ended.is_set():
@@ -104,96 +103,49 @@ class TableWriter:
             logger.log(level, "%s: %s %s", self._name, done.state.value, done.problem)
         self._state = done.state
 
-    async def _rest(self) -> None:
-        """Try nothing for a while, longer after each failure in a row."""
+    async def _pause(self) -> None:
+        """Pause, longer after each failure in a row."""
         wait = min(SHORTEST_PAUSE * 2**self._failures, LONGEST_PAUSE)
         self._failures = min(self._failures + 1, 30)
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._ended.wait(), wait)
 
 
-class TableWriters:
+class TableWriters(SubscriptionWorkers[TableWriter]):
     """The writers of a server: one for every table subscription of the store.
 
-    What is done through this server takes effect at once. What other processes do is noticed at
-    the next look, within ``LOOK`` seconds; other servers may write the same subscriptions.
+    Other servers may write the same subscriptions.
     """
 
     def __init__(self, hub: Hub, timing: Timing) -> None:
+        super().__init__("table writers")
         self._hub = hub
         self._timing = timing
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
         hub.listeners.append(self._published)
-        self._writers: dict[str, TableWriter] = {}
-        self._changing = asyncio.Lock()
-        self._learned = 0
-        self._stopping = False
-        self._looking: asyncio.Task[None] | None = None
 
-    def start(self) -> None:
-        """Begin to write, and to look for what is to be written."""
-        self._looking = asyncio.get_running_loop().create_task(self._look(), name="table writers")
+    def needs_worker(self, subscription: Subscription) -> bool:
+        return subscription.table_config is not None
 
-    def _published(self, topic: str) -> None:
-        """Let the subscriptions of a topic look for what was published."""
-        for writer in self._writers.values():
-            if writer.topic == topic:
-                writer.look()
-
-    async def learn(self, subscription: Subscription) -> None:
-        """Go by the fields that a subscription was given by this server."""
-        self._learned += 1
-        async with self._changing:
-            if subscription.table_config is None or subscription.detached:
-                await self._end(subscription.name)
-            else:
-                self._go_by(subscription)
-
-    async def look(self) -> None:
-        """Go by what the store says of all table subscriptions."""
-        learned = self._learned
+    async def subscriptions(self) -> Sequence[Subscription]:
         backend = self._hub.backend
-        found = await backend.administer(backend.table_subscriptions)
-        async with self._changing:
-            if learned != self._learned:
-                return  # it may be older than what was learned meanwhile
-            for name in self._writers.keys() - {each.name for each in found}:
-                await self._end(name)
-            for subscription in found:
-                self._go_by(subscription)
+        return await backend.administer(backend.table_subscriptions)
 
-    async def stop(self) -> None:
-        """Finish the slices that are being written."""
-        self._stopping = True
-        if self._looking is not None:
-            self._looking.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._looking
-        async with self._changing:
-            await asyncio.gather(*(each.stop() for each in self._writers.values()))
-
-    async def _look(self) -> None:
-        while True:
-            try:
-                await self.look()
-            except Exception:
-                logger.exception("table subscriptions could not be looked for")
-            await asyncio.sleep(LOOK)
-
-    def _go_by(self, subscription: Subscription) -> None:
+    async def run_worker(self, subscription: Subscription) -> None:
+        """Start to write the messages of a subscription, or go on with its new fields."""
         name = subscription.name
-        running = self._writers.get(name)
+        running = self._workers.get(name)
         if running is not None and not running.is_over:
             running.topic = subscription.topic
-            running.look()
-        elif not self._stopping:
+            running.wake()
+        elif not self._is_stopping:
             pulled = self._hub.running(name)
             if pulled is not None:
                 pulled.learn(subscription)
                 pulled.end(cannot_pull(subscription))
                 pulled.leaser.give_back_waiting()
                 pulled.look()
-            self._writers[name] = TableWriter(
+            self._workers[name] = TableWriter(
                 name,
                 subscription.topic,
                 partial(self._write, name),
@@ -201,12 +153,22 @@ class TableWriters:
                 self._timing,
             )
 
+    async def end_worker(self, name: str) -> None:
+        running = self._workers.pop(name, None)
+        if running is not None:
+            await running.stop()
+
+    async def end_workers(self) -> None:
+        """Finish the slices that are being written."""
+        await asyncio.gather(*(each.stop() for each in self._workers.values()))
+
+    def _published(self, topic: str) -> None:
+        """Wake the writers of a topic's subscriptions after a publish."""
+        for writer in self._workers.values():
+            if writer.topic == topic:
+                writer.wake()
+
     async def _write(self, name: str) -> TableWrites:
         backend = self._hub.backend
         async with self._room:
             return await backend.administer(backend.write_table, name)
-
-    async def _end(self, name: str) -> None:
-        running = self._writers.pop(name, None)
-        if running is not None:
-            await running.stop()

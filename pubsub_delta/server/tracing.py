@@ -1,4 +1,4 @@
-"""Tracing: what a server tells of the traces that its clients start, if it is asked to."""
+"""The tracing interface of the server, and its implementation without traces."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ if TYPE_CHECKING:
 
 
 class Tracing(Protocol):
-    """Tells of calls, messages and commits. Names are full ones, of topics or subscriptions."""
+    """Traces calls, messages and commits. Names are full names of topics or subscriptions."""
 
     def call(self, service: str, method: str, context: Any) -> AbstractContextManager[object]:
-        """Surround a call that is answered once; the client's trace is in its metadata."""
+        """Trace a unary call; the metadata has the trace of the client."""
 
     def publishing(
         self, topic: str, messages: Sequence[Message]
     ) -> AbstractContextManager[Callable[[Sequence[str]], object]]:
-        """Surround the publishing of messages; what is entered is told their ids."""
+        """Trace a publish; the context manager gives a callback for the message IDs."""
 
     def appending(self, topic: str, append: Append) -> Append:
-        """Return an append that is a span of its own."""
+        """Return an append with a span of its own."""
 
     def leased(self, subscription: str, deliveries: Iterable[Delivery], now: datetime) -> None:
-        """Note that messages are given to a consumer."""
+        """Start the spans of deliveries to a consumer."""
 
     def lapsed(self, now: datetime) -> None:
-        """Note that time has passed: deliveries may have expired."""
+        """End the spans of deliveries that have expired."""
 
     def answered(
         self, subscription: str, ack_ids: Iterable[str], seconds: int | None, now: datetime
     ) -> Callable[[], object]:
-        """Note what was asked for deliveries (None: an ack); call the result when it is written."""
+        """Trace an ack (``seconds`` None), nack (0) or new deadline, until the result is called."""
 
     def committing(self, subscription: str) -> AbstractContextManager[object]:
-        """Surround the commit of what was asked of a subscription."""
+        """Trace the commit of acks, nacks and new deadlines of a subscription."""
 
     def stop(self) -> None:
-        """Send what is left."""
+        """Export what is left."""
 
 
 class Untraced:
-    """Tells nothing: nobody has asked for traces."""
+    """Records no traces."""
 
     def call(self, *_: object) -> AbstractContextManager[object]:
-        """Surround a call."""
+        """Do nothing."""
         return nullcontext()
 
     def publishing(self, *_: object) -> AbstractContextManager[Callable[[Sequence[str]], object]]:
-        """Surround the publishing of messages."""
+        """Do nothing."""
         return nullcontext(_nothing)
 
     def appending(self, _: str, append: Append) -> Append:
@@ -76,11 +76,11 @@ class Untraced:
         return _nothing
 
     def committing(self, _: str) -> AbstractContextManager[object]:
-        """Surround a commit."""
+        """Do nothing."""
         return nullcontext()
 
     def stop(self) -> None:
-        """Send nothing."""
+        """Do nothing."""
 
 
 def _nothing(*_: object) -> None:
@@ -93,10 +93,10 @@ _ENDPOINTS = tuple(f"OTEL_EXPORTER_OTLP_{part}ENDPOINT" for part in ("", "TRACES
 def telemetry(
     endpoint: str | None, environment: Mapping[str, str]
 ) -> Callable[[Callable[[], Iterable[Any]]], Telemetry] | None:
-    """Return what makes the telemetry that is asked for; None where none is.
+    """Return a factory of telemetry, or None if no endpoint is configured.
 
-    It is asked for by an endpoint, or by OpenTelemetry's own variables. FailedPrecondition where
-    the extra ``otel`` is not installed.
+    ``endpoint`` or one of OpenTelemetry's variables configures it. FailedPrecondition if the extra
+    ``otel`` is not installed.
     """
     named = endpoint is not None or any(environment.get(name) for name in _ENDPOINTS)
     if not named or environment.get("OTEL_SDK_DISABLED", "").lower() == "true":

@@ -1,4 +1,4 @@
-"""Resources and messages as google.pubsub.v1 writes them, and requests as the store takes them."""
+"""Converts resources and messages to google.pubsub.v1, and its requests to arguments."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SUBSCRIPTION_FIELDS = (
     "bigquery_config",
 )
 SNAPSHOT_FIELDS = ("labels", "expire_time")
-"""What a client may say of a resource besides its name and topic."""
+"""The fields of a resource that a client may set, besides its name and topic."""
 
 _OUTPUT_ONLY = {
     "satisfies_pzs",
@@ -67,9 +67,9 @@ _WHY_NOT = {
     "Delta table",
     "bigtable_config": "nothing is written to Bigtable; messages are in Delta tables already",
 }
-"""Fields of topics and subscriptions that are refused by name, and why they would do nothing."""
+"""Fields that are refused with UNIMPLEMENTED, and why they would do nothing."""
 _STORED_AS = {"bigquery_config": "table_config"}
-"""Fields that have another name here: their table is no BigQuery's."""
+"""Fields with another name in the store: the table is a Delta table."""
 _ACTIVE = 1
 """The state ACTIVE of a topic and of a subscription."""
 _RESOURCE_ERROR = 2
@@ -158,7 +158,7 @@ def received_message(received: ReceivedMessage) -> Any:
 
 
 def published_messages(request: Any) -> list[Message]:
-    """Return the messages of a publish request; ids and times that it gives are ignored."""
+    """Return the messages of a publish request, without the IDs and times in it."""
     return [
         Message(message.data, dict(message.attributes), message.ordering_key)
         for message in request.messages
@@ -166,13 +166,13 @@ def published_messages(request: Any) -> list[Message]:
 
 
 def topic_fields(topic: Any) -> Fields:
-    """Return the fields of a topic that is to be created."""
+    """Return the arguments of ``create_topic``."""
     _refuse_unknown(topic, {"name", *TOPIC_FIELDS})
     return {name: _READ[name](topic) for name in TOPIC_FIELDS}
 
 
 def subscription_fields(subscription: Any) -> Fields:
-    """Return the fields of a subscription that is to be created, without those left out."""
+    """Return the arguments of ``create_subscription`` that the request gives."""
     _refuse_unknown(subscription, {"name", "topic", *SUBSCRIPTION_FIELDS})
     fields = _renamed({name: _READ[name](subscription) for name in SUBSCRIPTION_FIELDS})
     if fields["message_retention_duration"] is None:
@@ -183,8 +183,8 @@ def subscription_fields(subscription: Any) -> Fields:
 def changed_fields(resource: Any, mask: Any, present: Any, known: Iterable[str]) -> Fields:
     """Return the new values of the fields that an update mask names.
 
-    A path may lead into a field, as in ``dead_letter_policy.max_delivery_attempts``; the rest of
-    it stays as it is at ``present``.
+    A path may lead into a field, as in ``dead_letter_policy.max_delivery_attempts``; its other
+    subfields keep their values in ``present``.
     """
     if not mask.paths:
         raise InvalidArgument(
@@ -195,7 +195,7 @@ def changed_fields(resource: Any, mask: Any, present: Any, known: Iterable[str])
         name = path.split(".")[0]
         if name not in resource.DESCRIPTOR.fields_by_name:
             raise InvalidArgument(
-                f"update_mask: {path!r} is no field of {resource.DESCRIPTOR.name}; "
+                f"update_mask: {path!r} is not a field of {resource.DESCRIPTOR.name}; "
                 f"{', '.join(sorted(known))} are accepted"
             )
         named[name] = None
@@ -211,14 +211,14 @@ def changed_fields(resource: Any, mask: Any, present: Any, known: Iterable[str])
     except ValueError:
         shown = ", ".join(map(repr, mask.paths))
         raise InvalidArgument(
-            f"update_mask: {shown}: one of them leads into a field that has no fields of its own; "
-            "the names of fields are accepted"
+            f"update_mask: {shown}: a path leads into a field without subfields; names of fields "
+            "are accepted"
         ) from None
     return _renamed({name: _READ[name](merged) if name in known else None for name in named})
 
 
 def push_config(given: Any) -> PushConfig | None:
-    """Return a push configuration; None without an endpoint, as messages are pulled then."""
+    """Return a push config; None without an endpoint, which means pull delivery."""
     if not given.push_endpoint:
         return None
     bare = NoWrapper(given.no_wrapper.write_metadata) if given.HasField("no_wrapper") else None
@@ -229,7 +229,7 @@ def push_config(given: Any) -> PushConfig | None:
 
 
 def table_config(given: Any) -> TableConfig | None:
-    """Return the table that messages are written to; None where the request names none."""
+    """Return the config of a table subscription; None if the request names no table."""
     if given.service_account_email:
         raise Unimplemented(
             f"bigquery_config.service_account_email: {given.service_account_email!r}: tables are "
@@ -241,22 +241,22 @@ def table_config(given: Any) -> TableConfig | None:
 
 
 def seconds_of(duration: Any) -> timedelta:
-    """Return a protobuf duration; InvalidArgument where it is beyond all bounds."""
+    """Return a protobuf duration as timedelta; InvalidArgument if it is out of range."""
     try:
         return exactly(duration.seconds + Fraction(duration.nanos, 10**9))
     except OverflowError:
         raise InvalidArgument(
-            f"{duration.seconds} seconds are beyond any duration; at most 31 days are accepted"
+            f"{duration.seconds} seconds are out of range; at most 31 days are accepted"
         ) from None
 
 
 def time_of(timestamp: Any, *, until: bool = False) -> datetime:
-    """Return a protobuf time, as ``clock.read_time``; InvalidArgument beyond all bounds."""
+    """Return a protobuf timestamp as datetime; InvalidArgument if it is out of range."""
     try:
         return from_nanos(timestamp.seconds * 10**9 + timestamp.nanos, until=until)
     except OverflowError:
         raise InvalidArgument(
-            f"{timestamp.seconds} seconds since 1970 are no time; years 1 to 9999 are accepted"
+            f"{timestamp.seconds} seconds since 1970 are out of range; years 1 to 9999 are accepted"
         ) from None
 
 
@@ -269,9 +269,9 @@ def project_of(name: str) -> str:
 
 
 def full_name(name: str, kind: str, field: str = "") -> str:
-    """Return a name that is a full one; Pub/Sub takes no other.
+    """Return a name if it is a full name; else InvalidArgument, as in Pub/Sub.
 
-    ``field``: where it stands in the request, if not in one that is called like its kind.
+    ``field``: the field of the request, if its name is not ``kind``.
     """
     if "/" not in name:
         raise InvalidArgument(
@@ -282,7 +282,7 @@ def full_name(name: str, kind: str, field: str = "") -> str:
 
 
 def _refuse_unknown(resource: Any, known: set[str]) -> None:
-    """Refuse fields that would do nothing here; an empty one says nothing."""
+    """Raise Unimplemented for fields that would do nothing here, unless they are empty."""
     for field, value in resource.ListFields():
         if field.name in known | _OUTPUT_ONLY or _is_empty(value):
             continue
@@ -291,7 +291,7 @@ def _refuse_unknown(resource: Any, known: set[str]) -> None:
 
 
 def _is_empty(value: Any) -> bool:
-    """Tell whether a value is a message none of whose fields is set."""
+    """Tell whether a value is a message without fields."""
     list_fields = getattr(value, "ListFields", None)
     return list_fields is not None and not list_fields()
 
@@ -365,7 +365,7 @@ def _write_table_config(config: TableConfig, message: Any) -> None:
 
 
 def state_of(given: Any) -> TableState | None:
-    """Return the state that a server tells of a table; None where it tells none."""
+    """Return the state of a table in a response; None if it has none."""
     named = _states(given).values_by_number.get(given.state)
     known = named is not None and named.name in TableState.__members__
     return TableState(named.name) if named is not None and known else None

@@ -297,8 +297,8 @@ def test_what_is_listed_described_and_deleted(store: PubSub, run: Run) -> None:
     described = run("topics", "describe", "one")
     assert "labels:\n  env: test\nname: projects/PROJECT_ID/topics/one\n" in described.stdout
     for kind, name in ("subscriptions", "sub"), ("snapshots", "snap"):
-        listed = run("topics", f"list-{kind}", "one")
-        assert listed.stdout == f"---\n  projects/PROJECT_ID/{kind}/{name}\n"
+        list_all = run("topics", f"list-{kind}", "one")
+        assert list_all.stdout == f"---\n  projects/PROJECT_ID/{kind}/{name}\n"
     assert run("snapshots", "update", "snap", "--update-labels=a=b").exit_code == 0
     shown = run("snapshots", "describe", "snap", "--format=value(labels.a, topic)")
     assert shown.stdout == "b\tprojects/PROJECT_ID/topics/one\n"

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("google.cloud.pubsub_v1")
 import grpc
 
-from pubsub_delta.server.interceptors import MOST_STREAMS
+from pubsub_delta.server.interceptors import MAX_STREAMS
 from pubsub_delta.server.protocol import PUBLISHER, SERVICES, STREAMING_PULL, SUBSCRIBER
 from tests.acceptance.serving import LONG, ServerProcess, eventually
 
@@ -157,7 +157,7 @@ def test_more_streams_than_there_may_be_are_refused(server: ServerProcess) -> No
         subscription = prepared(channel, "refused", 0, 1)
 
     async def refused() -> list[str]:
-        streams = await opened(server.address, subscription, MOST_STREAMS + 1, 20)
+        streams = await opened(server.address, subscription, MAX_STREAMS + 1, 20)
         # connections overtake one another: which stream comes one too late is the server's to say
         reads = [asyncio.ensure_future(each.read()) for each in streams[20:]]
         done, _ = await asyncio.wait(reads, timeout=LONG, return_when=asyncio.FIRST_EXCEPTION)

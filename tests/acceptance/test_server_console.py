@@ -16,7 +16,7 @@ pytest.importorskip("fastapi")
 
 from tests.acceptance.serving import LONG, ServerProcess, eventually
 from tests.servers import free_port
-from tests.unit.browsing import form_of, words
+from tests.unit.browsing import form_from_pairs, words
 
 pytestmark = [
     pytest.mark.trial,
@@ -39,7 +39,7 @@ class Reader:
         """Load a page, or send its form with some fields filled in."""
         data = None
         if fields is not None:
-            form = form_of(self.page(path))
+            form = form_from_pairs(self.page(path))
             data = urllib.parse.urlencode({**form.fields, **fields}).encode()
         with self._opener.open(f"{self.url}{path}", data, LONG) as answer:
             return str(answer.read().decode())

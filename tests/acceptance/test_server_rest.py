@@ -160,4 +160,4 @@ def test_a_second_server_at_a_port_says_that_it_is_taken(server: ServerProcess) 
     done = subprocess.run(other.command, capture_output=True, text=True, check=False, timeout=LONG)
     assert done.returncode == 1
     assert FailedPrecondition.code in done.stderr
-    assert f"{server.address} cannot be listened at" in done.stderr
+    assert f"{server.address} cannot be bound" in done.stderr

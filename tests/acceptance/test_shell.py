@@ -27,7 +27,7 @@ pytestmark = pytest.mark.trial
 SHELL = [sys.executable, "-m", "pubsub_delta.cli", "shell"]
 PROMPT = "pubsub-delta>"
 TAB, CTRL_C, CTRL_D, ENTER = "\t", "\x03", "\x04", "\r"
-PATIENCE_SECONDS = 120
+WAIT_SECONDS = 120
 
 _CONTROL = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[@-Z\\-_])")
 
@@ -186,7 +186,7 @@ class Terminal:
             if wanted in plain:
                 self._seen += plain.index(wanted) + len(wanted)
                 return plain
-            ready, _, _ = select.select([self._fd], [], [], PATIENCE_SECONDS)
+            ready, _, _ = select.select([self._fd], [], [], WAIT_SECONDS)
             assert ready, f"{wanted!r} did not come: {plain!r}"
             try:
                 self._raw += os.read(self._fd, 65536).decode("utf-8", "replace")

@@ -21,8 +21,8 @@ from pubsub_delta import (
 )
 from pubsub_delta.clock import read_time
 from pubsub_delta.console import serve
-from pubsub_delta.console.application import application
-from pubsub_delta.console.security import Access
+from pubsub_delta.console.application import create_app
+from pubsub_delta.console.security import ConsoleAccess
 
 if TYPE_CHECKING:  # it comes with `make console-test`
     from playwright.sync_api import Browser, Page
@@ -44,14 +44,16 @@ POISONED = b'{"flight": 4711, "delay": "poisoned"}'
 class Served:
     """A console of a store, served in a thread on a free port, or on the port it had before."""
 
-    def __init__(self, store: PubSub, clock: ManualClock, access: Access, port: int = 0) -> None:
+    def __init__(
+        self, store: PubSub, clock: ManualClock, access: ConsoleAccess, port: int = 0
+    ) -> None:
         self.store = store
         self.clock = clock
         self.access = access
-        self._socket = serve.listening("127.0.0.1", port)
+        self._socket = serve.open_socket("127.0.0.1", port)
         self.port: int = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        made = application(store, access, clock, root="/data/pubsub")
+        made = create_app(store, access, clock, root="/data/pubsub")
         config = uvicorn.Config(made, log_level="warning", access_log=False, server_header=False)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],))
@@ -126,7 +128,7 @@ def _flights(day: int, count: int) -> list[Message]:
 
 @pytest.fixture(scope="session")
 def served(store: PubSub, clock: ManualClock) -> Iterator[Served]:
-    with Served(store, clock, Access("127.0.0.1")) as running:
+    with Served(store, clock, ConsoleAccess("127.0.0.1")) as running:
         yield running
 
 

@@ -45,7 +45,7 @@ def click(page: Page, name: str, role: Any = "button") -> None:
     page.get_by_role(role, name=name, exact=True).first.click()
 
 
-def more_options(page: Page) -> None:
+def shows_more_options(page: Page) -> None:
     if page.locator("details.more[open]").count() == 0:
         page.get_by_text("More options").click()
 
@@ -93,7 +93,7 @@ def test_create_a_subscription_with_retention_of_acked_messages(
     click(page, "Create subscription", "link")
     page.get_by_label("Subscription ID").fill(f"{pair[1]}-retaining")
     page.get_by_label("Topic", exact=True).select_option(pair[0])
-    more_options(page)
+    shows_more_options(page)
     choose_retention(page)
     page.get_by_label("Retain acknowledged messages").check()
     click(page, "Create")
@@ -126,7 +126,7 @@ def test_create_a_subscription_with_exponential_backoff(
     page.goto("/subscriptions/new")
     page.get_by_label("Subscription ID").fill(f"{pair[1]}-patient")
     page.get_by_label("Topic", exact=True).select_option(pair[0])
-    more_options(page)
+    shows_more_options(page)
     expect(page.get_by_label("Minimum backoff, in seconds")).to_be_hidden()
     page.get_by_label("Retry after exponential backoff").check()
     expect(page.get_by_label("Minimum backoff, in seconds")).to_have_value("10")
@@ -145,7 +145,7 @@ def test_create_a_subscription_with_a_new_dead_letter_topic(
     page.goto("/subscriptions/new")
     page.get_by_label("Subscription ID").fill(f"{pair[1]}-careful")
     page.get_by_label("Topic", exact=True).select_option(pair[0])
-    more_options(page)
+    shows_more_options(page)
     page.get_by_label("Enable dead lettering").check()
     page.get_by_label("Dead-letter topic", exact=True).select_option("Create a topic…")
     page.locator("#new_dead_letter_topic").fill(f"{pair[0]}-lost")
@@ -287,7 +287,7 @@ def test_delete(page: Page, store: PubSub, pair: tuple[str, str], kind: str) -> 
 
 def test_a_filter_is_checked_while_it_is_typed(page: Page) -> None:
     page.goto("/subscriptions/new")
-    more_options(page)
+    shows_more_options(page)
     field = page.get_by_label("Subscription filter")
     told = page.locator("#filter-told")
     field.press_sequentially("attributes.lang = en")
@@ -300,7 +300,7 @@ def test_an_error_is_announced_at_its_field(page: Page, pair: tuple[str, str]) -
     page.goto("/subscriptions/new")
     page.get_by_label("Subscription ID").fill(pair[1])
     page.get_by_label("Topic", exact=True).select_option(pair[0])
-    more_options(page)
+    shows_more_options(page)
     page.get_by_role("button", name="Add label").click()
     page.get_by_label("Labels: key 1").fill("kept")
     page.get_by_label("Labels: value 1").fill("this")

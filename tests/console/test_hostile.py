@@ -8,7 +8,7 @@ pytest.importorskip("playwright")
 from playwright.sync_api import Browser, Page, expect
 
 from pubsub_delta import Message, PubSub
-from pubsub_delta.console.security import Access
+from pubsub_delta.console.security import ConsoleAccess
 from tests.console.conftest import Served
 
 pytestmark = pytest.mark.console
@@ -106,7 +106,7 @@ def test_a_page_of_another_origin_can_neither_read_nor_act(
 
 def test_signing_in_with_a_token(chromium: Browser, served: Served) -> None:
     with Served(
-        served.store, served.clock, Access("127.0.0.1", "a-token-of-some-length")
+        served.store, served.clock, ConsoleAccess("127.0.0.1", "a-token-of-some-length")
     ) as closed:
         context = chromium.new_context(base_url=closed.url)
         page = context.new_page()

@@ -14,7 +14,7 @@ pytest.importorskip("playwright")
 from playwright.sync_api import Browser, Page, expect
 
 from pubsub_delta import DeadLetterPolicy, ManualClock, Message, PubSub
-from pubsub_delta.console.security import Access
+from pubsub_delta.console.security import ConsoleAccess
 from tests.console.conftest import LONG, POISONED, START, Served
 
 pytestmark = pytest.mark.console
@@ -51,7 +51,7 @@ def test_a_newcomer_finds_the_poisoned_message_and_publishes_it_again(
             batch.nack()
         clock.advance(1)
     store.publish("orders-dead-letters", [b'{"flight": %d}' % n for n in range(200_000)])
-    with Served(store, clock, Access("127.0.0.1")) as running:
+    with Served(store, clock, ConsoleAccess("127.0.0.1")) as running:
         page = opened(chromium, running)
         page.goto("/")
         page.get_by_role("link", name="Look at them").click()
@@ -72,7 +72,7 @@ def test_figures_follow_what_happens_unless_live_is_off(
     chromium: Browser, own: tuple[PubSub, ManualClock]
 ) -> None:
     store, clock = own
-    with Served(store, clock, Access("127.0.0.1")) as running:
+    with Served(store, clock, ConsoleAccess("127.0.0.1")) as running:
         page = opened(chromium, running)
         page.clock.install()
         page.goto("/subscriptions/billing")
@@ -95,7 +95,7 @@ def test_a_console_that_is_down_is_told_and_nothing_that_was_typed_is_lost(
 ) -> None:
     """The console is stopped and started meanwhile: a banner, a retry, and the form as it was."""
     store, clock = own
-    running = Served(store, clock, Access("127.0.0.1"))
+    running = Served(store, clock, ConsoleAccess("127.0.0.1"))
     with running:
         page = opened(chromium, running)
         page.goto("/topics/new")
@@ -110,14 +110,14 @@ def test_a_console_that_is_down_is_told_and_nothing_that_was_typed_is_lost(
     other.get_by_role("button", name="By order of receipt").click()
     told = other.get_by_role("alert").filter(has_text="does not answer")
     expect(told).to_be_visible()
-    with Served(store, clock, Access("127.0.0.1"), running.port):
+    with Served(store, clock, ConsoleAccess("127.0.0.1"), running.port):
         expect(banner).to_be_hidden()
         expect(told).to_be_hidden()
         expect(other.get_by_role("button", name="By order of receipt")).to_have_attribute(
             "aria-pressed", "true"
         )
         page.get_by_role("button", name="Create topic").click()
-        expect(page.get_by_text("written before the console was started anew")).to_be_visible()
+        expect(page.get_by_text("from before the console was restarted")).to_be_visible()
         expect(page.get_by_label("Topic ID")).to_have_value("typed-before")
         page.get_by_role("button", name="Create topic").click()
         expect(page.get_by_role("status").filter(has_text="was created")).to_be_visible()
@@ -134,7 +134,7 @@ def test_a_drag_looks_closer_and_a_click_chooses_the_time_of_a_replay(
     for _ in range(4):
         store.publish("orders", [b"x"] * 10)
         clock.advance(3_600)
-    with Served(store, clock, Access("127.0.0.1")) as running:
+    with Served(store, clock, ConsoleAccess("127.0.0.1")) as running:
         page = opened(chromium, running)
         page.goto("/subscriptions/billing")
         expect(page.locator(".available .block")).to_have_count(4)
@@ -162,7 +162,7 @@ def test_a_lease_is_counted_down_and_kept_longer(
 ) -> None:
     store, clock = own
     store.publish("orders", [b"a"])
-    with Served(store, clock, Access("127.0.0.1")) as running:
+    with Served(store, clock, ConsoleAccess("127.0.0.1")) as running:
         page = opened(chromium, running)
         page.goto("/subscriptions/billing/pull")
         page.get_by_role("button", name="Pull", exact=True).click()
@@ -176,7 +176,7 @@ def test_a_lease_is_counted_down_and_kept_longer(
 
 def test_local_time_stands_beside_utc(chromium: Browser, own: tuple[PubSub, ManualClock]) -> None:
     store, clock = own
-    with Served(store, clock, Access("127.0.0.1")) as running:
+    with Served(store, clock, ConsoleAccess("127.0.0.1")) as running:
         context = chromium.new_context(base_url=running.url, timezone_id="Asia/Tokyo",
                                        locale="en-GB")  # fmt: skip
         page = context.new_page()
@@ -188,7 +188,7 @@ def test_local_time_stands_beside_utc(chromium: Browser, own: tuple[PubSub, Manu
         context.close()
 
 
-def test_the_picture_and_the_search_work_by_keyboard(page: Page, store: PubSub) -> None:
+def test_the_chart_and_the_search_work_by_keyboard(page: Page, store: PubSub) -> None:
     page.goto("/subscriptions/departures-board")
     expect(page.locator(".available .block").first).to_be_visible()
     page.get_by_role("button", name="By order of receipt").focus()

@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from pubsub_delta import FailedPrecondition, ManualClock, PubSub
-from pubsub_delta.jobs import reading, sources
+from pubsub_delta.jobs import readers, sources
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import TableMissing
 from pubsub_delta.tables.lanes.spark import SparkLane, location_of_schema
@@ -120,7 +120,7 @@ def test_types_of_csv_are_not_found_out_where_times_would_change(
     (tmp_path / "a.csv").write_text("at\n2026-03-08 02:30:00\n")
     platform: Any = Platform(spark, "^$", "")
     source = sources.Source(str(tmp_path / "a.csv"), "csv", (str(tmp_path / "a.csv"),))
-    rows = reading.read(platform, source, reading.Reading()).good
+    rows = readers.read(platform, source, readers.ReadOptions()).good
     assert [row["at"] for row in rows.collect()] == ["2026-03-08 02:30:00"]
     with pytest.raises(FailedPrecondition, match=r"lets nobody set spark\.sql\.timestampType"):
-        reading.read(platform, source, reading.Reading(infer=True))
+        readers.read(platform, source, readers.ReadOptions(infer=True))

@@ -7,8 +7,8 @@ from tests.mutations.bug import Bug
 _ACCESS = "policy/access.py"
 _FILES = "policy/access_files.py"
 _PERMISSIONS = "policy/permissions.py"
-_CALLERS = "server/callers.py"
-_SERVER = "server/access.py"
+_CALLERS = "server/authentication.py"
+_SERVER = "server/authorization.py"
 _STORED = "server/stored_policies.py"
 _POLICY_FILE = "server/policy_files.py"
 _KEYS = "server/push_keys.py"
@@ -102,7 +102,7 @@ BUGS_OF_ACCESS = (
         "expired-token-taken",
         "A token is accepted for ever, whenever it expires.",
         _CALLERS,
-        "compare_digest(each.sha256, digest) and lives:",
+        "compare_digest(each.sha256, digest) and is_valid:",
         "compare_digest(each.sha256, digest):",
     ),
     Bug(
@@ -130,7 +130,7 @@ BUGS_OF_ACCESS = (
         "stream-ends-with-its-token",
         "A stream ends when the token expires with which it was opened.",
         _SERVER,
-        "self._file.loaded.callers.of(authorization, opened)",
+        "self._file.loaded.authenticator.authenticate(authorization, opened)",
         "self.authenticate(authorization)",
     ),
     Bug(
@@ -151,7 +151,7 @@ BUGS_OF_ACCESS = (
         "policies-read-once",
         "What other processes store of policies is never noticed.",
         _STORED,
-        "if self._uptime() - last.at < FRESH else None",
+        "if self._uptime() - last.at < CACHE_SECONDS else None",
         "if self._uptime() - last.at < 1e9 else None",
     ),
     Bug(

@@ -144,7 +144,7 @@ BUGS_OF_ANSWERS = (
     Bug(
         "sent-messages-stay-in-memory",
         "What was sent stays in memory until it is acknowledged.",
-        "server/outbox.py",
+        "server/response_queue.py",
         "delivery.was_sent()",
         "pass",
     ),

@@ -53,7 +53,7 @@ BUGS_OF_COMMANDS = (
     Bug(
         "ids-that-are-not-named-fail",
         "An ack id that a server did not name is taken for one that failed, whatever the code.",
-        "cli/endpoint/failures.py",
+        "cli/endpoint/errors.py",
         "unnamed = INVALID_ACK_ID if self.code == InvalidArgument.code else SUCCEEDED",
         "unnamed = INVALID_ACK_ID",
     ),

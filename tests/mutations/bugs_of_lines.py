@@ -61,14 +61,14 @@ BUGS_OF_LINES = (
         "a-pipe-read-twice",
         "A pipe is read to its end before it is published, and then has nothing.",
         _PUBLISH,
-        "if aside is None and Path(source).is_file():",
-        "if aside is None and source != STANDARD_INPUT:",
+        "if bad is None and Path(source).is_file():",
+        "if bad is None and source != STANDARD_INPUT:",
     ),
     Bug(
         "too-many-in-a-request",
         "A server is sent more messages at once than it takes.",
         _PUBLISH,
-        "if app.settings.endpoint is None else MOST_OF_A_REQUEST",
+        "if app.settings.endpoint is None else MAX_REQUEST",
         "if app.settings.endpoint is None else MOST_MESSAGES",
     ),
 )

@@ -9,7 +9,7 @@ _VIEWS = "operations/views.py"
 _RECORDS = "cli/records.py"
 _LAYOUT = "tables/layout.py"
 _SESSION = "session.py"
-_COMMANDS = "jobs/commands.py"
+_COMMANDS = "jobs/entry_points.py"
 
 BUGS_OF_PLATFORMS = (
     Bug(

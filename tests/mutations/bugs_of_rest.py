@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
-_FRONT = "server/front.py"
+_FRONT = "server/multiplexer.py"
 _CONNECTION = "server/rest/connection.py"
 _GATEWAY = "server/rest/gateway.py"
 _PAYLOAD = "server/rest/payload.py"
@@ -43,7 +43,7 @@ BUGS_OF_REST = (
         "last-words-of-grpc-lost",
         "What gRPC says at the end, such as why a stream ends, does not reach its client.",
         _FRONT,
-        "await asyncio.wait([self._emptied], timeout=LAST_WORDS)",
+        "await asyncio.wait([self._emptied], timeout=DRAIN_SECONDS)",
         "[transport.abort() for transport in tuple(self._open)]  # type: ignore[attr-defined]",
     ),
     Bug(
@@ -57,8 +57,8 @@ BUGS_OF_REST = (
         "silent-client-waited-for",
         "A client that connects and says nothing is waited for without end.",
         _FRONT,
-        "self._patience = loop.call_later(FIRST_BYTES, self._transport.abort)",
-        "self._patience = loop.call_later(3600, self._transport.abort)",
+        "self._timeout = loop.call_later(FIRST_BYTES_SECONDS, self._transport.abort)",
+        "self._timeout = loop.call_later(3600, self._transport.abort)",
     ),
     Bug(
         "json-asked-for-over-http-2",

@@ -7,7 +7,7 @@ from tests.mutations.bug import Bug
 _ACK_BUFFER = "policy/ack_buffer.py"
 _LEASER = "server/leaser.py"
 _OUTSTANDING = "policy/outstanding.py"
-_OUTBOX = "server/outbox.py"
+_OUTBOX = "server/response_queue.py"
 _STATUS = "server/status.py"
 
 BUGS_OF_SERVER = (

@@ -48,7 +48,7 @@ BUGS_OF_SURFACES = (
     Bug(
         "answered-job-kept",
         "The console keeps work whose page was the answer.",
-        "console/pages.py",
+        "console/responses.py",
         "    console.jobs.forget(job)\n",
         "",
     ),

@@ -6,7 +6,7 @@ from tests.mutations.bug import Bug
 
 _PULL = "cli/pull.py"
 _FILES = "cli/message_files.py"
-_KEPT = "cli/kept_names.py"
+_KEPT = "cli/completion_names.py"
 
 BUGS_OF_TERMINALS = (
     Bug(
@@ -21,8 +21,8 @@ BUGS_OF_TERMINALS = (
         "A pull with --follow acknowledges messages and prints them then.",
         _PULL,
         "                app.print(written.text(records))\n"
-        "                failed += _not_acked(app.service, taking.name, batch)\n",
-        "                failed += _not_acked(app.service, taking.name, batch)\n"
+        "                failed += _not_acked(app.service, puller.name, batch)\n",
+        "                failed += _not_acked(app.service, puller.name, batch)\n"
         "                app.print(written.text(records))\n",
     ),
     Bug(
@@ -43,7 +43,7 @@ BUGS_OF_TERMINALS = (
         "leases-end-while-a-file-is-written",
         "The leases of a file that takes long to write end before it is done.",
         _PULL,
-        'if taking.app.read_time("now") - extended >= LEASED_AGAIN:',
+        'if puller.app.read_time("now") - extended >= EXTEND_AFTER:',
         "if False:",
     ),
     Bug(
@@ -64,15 +64,15 @@ BUGS_OF_TERMINALS = (
         "names-outlive-a-change",
         "A shell completes the names that a store had, though it has changed.",
         _KEPT,
-        '"project": project, "looks": looks}',
-        '"project": project, "looks": None}',
+        '"project": project, "entries": entries}',
+        '"project": project, "entries": None}',
     ),
     Bug(
         "names-of-a-restless-store-are-kept",
         "Names are kept of a table that may change again within a tick of the clock.",
         _KEPT,
-        "if found and looks and max(time for _, time in looks) < _nanos(now - SETTLED):",
-        "if found and looks:",
+        "if found and entries and max(time for _, time in entries) < _nanos(now - SETTLED):",
+        "if found and entries:",
     ),
     Bug(
         "help-opens-the-store",
@@ -89,23 +89,23 @@ BUGS_OF_TERMINALS = (
         "        return PubSub(\n",
     ),
     Bug(
-        "colours-in-a-pipe",
+        "colors-in-a-pipe",
         "A program that reads the output gets escape sequences.",
-        "cli/colours.py",
+        "cli/colors.py",
         "return bool(stream.isatty()) and not plain",
         "return not plain",
     ),
     Bug(
         "no-color-is-not-heard",
-        "NO_COLOR does not turn colours off.",
-        "cli/colours.py",
+        "NO_COLOR does not turn colors off.",
+        "cli/colors.py",
         'environment.get("NO_COLOR") or ',
         "",
     ),
     Bug(
         "cells-are-cut-off",
         "A cell that does not fit the terminal loses its end.",
-        "cli/widths.py",
+        "cli/column_widths.py",
         "            part = part[end:]\n",
         '            part = ""\n',
     ),

@@ -8,7 +8,7 @@ BUGS_OF_THE_CONSOLE = (
     Bug(
         "note-comes-back",
         "A page says again that something was done when it is loaded again.",
-        "console/notes.py",
+        "console/flash.py",
         'return self._texts.pop(key, "")',
         'return self._texts.get(key, "")',
     ),
@@ -16,14 +16,14 @@ BUGS_OF_THE_CONSOLE = (
         "stale-form-is-obeyed",
         "A form that was not written for a session is obeyed.",
         "console/forms.py",
-        "        raise StaleForm(form)\n",
+        "        raise InvalidCsrfToken(form)\n",
         "        pass\n",
     ),
     Bug(
         "forms-in-read-only",
         "A console that is read-only shows forms for changes.",
-        "console/pages.py",
-        "    if of(request).access.read_only:\n",
+        "console/responses.py",
+        "    if console_of(request).access.read_only:\n",
         "    if False:\n",
     ),
     Bug(
@@ -36,9 +36,9 @@ BUGS_OF_THE_CONSOLE = (
     Bug(
         "deleted-without-the-name",
         "What is deleted goes whatever name was typed.",
-        "console/deleting.py",
-        '    if form.text("name") == id_:\n',
-        "    if True:\n",
+        "console/resource_changes.py",
+        '    if form.text("name") != id_:\n',
+        "    if False:\n",
     ),
     Bug(
         "rate-of-another",
@@ -65,13 +65,13 @@ BUGS_OF_THE_CONSOLE = (
         "letter-keeps-its-history",
         "A dead letter is published again with the attributes that forwarding added.",
         "console/message_page.py",
-        "if not k.startswith(LETTER)}",
+        "if not k.startswith(DEAD_LETTER_PREFIX)}",
         "}",
     ),
     Bug(
         "acked-stay-on-the-page",
         "Messages that were acknowledged by hand stay on their page.",
-        "console/held.py",
+        "console/leased_batches.py",
         "if each.ack_id not in ack_ids)",
         ")",
     ),
@@ -112,8 +112,8 @@ BUGS_OF_THE_CONSOLE = (
     ),
     Bug(
         "position-axis-with-gaps",
-        "Positions that nobody was given take room in the picture.",
-        "console/picture.py",
+        "Positions that nobody was given take room in the chart.",
+        "console/ack_state_chart.py",
         "number = min(self._before[place] + position - self._firsts[place], "
         "self._before[place + 1])",
         "number = position",

@@ -45,7 +45,7 @@ BUGS_OF_TRACES = (
     Bug(
         "metrics-under-other-names",
         "A counter has another name by OTLP than for Prometheus, and no value.",
-        "server/observing.py",
+        "server/otel.py",
         "if family.name == name:",
         'if family.name == f"{name}_total":',
     ),

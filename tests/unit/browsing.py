@@ -11,8 +11,8 @@ from typing import Any
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from pubsub_delta.console.application import application
-from pubsub_delta.console.security import Access
+from pubsub_delta.console.application import create_app
+from pubsub_delta.console.security import ConsoleAccess
 from tests.unit.in_memory import InMemory
 
 BASE = "http://localhost:8086"
@@ -21,11 +21,13 @@ BASE = "http://localhost:8086"
 class Browser:
     """A browser that looks at the console of a store in memory, and a look behind it."""
 
-    def __init__(self, access: Access | None = None, **fields: Any) -> None:
+    def __init__(self, access: ConsoleAccess | None = None, **fields: Any) -> None:
         self.world = InMemory(**fields)
         driver = self.world.driver
         self.store = self.world.store
-        self.app = application(self.store, access or Access(), driver.clock, root="/data/pubsub")
+        self.app = create_app(
+            self.store, access or ConsoleAccess(), driver.clock, root="/data/pubsub"
+        )
         self.client = TestClient(self.app, base_url=BASE, follow_redirects=True)
 
     def get(self, path: str, **more: Any) -> Response:
@@ -40,14 +42,14 @@ class Browser:
         ``fields``: in place of what the form has; None unchecks a box. ``to``: which form, by its
         address; the first form with method post otherwise.
         """
-        form = form_of(self.get(at).text, to)
+        form = form_from_pairs(self.get(at).text, to)
         sent = {**form.fields, **(fields or {})}
         data = {name: value for name, value in sent.items() if value is not None}
         return self.client.post(form.action or at, data=data, headers=self.sent_with_forms)
 
     def ask(self, at: str, fields: Mapping[str, Any] | None = None, to: str = "") -> Response:
         """Load a page, fill in a form of it that only asks for another page, and send it."""
-        form = form_of(self.get(at).text, to, "get")
+        form = form_from_pairs(self.get(at).text, to, "get")
         sent = {**form.fields, **(fields or {})}
         data = {name: value for name, value in sent.items() if value is not None}
         return self.client.get(form.action or at, params=data)
@@ -145,7 +147,7 @@ def elements(html: str) -> list[tuple[str, dict[str, str | None]]]:
     return parser.found
 
 
-def form_of(html: str, to: str = "", method: str = "post") -> PageForm:
+def form_from_pairs(html: str, to: str = "", method: str = "post") -> PageForm:
     """Return a form of a page, usually one that changes something, with what would be sent."""
     parser = _Forms()
     parser.feed(html)

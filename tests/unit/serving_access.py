@@ -11,7 +11,7 @@ from typing import Any
 
 import grpc
 
-from pubsub_delta.server.access import Access, store_access
+from pubsub_delta.server.authorization import Authorizer, store_authorizer
 from pubsub_delta.server.protocol import SERVICES
 from pubsub_delta.server.security import Security
 from tests.unit.access_files import SNAPSHOT, SUBSCRIPTION, TOPIC, token_of, write
@@ -24,7 +24,7 @@ class World:
     """A server with a policy file, on a store with a topic, a subscription and a snapshot."""
 
     def __init__(
-        self, address: str, channel: Any, backend: WorldBackend, access: Access, path: Path
+        self, address: str, channel: Any, backend: WorldBackend, access: Authorizer, path: Path
     ) -> None:
         self.address, self.channel = address, channel
         self.backend, self.access, self.path = backend, access, path
@@ -61,7 +61,7 @@ class Caller(Server):
 def world(path: Path, *bound_to: Any, **more: Any) -> Iterator[World]:
     backend = WorldBackend()
     write(path, *bound_to, **more)
-    access = store_access(path, lambda: backend.store._tables, backend.now)
+    access = store_authorizer(path, lambda: backend.store._tables, backend.now)
     backend._may_forward = access.may_forward
     backend.store.create_topic(TOPIC)
     backend.store.create_subscription(SUBSCRIPTION, TOPIC)

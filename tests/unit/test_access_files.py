@@ -47,7 +47,7 @@ bindings:
 def member(file: PolicyFile, authorization: str | bytes, now: datetime = NOW) -> str | None:
     """Return whose an authorization is, None where it is nobody's."""
     try:
-        return file.loaded.callers.of(authorization, now).member
+        return file.loaded.authenticator.authenticate(authorization, now).member
     except Unauthenticated:
         return None
 
@@ -57,7 +57,9 @@ def test_yaml_and_json_say_the_same(tmp_path: Path) -> None:
     path.write_text(EXAMPLE.format(digest=digest("secret")))
     file = PolicyFile(path)
     policy = file.loaded.policy
-    assert file.loaded.callers.of("Bearer secret", NOW).groups == {"group:crew@example.com"}
+    assert file.loaded.authenticator.authenticate("Bearer secret", NOW).groups == {
+        "group:crew@example.com"
+    }
     assert policy.tokens[0].expires == datetime(2027, 1, 1, tzinfo=UTC)
     assert policy.bindings["projects/p"][0].role == "projects/p/roles/relay"
     said = {
@@ -132,8 +134,8 @@ def test_what_would_do_nothing_is_refused_by_name() -> None:
     ("text", "told"),
     [
         ("bindings: [", "neither YAML nor JSON"),
-        ("bindings: {}\nbindings: {}", "'bindings' stands there twice"),
-        ('{"bindings": {"*": [], "*": []}}', r"'\*' stands there twice"),
+        ("bindings: {}\nbindings: {}", "'bindings' is given twice"),
+        ('{"bindings": {"*": [], "*": []}}', r"'\*' is given twice"),
         ("bindings: !!python/object/apply:os.getcwd []", "neither YAML nor JSON"),
     ],
 )
@@ -254,15 +256,15 @@ def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
     # "policy file reloaded when it changes"
     path = write(tmp_path / "policy.json", tokens=[token(ANN)])
     file = PolicyFile(path)
-    assert not file.look()
+    assert not file.reload_if_changed()
     write(tmp_path / "new.json", tokens=[token(BOB)])
     os.replace(tmp_path / "new.json", path)
-    assert file.look()
+    assert file.reload_if_changed()
     assert (member(file, f"Bearer {token_of(ANN)}"), member(file, f"Bearer {token_of(BOB)}")) == (
         None,
         BOB,
     )
-    assert not file.look()
+    assert not file.reload_if_changed()
 
 
 def test_changed_keys_of_an_issuer_are_read_again(tmp_path: Path) -> None:
@@ -270,7 +272,7 @@ def test_changed_keys_of_an_issuer_are_read_again(tmp_path: Path) -> None:
     file = PolicyFile(write(tmp_path / "policy.json", issuers=[issued(tmp_path, key)]))
     issued(tmp_path, key, next_key)
     assert member(file, signed_by(next_key)) is None
-    assert file.look()
+    assert file.reload_if_changed()
     assert member(file, signed_by(next_key)) == ANN
 
 
@@ -283,11 +285,11 @@ def test_a_file_that_cannot_be_read_leaves_the_one_before_it_in_force(
         path.unlink() if wrong is None else path.write_text(wrong)
         caplog.clear()
         with caplog.at_level(logging.ERROR, logger="pubsub_delta.server"):
-            assert not file.look()
-            assert not file.look()
+            assert not file.reload_if_changed()
+            assert not file.reload_if_changed()
         assert len(caplog.records) == 1  # told once, not at each look
-        assert "the one before it is" in caplog.text
+        assert "the policy before it stays in force" in caplog.text
         assert member(file, f"Bearer {token_of(ANN)}") == ANN
     write(path, tokens=[token(BOB)])
-    assert file.look()
+    assert file.reload_if_changed()
     assert member(file, f"Bearer {token_of(BOB)}") == BOB

@@ -135,7 +135,7 @@ def test_a_lock_that_is_held_is_named(store: Any, tmp_path: Path) -> None:
 def test_a_disk_with_little_room_is_told(
     store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checks, "LITTLE", 10**18)
+    monkeypatch.setattr(checks, "LOW_DISK_BYTES", 10**18)
     assert checks.storage(layout_of(str(tmp_path / "store"))).state == "warning"
 
 

@@ -252,8 +252,8 @@ def test_a_listing_goes_over_all_pages() -> None:
     for name in names:
         backend.store.create_topic(name)
     with served(backend) as address:
-        listed = Terminal(backend, address).run("topics list --format=value(name.basename())")
-    assert listed.stdout.split() == names
+        list_all = Terminal(backend, address).run("topics list --format=value(name.basename())")
+    assert list_all.stdout.split() == names
 
 
 NEEDING_THE_STORE = """
@@ -306,7 +306,7 @@ def test_no_part_of_spark_is_loaded(there: Terminal) -> None:
 def test_a_shell_asks_the_server_and_completes_its_names(there: Terminal) -> None:
     address = there.variables.pop("PUBSUB_DELTA_ENDPOINT")
     app = there.app()
-    app.given["endpoint"] = address
+    app.global_options["endpoint"] = address
     shell = Shell(cli, app)
     assert shell.run("topics create flights") == 0
     assert len(app._servers) == 1, "the lines of a shell share one connection"

@@ -22,7 +22,7 @@ from pubsub_delta.cli.application import App
 from pubsub_delta.cli.endpoint import connection
 from pubsub_delta.cli.endpoint.client import EndpointClient
 from pubsub_delta.cli.endpoint.connection import Connection, connection_of
-from pubsub_delta.cli.endpoint.failures import AckIdsRefused, Refused
+from pubsub_delta.cli.endpoint.errors import AckIdsError, StatusError
 from pubsub_delta.cli.main import cli
 from pubsub_delta.cli.settings import Settings, read_settings
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
@@ -100,7 +100,9 @@ def _nowhere(environment: dict[str, str]) -> App:
 def test_what_is_no_address_is_refused(endpoint: str) -> None:
     result = Terminal(WorldBackend(), None).run(f"topics list --endpoint='{endpoint}'")
     assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
-    assert f"INVALID_ARGUMENT: endpoint: {endpoint!r} is no address" in result.stderr
+    assert (
+        f"INVALID_ARGUMENT: endpoint: {endpoint!r} is not the address of a server" in result.stderr
+    )
     assert "localhost:8085" in result.stderr
 
 
@@ -142,7 +144,7 @@ def test_an_answer_that_does_not_come_is_given_up() -> None:
     with served(SlowToLook()) as address, grpc.insecure_channel(address) as channel:
         client = EndpointClient(Connection(channel, address, None, call_seconds=1.0), "local")
         topic = client.create_topic("projects/local/topics/flights").name
-        with pytest.raises(Refused, match=r"no answer came from .* within 1 seconds") as told:
+        with pytest.raises(StatusError, match=r"did not respond within 1 seconds") as told:
             client.publish(topic, [Message(b"late")])
     assert told.value.code == "DEADLINE_EXCEEDED"
 
@@ -155,7 +157,7 @@ class SlowToLook(WorldBackend):
         return super().publisher(topic)
 
 
-ABSENT = """
+UNIMPLEMENTED = """
 import sys
 sys.modules[sys.argv.pop(1)] = None
 from pubsub_delta.cli.main import main
@@ -166,7 +168,7 @@ main()
 @pytest.mark.parametrize("module", ["grpc", "google.protobuf", "grpc_reflection.v1alpha"])
 def test_without_the_extra_the_error_says_how_to_install_it(module: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", ABSENT, module, "topics", "list", "--endpoint=localhost:1"],
+        [sys.executable, "-c", UNIMPLEMENTED, module, "topics", "list", "--endpoint=localhost:1"],
         capture_output=True,
         text=True,
         check=False,
@@ -195,12 +197,12 @@ def test_tls_and_the_token_are_given_by_files(protected: tuple[Terminal, Path]) 
     terminal, files = protected
     options = f"--endpoint-tls={files}/server.pem --endpoint-token-file={files}/token.txt"
     assert terminal.run(f"topics create flights {options}").exit_code == 0
-    listed = terminal.run(
+    list_all = terminal.run(
         "topics list --format=value(name.basename())",
         PUBSUB_DELTA_ENDPOINT_TLS=f"{files}/server.pem",
         PUBSUB_DELTA_ENDPOINT_TOKEN_FILE=f"{files}/token.txt",
     )
-    assert (listed.exit_code, listed.stdout) == (0, "flights\n")
+    assert (list_all.exit_code, list_all.stdout) == (0, "flights\n")
 
 
 @pytest.mark.parametrize(
@@ -211,8 +213,8 @@ def test_tls_and_the_token_are_given_by_files(protected: tuple[Terminal, Path]) 
             "wrong",
             "UNAUTHENTICATED: authorization: the bearer token is missing or not the server's",
         ),
-        ("", "INVALID_ARGUMENT: endpoint_token_file: what stands in "),
-        ("two\nlines", "INVALID_ARGUMENT: endpoint_token_file: what stands in "),
+        ("", "INVALID_ARGUMENT: endpoint_token_file: the content of "),
+        ("two\nlines", "INVALID_ARGUMENT: endpoint_token_file: the content of "),
     ],
 )
 def test_without_the_token_nothing_is_answered(
@@ -273,7 +275,7 @@ def test_of_many_ack_ids_those_that_failed_are_told_from_the_others(
     found: set[str] = set()
     while left := [each for each in lost if each not in found]:
         sent = AckIdFailure(dict.fromkeys(left, INVALID_ACK_ID), of=[*left, *kept])
-        told = AckIdsRefused(sent.code, str(sent), sent.named).invalid([*left, *kept])
+        told = AckIdsError(sent.code, str(sent), sent.named).invalid([*left, *kept])
         assert told is not None
         assert told <= set(left)
         found |= told

@@ -33,7 +33,7 @@ from pubsub_delta.resources import (
 
 TIME = datetime(2026, 11, 20, 10, tzinfo=timezone.utc)
 TOPIC = {"name": "projects/p/topics/t", "messageRetentionDuration": "604800s"}
-PULLED = {
+PULL_FORMAT = {
     "ackId": "A1",
     "message": {
         "data": base64.b64encode("späť".encode()).decode(),
@@ -85,15 +85,17 @@ def test_json_is_an_object_or_an_array() -> None:
     assert json.loads(show("json", TOPIC, single=True)) == TOPIC
     assert json.loads(show("json", TOPIC)) == [TOPIC]
     assert json.loads(show("json")) == []
-    assert json.loads(show("json(message.messageId)", PULLED)) == [{"message": {"messageId": "12"}}]
+    assert json.loads(show("json(message.messageId)", PULL_FORMAT)) == [
+        {"message": {"messageId": "12"}}
+    ]
 
 
 def test_value_is_fields_with_tabs_and_no_heading() -> None:
     fields = "value(ackId, message.messageId, message.attributes.lang, message.none)"
-    assert show(fields, PULLED) == "A1\t12\ten\t\n"
-    assert show("value[separator=';'](ackId,message.messageId)", PULLED) == "A1;12\n"
-    assert show("value(message.attributes)", PULLED) == "lang=en;size=7\n"
-    assert show("value(message.data.decode(base64))", PULLED) == "späť\n"
+    assert show(fields, PULL_FORMAT) == "A1\t12\ten\t\n"
+    assert show("value[separator=';'](ackId,message.messageId)", PULL_FORMAT) == "A1;12\n"
+    assert show("value(message.attributes)", PULL_FORMAT) == "lang=en;size=7\n"
+    assert show("value(message.data.decode(base64))", PULL_FORMAT) == "späť\n"
     assert show("value(name.basename())", TOPIC) == "t\n"
     assert show("value(.)", "x") + show("value", "x") == "x\n" * 2
 
@@ -115,7 +117,8 @@ def test_a_table_has_upper_case_headings() -> None:
 
 def test_a_boxed_table_is_as_wide_as_its_cells() -> None:
     drawn = show(
-        "table[box](message.data.decode(base64),message.attributes.list(separator='\n'))", PULLED
+        "table[box](message.data.decode(base64),message.attributes.list(separator='\n'))",
+        PULL_FORMAT,
     )
     assert drawn.splitlines() == [
         "┌──────┬────────────┐",
@@ -322,12 +325,12 @@ def test_no_data_steers_a_terminal(
     with os.fdopen(inner, "w", encoding="utf-8") as terminal:
         monkeypatch.setattr(sys, "stdout", terminal)
         app = App(environment=environment)
-        app.given = {"format": form}
+        app.global_options = {"format": form}
         app.show_all([{"data": f"{HOSTILE}\tc\nd"}])
         monkeypatch.undo()
     told = os.read(shown, 65536).decode()
     if not environment:
-        told = re.sub(r"\x1b\[(?:0|1|2|36)m", "", told)  # the colours of headings and keys
+        told = re.sub(r"\x1b\[(?:0|1|2|36)m", "", told)  # the colors of headings and keys
     os.close(shown)
     assert "a" in told
     assert [each for each in told if not each.isprintable() and each not in "\r\n\t"] == []
@@ -340,7 +343,7 @@ def test_what_is_not_shown_on_a_terminal_is_raw(
 ) -> None:
     # a program that reads the output gets the data, as gcloud writes them
     app = App(environment={})
-    app.given = {"format": form}
+    app.global_options = {"format": form}
     app.show_all([{"data": "a\x1b[2J\x9b"}])
     assert capfd.readouterr().out == "a\x1b[2J\x9b\n"
 

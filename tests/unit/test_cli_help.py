@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from benchmarks import command_line
 from pubsub_delta.cli.application import App
-from pubsub_delta.cli.commands import Group, Verb
+from pubsub_delta.cli.commands import Command, Group
 from pubsub_delta.cli.completion import VARIABLE
 from pubsub_delta.cli.main import cli
 
@@ -30,7 +30,7 @@ COMMANDS = dict(tree())
 EXAMPLES = [
     (path, example)
     for path, command in COMMANDS.items()
-    if isinstance(command, (Verb, Group))
+    if isinstance(command, (Command, Group))
     for example in command.examples
 ]
 
@@ -49,7 +49,7 @@ def test_the_tree_is_whole() -> None:
         ("completion",),
     }
     assert ours <= set(COMMANDS)
-    assert all(isinstance(command, (Verb, Group)) for command in COMMANDS.values())
+    assert all(isinstance(command, (Command, Group)) for command in COMMANDS.values())
 
 
 @each_command

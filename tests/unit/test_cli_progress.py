@@ -39,13 +39,13 @@ def test_what_takes_long_is_shown_on_a_terminal_and_gone_when_it_is_done(
 ) -> None:
     shown, stderr = terminal
     monkeypatch.setattr(sys, "stderr", stderr)
-    with waiting("Running [topics] list", patience=0):
+    with waiting("Running [topics] list", delay=0):
         threading.Event().wait(0.3)
     told = text_of(shown)
     assert "Running [topics] list" in told  # brackets are no markup
     assert "0:00:0" in told
     assert told.endswith("\x1b[2K")  # the line is empty again
-    with waiting("Running topics list", patience=10):
+    with waiting("Running topics list", delay=10):
         pass
     assert text_of(shown) == ""
 
@@ -55,8 +55,8 @@ def test_what_begins_meanwhile_is_shown_in_its_place_and_at_once(
 ) -> None:
     shown, stderr = terminal
     monkeypatch.setattr(sys, "stderr", stderr)
-    with waiting("Running maintain", patience=60):
-        with waiting("Starting Spark", patience=0):
+    with waiting("Running maintain", delay=60):
+        with waiting("Starting Spark", delay=0):
             threading.Event().wait(0.3)
         assert "Starting Spark" in text_of(shown)
         threading.Event().wait(0.3)
@@ -65,7 +65,7 @@ def test_what_begins_meanwhile_is_shown_in_its_place_and_at_once(
 
 
 def test_nothing_is_shown_where_there_is_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
-    with waiting("Running topics list", patience=0):
+    with waiting("Running topics list", delay=0):
         threading.Event().wait(0.3)
     assert capfd.readouterr() == ("", "")
 

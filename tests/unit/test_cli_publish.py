@@ -194,7 +194,7 @@ def test_a_batch_has_at_most_ten_megabytes() -> None:
 def test_of_a_pipe_it_is_told_what_was_published_before_a_bad_line(
     store: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(publishing, "MOST_MESSAGES", 2)
+    monkeypatch.setattr(publishing, "MAX_BATCH", 2)
     refused = publish(store, "--from=-", given=b"a\nb\nc\n\n")
     told, error = refused.stderr.splitlines()
     assert refused.exit_code == 1

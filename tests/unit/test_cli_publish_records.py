@@ -123,12 +123,12 @@ def test_bad_records_go_to_a_file_and_the_rest_is_published(
 ) -> None:
     # "or goes where `--bad-records` says"
     (tmp_path / "a.csv").write_bytes(b"a,b\n1,2\n3\n\xff,4\n5,6\n")
-    aside = tmp_path / "aside.jsonl"
-    done = publish(store, f"--from={tmp_path / 'a.csv'}", f"--bad-records={aside}")
+    bad = tmp_path / "bad.jsonl"
+    done = publish(store, f"--from={tmp_path / 'a.csv'}", f"--bad-records={bad}")
     assert done.exit_code == 0
-    assert done.stderr.endswith(f"Added 2 bad records to [{aside}].\n")
+    assert done.stderr.endswith(f"Added 2 bad records to [{bad}].\n")
     assert data_of(pulled(store)) == [b'{"a":"1","b":"2"}', b'{"a":"5","b":"6"}']
-    told = [json.loads(line) for line in aside.read_text().splitlines()]
+    told = [json.loads(line) for line in bad.read_text().splitlines()]
     assert [(each["place"], each["record"]) for each in told] == [
         ("line 3", "3"),
         ("line 4", "\\xff,4"),

@@ -40,8 +40,8 @@ ROWS = [
 def test_a_file_has_every_message(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, by_server: bool
 ) -> None:
-    monkeypatch.setattr(pull, "OF_A_FILE", 1)  # several batches
-    monkeypatch.setattr(pull, "A_BATCH", 1)
+    monkeypatch.setattr(pull, "FILE_BATCH_SIZE", 1)  # several batches
+    monkeypatch.setattr(pull, "BATCH_SIZE", 1)
     ids = list(world.store.publish("flights", ROWS).message_ids)
     path = tmp_path / name
     if by_server:
@@ -181,15 +181,15 @@ def test_without_messages_there_is_no_file(world: World, tmp_path: Path) -> None
 def test_leases_are_made_longer_where_a_file_takes_long(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pull, "OF_A_FILE", 1)
+    monkeypatch.setattr(pull, "FILE_BATCH_SIZE", 1)
     world.store.publish("flights", [str(n) for n in range(5)])
-    long = pull._Taking.long
+    long = pull._Puller.with_long_lease
 
-    def slowly(taking: Any, *args: Any) -> Any:
+    def slowly(puller: Any, *args: Any) -> Any:
         world.backend.clock.advance(250)
-        return long(taking, *args)
+        return long(puller, *args)
 
-    monkeypatch.setattr(pull._Taking, "long", slowly)
+    monkeypatch.setattr(pull._Puller, "with_long_lease", slowly)
     path = tmp_path / "all.csv"
     assert world.run(f"--output={path}", "--auto-ack").exit_code == 0
     with path.open() as file:

@@ -88,7 +88,7 @@ def test_follow_ends_at_its_limit(world: World) -> None:
 def test_each_batch_is_acknowledged_before_the_next_is_taken(
     world: World, monkeypatch: pytest.MonkeyPatch, printing: list[str]
 ) -> None:
-    monkeypatch.setattr(pull, "A_BATCH", 2)
+    monkeypatch.setattr(pull, "BATCH_SIZE", 2)
     world.store.publish("flights", ["a", "b", "c"])
     seen: list[tuple[int, int]] = []
     echo = click.echo

@@ -37,7 +37,7 @@ def run(terminal: Terminal, line: str) -> str:
     return result.stderr
 
 
-def refused(terminal: Terminal, line: str) -> str:
+def syntax_error(terminal: Terminal, line: str) -> str:
     result = terminal.run(line)
     assert result.exit_code in (1, 2)
     return result.stderr
@@ -120,7 +120,7 @@ def test_tokens_are_named_as_gcloud_does(terminal: Terminal) -> None:
 )
 def test_what_is_not_accepted_is_told(terminal: Terminal, line: str, told: str) -> None:
     run(terminal, "topics create flights")
-    assert told in refused(terminal, f"subscriptions {line}")
+    assert told in syntax_error(terminal, f"subscriptions {line}")
 
 
 def test_what_is_published_is_pushed_with_its_delivery_attempt() -> None:
@@ -137,7 +137,7 @@ def test_what_is_published_is_pushed_with_its_delivery_attempt() -> None:
         run(terminal, f"subscriptions create hook --topic=flights {push}")
         run(terminal, "topics publish flights --message=late --attribute=carrier=UA")
         eventually(lambda: backend.counted.pushes["200"])
-        assert "FAILED_PRECONDITION" in refused(terminal, "subscriptions pull hook")
+        assert "FAILED_PRECONDITION" in syntax_error(terminal, "subscriptions pull hook")
     assert endpoint.data == [b"late"] * 3
     assert [each.attempt for each in endpoint.requests] == [1, 2, 3]
     assert endpoint.requests[0].told["subscription"] == "projects/local/subscriptions/hook"

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta.cli.kept_names import HELD, SETTLED, KeptNames
+from pubsub_delta.cli.completion_names import FILE_TTL, SETTLED, NamesFile
 from pubsub_delta.clock import ManualClock, SystemClock
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -146,10 +146,10 @@ print(rows.to_pandas()["a"].tolist(), pa.Table.from_pandas(rows.to_pandas()).num
     assert python(script, env=env).stdout == "False\n[1] 1\n"
 
 
-class TestKeptNames:
-    def kept(self, folder: Path, clock: Any = None) -> KeptNames:
+class TestNamesFile:
+    def kept(self, folder: Path, clock: Any = None) -> NamesFile:
         environment = {"XDG_CACHE_HOME": str(folder / "cache")}
-        return KeptNames(str(folder / "store"), environment, (clock or SystemClock()).now)
+        return NamesFile(str(folder / "store"), environment, (clock or SystemClock()).now)
 
     def test_names_hold_until_the_table_changes(self, tmp_path: Path) -> None:
         log = tmp_path / "store/topics/_delta_log"
@@ -157,16 +157,16 @@ class TestKeptNames:
         settle(tmp_path)
         asked: list[int] = []
 
-        def listed() -> list[str]:
+        def list_all() -> list[str]:
             asked.append(1)
             return ["projects/p/topics/ttt"]
 
         def names() -> int:
-            assert self.kept(tmp_path).names("topics", "p", listed) == ["projects/p/topics/ttt"]
+            assert self.kept(tmp_path).names("topics", "p", list_all) == ["projects/p/topics/ttt"]
             return len(asked)
 
         assert [names(), names()] == [1, 1]
-        self.kept(tmp_path).names("topics", "other", listed)
+        self.kept(tmp_path).names("topics", "other", list_all)
         assert [names(), names()] == [3, 3]  # the file is about one project
         (log / "1.json").touch()
         assert [names(), names()] == [4, 5]  # it has changed just now, and may again
@@ -176,7 +176,7 @@ class TestKeptNames:
         assert [names(), names()] == [7, 7]
 
     def test_names_hold_for_a_while_only(self, tmp_path: Path) -> None:
-        # a snapshot expires, and is not listed any more, without a commit
+        # a snapshot expires, and is not list_all any more, without a commit
         (tmp_path / "store/snapshots").mkdir(parents=True)
         (tmp_path / "store/snapshots/_delta_log").mkdir()
         clock = ManualClock(SystemClock().now() + 2 * SETTLED)
@@ -186,12 +186,12 @@ class TestKeptNames:
             return kept.names("snapshots", "p", lambda: answers.pop(0))[0]
 
         assert [names(), names()] == ["a", "a"]
-        clock.advance(HELD.total_seconds())
+        clock.advance(FILE_TTL.total_seconds())
         assert [names(), names()] == ["b", "b"]
 
     def test_nothing_is_kept_of_what_is_elsewhere(self, tmp_path: Path) -> None:
         for root in ("s3a://bucket/store", "main.pubsub", "no root"):
-            kept = KeptNames(root, {"HOME": str(tmp_path)}, SystemClock().now)
+            kept = NamesFile(root, {"HOME": str(tmp_path)}, SystemClock().now)
             assert kept.names("topics", "p", lambda: ["a"]) == ["a"]
         assert list(tmp_path.iterdir()) == []
 

@@ -126,13 +126,13 @@ def test_revisions_are_committed_listed_rolled_back_and_deleted(run: Run) -> Non
     told = done(run(*words))
     assert re.fullmatch(rf"Committed schema revision \[{STATES}@[0-9a-f]{{8}}\].\n", told)
     done(run("schemas", "rollback", "states", f"--revision-id={first}"))
-    listed = shown(run("schemas", "list-revisions", "states", "--format=json"))
-    assert [each["definition"] for each in listed] == [AVRO, AVRO_WITH_AREA, AVRO]
+    list_all = shown(run("schemas", "list-revisions", "states", "--format=json"))
+    assert [each["definition"] for each in list_all] == [AVRO, AVRO_WITH_AREA, AVRO]
     assert shown(run("schemas", "list-revisions", "states", "--limit=1", "--format=json")) == [
-        listed[0]
+        list_all[0]
     ]
     described = shown(run("schemas", "describe", f"states@{first}", "--format=json"))
-    assert described == listed[2]
+    assert described == list_all[2]
     gone = f"Deleted schema revision [{STATES}@{first}].\n"
     assert done(run("schemas", "delete-revision", f"states@{first}", "--quiet")) == gone
     assert run("schemas", "describe", f"states@{first}").exit_code == 1

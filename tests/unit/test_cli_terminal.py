@@ -1,4 +1,4 @@
-"""What a terminal shows: colours, tables that fit, and what to type next after a mistake."""
+"""What a terminal shows: colors, tables that fit, and what to type next after a mistake."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from pubsub_delta.cli import colours
+from pubsub_delta.cli import colors
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.formats import parse_format
 from pubsub_delta.cli.printing import render
-from pubsub_delta.cli.pull import PULLED
+from pubsub_delta.cli.pull import PULL_FORMAT
 from pubsub_delta.errors import NotFound
 from pubsub_delta.resources import Page
 from tests.unit.test_cli_arguments import SUBSCRIPTION, Noting, run
-from tests.unit.test_shell import Listing, topic
+from tests.unit.test_shell import ListMethod, topic
 
 NAMESAKE = SUBSCRIPTION.name.replace("subscriptions", "topics")
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
@@ -49,8 +49,8 @@ def on_terminal(
     with os.fdopen(inner, "w", encoding="utf-8") as terminal:
         monkeypatch.setattr(sys, "stdout", terminal)
         app = App(environment=environment)
-        app.given = {"format": form} if form else {}
-        app.show_all([RECORD], PULLED)
+        app.global_options = {"format": form} if form else {}
+        app.show_all([RECORD], PULL_FORMAT)
         monkeypatch.undo()
     told = b""
     with suppress(OSError):  # so a terminal ends that nobody writes to any more
@@ -76,12 +76,12 @@ def test_a_table_fits_the_terminal_and_nothing_is_cut_off(
 
 def test_elsewhere_a_table_is_as_wide_as_its_cells() -> None:
     # a program takes an ack id from it
-    text = render([RECORD], parse_format(PULLED))
+    text = render([RECORD], parse_format(PULL_FORMAT))
     assert str(RECORD["ackId"]) in text
 
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_colours_are_turned_off(
+def test_colors_are_turned_off(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for form in (None, "json", "yaml", "table(ackId)"):
@@ -89,7 +89,7 @@ def test_colours_are_turned_off(
 
 
 @pytest.mark.parametrize("form", [None, "json", "yaml", "table(ackId)"])
-def test_headings_and_keys_are_in_colour_on_a_terminal(
+def test_headings_and_keys_are_in_color_on_a_terminal(
     form: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = on_terminal({"NO_COLOR": ""}, 200, monkeypatch, form)
@@ -97,15 +97,15 @@ def test_headings_and_keys_are_in_colour_on_a_terminal(
     assert STYLE.sub("", told) == on_terminal({"NO_COLOR": "1"}, 200, monkeypatch, form)
 
 
-def test_colours_are_names_that_any_background_goes_with() -> None:
+def test_colors_are_names_that_any_background_goes_with() -> None:
     # no white, no black, no bright ones, and no background of our own
-    told = [each.get("fg") for each in colours._STYLES.values()]
+    told = [each.get("fg") for each in colors._STYLES.values()]
     assert set(told) <= {None, "cyan", "green", "red", "yellow"}
-    assert not any("bg" in each for each in colours._STYLES.values())
+    assert not any("bg" in each for each in colors._STYLES.values())
 
 
-def test_what_is_no_terminal_gets_no_colours() -> None:
-    assert not colours.are_wanted(StringIO(), {})
+def test_what_is_no_terminal_gets_no_colors() -> None:
+    assert not colors.are_enabled(StringIO(), {})
 
 
 # What to type next
@@ -151,7 +151,7 @@ def missing(name: str) -> NotFound:
     ],
 )
 def test_a_resource_that_is_mistyped_is_named(absent: str, advice: str) -> None:
-    result = run(Listing(get_topic=missing(f"topic {absent}")), "topics", "describe", "fligts")
+    result = run(ListMethod(get_topic=missing(f"topic {absent}")), "topics", "describe", "fligts")
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
     assert result.stderr.endswith(f"{advice}\n")
     assert "create_topic" not in result.stderr
@@ -159,7 +159,7 @@ def test_a_resource_that_is_mistyped_is_named(absent: str, advice: str) -> None:
 
 def test_one_of_several_that_is_mistyped_is_named() -> None:
     # whoever creates several is told of each that fails
-    store = Listing(create_subscription=missing("topic projects/p/topics/fligts"))
+    store = ListMethod(create_subscription=missing("topic projects/p/topics/fligts"))
     result = run(store, "subscriptions", "create", "one", "two", "--topic=fligts")
     assert result.stderr.count("did you mean flights?") == 2
 
@@ -197,6 +197,6 @@ def test_a_store_that_lists_nothing_any_more_gives_the_error_alone() -> None:
 def test_names_of_another_project_are_whole() -> None:
     flights = topic("projects/other/topics/flights")
     absent = "projects/other/topics/fligts"
-    store = Listing(list_topics=Page([flights]), get_topic=missing(f"topic {absent}"))
+    store = ListMethod(list_topics=Page([flights]), get_topic=missing(f"topic {absent}"))
     told = run(store, "topics", "describe", absent).stderr
     assert told.endswith("did you mean projects/other/topics/flights?\n")

@@ -15,7 +15,7 @@ from rich.text import Text
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.main import cli
 from pubsub_delta.cli.panel import bar, sparkline, view
-from pubsub_delta.cli.watch import Look, looked
+from pubsub_delta.cli.watch import Sample, sample
 from pubsub_delta.clock import ManualClock
 from pubsub_delta.errors import NotFound
 from pubsub_delta.operations.history import TopicCommit
@@ -92,11 +92,11 @@ def test_a_wrong_interval_or_count_is_refused(options: list[str]) -> None:
 
 
 def test_a_clock_that_does_not_move_gives_no_rate() -> None:
-    first = looked(metrics(5, 1), NOW, None)
-    assert looked(metrics(5, 9), NOW, first).rates["success"] == 0
+    first = sample(metrics(5, 1), NOW, None)
+    assert sample(metrics(5, 9), NOW, first).rates["success"] == 0
 
 
-def shown(past: list[Look], width: int) -> list[str]:
+def shown(past: list[Sample], width: int) -> list[str]:
     console = Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
     with console.capture() as capture:
         console.print(view(Text("projects/p/subscriptions/sss"), past, timedelta(seconds=2)))
@@ -105,10 +105,10 @@ def shown(past: list[Look], width: int) -> list[str]:
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_the_live_view_shows_the_last_look_and_the_way_there(width: int) -> None:
-    past: list[Look] = []
+    past: list[Sample] = []
     for n in range(4):
         time = NOW + timedelta(seconds=2 * n)
-        past.append(looked(metrics(100 * n, 10 * n), time, past[-1] if past else None))
+        past.append(sample(metrics(100 * n, 10 * n), time, past[-1] if past else None))
     lines = shown(past, width)
     assert "projects/p/subscriptions/sss" in lines[0]
     assert any("backlog" in line and "300" in line and "▁▃▆█" in line for line in lines)

@@ -51,8 +51,8 @@ def test_a_token_that_is_too_short_is_refused_before_spark_is_started(tmp_path: 
 def test_a_port_that_is_taken_is_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(FailedPrecondition, match=f"port {port}: cannot be listened to"):
-            serve.listening("127.0.0.1", port)
+        with pytest.raises(FailedPrecondition, match=f"port {port}: cannot be bound"):
+            serve.open_socket("127.0.0.1", port)
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])

@@ -20,7 +20,7 @@ from pubsub_delta.resources import (
     OidcToken,
     RetryPolicy,
 )
-from tests.unit.browsing import Browser, form_of, words
+from tests.unit.browsing import Browser, form_from_pairs, words
 from tests.unit.builders import HOUR, MINUTE, at
 
 SEVEN_DAYS = timedelta(days=7)
@@ -261,7 +261,7 @@ def preview(browser: Browser, sent: dict[str, Any]) -> str:
     """Ask for the preview of a replay, and go on to the seek; return the preview's words."""
     shown = browser.ask("/subscriptions/first/replay", sent, "/preview")
     assert shown.status_code == 200, words(shown.text)
-    form = form_of(shown.text)
+    form = form_from_pairs(shown.text)
     done = browser.client.post(form.action, data=form.fields)
     assert "The messages were replayed." in words(done.text), words(done.text)
     return words(shown.text)
@@ -327,7 +327,7 @@ def test_a_snapshot_is_created_from_its_page_and_from_the_subscription() -> None
     assert answer.url.path == "/snapshots/before"
     assert browser.store.get_snapshot("before").topic == "projects/local/topics/flights"
     assert "/snapshots/new?subscription=first" in browser.get("/subscriptions/first").text
-    form = form_of(browser.get("/snapshots/new?subscription=first").text)
+    form = form_from_pairs(browser.get("/snapshots/new?subscription=first").text)
     assert form.fields["subscription"] == "first"
 
 

@@ -11,11 +11,11 @@ pytest.importorskip("fastapi")
 
 from fastapi import Request, Response
 
-from pubsub_delta.console.editing import CHANGED_MEANWHILE, state_of, unless_crossed
 from pubsub_delta.console.forms import Form
+from pubsub_delta.console.resource_changes import EDIT_CONFLICT, fingerprint, on_conflict
 from pubsub_delta.errors import Aborted, InvalidArgument
 from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy
-from tests.unit.browsing import Browser, form_of, words
+from tests.unit.browsing import Browser, form_from_pairs, words
 
 WRONG = [
     ({"id": "x"}, "id", "'x' is not a subscription id"),
@@ -42,8 +42,8 @@ WRONG = [
     ({"delivery": "push", "push_endpoint": "ftp://a"}, "push_endpoint", "neither http"),
     ({"delivery": "push", "push_endpoint": "http://a", "exactly_once": "on"},
      "push_endpoint", "only where messages are pulled"),
-    ({"labels": "team"}, "labels", "'team' is not a pair"),
-    ({"labels": "a=1\na=2"}, "labels", "'a' stands on two lines"),
+    ({"labels": "team"}, "labels", "'team' is not key=value"),
+    ({"labels": "a=1\na=2"}, "labels", "'a' is given twice"),
     ({"labels": "x" * 64 + "=1"}, "labels", "has 64 characters"),
 ]  # fmt: skip
 
@@ -132,17 +132,17 @@ def test_a_lost_update_is_told_and_nothing_overwritten(
     _, kind, name = path.split("/")
     update = getattr(browser.store, f"update_{kind[:-1]}")
     shown = browser.get(f"{path}/edit").text
-    stale = re.findall(r'name="shown" value="(\w+)"', shown)[0]
+    stale = re.findall(r'name="fingerprint" value="(\w+)"', shown)[0]
     browser.world.be_at(1)
     update(name, **change)
     stored = getattr(browser.store, f"get_{kind[:-1]}")(name)
-    answer = browser.post(f"{path}/edit", {**sent, "shown": stale})
+    answer = browser.post(f"{path}/edit", {**sent, "fingerprint": stale})
     assert answer.status_code == 409
     assert "Somebody changed it while you were editing" in words(answer.text)
     assert getattr(browser.store, f"get_{kind[:-1]}")(name) == stored
     assert next(iter(sent.values())) in answer.text, "what was typed is lost"
-    fresh = re.findall(r'name="shown" value="(\w+)"', answer.text)[0]
-    browser.post(f"{path}/edit", {**sent, "shown": fresh})
+    fresh = re.findall(r'name="fingerprint" value="(\w+)"', answer.text)[0]
+    browser.post(f"{path}/edit", {**sent, "fingerprint": fresh})
     assert getattr(browser.store, f"get_{kind[:-1]}")(name) != stored
 
 
@@ -176,17 +176,17 @@ def test_a_writer_who_crosses_a_form_is_not_overwritten(
     assert "team=towers" in words(answer.text), "what is stored now is not shown"
     assert next(iter(sent.values())) in answer.text, "what was typed is lost"
     assert stored(name).labels == {"team": "towers"}
-    fresh = re.findall(r'name="shown" value="(\w+)"', answer.text)[0]
-    assert browser.post(f"{path}/edit", {**sent, "shown": fresh}).status_code == 200
+    fresh = re.findall(r'name="fingerprint" value="(\w+)"', answer.text)[0]
+    assert browser.post(f"{path}/edit", {**sent, "fingerprint": fresh}).status_code == 200
     assert stored(name).labels != {"team": "towers"} or stored(name).ack_deadline_seconds == 20
 
 
 def test_an_answer_that_tells_of_a_crossing_tells_it_again() -> None:
     """A reader may load the page of a piece of work anew."""
     store = Browser().store
-    form = Form({"shown": state_of(store.get_topic("flights"))})
+    form = Form({"fingerprint": fingerprint(store.get_topic("flights"))})
     store.update_topic("flights", labels={"team": "towers"})
-    answer = unless_crossed(
+    answer = on_conflict(
         form,
         lambda: store.get_topic("flights"),
         lambda _, stored: Response(f"stored: {stored.labels}"),
@@ -195,7 +195,7 @@ def test_an_answer_that_tells_of_a_crossing_tells_it_again() -> None:
     request, crossing = Request({"type": "http"}), Aborted("not what it was")
     for _ in range(2):
         assert b"towers" in answer(request, crossing).body
-    assert form.warning == CHANGED_MEANWHILE
+    assert form.warning == EDIT_CONFLICT
     assert answer(request, InvalidArgument("labels: no")).body == b"labels: no"
 
 
@@ -215,10 +215,12 @@ def test_too_many_writers_are_told_at_the_form(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_subscription_that_was_created_anew_is_another_one() -> None:
     browser = Browser()
-    stale = re.findall(r'name="shown" value="(\w+)"', browser.get("/subscriptions/first/edit").text)
+    stale = re.findall(
+        r'name="fingerprint" value="(\w+)"', browser.get("/subscriptions/first/edit").text
+    )
     browser.store.delete_subscription("first")
     browser.store.create_subscription("first", "flights")
-    sent = {"ack_deadline": "20", "shown": stale[0]}
+    sent = {"ack_deadline": "20", "fingerprint": stale[0]}
     assert browser.post("/subscriptions/first/edit", sent).status_code == 409
 
 
@@ -321,16 +323,16 @@ def test_an_error_of_a_filter_stands_once_and_goes_when_it_is_right() -> None:
 def test_a_form_from_before_a_restart_comes_back_with_what_was_typed(
     path: str, sent: dict[str, str]
 ) -> None:
-    """The console was started anew: nothing is done, and nothing that was typed is lost."""
+    """The console was restarted: nothing is done, and nothing that was typed is lost."""
     browser = Browser()
     browser.store.create_snapshot("before", "first")
     before = browser.store.get_topic("flights"), len(browser.store.list_topics())
-    answer = browser.post(path, {**sent, "form_token": "of another console"})
+    answer = browser.post(path, {**sent, "csrf_token": "of another console"})
     assert answer.status_code == 403
-    assert "What you typed is still in it" in words(answer.text)
+    assert "Your values are still in it" in words(answer.text)
     assert "kept=this" in answer.text
     assert (browser.store.get_topic("flights"), len(browser.store.list_topics())) == before
     assert browser.world.backlog() == {}
-    form = form_of(answer.text, path)
+    form = form_from_pairs(answer.text, path)
     again = browser.client.post(path, data=form.fields)
     assert again.status_code == (400 if "kept=this" in sent.get("id", "") else 200)

@@ -14,7 +14,7 @@ pytest.importorskip("fastapi")
 from fastapi import Request, Response
 
 from pubsub_delta.clock import ManualClock
-from pubsub_delta.console import jobs, pages
+from pubsub_delta.console import jobs, responses
 from pubsub_delta.console.jobs import Job, Jobs
 from pubsub_delta.errors import Aborted, PubSubError
 from tests.unit.browsing import Browser, words
@@ -32,7 +32,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Browser, threading.E
         return create(*names, **fields)
 
     monkeypatch.setattr(browser.store, "create_topic", waiting)
-    monkeypatch.setattr(pages, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(responses, "WAIT_SECONDS", 0.05)
     yield browser, go_on
     go_on.set()
 
@@ -126,7 +126,7 @@ def slow_figures(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Browser, thr
         return measure(name)
 
     monkeypatch.setattr(browser.store, "metrics", waiting)
-    monkeypatch.setattr(pages, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(responses, "WAIT_SECONDS", 0.05)
     yield browser, go_on
     go_on.set()
 

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from pubsub_delta.clock import ManualClock
-from pubsub_delta.console.measurements import FRESH, FRESH_ELSEWHERE, Measurements
+from pubsub_delta.console.measurements import MAX_AGE, MAX_AGE_OF_OTHERS, Measurements
 from pubsub_delta.errors import NotFound
 from pubsub_delta.resources import DeadLetterPolicy
 from tests.unit.browsing import Browser, words
@@ -130,11 +130,13 @@ def test_an_empty_store_gets_three_steps() -> None:
 
 def test_the_first_page_tells_what_maintenance_did_last() -> None:
     browser = Browser()
-    assert "No topic's log tells of maintenance" in words(browser.get("/upkeep").text)
+    assert "The topics' table histories have no maintenance" in words(
+        browser.get("/maintenance").text
+    )
     browser.world.publish("a")
     browser.world.be_at(9 * 24 * HOUR)
     browser.store.maintain()
-    assert "Messages were deleted by retention" in words(browser.get("/upkeep").text)
+    assert "Messages were deleted by retention" in words(browser.get("/maintenance").text)
 
 
 class Counting:
@@ -152,9 +154,9 @@ class Counting:
             raise NotFound(f"{name} does not exist")
         return self.values[name]
 
-    def look(self, every: dict[str, str], shown: list[str]) -> dict[str, Any]:
-        found = self.known.look(every, shown, 20)
-        self.known.look(every, list(every), 20)
+    def latest(self, every: dict[str, str], shown: list[str]) -> dict[str, Any]:
+        found = self.known.latest(every, shown, 20)
+        self.known.latest(every, list(every), 20)
         thread = self.known._thread
         if thread is not None:
             thread.join(20)
@@ -164,7 +166,7 @@ class Counting:
 def test_what_a_page_shows_is_measured_before_the_rest() -> None:
     counting = Counting()
     counting.values = dict.fromkeys("abc", 1.0)
-    counting.look(dict.fromkeys("abc", "uid"), ["c"])
+    counting.latest(dict.fromkeys("abc", "uid"), ["c"])
     assert counting.asked[0] == "c"
     assert sorted(counting.asked) == ["a", "b", "c"]
 
@@ -173,13 +175,13 @@ def test_nothing_is_measured_again_while_it_is_fresh() -> None:
     counting = Counting()
     counting.values = {"a": 1.0, "b": 1.0}
     every = {"a": "1", "b": "2"}
-    counting.known.look(every, ["a", "b"], 20)
-    counting.clock.advance(FRESH.total_seconds() + 1)
-    counting.known.look(every, ["a"], 20)
+    counting.known.latest(every, ["a", "b"], 20)
+    counting.clock.advance(MAX_AGE.total_seconds() + 1)
+    counting.known.latest(every, ["a"], 20)
     assert counting.asked.count("a") == 2
     assert counting.asked.count("b") == 1
-    counting.clock.advance((FRESH_ELSEWHERE + timedelta(seconds=1)).total_seconds())
-    counting.look(every, ["a"])
+    counting.clock.advance((MAX_AGE_OF_OTHERS + timedelta(seconds=1)).total_seconds())
+    counting.latest(every, ["a"])
     assert counting.asked.count("b") == 2
 
 
@@ -187,20 +189,20 @@ def test_a_rate_is_of_two_measurements_of_one_resource() -> None:
     """A name that was deleted and created again is another resource."""
     counting = Counting()
     counting.values = {"a": 100.0}
-    assert counting.look({"a": "first"}, ["a"])["a"].rate is None
+    assert counting.latest({"a": "first"}, ["a"])["a"].rate is None
     counting.clock.advance(MINUTE)
     counting.values = {"a": 220.0}
-    assert counting.look({"a": "first"}, ["a"])["a"].rate == 2.0
+    assert counting.latest({"a": "first"}, ["a"])["a"].rate == 2.0
     counting.clock.advance(MINUTE)
     counting.values = {"a": 5.0}
-    again = counting.look({"a": "second"}, ["a"])["a"]
+    again = counting.latest({"a": "second"}, ["a"])["a"]
     assert (again.value, again.rate) == (5.0, None)
 
 
 def test_what_cannot_be_measured_says_why_and_stops_no_other() -> None:
     counting = Counting()
     counting.values = {"b": 1.0}
-    found = counting.look({"a": "1", "b": "2"}, ["a", "b"])
+    found = counting.latest({"a": "1", "b": "2"}, ["a", "b"])
     assert "does not exist" in found["a"].problem
     assert found["b"].value == 1.0
 
@@ -208,5 +210,5 @@ def test_what_cannot_be_measured_says_why_and_stops_no_other() -> None:
 def test_what_is_closed_measures_nothing() -> None:
     counting = Counting()
     counting.known.close()
-    assert counting.known.look({"a": "1"}, ["a"], 0.01) == {}
+    assert counting.known.latest({"a": "1"}, ["a"], 0.01) == {}
     assert counting.asked == []

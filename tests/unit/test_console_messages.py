@@ -13,9 +13,9 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from pubsub_delta.console.bodies import MOST_NODES, bodies, tree_of
+from pubsub_delta.console.message_data import MAX_NODES, data_views, json_tree
 from pubsub_delta.resources import DeadLetterPolicy, Message
-from tests.unit.browsing import Browser, form_of, words
+from tests.unit.browsing import Browser, form_from_pairs, words
 from tests.unit.builders import HOUR, MINUTE
 
 FOUND = "/subscriptions/first/messages/found"
@@ -41,7 +41,7 @@ def test_chosen_messages_are_acknowledged_and_leave_the_page() -> None:
     assert world.backlog() == {"a": "leased", "b": "leased"}
     assert 'type="checkbox" name="ack_id"' in page.text
     assert " checked" not in page.text
-    form = form_of(page.text, page.url.path)
+    form = form_from_pairs(page.text, page.url.path)
     (first, _) = re.findall(r'name="ack_id" value="([^"]*)"', page.text)
     sent = {**form.fields, "ack_id": first, "verb": "ack"}
     done = browser.client.post(form.action, data=sent)
@@ -67,7 +67,7 @@ def test_messages_that_were_pulled_are_given_back_or_kept_longer() -> None:
     world.publish("a")
     page = browser.pull()
     assert 'data-seconds="10"' in page.text, "the countdown of the lease"
-    form = form_of(page.text, page.url.path)
+    form = form_from_pairs(page.text, page.url.path)
     longer = browser.client.post(form.action, data={**form.fields, "verb": "extend"})
     assert "1 kept for 60 s more." in words(longer.text)
     assert 'data-seconds="60"' in longer.text
@@ -81,7 +81,7 @@ def test_an_answer_whose_lease_is_over_says_so() -> None:
     browser = Browser()
     browser.world.publish("a")
     page = browser.pull()
-    form = form_of(page.text, page.url.path)
+    form = form_from_pairs(page.text, page.url.path)
     (ack_id,) = re.findall(r'name="ack_id" value="([^"]*)"', page.text)
     browser.world.be_at(MINUTE)
     done = browser.client.post(form.action, data={**form.fields, "ack_id": ack_id, "verb": "ack"})
@@ -92,9 +92,9 @@ def test_an_answer_without_a_message_says_so() -> None:
     browser = Browser()
     browser.world.publish("a")
     page = browser.pull()
-    form = form_of(page.text, page.url.path)
+    form = form_from_pairs(page.text, page.url.path)
     answer = browser.client.post(form.action, data={**form.fields, "verb": "ack"})
-    assert "No message was chosen" in words(answer.text)
+    assert "No message was selected" in words(answer.text)
     assert "1 message is leased to you" in words(answer.text)
 
 
@@ -214,13 +214,13 @@ def test_a_message_is_opened_as_a_tree_as_text_and_in_hexadecimal() -> None:
     [b"[" * 5_000, b'{"a": ' * 60 + b"1" + b"}" * 60, b"[1, NaN, " + b"1" * 6_000 + b"]", b'{"a"'],
 )
 def test_data_that_is_no_json_or_too_deep_is_shown_all_the_same(data: bytes) -> None:
-    assert bodies(data, len(data))[-2].name == "text"
+    assert data_views(data, len(data))[-2].name == "text"
 
 
 def test_a_tree_has_so_many_values_at_most() -> None:
-    tree = tree_of(json.dumps([[n, n] for n in range(3_000)]).encode())
+    tree = json_tree(json.dumps([[n, n] for n in range(3_000)]).encode())
     assert tree is not None
-    assert sum(1 + len(each.parts) for each in tree.parts) <= MOST_NODES + 10
+    assert sum(1 + len(each.parts) for each in tree.parts) <= MAX_NODES + 10
     assert tree.parts[-1].kind == "more"
 
 
@@ -295,8 +295,8 @@ def test_chosen_messages_of_a_topic_are_published_again() -> None:
     numbers = [each.message_id for each in browser.store.peek("first")]
     asked = "&".join(f"message_id={each}" for each in numbers[:2])
     page = browser.get(f"/topics/flights/publish-again?{asked}")
-    form = form_of(page.text)
+    form = form_from_pairs(page.text)
     sent: dict[str, Any] = {**form.fields, "message_id": numbers[:2]}
     assert "2 published again to flights" in words(browser.client.post(form.action, data=sent).text)
     assert [each.data for each in browser.store.peek("first")] == [b"a", b"b", b"c", b"a", b"b"]
-    assert "No message was chosen" in words(browser.get("/topics/flights/publish-again").text)
+    assert "No message was selected" in words(browser.get("/topics/flights/publish-again").text)

@@ -19,8 +19,8 @@ PAGES = [
     "/subscriptions/first/edit", "/subscriptions/first/delete", "/subscriptions/first/messages",
     "/subscriptions/first/messages/found", "/subscriptions/first/replay", "/",
     "/subscriptions/first/details", "/topics/flights/details", "/topics/flights/messages",
-    "/subscriptions/first/pull", "/upkeep", "/subscriptions/first/history",
-    "/subscriptions/first/picture", "/snapshots", "/snapshots/new", "/snapshots/before",
+    "/subscriptions/first/pull", "/maintenance", "/subscriptions/first/history",
+    "/subscriptions/first/ack-state-chart", "/snapshots", "/snapshots/new", "/snapshots/before",
     "/snapshots/before/edit", "/snapshots/before/figures", "/snapshots/before/delete",
 ]  # fmt: skip
 
@@ -100,7 +100,9 @@ def test_a_detached_subscription_says_so() -> None:
     browser.store.detach_subscription("first")
     text = words(browser.get("/subscriptions/first").text)
     assert "detached from its topic and has no messages any more" in text
-    part = browser.client.get("/subscriptions/first/picture", headers={"HX-Request": "true"})
+    part = browser.client.get(
+        "/subscriptions/first/ack-state-chart", headers={"HX-Request": "true"}
+    )
     assert "Failed precondition" in part.text
     assert "<html" not in part.text
 

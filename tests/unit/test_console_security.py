@@ -15,18 +15,18 @@ from fastapi.testclient import TestClient
 
 from pubsub_delta.cli.main import cli
 from pubsub_delta.clock import ManualClock
-from pubsub_delta.console import forms, pages
-from pubsub_delta.console.application import _ROUTERS, application
+from pubsub_delta.console import forms, responses
+from pubsub_delta.console.application import _ROUTERS, create_app
 from pubsub_delta.console.security import (
     COOKIE,
     HEADERS,
     SESSION_LIFETIME,
-    Access,
+    ConsoleAccess,
     Sessions,
     cookie_name,
 )
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
-from tests.unit.browsing import BASE, Browser, form_of, words
+from tests.unit.browsing import BASE, Browser, form_from_pairs, words
 from tests.unit.builders import at
 
 TOKEN = "a-token-of-some-length"
@@ -55,17 +55,17 @@ def browser() -> Browser:
 def test_only_loopback_is_served_without_a_token() -> None:
     """Binds to loopback only (another address needs a token)."""
     for host in ("localhost", "127.0.0.1", "::1", "[::1]"):
-        Access(host).check()
+        ConsoleAccess(host).check()
     for host in ("0.0.0.0", "::", "192.168.1.7", "example.org"):
         with pytest.raises(FailedPrecondition, match="--token-file"):
-            Access(host).check()
-        Access(host, TOKEN).check()
+            ConsoleAccess(host).check()
+        ConsoleAccess(host, TOKEN).check()
 
 
 @pytest.mark.parametrize("token", ["", "short", "long enough, but\nwith a line break"])
 def test_a_token_that_protects_nothing_is_refused(token: str) -> None:
     with pytest.raises(InvalidArgument, match="16 characters"):
-        Access(token=token).check()
+        ConsoleAccess(token=token).check()
 
 
 def test_the_command_refuses_an_open_address_before_spark_is_started() -> None:
@@ -93,10 +93,10 @@ def test_this_machine_is_known_by_its_names(browser: Browser, host: str) -> None
 
 
 def test_a_served_address_is_known_by_addresses_and_allowed_names() -> None:
-    access = Access("0.0.0.0", TOKEN, allowed_hosts=("console.example.org",))
-    assert access.allows("192.168.1.7:8086")
-    assert access.allows("Console.Example.org")
-    assert not access.allows("other.example.org")
+    access = ConsoleAccess("0.0.0.0", TOKEN, allowed_hosts=("console.example.org",))
+    assert access.allows_host("192.168.1.7:8086")
+    assert access.allows_host("Console.Example.org")
+    assert not access.allows_host("other.example.org")
 
 
 def test_every_answer_carries_the_security_headers(browser: Browser) -> None:
@@ -130,7 +130,7 @@ def test_an_unexpected_error_carries_the_headers_and_tells_its_kind(
 
 def test_the_pages_need_no_script_or_style_in_them() -> None:
     """The policy forbids them: nothing in the templates may ask for one."""
-    folder = Path(pages.__file__).parent / "templates"
+    folder = Path(responses.__file__).parent / "templates"
     for template in folder.glob("*.html"):
         text = template.read_text(encoding="utf-8")
         assert not re.search(r"\son[a-z]+=|\sstyle=|javascript:|<style|hx-on|\|\s*safe", text)
@@ -168,21 +168,21 @@ def test_the_list_of_what_can_be_posted_is_whole() -> None:
 def test_a_form_without_the_token_of_the_session_is_refused(browser: Browser, path: str) -> None:
     """CSRF protection."""
     other = Browser()
-    foreign = form_of(other.get("/topics/new").text).fields["form_token"]
+    foreign = form_from_pairs(other.get("/topics/new").text).fields["csrf_token"]
     browser.get("/topics")
-    for given in ({}, {"form_token": ""}, {"form_token": foreign}):
+    for given in ({}, {"csrf_token": ""}, {"csrf_token": foreign}):
         answer = browser.client.post(path, data={**given, "id": "made", "verb": "ack"})
         assert answer.status_code == 403, path
-    assert "in another session" in words(answer.text)
+    assert "from another session" in words(answer.text)
 
 
 @pytest.mark.parametrize("path", POSTS)
 def test_a_request_of_another_origin_is_refused_even_with_the_token(
     browser: Browser, path: str
 ) -> None:
-    token = form_of(browser.get("/topics/new").text).fields["form_token"]
+    token = form_from_pairs(browser.get("/topics/new").text).fields["csrf_token"]
     for name, value in FOREIGN.items():
-        sent = {"form_token": token}
+        sent = {"csrf_token": token}
         answer = browser.client.post(path, data=sent, headers={name: value})
         assert answer.status_code == 403
         assert "another origin" in answer.text
@@ -199,7 +199,7 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(browser: Browser) -> No
 
 def test_consoles_on_two_ports_of_a_host_leave_each_other_their_sessions() -> None:
     """A browser sends a cookie to every port of its host, and keeps one of each name."""
-    one, other = Browser(Access(token=TOKEN)), Browser(Access(token=TOKEN))
+    one, other = Browser(ConsoleAccess(token=TOKEN)), Browser(ConsoleAccess(token=TOKEN))
     other.client.base_url = other.client.base_url.copy_with(port=8087)
     one.post("/sign-in", {"token": TOKEN})
     other.client.cookies = one.client.cookies
@@ -227,10 +227,10 @@ def test_the_name_of_the_cookie_is_made_of_the_port_alone(host: str, name: str) 
 @pytest.mark.parametrize("path", POSTS)
 def test_a_read_only_console_changes_nothing(path: str) -> None:
     """Read-only mode (`--read-only`)."""
-    browser = Browser(Access(read_only=True))
+    browser = Browser(ConsoleAccess(read_only=True))
     browser.world.publish("a")
     before = browser.world.revision(), len(browser.store.list_topics())
-    form = {"form_token": token_of(browser)}
+    form = {"csrf_token": token_of(browser)}
     sent = {**form, "id": "made", "max_messages": "1", "topic": "flights", "name": "first"}
     answer = browser.client.post(path, data=sent)
     harmless = path in ("/sign-in", "/sign-out", "/searches/none/stop")
@@ -240,7 +240,7 @@ def test_a_read_only_console_changes_nothing(path: str) -> None:
 
 @pytest.mark.parametrize("path", FORMS)
 def test_a_read_only_console_has_no_forms_for_changes(path: str) -> None:
-    browser = Browser(Access(read_only=True))
+    browser = Browser(ConsoleAccess(read_only=True))
     browser.store.create_snapshot("before", "first")
     answer = browser.client.get(path)
     assert answer.status_code == 403
@@ -252,11 +252,11 @@ def token_of(browser: Browser) -> str:
     browser.get("/topics")
     sessions = browser.app.app.state.console.sessions  # type: ignore[attr-defined]
     session = sessions.read(browser.client.cookies[f"{COOKIE}_8086"])
-    return str(sessions.form_token(session))
+    return str(sessions.csrf_token(session))
 
 
 def test_a_read_only_console_previews_a_replay_and_offers_nothing_else() -> None:
-    browser = Browser(Access(read_only=True))
+    browser = Browser(ConsoleAccess(read_only=True))
     browser.world.publish("a")
     sent = {"time_date": "2030-01-01"}
     answer = browser.ask("/subscriptions/first/replay", sent, "/preview")
@@ -274,7 +274,7 @@ def test_a_read_only_console_previews_a_replay_and_offers_nothing_else() -> None
 
 @pytest.fixture
 def closed() -> Browser:
-    return Browser(Access("0.0.0.0", TOKEN))
+    return Browser(ConsoleAccess("0.0.0.0", TOKEN))
 
 
 def test_nothing_is_shown_before_one_has_signed_in(closed: Browser) -> None:
@@ -299,7 +299,7 @@ def test_who_knows_the_token_signs_in_and_out(closed: Browser) -> None:
     assert closed.client.cookies[f"{COOKIE}_8086"] != before, (
         "a session that was known before signs in"
     )
-    form = form_of(answer.text)
+    form = form_from_pairs(answer.text)
     closed.client.post("/sign-out", data=form.fields)
     assert closed.client.get("/topics").url.path == "/sign-in"
 
@@ -352,4 +352,4 @@ def test_a_body_that_is_no_form_is_refused(browser: Browser, body: bytes) -> Non
 
 def test_the_access_is_checked_wherever_a_console_is_made(browser: Browser) -> None:
     with pytest.raises(FailedPrecondition, match="token"):
-        application(browser.store, Access("0.0.0.0"), ManualClock(at(0)))
+        create_app(browser.store, ConsoleAccess("0.0.0.0"), ManualClock(at(0)))

@@ -37,7 +37,7 @@ def command_of(task: dict[str, Any]) -> click.Command:
     tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
     module, _, job = project["scripts"][task["python_wheel_task"]["entry_point"]].partition(":")
-    assert module == "pubsub_delta.jobs.commands"
+    assert module == "pubsub_delta.jobs.entry_points"
     command: click.Command = getattr(import_module(f"pubsub_delta.jobs.{job}"), job)
     return command
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta.jobs import commands
+from pubsub_delta.jobs import entry_points
 from pubsub_delta.session import DELTA_VERSION
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -94,7 +94,7 @@ def run(
     """Call a job's function as a platform does; return how it left, and its standard error."""
     monkeypatch.setattr(sys, "argv", ["whatever", *args])
     try:
-        getattr(commands, job)()
+        getattr(entry_points, job)()
     except SystemExit as left:
         return left.code, capsys.readouterr().err
     return "returned", capsys.readouterr().err
@@ -117,7 +117,7 @@ def test_a_job_that_is_done_returns_and_one_that_is_not_leaves_with_its_code(
 def test_a_job_says_what_is_not_installed(absent: str, extra: str) -> None:
     program = (
         f"import sys; sys.modules[{absent!r}] = None; sys.argv = ['x']; "
-        "from pubsub_delta.jobs import commands; commands.publish()"
+        "from pubsub_delta.jobs import entry_points; entry_points.publish()"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120

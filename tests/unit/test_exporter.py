@@ -191,7 +191,7 @@ def test_it_measures_in_the_background_and_goes_on_after_an_error() -> None:
             assert answer.headers["Content-Type"].startswith("text/plain; version=")
             text = answer.read().decode()
         assert ("pubsub_delta_measurement_failures_total", ()) in scraped(text)
-        with pytest.raises(FailedPrecondition, match=f"127.0.0.1:{port} cannot be listened at"):
+        with pytest.raises(FailedPrecondition, match=f"127.0.0.1:{port} cannot be bound"):
             exporter.serve(port)
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(url, timeout=10)

@@ -9,7 +9,7 @@ import pytest
 
 from pubsub_delta.cli import times
 from pubsub_delta.clock import UTC, from_nanos, read_time
-from pubsub_delta.console.forms import Form, moment
+from pubsub_delta.console.forms import Form, utc_time
 from pubsub_delta.durations import parse_duration
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.server import wire
@@ -68,7 +68,7 @@ def of_the_wire(nanos: int) -> datetime:
 
 
 def of_the_console(nanos: int) -> datetime:
-    return moment(Form({"time_date": DAY, "time_time": f"00:00:00.{nanos:09}"}), "time")
+    return utc_time(Form({"time_date": DAY, "time_time": f"00:00:00.{nanos:09}"}), "time")
 
 
 DOORS = [

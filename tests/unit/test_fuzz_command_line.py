@@ -15,7 +15,7 @@ from pubsub_delta.cli.application import App
 from pubsub_delta.cli.formats import parse_format
 from pubsub_delta.cli.main import cli
 from pubsub_delta.cli.printing import render
-from pubsub_delta.cli.session import connected
+from pubsub_delta.cli.session import connect
 from pubsub_delta.cli.shell import Shell
 from pubsub_delta.clock import ManualClock
 from pubsub_delta.operations.maintain import MaintenanceReport
@@ -172,4 +172,4 @@ def test_what_is_no_base64_is_told_by_its_field(text: object) -> None:
 @example("sc://[::1")
 @example("sc:///path")
 def test_what_names_no_server_is_refused(remote: str) -> None:
-    assert is_refusal(outcome(lambda: connected(remote)), remote)
+    assert is_refusal(outcome(lambda: connect(remote)), remote)

@@ -16,8 +16,8 @@ import pytest
 
 from pubsub_delta.cli.grammar.context import Context
 from pubsub_delta.cli.grammar.selection import Selection
-from pubsub_delta.cli.pull import PULLED
-from pubsub_delta.cli.showing import text_of_records, usual_or_given
+from pubsub_delta.cli.printing import chosen_format, render_selected
+from pubsub_delta.cli.pull import PULL_FORMAT
 from pubsub_delta.cli.snapshots import LISTED
 from pubsub_delta.errors import InvalidArgument
 
@@ -45,7 +45,7 @@ def answer(words: list[str], options: dict[str, str]) -> tuple[list[Any], str]:
     if verb == "pull":
         pulled = GCLOUD["messages"][: int(options.pop("limit", "1"))]
         status = {"ackStatus": "SUCCESS"} if "auto-ack" in options else {}
-        return [{**each, **status} for each in pulled], PULLED
+        return [{**each, **status} for each in pulled], PULL_FORMAT
     if verb == "list-subscriptions":
         found = [each for each in GCLOUD["subscriptions"] if each["topic"].endswith(f"/{names[0]}")]
         return [each["name"] for each in found], "yaml"
@@ -77,10 +77,10 @@ def printed(line: str) -> str:
         limit=None if limit == "unlimited" else int(limit),
         uri="uri" in options,
     )
-    form = usual_or_given(options.get("format", ""), usual, selection, context)
+    form = chosen_format(options.get("format", ""), usual, selection, context)
     page_size = int(options["page-size"]) if "page-size" in options else None
     single = words[1] == "describe"
-    return text_of_records(records, form, selection, context, single=single, page_size=page_size)[0]
+    return render_selected(records, form, selection, context, single=single, page_size=page_size)[0]
 
 
 @pytest.mark.parametrize("line", GCLOUD["printed"])

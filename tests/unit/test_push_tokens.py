@@ -23,7 +23,7 @@ from google.oauth2 import id_token
 from pubsub_delta import NoWrapper, OidcToken, PushConfig
 from pubsub_delta.clock import UTC, ManualClock, SystemClock
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
-from pubsub_delta.server import endpoint as endpoints
+from pubsub_delta.server import push_endpoint as endpoints
 from pubsub_delta.server.push_keys import PushKeys
 from pubsub_delta.server.push_tokens import PushTokens, checked_issuer
 from pubsub_delta.server.security import Security
@@ -181,14 +181,14 @@ def test_where_a_token_cannot_be_signed_the_message_waits(
 def test_one_token_is_used_for_half_an_hour(path: Path, clock: ManualClock) -> None:
     tokens = PushTokens(PushKeys(path, clock.now), "http://server", clock.now)
     config = PushConfig("https://a.example", oidc_token=OidcToken(EMAIL))
-    assert tokens.known(config) is None
+    assert tokens.cached(config) is None
     first = tokens.token(config)
     clock.advance(1799)
-    assert tokens.known(config) == first
+    assert tokens.cached(config) == first
     other = PushConfig("https://b.example", oidc_token=OidcToken(EMAIL))
-    assert tokens.known(other) is None  # the endpoint is whom it is meant for
+    assert tokens.cached(other) is None  # the endpoint is whom it is meant for
     clock.advance(1)
-    assert tokens.known(config) is None
+    assert tokens.cached(config) is None
 
 
 def test_a_key_signs_for_thirty_days_and_the_next_is_published_before(
@@ -244,7 +244,7 @@ def test_nobody_else_may_read_the_keys(path: Path, clock: ManualClock) -> None:
     PushKeys(path, clock.now).signing()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.chmod(0o604)
-    with pytest.raises(FailedPrecondition, match="everybody may read"):
+    with pytest.raises(FailedPrecondition, match="other users may read"):
         PushKeys(path, clock.now).signing()
 
 
@@ -260,7 +260,7 @@ def test_a_file_that_cannot_be_written_is_told_unless_it_has_keys(
     clock.advance(31 * DAY)
     keys._path = tmp_path / "file" / "keys.json"  # the disk cannot be written any more
     assert keys.signing().kid == first
-    assert "no new key can be added" in caplog.text
+    assert "a new key could not be added" in caplog.text
 
 
 @pytest.mark.parametrize("url", ["pubsub.example.com", "ftp://a.example", "https://", "http://a?b"])

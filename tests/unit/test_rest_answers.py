@@ -1,4 +1,4 @@
-"""Answers in JSON: their fields, the part of them that a client wants, and errors."""
+"""Responses in JSON: their fields, the part of them that a client wants, and errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_answers_name_fields_in_camel_case_and_leave_empty_ones_out() -> None:
             }
         ]
     )
-    written = transcoding.answer_of(type(response).pb(response), enums_as_numbers=False)
+    written = transcoding.response_of(type(response).pb(response), enums_as_numbers=False)
     message = {"data": "/+8=", "messageId": "7", "publishTime": "2026-01-01T00:00:00.001Z"}
     assert written == {"receivedMessages": [{"ackId": "a", "message": message}]}
 
@@ -41,7 +41,7 @@ def test_enums_are_names_or_numbers_as_the_client_wants() -> None:
     message = pubsub.Topic.pb(pubsub.Topic(name=TOPIC, state="ACTIVE"))
     for query, state in (("", "ACTIVE"), ("$alt=json%3Benum-encoding%3Dint", 1)):
         told = parameters.parsed(query)
-        written = transcoding.answer_of(message, enums_as_numbers=told.enums_as_numbers)
+        written = transcoding.response_of(message, enums_as_numbers=told.enums_as_numbers)
         assert written["state"] == state
 
 

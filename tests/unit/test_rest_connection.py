@@ -16,7 +16,7 @@ pytest.importorskip("grpc")
 from pubsub_delta.clock import UTC
 from pubsub_delta.errors import NotFound
 from pubsub_delta.server.rest.connection import Connections, Limits
-from pubsub_delta.server.rest.replies import Head, Reply, error_reply
+from pubsub_delta.server.rest.responses import RequestHead, Response, error_response
 
 SOON = 20
 """Seconds that a test waits for what comes soon, before it gives up."""
@@ -32,10 +32,10 @@ class Echo:
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def refusal(self, head: Head) -> Reply | None:
-        return error_reply(NotFound("no such path")) if head.path == "/none" else None
+    def refusal(self, head: RequestHead) -> Response | None:
+        return error_response(NotFound("no such path")) if head.path == "/none" else None
 
-    async def answer(self, head: Head, body: bytes) -> Reply:
+    async def answer(self, head: RequestHead, body: bytes) -> Response:
         told = f"{head.verb} {head.path}?{head.query} {body.decode()}"
         self.asked.append(told)
         if head.path == "/wait":
@@ -45,7 +45,7 @@ class Echo:
             except asyncio.CancelledError:
                 self.cancelled.set()
                 raise
-        return Reply(200, told.encode(), "text/plain")
+        return Response(200, told.encode(), "text/plain")
 
 
 @dataclass

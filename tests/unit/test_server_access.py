@@ -52,7 +52,7 @@ def test_without_a_good_token_everything_is_unauthenticated(path: Path, member: 
         for method in METHODS:
             service, name = method.split("/")
             if name != STREAMING_PULL:
-                with refused("UNAUTHENTICATED", "the bearer token is missing, or not valid"):
+                with refused("UNAUTHENTICATED", "the bearer token is missing or not valid"):
                     caller.call(service, name)
         ask = server.channel.stream_stream(f"/{SUBSCRIBER}/{STREAMING_PULL}")
         with refused("UNAUTHENTICATED"):

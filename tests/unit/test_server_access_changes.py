@@ -18,7 +18,7 @@ from pubsub_delta.policy import redelivery
 from pubsub_delta.policy.iam import Binding
 from pubsub_delta.resources import DeadLetterPolicy, OidcToken, PushConfig
 from pubsub_delta.server.protocol import IAM_POLICY, PUBLISHER, SERVICES, SUBSCRIBER
-from pubsub_delta.server.stored_policies import FRESH, StoredPolicies
+from pubsub_delta.server.stored_policies import CACHE_SECONDS, StoredPolicies
 from tests.unit.access_files import (
     ADMIN,
     AGENT,
@@ -112,15 +112,15 @@ def test_what_another_process_stores_is_in_force_within_seconds() -> None:
         return dict(stored)
 
     known = StoredPolicies(read, lambda: time)
-    assert known.known() is None
+    assert known.cached() is None
     assert known.current() == {}
     stored[TOPIC] = [Binding("roles/pubsub.publisher", (ANN,))]
-    time = FRESH - 0.1
+    time = CACHE_SECONDS - 0.1
     assert known.current() == {}
-    time = FRESH
-    assert known.known() is None
+    time = CACHE_SECONDS
+    assert known.cached() is None
     assert known.current() == stored
-    assert reads == [0.0, FRESH]
+    assert reads == [0.0, CACHE_SECONDS]
 
 
 def test_what_changed_while_it_was_read_is_read_again() -> None:
@@ -147,7 +147,7 @@ def test_what_cannot_be_read_grants_nothing() -> None:
 
     known = StoredPolicies(read, lambda: time)
     assert known.current()
-    time = FRESH
+    time = CACHE_SECONDS
     with pytest.raises(OSError, match="away"):
         known.current()
 
@@ -310,7 +310,8 @@ def test_without_its_two_roles_nothing_is_forwarded_and_no_attempt_counted(
     with caplog.at_level(logging.WARNING, logger="pubsub_delta.server"):
         assert [attempt(forwarding) for _ in range(8)] == [0] * 8
     assert letters(forwarding) == []
-    told = [each.message for each in caplog.records if "no dead letters" in each.message]
+    text = "dead letters are not forwarded"
+    told = [each.message for each in caplog.records if text in each.message]
     assert len(told) == 1
     role = "roles/pubsub.subscriber" if missing == 1 else "roles/pubsub.publisher"
     assert told[0].endswith(f"{AGENT} needs {role} on {SUBSCRIPTION if missing == 1 else DEAD}")

@@ -73,7 +73,7 @@ def test_a_stream_with_a_request_of_many_bytes_ends_for_good(server: Server) -> 
 
 
 def test_what_is_no_protobuf_is_refused_for_good(server: Server) -> None:
-    with refused("INVALID_ARGUMENT", r"the request is no google\.pubsub\.v1\.PublishRequest"):
+    with refused("INVALID_ARGUMENT", r"the request is not a google\.pubsub\.v1\.PublishRequest"):
         server.send(PUBLISHER, "Publish", b"\xff\xff")
     with refused("INVALID_ARGUMENT", "UTF-8"):
         server.send(PUBLISHER, "GetTopic", b"\x0a\x02\xff\xfe")

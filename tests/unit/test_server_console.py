@@ -20,7 +20,7 @@ pytest.importorskip("grpc")
 from click.testing import CliRunner, Result
 
 from pubsub_delta.cli.application import App
-from pubsub_delta.cli.console import console_beside
+from pubsub_delta.cli.console import console_in_thread
 from pubsub_delta.cli.main import cli
 from pubsub_delta.clock import ManualClock
 from pubsub_delta.errors import FailedPrecondition
@@ -72,7 +72,7 @@ def test_a_taken_port_of_the_console_is_told_before_the_server_takes_requests() 
         port = taken.getsockname()[1]
         done = serve(f"--console-port={port}", "--console-host=127.0.0.1")
     assert done.exit_code == 1
-    assert f"port {port}: cannot be listened to" in done.stderr
+    assert f"port {port}: cannot be bound" in done.stderr
     assert "Listening on" not in done.stderr
 
 
@@ -83,7 +83,7 @@ def test_an_option_of_the_console_alone_is_refused(option: str) -> None:
     """It would do nothing."""
     done = CliRunner().invoke(cli, ["serve", option], obj=App(opened, ManualClock(at(0)), ROOT))
     assert done.exit_code == 2
-    told = f"{option.partition('=')[0]} is about the console; --console-port runs it"
+    told = f"{option.partition('=')[0]} needs --console-port, which runs the console"
     assert told in done.stderr
 
 
@@ -107,7 +107,7 @@ class Told(App):
         super().__init__(lambda _: store, ManualClock(at(0)), ROOT)
         self.lines: list[str] = []
 
-    def tell(self, text: str) -> None:
+    def print_status(self, text: str) -> None:
         self.lines.append(text)
 
     @property
@@ -128,7 +128,7 @@ def posted(url: str) -> int:
 def test_a_console_beside_a_server_answers_until_the_server_ends() -> None:
     app = Told(Browser().store)
     handlers = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
-    with console_beside(app, OPTIONS) as start:
+    with console_in_thread(app, OPTIONS) as start:
         assert app.lines == [], "its address is told once it is there"
         start()
         assert app.url.startswith("http://localhost:")
@@ -146,13 +146,13 @@ def test_a_console_beside_a_server_takes_the_options_of_one_alone(tmp_path: Path
     (tmp_path / "token").write_text("a token of many letters\n", encoding="utf-8")
     app = Told(Browser().store)
     secret = {**OPTIONS, "console_token_file": tmp_path / "token", "console_read_only": True}
-    with console_beside(app, secret) as start:
+    with console_in_thread(app, secret) as start:
         start()
         with urllib.request.urlopen(app.url + "topics", timeout=20) as answer:
             assert answer.url.endswith("/sign-in")
             assert b"flights" not in answer.read()
     app = Told(Browser().store)
-    with console_beside(app, {**OPTIONS, "console_read_only": True}) as start:
+    with console_in_thread(app, {**OPTIONS, "console_read_only": True}) as start:
         start()
         assert posted(app.url) == 403
 
@@ -160,7 +160,7 @@ def test_a_console_beside_a_server_takes_the_options_of_one_alone(tmp_path: Path
 def test_a_console_that_never_started_leaves_its_port() -> None:
     """The server could not start: nothing keeps the port."""
     port, app = free_port(), Told(Browser().store)
-    beside = console_beside(app, {**OPTIONS, "console_host": "127.0.0.1", "console_port": port})
+    beside = console_in_thread(app, {**OPTIONS, "console_host": "127.0.0.1", "console_port": port})
     with pytest.raises(FailedPrecondition, match="no such address"), beside:
         raise FailedPrecondition("no such address")
     assert app.lines == []
@@ -181,7 +181,7 @@ def test_what_the_console_logs_is_in_the_servers_log(monkeypatch: pytest.MonkeyP
     try:
         log_to(Noted(), "json", "info")
         monkeypatch.setattr(browser.store, "list_topics", opened)
-        with console_beside(app, OPTIONS) as start:
+        with console_in_thread(app, OPTIONS) as start:
             start()
             with pytest.raises(urllib.error.HTTPError):
                 urllib.request.urlopen(app.url + "topics", timeout=20)

@@ -16,8 +16,8 @@ from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server import interceptors, leaser, memory
 from pubsub_delta.server.assigner import Assigner, Consumer, Delivery
 from pubsub_delta.server.memory import Memory
-from pubsub_delta.server.outbox import Outbox
 from pubsub_delta.server.protocol import SERVICES, STREAMING_PULL, SUBSCRIBER
+from pubsub_delta.server.response_queue import ResponseQueue
 from tests.unit.builders import PLAIN, at
 from tests.unit.serving import LONG, SUBSCRIPTION, MemoryStore, eventually, serving
 from tests.unit.serving_calls import NAME, TOPIC, Calls, opening, running, soon
@@ -71,17 +71,17 @@ def test_no_more_is_leased_where_too_many_are_not_answered_for() -> None:
 def test_what_waits_for_a_stream_is_bounded_though_it_asks_for_everything() -> None:
     # "one that never reads"
     of, consumer = Memory(), Consumer(max_unsent=3_000)
-    outbox, assigner = Outbox(consumer), Assigner()
+    queue, assigner = ResponseQueue(consumer), Assigner()
     assigner.waiting.extend(delivery(of, n) for n in range(10))
 
     async def test() -> None:
-        outbox.put(assigner.hand_out([consumer]).get(consumer, []))
+        queue.put(assigner.hand_out([consumer]).get(consumer, []))
         assert (consumer.unsent, len(assigner.waiting)) == (3_000, 7)
-        responses = outbox.responses()
+        responses = queue.responses()
         first = await anext(responses)
         assert len(first["received_messages"]) == 3
         assert not assigner.hand_out([consumer]), "it is not written yet"
-        outbox.end()
+        queue.end()
         with pytest.raises(StopAsyncIteration):
             await anext(responses)
         assert consumer.unsent == 0
@@ -153,7 +153,7 @@ def test_acks_that_cannot_be_written_are_bounded(monkeypatch: pytest.MonkeyPatch
 
 def test_a_stream_too_many_is_refused_until_another_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     # "streams … each with a limit and a clear refusal"
-    monkeypatch.setattr(interceptors, "MOST_STREAMS", 2)
+    monkeypatch.setattr(interceptors, "MAX_STREAMS", 2)
     store = MemoryStore()
     with serving(store) as address, grpc.insecure_channel(address) as channel:
         of = SERVICES[SUBSCRIBER][STREAMING_PULL]

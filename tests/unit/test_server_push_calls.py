@@ -15,7 +15,7 @@ from google.api_core import exceptions
 from google.pubsub_v1.types import pubsub
 
 from pubsub_delta import NoWrapper, OidcToken, PushConfig, Subscription
-from pubsub_delta.server import pushing, wire
+from pubsub_delta.server import subscription_workers, wire
 from tests.endpoints import PushEndpoint, listening
 from tests.model.drivers import MemoryDriver
 from tests.unit.builders import PLAIN
@@ -60,7 +60,7 @@ class AdministeredStore(MemoryStore):
 @pytest.fixture(autouse=True)
 def seldom_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing be noticed by a later look that a call should have told."""
-    monkeypatch.setattr(pushing, "LOOK", 3600)
+    monkeypatch.setattr(subscription_workers, "REFRESH_SECONDS", 3600)
 
 
 @pytest.fixture

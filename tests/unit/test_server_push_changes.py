@@ -20,7 +20,7 @@ from pubsub_delta.channel import Exchanged
 from pubsub_delta.errors import NotFound
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.ack_state import AckState
-from pubsub_delta.server import pushing
+from pubsub_delta.server import subscription_workers
 from tests.endpoints import listening
 from tests.unit.serving import LONG, SUBSCRIPTION, MemoryStore, clients, eventually, serving
 from tests.unit.serving_push import SELDOM, publish_all, pushing_to
@@ -75,7 +75,7 @@ class Looked(MemoryStore):
 
 def test_what_another_process_changes_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     # "New subscriptions created by other processes are noticed at some cadence"
-    monkeypatch.setattr(pushing, "LOOK", 0.05)
+    monkeypatch.setattr(subscription_workers, "REFRESH_SECONDS", 0.05)
     with listening() as one, listening() as other:
         store = Looked()
         with serving(store, SELDOM) as address, clients(address) as (publisher, subscriber):
@@ -101,7 +101,7 @@ def test_what_waits_is_not_pushed_to_the_endpoint_of_a_successor(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A subscription that was created anew under the name is another one, of another topic."""
-    monkeypatch.setattr(pushing, "LOOK", 0.05)
+    monkeypatch.setattr(subscription_workers, "REFRESH_SECONDS", 0.05)
     released, stuck = threading.Event(), threading.Event()
     with listening(lambda _: 200 if released.wait(LONG) else 500) as one, listening() as other:
         store = Looked({"push_config": PushConfig(one.url)})
@@ -124,10 +124,10 @@ def test_what_waits_is_not_pushed_to_the_endpoint_of_a_successor(
         assert set(one.data) <= {b"a%d" % n for n in range(20)}
 
 
-def test_a_look_that_fails_is_tried_again(
+def test_a_refresh_that_fails_is_tried_again(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(pushing, "LOOK", 0.05)
+    monkeypatch.setattr(subscription_workers, "REFRESH_SECONDS", 0.05)
     with listening() as endpoint:
         store = pushing_to(endpoint)
         found = store.push_subscriptions
@@ -146,13 +146,13 @@ def test_a_look_that_fails_is_tried_again(
         ):
             publish_all(publisher, "x")
             eventually(lambda: endpoint.data == [b"x"])
-    assert "push subscriptions could not be looked for" in caplog.text
+    assert "pushers: the subscriptions could not be read" in caplog.text
 
 
 def test_a_subscription_that_cannot_be_read_now_is_pushed_from_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pushing, "LOOK", 0.05)
+    monkeypatch.setattr(subscription_workers, "REFRESH_SECONDS", 0.05)
     with listening() as endpoint:
         store = pushing_to(endpoint)
         read = store.subscription

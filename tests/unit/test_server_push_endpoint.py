@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("httpcore")
-from pubsub_delta.server import endpoint as endpoints
-from pubsub_delta.server.endpoint import Endpoint
+from pubsub_delta.server import push_endpoint as endpoints
+from pubsub_delta.server.push_endpoint import PushEndpoint
 from pubsub_delta.server.push_requests import SUCCESSES, PushRequest
 from tests.endpoints import Pushed, listening
 from tests.servers import free_port
@@ -24,7 +24,7 @@ def posted(url: str, times: int = 1, seconds: float = 10) -> list[str]:
     """Send a request so many times, one after the other, and return what came of each."""
 
     async def post() -> list[str]:
-        endpoint = Endpoint()
+        endpoint = PushEndpoint()
         try:
             return [await endpoint.post(url, REQUEST, seconds) for _ in range(times)]
         finally:
@@ -106,7 +106,7 @@ def told_after(
 
     async def run() -> str:
         server = await asyncio.start_server(talk, "localhost", 0, ssl=tls)
-        endpoint = Endpoint()
+        endpoint = PushEndpoint()
         async with server:
             scheme = "http" if tls is None else "https"
             port = server.sockets[0].getsockname()[1]

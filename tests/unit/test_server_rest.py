@@ -184,7 +184,7 @@ def test_paths_of_no_method_are_not_found() -> None:
         assert (status, code) == (404, "NOT_FOUND")
         assert "DELETE and GET and PATCH and PUT are accepted there" in told
         _, _, told = error(address, "POST", f"/v1/{SUBSCRIPTION}:streamingPull", {})
-        assert "offered by gRPC only" in told
+        assert "works by gRPC only" in told
 
 
 def test_errors_of_methods_come_with_their_codes_and_details() -> None:

@@ -21,7 +21,7 @@ from pubsub_delta.session import (
 DELTA = {"spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension"}
 
 
-class Refused(Exception):
+class StatusError(Exception):
     """What serverless compute raises: [CONFIG_NOT_AVAILABLE], of a class of its own."""
 
 
@@ -34,13 +34,13 @@ class Conf:
 
     def get(self, key: str, default: str | None = None) -> str | None:
         if self._hidden is None or key in self._hidden:
-            raise Refused(f"[CONFIG_NOT_AVAILABLE] Configuration {key} is not available.")
+            raise StatusError(f"[CONFIG_NOT_AVAILABLE] Configuration {key} is not available.")
         return self._settings.get(key, default)
 
     @property
     def getAll(self) -> dict[str, str]:
         if self._hidden is None or self._hidden:
-            raise Refused("[CONFIG_NOT_AVAILABLE] Configurations are not available.")
+            raise StatusError("[CONFIG_NOT_AVAILABLE] Configurations are not available.")
         return self._settings
 
 

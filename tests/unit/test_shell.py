@@ -17,11 +17,11 @@ from prompt_toolkit.history import InMemoryHistory
 
 from pubsub_delta.cli import session
 from pubsub_delta.cli.application import App
+from pubsub_delta.cli.completion_names import ResourceNames
 from pubsub_delta.cli.main import cli
 from pubsub_delta.cli.prompt import LineCompleter, history_in
 from pubsub_delta.cli.settings import Settings, read_settings
 from pubsub_delta.cli.shell import Read, Shell, commands
-from pubsub_delta.cli.stored import StoredNames
 from pubsub_delta.clock import ManualClock
 from pubsub_delta.errors import NotFound
 from pubsub_delta.resources import Page, Topic
@@ -34,7 +34,7 @@ def topic(name: str) -> Topic:
     return Topic(name, None, None, {}, NOW, "u")
 
 
-class Listing(Noting):
+class ListMethod(Noting):
     """A store with some resources."""
 
     def __init__(self, **answers: Any) -> None:
@@ -201,11 +201,11 @@ def completions(text: str, store: Any) -> list[str]:
 )
 def test_tab_completes_commands_options_and_names(text: str, found: list[str]) -> None:
     before = text[: text.rfind(" ") + 1]
-    assert completions(text, Listing()) == [before + each for each in found]
+    assert completions(text, ListMethod()) == [before + each for each in found]
 
 
 def test_tab_offers_options_where_nothing_else_can_stand() -> None:
-    assert "topics list --limit" in completions("topics list ", Listing())
+    assert "topics list --limit" in completions("topics list ", ListMethod())
 
 
 def test_names_are_of_the_project_that_is_meant() -> None:
@@ -215,13 +215,13 @@ def test_names_are_of_the_project_that_is_meant() -> None:
         ("topics --project q describe f", "q"),
         ("subscriptions create sss --topic-project=r --topic=f", "r"),
     ):
-        store = Listing()
+        store = ListMethod()
         assert len(completions(text, store)) == 2
         assert [named["project"] for _, _, named in store.calls] == [project]
 
 
 def test_names_are_remembered_for_a_while_and_forgotten_after_a_command() -> None:
-    store, clock = Listing(), ManualClock(NOW)
+    store, clock = ListMethod(), ManualClock(NOW)
     shell = shell_of(store, clock)
 
     def looks() -> int:
@@ -243,14 +243,14 @@ def test_all_pages_are_names_and_a_store_that_fails_has_none() -> None:
             return Page([topic(f"projects/{project}/topics/two")])
 
     paged: Any = Paged()
-    names = StoredNames(lambda: paged, lambda: NOW)
+    names = ResourceNames(lambda: paged, lambda: NOW)
     assert list(names("topics", "p")) == [TOPICS + "one", TOPICS + "two"]
     assert list(names("snapshots", "p")) == []
-    assert completions("topics describe f", Listing(list_topics=NotFound("gone"))) == []
+    assert completions("topics describe f", ListMethod(list_topics=NotFound("gone"))) == []
 
 
 def test_names_that_do_not_come_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pubsub_delta.cli.stored.PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("pubsub_delta.cli.completion_names.TIMEOUT_SECONDS", 0.05)
     answered = threading.Event()
 
     class Silent:
@@ -259,7 +259,7 @@ def test_names_that_do_not_come_are_not_waited_for(monkeypatch: pytest.MonkeyPat
             return Page([TOPIC])
 
     silent: Any = Silent()
-    assert StoredNames(lambda: silent, lambda: NOW)("topics", "p") == ()
+    assert ResourceNames(lambda: silent, lambda: NOW)("topics", "p") == ()
     answered.set()
 
 

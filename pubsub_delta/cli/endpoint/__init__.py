@@ -1,1 +1,1 @@
-"""``--endpoint``: the commands of google.pubsub.v1, answered by a running server. No Spark."""
+"""``--endpoint``: a client of a running server, in place of a store."""

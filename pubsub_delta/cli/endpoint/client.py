@@ -1,4 +1,4 @@
-"""A running server as commands ask it: the table of the verbs that google.pubsub.v1 has."""
+"""The client of a running server, with the methods of google.pubsub.v1."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from pubsub_delta.cli.endpoint import resources
 from pubsub_delta.cli.endpoint.connection import connection_of
-from pubsub_delta.cli.endpoint.failures import AckIdsRefused
-from pubsub_delta.cli.endpoint.schemas import EndpointSchemas
-from pubsub_delta.cli.endpoint.verbs import (
-    Creating,
-    Listing,
-    ListingNames,
-    Naming,
-    Updating,
+from pubsub_delta.cli.endpoint.errors import AckIdsError
+from pubsub_delta.cli.endpoint.methods import (
+    CreateMethod,
+    ListMethod,
+    ListNamesMethod,
+    NameMethod,
+    UpdateMethod,
     nothing,
 )
+from pubsub_delta.cli.endpoint.schemas import EndpointSchemas
 from pubsub_delta.cli.settings import Settings
 from pubsub_delta.clock import to_micros
 from pubsub_delta.policy.ack_ids import parse_ack_id
@@ -36,20 +36,19 @@ from pubsub_delta.resources import (
     Subscription,
 )
 
-_MOST = 2**31 - 1
-"""The largest number that a request can tell."""
+_MAX_INT32 = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class PublishedMessages:
-    """The ids of what was published."""
+    """The IDs of published messages."""
 
     message_ids: Sequence[str]
 
 
 @dataclass(frozen=True)
 class PulledMessages:
-    """The messages of one pull, and how all of them are answered for."""
+    """The messages of one pull, which can be acknowledged together."""
 
     received: Sequence[ReceivedMessage]
     acknowledge: Callable[[Sequence[str]], AckResult]
@@ -60,15 +59,15 @@ class PulledMessages:
 
     @property
     def message_count(self) -> int:
-        """How many messages it leases."""
+        """The number of leased messages."""
         return len(self.received)
 
     def ack(self) -> AckResult:
-        """Acknowledge all of it."""
+        """Acknowledge all messages."""
         return self.acknowledge(self._ack_ids)
 
     def modify_ack_deadline(self, ack_deadline_seconds: int) -> AckResult:
-        """Move the deadline of all of it to so far from now."""
+        """Set the deadline of all messages to ``ack_deadline_seconds`` from now."""
         return self.move_deadline(self._ack_ids, ack_deadline_seconds)
 
     @property
@@ -77,33 +76,33 @@ class PulledMessages:
 
 
 def connect(settings: Settings) -> EndpointClient:
-    """Return the server that the settings name; it is asked with the first call only."""
+    """Return the client of the server in the settings; it connects at the first call."""
     return EndpointClient(connection_of(settings), settings.project)
 
 
 class EndpointClient(EndpointSchemas):
-    """The store behind a running server. Names are full names."""
+    """A client of a server. Names are full names."""
 
-    create_topic = Creating(resources.topic_with, resources.topic_of)
-    get_topic = Naming("topic", resources.topic_of)
-    list_topics = Listing("topics", resources.topic_of)
-    update_topic = Updating("topic", resources.topic_with, resources.topic_of)
-    delete_topic = Naming("topic", nothing)
-    list_topic_subscriptions = ListingNames("topic", "subscriptions")
-    list_topic_snapshots = ListingNames("topic", "snapshots")
+    create_topic = CreateMethod(resources.topic_with, resources.topic_of)
+    get_topic = NameMethod("topic", resources.topic_of)
+    list_topics = ListMethod("topics", resources.topic_of)
+    update_topic = UpdateMethod("topic", resources.topic_with, resources.topic_of)
+    delete_topic = NameMethod("topic", nothing)
+    list_topic_subscriptions = ListNamesMethod("topic", "subscriptions")
+    list_topic_snapshots = ListNamesMethod("topic", "snapshots")
 
-    get_subscription = Naming("subscription", resources.subscription_of)
-    list_subscriptions = Listing("subscriptions", resources.subscription_of)
-    update_subscription = Updating(
+    get_subscription = NameMethod("subscription", resources.subscription_of)
+    list_subscriptions = ListMethod("subscriptions", resources.subscription_of)
+    update_subscription = UpdateMethod(
         "subscription", resources.subscription_with, resources.subscription_of
     )
-    delete_subscription = Naming("subscription", nothing)
-    detach_subscription = Naming("subscription", nothing)
+    delete_subscription = NameMethod("subscription", nothing)
+    detach_subscription = NameMethod("subscription", nothing)
 
-    get_snapshot = Naming("snapshot", resources.snapshot_of)
-    list_snapshots = Listing("snapshots", resources.snapshot_of)
-    update_snapshot = Updating("snapshot", resources.snapshot_with, resources.snapshot_of)
-    delete_snapshot = Naming("snapshot", nothing)
+    get_snapshot = NameMethod("snapshot", resources.snapshot_of)
+    list_snapshots = ListMethod("snapshots", resources.snapshot_of)
+    update_snapshot = UpdateMethod("snapshot", resources.snapshot_with, resources.snapshot_of)
+    delete_snapshot = NameMethod("snapshot", nothing)
 
     def create_subscription(self, subscription: str, topic: str, **fields: Any) -> Subscription:
         wanted = resources.subscription_with(subscription, {"topic": topic, **fields})
@@ -123,12 +122,12 @@ class EndpointClient(EndpointSchemas):
         return PublishedMessages(list(done.message_ids))
 
     def pull(self, subscription: str, max_messages: int) -> PulledMessages:
-        """Lease what is there now, and wait for nothing."""
+        """Pull available messages without waiting."""
         check_max_messages(max_messages)
         pulled = self.call(
             "Pull",
             subscription=subscription,
-            max_messages=min(max_messages, _MOST),
+            max_messages=min(max_messages, _MAX_INT32),
             return_immediately=True,
         )
         received = list(map(resources.received_of, pulled.received_messages))
@@ -139,20 +138,19 @@ class EndpointClient(EndpointSchemas):
         )
 
     def acknowledge(self, subscription: str, ack_ids: Iterable[str]) -> AckResult:
-        """Acknowledge deliveries. ``expired`` is empty: the protocol does not tell these apart.
+        """Acknowledge deliveries. ``expired`` is always empty: the API does not report it.
 
-        Without exactly-once delivery a server does not tell which leases were over either: all
-        that are ack ids have succeeded.
+        Without exactly-once delivery all well-formed ack IDs of the subscription succeed.
         """
-        return self._say("Acknowledge", subscription, ack_ids)
+        return self._send_ack_ids("Acknowledge", subscription, ack_ids)
 
     def modify_ack_deadline(
         self, subscription: str, ack_ids: Iterable[str], ack_deadline_seconds: int
     ) -> AckResult:
-        """Move the deadline of deliveries; what is told of them is as with ``acknowledge``."""
+        """Set the deadline of deliveries; the result is as of ``acknowledge``."""
         check_new_deadline(ack_deadline_seconds)
         seconds = {"ack_deadline_seconds": ack_deadline_seconds}
-        return self._say("ModifyAckDeadline", subscription, ack_ids, **seconds)
+        return self._send_ack_ids("ModifyAckDeadline", subscription, ack_ids, **seconds)
 
     def seek(
         self, subscription: str, *, time: datetime | None = None, snapshot: str | None = None
@@ -163,10 +161,12 @@ class EndpointClient(EndpointSchemas):
             to.FromMicroseconds(to_micros(time))
         self.call("Seek", subscription=subscription, time=to, snapshot=snapshot)
 
-    def _say(self, name: str, subscription: str, ack_ids: Iterable[str], **more: Any) -> AckResult:
-        """Say something of deliveries.
+    def _send_ack_ids(
+        self, name: str, subscription: str, ack_ids: Iterable[str], **more: Any
+    ) -> AckResult:
+        """Send an ack or a new deadline.
 
-        What is no ack id is not sent with others: one such would be all that the server tells of.
+        Malformed ack IDs are left out if there are others, as the server would report only them.
         """
         given = list(dict.fromkeys(ack_ids))
         wanted = [each for each in given if parse_ack_id(each) is not None] or given
@@ -175,10 +175,10 @@ class EndpointClient(EndpointSchemas):
             try:
                 self.call(name, subscription=subscription, ack_ids=wanted, **more)
                 break
-            except AckIdsRefused as error:
+            except AckIdsError as error:
                 refused = error.invalid(wanted)
                 if refused is None:
-                    raise  # some may succeed later
+                    raise  # a later try may succeed
                 failed |= refused
                 wanted = [each for each in wanted if each not in failed]
         told = [each for each in given if each not in failed], [e for e in given if e in failed]

@@ -1,4 +1,4 @@
-"""The way to a server: its address, TLS, the token, and one call after the other."""
+"""The connection to a server: address, TLS, token, and unary calls."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from pathlib import Path
 from typing import Any
 
 from pubsub_delta.addresses import is_loopback
-from pubsub_delta.cli.endpoint.failures import failure_of
+from pubsub_delta.cli.endpoint.errors import error_of
 from pubsub_delta.cli.settings import Settings
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.server.protocol import SERVICES, grpc
 from pubsub_delta.server.security import split_address
 
 ANSWER_SECONDS = 5
-"""So long a server is waited for that does not take the connection."""
+"""The timeout of the connection."""
 CALL_SECONDS = 120
-"""So long an answer is waited for: a commit may be slow, and others may come before it."""
+"""The timeout of a call: a commit may be slow, and wait for others."""
 PUBLIC = "public"
-"""In place of a PEM file: the authorities that gRPC trusts."""
+"""Stands for the authorities that gRPC trusts, in place of a PEM file."""
 
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 
 class Connection:
-    """Calls to one server. Nothing is sent before the first one.
+    """Calls methods of one server. It connects at the first call.
 
     Args:
-        channel: gRPC's.
-        address: where it leads to, for errors.
-        token: what the server wants as bearer token, if it wants one.
-        call_seconds: how long an answer is waited for.
+        channel: the gRPC channel.
+        address: the address of the server, for errors.
+        token: the bearer token, or None.
+        call_seconds: the timeout of a call.
     """
 
     def __init__(
@@ -42,9 +42,9 @@ class Connection:
         self._call_seconds = call_seconds
 
     def send(self, service: str, name: str, request: Any) -> Any:
-        """Send a request to a method of a service, and return the response.
+        """Call a method of a service, and return its response.
 
-        What the server refuses, and that there is none, is raised as an error of the library.
+        Errors of the server and of the connection are raised as errors of the library.
         """
         method = SERVICES[service][name]
         ask = self._channel.unary_unary(
@@ -55,22 +55,22 @@ class Connection:
         try:
             return ask(request, timeout=self._call_seconds, metadata=self._metadata)
         except grpc.RpcError as error:
-            raise failure_of(error, self._address, self._call_seconds) from None
+            raise error_of(error, self._address, self._call_seconds) from None
 
 
 def connection_of(settings: Settings) -> Connection:
-    """Return the connection that the settings name. InvalidArgument where they are wrong."""
+    """Return the connection of the settings; InvalidArgument if they are not valid."""
     assert settings.endpoint is not None
     host = _host_of(settings.endpoint)
     credentials, token = _credentials(settings.endpoint_tls), _token(settings.endpoint_token_file)
     if token is not None and credentials is None and not is_loopback(host):
         raise FailedPrecondition(
-            f"endpoint_token_file: on the way to {host} others could read the token; with "
-            "--endpoint-tls, or to an address of this machine, it is sent"
+            f"endpoint_token_file: without TLS others could read the token on its way to {host}; "
+            "add --endpoint-tls, or use an address of this machine"
         )
     options = [
         ("grpc.max_receive_message_length", -1),
-        # How long an attempt to connect may take: gRPC goes by the pause before the next one.
+        # gRPC uses the reconnect backoff as the timeout of an attempt.
         ("grpc.min_reconnect_backoff_ms", ANSWER_SECONDS * 1000),
         ("grpc.enable_http_proxy", int(not is_loopback(host))),
     ]
@@ -89,14 +89,14 @@ def _host_of(endpoint: str) -> str:
         host, port = "", 0
     if not port or not _HOST.fullmatch(host) or endpoint.startswith(":"):
         raise InvalidArgument(
-            f"endpoint: {endpoint!r} is no address of a server; host:port is accepted, as in "
+            f"endpoint: {endpoint!r} is not the address of a server; host:port is accepted, as in "
             "localhost:8085"
         )
     return host
 
 
 def _credentials(trusted: str | None) -> Any:
-    """Return what gRPC checks a server by; None for plaintext."""
+    """Return the channel credentials; None for plaintext."""
     if trusted is None:
         return None
     if trusted == PUBLIC:
@@ -110,8 +110,8 @@ def _token(file: str | None) -> str | None:
     token = _read(file, "endpoint_token_file").decode("utf-8", "replace").strip()
     if not token or not token.isascii() or not token.isprintable():
         raise InvalidArgument(
-            f"endpoint_token_file: what stands in {file!r} is no token; printable ASCII characters "
-            "are accepted"
+            f"endpoint_token_file: the content of {file!r} is not a token; printable ASCII "
+            "characters are accepted"
         )
     return token
 
@@ -119,7 +119,7 @@ def _token(file: str | None) -> str | None:
 def _read(file: str, setting: str) -> bytes:
     try:
         return Path(file).read_bytes()
-    except (OSError, ValueError) as error:  # a name with a null character is a ValueError
+    except (OSError, ValueError) as error:  # ValueError: a null character in the name
         raise InvalidArgument(
             f"{setting}: {file!r} cannot be read ({error}); a file is accepted"
         ) from None

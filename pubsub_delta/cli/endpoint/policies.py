@@ -1,4 +1,4 @@
-"""The policies of a running server's resources, as commands change them."""
+"""Changes IAM policies on a server."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _ATTEMPTS = 5
 
 
 def add_binding(server: EndpointClient, resource: str, member: str, role: str) -> Any:
-    """Give a role on a resource to a member, and return the policy that is stored then.
+    """Add a binding to the policy of a resource, and return the stored policy.
 
-    What others store meanwhile is read again, and kept. Aborted where they do at each attempt.
+    After a concurrent change the policy is read again. Aborted after ``_ATTEMPTS`` such changes.
     """
     for attempt in range(_ATTEMPTS):
         options = {"requested_policy_version": 3}

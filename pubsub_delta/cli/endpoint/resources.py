@@ -1,7 +1,7 @@
-"""Resources and messages as the library has them, from and for those of google.pubsub.v1.
+"""Converts resources and messages of google.pubsub.v1 from and to those of the library.
 
-A server does not tell when something was created or changed, nor its uid: the protocol has no
-fields for them. They are ``UNTOLD`` and empty.
+The API has no fields for the uid and the times of creation and update; they are "" and
+``UNKNOWN_TIME``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from pubsub_delta.cli.rest import UNTOLD
+from pubsub_delta.cli.rest import UNKNOWN_TIME
 from pubsub_delta.durations import parse_duration
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.fields import check_ack_deadline, check_dead_letter_policy, check_labels
@@ -35,14 +35,14 @@ _Message = message_class("PubsubMessage")
 
 
 def topic_of(message: Any) -> Topic:
-    """Return the topic that a protobuf message is about."""
+    """Return the topic of a protobuf message."""
     fields = wire.topic_fields(message)
     fields["labels"] = _sorted(message.labels)
-    return Topic(name=message.name, retained_from=None, create_time=UNTOLD, uid="", **fields)
+    return Topic(name=message.name, retained_from=None, create_time=UNKNOWN_TIME, uid="", **fields)
 
 
 def subscription_of(message: Any) -> Subscription:
-    """Return the subscription that a protobuf message is about."""
+    """Return the subscription of a protobuf message."""
     fields = wire.subscription_fields(message)
     fields["labels"] = _sorted(message.labels)
     fields.setdefault("message_retention_duration", timedelta(days=7))
@@ -57,15 +57,15 @@ def subscription_of(message: Any) -> Subscription:
         topic=message.topic,
         detached=message.detached,
         topic_message_retention_duration=of_topic,
-        create_time=UNTOLD,
-        update_time=UNTOLD,
+        create_time=UNKNOWN_TIME,
+        update_time=UNKNOWN_TIME,
         uid="",
         **fields,
     )
 
 
 def schema_of(message: Any) -> Schema:
-    """Return the revision of a schema that a protobuf message is about; a listing has less."""
+    """Return the schema revision of a protobuf message; in a listing some fields are empty."""
     there = message.HasField("revision_create_time")
     return Schema(
         name=message.name,
@@ -74,25 +74,25 @@ def schema_of(message: Any) -> Schema:
         revision_id=message.revision_id,
         revision_create_time=wire.time_of(message.revision_create_time, until=True)
         if there
-        else UNTOLD,
+        else UNKNOWN_TIME,
         uid="",
     )
 
 
 def snapshot_of(message: Any) -> Snapshot:
-    """Return the snapshot that a protobuf message is about."""
+    """Return the snapshot of a protobuf message."""
     return Snapshot(
         name=message.name,
         topic=message.topic,
         expire_time=wire.time_of(message.expire_time, until=True),
         labels=_sorted(message.labels),
-        create_time=UNTOLD,
+        create_time=UNKNOWN_TIME,
         uid="",
     )
 
 
 def received_of(delivery: Any) -> ReceivedMessage:
-    """Return the delivery that a protobuf message is about."""
+    """Return the delivery of a protobuf message."""
     message = delivery.message
     return ReceivedMessage(
         ack_id=delivery.ack_id,
@@ -106,7 +106,7 @@ def received_of(delivery: Any) -> ReceivedMessage:
 
 
 def message_of(message: Message) -> Any:
-    """Return a message that is to be published as a protobuf message."""
+    """Return a message to publish as a protobuf message."""
     return _Message(
         data=message.data,
         attributes=dict(message.attributes),
@@ -115,37 +115,37 @@ def message_of(message: Message) -> Any:
 
 
 def topic_with(name: str, fields: Mapping[str, Any]) -> Any:
-    """Return a topic with these fields, and without all others, as a protobuf message."""
+    """Return a protobuf topic with these fields only."""
     return _written(wire.topic_message, replace(_TOPIC, name=name, **_checked(fields)))
 
 
 def subscription_with(name: str, fields: Mapping[str, Any]) -> Any:
-    """Return a subscription with these fields, the others as usual, as a protobuf message."""
+    """Return a protobuf subscription with these fields, and defaults for the others."""
     made = replace(_SUBSCRIPTION, name=name, **_checked(fields))
     return _written(wire.subscription_message, made)
 
 
 def snapshot_with(name: str, fields: Mapping[str, Any]) -> Any:
-    """Return a snapshot with these fields, and without all others, as a protobuf message."""
+    """Return a protobuf snapshot with these fields only."""
     return _written(wire.snapshot_message, replace(_SNAPSHOT, name=name, **_checked(fields)))
 
 
 def _sorted(pairs: Mapping[str, str]) -> dict[str, str]:
-    """Return pairs by key: on the way they come in any order."""
+    """Return a map sorted by key; protobuf maps have no order."""
     return dict(sorted(pairs.items()))
 
 
 def _written(write: Callable[[T], Any], resource: T) -> Any:
     try:
         return write(resource)
-    except ValueError as error:  # text that is not UTF-8
+    except ValueError as error:  # a string that is not UTF-8
         raise InvalidArgument(f"{error}; text that can be written as UTF-8 is accepted") from None
 
 
 def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields as the protocol can tell them; InvalidArgument for what it would take amiss.
+    """Validate fields that protobuf would not carry as given.
 
-    A number above 32 bits cannot be told, and 0 delivery attempts would mean the usual 5.
+    Numbers have 32 bits, and 0 delivery attempts would mean the default of 5.
     """
     told = dict(fields)
     if told.get("message_retention_duration") is not None:
@@ -166,4 +166,4 @@ def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
 _TOPIC = topic_of(message_class("Topic")())
 _SUBSCRIPTION = subscription_of(message_class("Subscription")())
 _SNAPSHOT = snapshot_of(message_class("Snapshot")())
-"""Resources of which nothing is said."""
+"""Resources with default fields."""

@@ -1,11 +1,11 @@
-"""The schemas of a running server as commands ask for them."""
+"""The methods of SchemaService on a server."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pubsub_delta.cli.endpoint.methods import Caller
 from pubsub_delta.cli.endpoint.resources import schema_of
-from pubsub_delta.cli.endpoint.verbs import Calling
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import check_project, schema_name
 from pubsub_delta.policy.schemas.revisions import check_definition, check_encoding, check_type
@@ -17,7 +17,7 @@ from pubsub_delta.server.schema_wire import FULL, encoding_number, type_number
 _Schema = message_class("Schema")
 
 
-class EndpointSchemas(Calling):
+class EndpointSchemas(Caller):
     """The methods of ``SchemaService``. Names are full names, perhaps with a revision."""
 
     def create_schema(self, schema: str, type: SchemaType | str, definition: str) -> Schema:

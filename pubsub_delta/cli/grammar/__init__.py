@@ -1,16 +1,16 @@
 """gcloud's grammar of resources: filters, projections, formats and their transforms.
 
-What ``gcloud topic filters``, ``projections`` and ``formats`` describe, as gcloud behaves.
-Everything here is pure: texts and records go in, and records come out.
+It implements ``gcloud topic filters``, ``projections`` and ``formats`` as gcloud behaves. All of it
+is pure: text and records in, records out.
 
-    syntax           the grammars, built by lark when the first text is read
-    keys             where in a record a value is
-    transforms       what is made of a value; time_transforms: of times and durations
-    calls            transforms one after the other, as a text calls them
-    matching         how a value is compared with an operand
-    filters          which records are shown
-    selection        flattened, filtered, sorted, and how many
-    context          the time, the zone and the options that they are read in
+    syntax           the lark grammars
+    keys             paths of values in records
+    transforms       transforms of values; time_transforms: of times and durations
+    calls            chains of transform calls
+    matching         comparisons of values with operands
+    filters          filters of records
+    selection        flatten, filter, sort and limit
+    context          the time, the zone and the options
 
-What a format makes of all this is in ``cli.formats``, and how it is printed in ``cli.printing``.
+``cli.formats`` parses formats, and ``cli.printing`` prints records.
 """

@@ -1,4 +1,4 @@
-"""Calls of transforms, one after the other: ``name.basename().split(-).map().upper()``."""
+"""Chains of transform calls: ``name.basename().split(-).map().upper()``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pubsub_delta.errors import InvalidArgument, Unimplemented
 if TYPE_CHECKING:
     from lark import Tree
 
-ABSENT = ("collection", "enum", "resolution", "synthesize")
-"""What gcloud has, and nothing in Pub/Sub is for."""
+UNIMPLEMENTED = ("collection", "enum", "resolution", "synthesize")
+"""Transforms of gcloud that are not implemented; Pub/Sub has no use for them."""
 _SHORT = 40
 _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, re.error)
 OF_TIMES = ("date", "duration", "iso")
@@ -29,14 +29,14 @@ _CALL = re.compile(r"(?:(?P<key>.*)\.)?(?P<stars>\**)(?P<name>[^.*]+)\(", re.DOT
 
 @dataclass(frozen=True)
 class Call:
-    """One transform. ``depth``: it is for each item of a list, and of the lists in it."""
+    """One transform. ``depth``: the depth of nested lists whose items it is applied to."""
 
     name: str
     run: Callable[[Any], Any]
     depth: int = 0
 
     def of(self, value: Any) -> Any:
-        """Return what it makes of a value; InvalidArgument where its arguments are wrong."""
+        """Apply the transform; InvalidArgument if its arguments do not fit the value."""
         try:
             if self.depth and isinstance(value, list):
                 items = value
@@ -57,14 +57,14 @@ def _short(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Calls:
-    """What is made of a value. ``first``: how a heading tells them. ``condition``: that of if()."""
+    """A chain of transforms. ``first``: the parts of a heading. ``condition``: that of if()."""
 
     calls: tuple[Call, ...] = ()
     first: tuple[str, ...] = ()
     condition: str | None = None
 
     def of(self, value: Any, field: str) -> Any:
-        """Return what all of them make of a value, in order; an error names the field."""
+        """Apply the transforms in order; an error names the field."""
         try:
             for each in self.calls:
                 value = each.of(value)
@@ -73,7 +73,7 @@ class Calls:
         return value
 
     def then(self, more: Calls) -> Calls:
-        """Return these with others after them."""
+        """Return the chain with more transforms at its end."""
         return Calls(
             self.calls + more.calls,
             self.first or more.first,
@@ -82,7 +82,7 @@ class Calls:
 
 
 def calls_of(tree: Tree[Any], context: Context) -> tuple[Key, Calls]:
-    """Return the key of a tree of calls, and the calls; of an unknown one InvalidArgument."""
+    """Return the key and the chain of a tree; InvalidArgument for an unknown transform."""
     calls: list[Call] = []
     first: tuple[str, ...] = ()
     depth, condition, key = 0, None, ""
@@ -95,7 +95,7 @@ def calls_of(tree: Tree[Any], context: Context) -> tuple[Key, Calls]:
         if match["name"] == "map":
             depth = int(arguments[0]) if arguments and arguments[0].isdigit() else 1
         elif match["name"] == "always":
-            continue  # is about usual formats; those here have none
+            continue  # concerns default formats, which have no transforms here
         elif match["name"] == "if":
             condition = ",".join(arguments)
         else:
@@ -137,7 +137,7 @@ def _function(name: str, context: Context) -> Function:
         return _filtering(context)
     if name == "format":
         return _formatting(context)
-    if name in ABSENT:
+    if name in UNIMPLEMENTED:
         raise Unimplemented(f"{name}(): gcloud has this transform, and it is not implemented here")
     raise InvalidArgument(
         f"{name}(): there is no such transform; {', '.join(TRANSFORMS)} are accepted"
@@ -171,7 +171,7 @@ def _formatting(context: Context) -> Function:
 
 
 def conditions(options: Mapping[str, Any], expression: str, context: Context) -> bool:
-    """Tell whether options of a command are as an if() wants them: ``NOT auto_ack``."""
+    """Evaluate the condition of if() on the options of a command: ``NOT auto_ack``."""
     from pubsub_delta.cli.grammar.filters import parse_filter
 
     return parse_filter(expression, context, names=dict(options)).matches(dict(options))

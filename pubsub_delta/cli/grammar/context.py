@@ -1,4 +1,4 @@
-"""What a filter or a projection needs besides the record: the time, the zone, options."""
+"""The context of filters and projections: the time, the zone, and options."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from pubsub_delta.clock import FIRST_TIME
 
 SERVICE = "https://pubsub.googleapis.com/v1/"
-"""What stands before a full name in the URI of a resource, as gcloud prints it."""
+"""The prefix of a full name in a URI, as gcloud prints it."""
 
 
 def uri_of(record: Any) -> str | None:
-    """Return the URI of a resource, or None of what has no full name.
+    """Return the URI of a resource; None without a full name.
 
     >>> uri_of({"name": "projects/p/topics/t"})
     'https://pubsub.googleapis.com/v1/projects/p/topics/t'
@@ -26,12 +26,12 @@ def uri_of(record: Any) -> str | None:
 
 @dataclass(frozen=True)
 class Context:
-    """What filters and transforms are told besides the record.
+    """The context of filters and transforms.
 
     Args:
-        now: what durations are up to, and relative times are relative to.
-        zone: the time zone of times that name none; None is that of this machine.
-        options: those of the command, by name: ``ackId.if(NOT auto_ack)``.
+        now: the time that relative times and durations refer to.
+        zone: the time zone of times without one; None is that of this machine.
+        options: the options of the command, for ``ackId.if(NOT auto_ack)``.
     """
 
     now: datetime = FIRST_TIME

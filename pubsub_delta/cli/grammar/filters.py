@@ -1,11 +1,10 @@
-"""Filters: which records are shown (``gcloud topic filters``).
+"""Parses and evaluates filters (``gcloud topic filters``).
 
     term   := key operator operand | key.transform() operator operand | word
     filter := term, NOT term, -term, (filter), filter AND filter, filter OR filter, filter filter
 
-AND binds more tightly than OR, and both more than terms that only stand side by side, which all
-have to hold; AND and OR are not mixed at one level without parentheses. A word alone is looked for
-in every value of a record.
+AND binds more tightly than OR, and both more than adjacent terms, which must all hold. AND and OR
+in one level need parentheses. A single word is searched in all values of a record.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from pubsub_delta.cli.grammar.calls import Calls, calls_of
 from pubsub_delta.cli.grammar.context import Context
-from pubsub_delta.cli.grammar.keys import Key, key_name, key_of, meant, value_at
+from pubsub_delta.cli.grammar.keys import Key, key_name, key_of, resolve_alias, value_at
 from pubsub_delta.cli.grammar.matching import OPERATORS, Matches, matcher
-from pubsub_delta.cli.grammar.syntax import DEEP, parse, refused, unquoted
+from pubsub_delta.cli.grammar.syntax import TOO_DEEP, parse, syntax_error, unquoted
 from pubsub_delta.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -29,13 +28,13 @@ _LOGICAL = ("AND", "OR", "NOT")
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter. ``keys``: those that its terms name."""
+    """A parsed filter. ``keys``: the keys in its terms."""
 
     matches: Matches
     keys: frozenset[Key] = frozenset()
 
     def absent(self, records: Iterator[Any] | list[Any]) -> list[str]:
-        """Return the names of keys that no record has, in order: perhaps they are misspelt."""
+        """Return the names of keys that no record has; they may be misspelled."""
         missing = set(self.keys)
         for record in records:
             missing = {key for key in missing if value_at(record, key) is None}
@@ -49,13 +48,13 @@ def parse_filter(
     aliases: Mapping[str, Key] | None = None,
     names: Mapping[str, Any] | None = None,
 ) -> Filter:
-    """Return the filter that a text is, or raise InvalidArgument with the column.
+    """Parse a filter; InvalidArgument names the place of an error.
 
     Args:
-        text: the filter; an empty one lets everything pass.
-        context: the time and the zone that it is read in.
-        aliases: names that stand for keys, as labels of a table do.
-        names: what a word alone is the name of; else it is looked for in every value.
+        text: the filter; an empty one matches everything.
+        context: the time and the zone.
+        aliases: names that stand for keys, such as labels of a table.
+        names: values by name, for a single word; without them all values are searched.
 
     >>> matches = parse_filter("name:my* AND NOT labels.env=(prod test)", Context()).matches
     >>> matches({"name": "my-topic"}), matches({"name": "my-topic", "labels": {"env": "test"}})
@@ -68,7 +67,7 @@ def parse_filter(
     try:
         test = reader.test(tree.children[0])
     except RecursionError:
-        raise refused("filter", text, DEEP, "filter") from None
+        raise syntax_error("filter", text, TOO_DEEP, "filter") from None
     return Filter(test, frozenset(reader.keys))
 
 
@@ -81,14 +80,14 @@ class _Reader:
     keys: set[Key] = field(default_factory=set)
 
     def test(self, tree: Any) -> Matches:
-        """Return what the tree of a part tells of a record."""
+        """Return the predicate of a subtree."""
         return getattr(self, f"_{tree.data}")(tree)  # type: ignore[no-any-return]
 
     def _group(self, tree: Tree[Any]) -> Matches:
         either = any(len(each.children) > 1 for each in tree.children)
         inner = [part for each in tree.children for part in each.children]
         if either and any(len(each.children) > 1 for each in inner):
-            raise self._refused("AND and OR at one level; parentheses say which goes first")
+            raise self._syntax_error("AND and OR at one level; parentheses say which goes first")
         return _all([self.test(each) for each in tree.children])
 
     def _disjunction(self, tree: Tree[Any]) -> Matches:
@@ -108,13 +107,15 @@ class _Reader:
     def _called(self, tree: Tree[Any]) -> Matches:
         key, calls = self._calls(tree.children[0])
         if key:
-            raise self._refused(f"an operator is expected after {key_name(key)}.{calls.first[0]}()")
+            raise self._syntax_error(
+                f"an operator is expected after {key_name(key)}.{calls.first[0]}()"
+            )
         return lambda record: bool(calls.of(record, "filter"))
 
     def _anywhere(self, tree: Tree[Any]) -> Matches:
         word = str(tree.children[0])
         if word in _LOGICAL:
-            raise self._refused(f"a term is expected in place of {word}")
+            raise self._syntax_error(f"a term is expected in place of {word}")
         names, word = self.names, unquoted(word)
         if names is not None:
             return lambda _: bool(names.get(word))
@@ -125,40 +126,40 @@ class _Reader:
         left, operator, right = tree.children
         if operator not in OPERATORS:
             told = ", ".join(OPERATORS)
-            raise self._refused(f"{str(operator)!r} is no operator; {told} are")
+            raise self._syntax_error(f"{str(operator)!r} is no operator; {told} are")
         key, calls = self._left(left.children[0])
         words = [str(each) for each in right.children]
-        listed = right.data == "operands"
-        if listed and operator not in (":", "="):
-            raise self._refused(f"a list does not go with {operator}; : and = take one")
-        if not listed and words[0] in _LOGICAL:
-            raise self._refused(f"an operand is expected in place of {words[0]}")
+        list_all = right.data == "operands"
+        if list_all and operator not in (":", "="):
+            raise self._syntax_error(f"a list does not go with {operator}; : and = take one")
+        if not list_all and words[0] in _LOGICAL:
+            raise self._syntax_error(f"an operand is expected in place of {words[0]}")
         operands = [unquoted(each) for each in words if each != "," and each not in _LOGICAL]
         try:
             tests = [
                 matcher(str(operator), each, self.context, times=calls is None) for each in operands
             ]
         except ValueError as error:
-            raise self._refused(str(error)) from None
+            raise self._syntax_error(str(error)) from None
         self.keys.add(key)
         return _of_value(key, calls, tests)
 
     def _left(self, part: Any) -> tuple[Key, Calls | None]:
         if not isinstance(part, str):
             key, calls = self._calls(part)
-            return meant(key, self.aliases), calls
+            return resolve_alias(key, self.aliases), calls
         if part in _LOGICAL:
-            raise self._refused(f"a term is expected in place of {part}")
-        return meant(() if part == "." else key_of(str(part)), self.aliases), None
+            raise self._syntax_error(f"a term is expected in place of {part}")
+        return resolve_alias(() if part == "." else key_of(str(part)), self.aliases), None
 
     def _calls(self, tree: Any) -> tuple[Key, Calls]:
         try:
             return calls_of(tree, self.context)
         except InvalidArgument as error:
-            raise self._refused(str(error)) from None
+            raise self._syntax_error(str(error)) from None
 
-    def _refused(self, why: str) -> Exception:
-        return refused("filter", self.text, why, "filter")
+    def _syntax_error(self, why: str) -> Exception:
+        return syntax_error("filter", self.text, why, "filter")
 
 
 def _all(tests: list[Matches]) -> Matches:
@@ -177,7 +178,7 @@ def _of_value(key: Key, calls: Calls | None, tests: list[Matches]) -> Callable[[
 
 
 def _found(value: Any, word: str) -> bool:
-    """Tell whether a word is in a value, or in a value that is in it, whatever the case."""
+    """Tell whether a value, or a nested value, contains a word in any case."""
     if isinstance(value, Mapping):
         return any(_found(each, word) for each in value.values())
     if isinstance(value, (list, tuple)):

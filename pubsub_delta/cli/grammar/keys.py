@@ -1,4 +1,4 @@
-"""Keys: where in a record a value is, such as ``message.attributes.carrier`` or ``ids[0]``."""
+"""Keys: paths of values in records, such as ``message.attributes.carrier`` or ``ids[0]``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PLAIN = re.compile(r"[-@\w]+")
 
 @lru_cache(maxsize=256)
 def parse_key(text: str) -> Key:
-    """Return the key that a text is, or raise InvalidArgument.
+    """Parse a key; InvalidArgument if it is not one.
 
     >>> parse_key("a.'b.c'[0].d[]"), parse_key(".")
     (('a', 'b.c', 0, 'd', None), ())
@@ -32,7 +32,7 @@ def parse_key(text: str) -> Key:
 
 
 def key_of(token: str) -> Key:
-    """Return the key of a token that the grammar took for one."""
+    """Return the key of a KEY token."""
     key: list[str | int | None] = []
     for part in _PART.finditer(token):
         if part["name"]:
@@ -44,7 +44,7 @@ def key_of(token: str) -> Key:
 
 
 def key_name(key: Key) -> str:
-    """Write a key as it is parsed.
+    """Write a key.
 
     >>> key_name(("a", 0, "b c", None))
     'a[0]."b c"[]'
@@ -60,10 +60,10 @@ def key_name(key: Key) -> str:
 
 
 def value_at(record: Any, key: Key) -> Any:
-    """Return the value in a record, or None where there is none.
+    """Return the value of a key in a record; None if there is none.
 
-    A name may be written as ``message_id`` where the record has ``messageId``, and the other way
-    round. A slice, and a name of a list's mappings, gives the list of what is there.
+    ``message_id`` finds ``messageId``, and the other way round. A slice, or a name in a list of
+    mappings, gives a list.
 
     >>> value_at({"message": {"messageId": "7"}}, ("message", "message_id"))
     '7'
@@ -95,7 +95,7 @@ def value_at(record: Any, key: Key) -> Any:
 
 
 def snake_case(name: str) -> str:
-    """Return a name as headings are written.
+    """Return a name in upper snake case, for headings.
 
     >>> snake_case("messageRetentionDuration")
     'MESSAGE_RETENTION_DURATION'
@@ -104,19 +104,19 @@ def snake_case(name: str) -> str:
 
 
 def camel_case(name: str) -> str:
-    """Return a name as REST writes it."""
+    """Return a name in camel case, as in REST."""
     first, *others = name.split("_")
     return first + "".join(each.title() for each in others)
 
 
-def meant(key: Key, aliases: Mapping[str, Key]) -> Key:
-    """Return a key with what its first name stands for, if it is an alias."""
+def resolve_alias(key: Key, aliases: Mapping[str, Key]) -> Key:
+    """Return a key whose first name is replaced if it is an alias."""
     first = key[0] if key else None
     return aliases[first] + key[1:] if isinstance(first, str) and first in aliases else key
 
 
 def argument_key(text: str) -> Key:
-    """Return the key that is an argument of a transform; one that is none is no place at all."""
+    """Return the key in an argument of a transform; an invalid key finds nothing."""
     try:
         return parse_key(text)
     except InvalidArgument:

@@ -1,9 +1,9 @@
-"""How a filter compares a value with an operand: words, numbers, times and patterns.
+"""Comparisons of filters: text, numbers, times and patterns.
 
-The words are gcloud's. ``:`` finds an operand anywhere in a text, at its beginning (``my*``) or at
-its end (``*my``); ``=`` and ``!=`` take it whole. Case and accents make no difference to them; to
-``~`` and ``!~`` they do. A comparison is true if it is of any item of a list. What is absent is
-empty: ``labels.env!=prod`` is true of a topic without that label.
+``:`` finds an operand anywhere in text, at its beginning (``my*``) or at its end (``*my``); ``=``
+and ``!=`` compare all of it. They ignore case and accents; ``~`` and ``!~`` do not. A comparison
+holds if it holds for any item of a list. A missing value is empty: ``labels.env!=prod`` holds for a
+topic without that label.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TAG = re.compile(r"<[^>]*>")
 
 
 def number_of(value: Any) -> int | float | None:
-    """Return the number that a value is or writes, or None.
+    """Return a value as a number, or None.
 
     >>> number_of("60"), number_of(True), number_of("60s")
     (60, True, None)
@@ -51,7 +51,7 @@ def number_of(value: Any) -> int | float | None:
 
 
 def folded(value: Any) -> str:
-    """Return a value as a text without case, accents and tags.
+    """Return a value as text in lower case, without accents and tags.
 
     >>> folded("Zürich")
     'zurich'
@@ -61,10 +61,10 @@ def folded(value: Any) -> str:
 
 
 def matcher(operator: str, operand: str, context: Context, *, times: bool) -> Matches:
-    """Return what tells whether a value is as an operator and an operand want it.
+    """Return the predicate of an operator and an operand.
 
-    ``times``: a text that is a time is compared as one; that of a transform is not.
-    ValueError for an operand that is no pattern.
+    ``times``: whether text that is a time is compared as a time. ValueError for an operand that is
+    not a valid pattern.
     """
     if operator in ("~", "!~"):
         return _pattern(operator, operand)
@@ -85,12 +85,12 @@ def matcher(operator: str, operand: str, context: Context, *, times: bool) -> Ma
 
 
 def _reader(operand: str, context: Context) -> Callable[[str], tuple[datetime, datetime] | None]:
-    @cache  # the operand is looked at when a value is a time, and not before
-    def meant() -> datetime | None:
+    @cache  # parsed when the first value is a time
+    def operand_time() -> datetime | None:
         return read_as_time(operand, context)
 
     def read(value: str) -> tuple[datetime, datetime] | None:
-        found, wanted = read_as_time(value, context), meant()
+        found, wanted = read_as_time(value, context), operand_time()
         if found is None or wanted is None:
             return None
         return found.astimezone(UTC), wanted.astimezone(UTC)
@@ -144,7 +144,7 @@ def _word(operator: str, operand: str) -> Matches:
         if value is None:
             starred = operator == ":" and operand == "*"
             return operand == "" or (not starred and pattern.search("null") is not None)
-        # What writes a number is one where the operand is: 012 is 12, and 1e3 is 1000.
+        # Text is compared as a number if the operand is one: 012 is 12, and 1e3 is 1000.
         mine = None if number is None and truth is None else number_of(value)
         if mine is not None and (mine in (number, truth) or truth is None):
             return mine in (number, truth) or _found_in(pattern, mine)
@@ -164,7 +164,7 @@ def _found_in(pattern: re.Pattern[str], number: float) -> bool:
 
 
 def _has(operand: str) -> re.Pattern[str]:
-    """Return the pattern of a word, with a star at its beginning, in it or at its end."""
+    """Return the pattern of a word with at most one star."""
     if operand == "*":
         return re.compile(".", re.DOTALL)
     before, star, after = folded(operand).partition("*")

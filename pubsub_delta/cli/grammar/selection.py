@@ -1,4 +1,4 @@
-"""Which records a listing shows: flattened, filtered, sorted, and how many, in that order."""
+"""Selects the records of a listing: flatten, filter, sort and limit, in that order."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Selection:
-    """What the options of a listing say.
+    """The options of a listing.
 
     Args:
-        flatten: keys whose lists become records of their own, one an item.
-        filter: what a record has to be.
-        sort_by: keys to sort by; with ``~`` the other way round.
-        limit: at most so many.
-        uri: only the URI of each.
+        flatten: keys of lists, each item of which becomes a record.
+        filter: the filter of records.
+        sort_by: sort keys; ``~`` reverses one.
+        limit: the largest number of records.
+        uri: whether only URIs are printed.
     """
 
     flatten: Sequence[str] = ()
@@ -33,14 +33,14 @@ class Selection:
 
     @property
     def needs_all(self) -> bool:
-        """Whether what is shown first may stand anywhere in the listing."""
+        """Whether all records must be read to select the first one."""
         return bool(self.flatten or self.filter or self.sort_by)
 
 
 def selected(
     records: Sequence[Any], selection: Selection, context: Context, aliases: Mapping[str, Key]
 ) -> tuple[list[Any], list[str]]:
-    """Return the records that are shown, and the keys of the filter that none of them has.
+    """Return the selected records, and the keys of the filter that no record has.
 
     >>> topics = [{"name": "a"}, {"name": "c"}, {"name": "b"}]
     >>> selected(topics, Selection(filter="NOT name=a", sort_by=["~name"]), Context(), {})
@@ -65,19 +65,20 @@ def selected(
 def sort_keys(
     names: Sequence[str], aliases: Mapping[str, Key] | None = None
 ) -> list[tuple[Key, bool]]:
-    """Return keys to sort by, and whether the other way round; of a list its first item counts."""
+    """Return sort keys, and whether each is reversed; the first item of a list counts."""
     if not names:
         return []
-    from pubsub_delta.cli.grammar.keys import meant, parse_key
+    from pubsub_delta.cli.grammar.keys import parse_key, resolve_alias
 
     keys = [parse_key(each.lstrip("~").replace("[]", "[0]")) for each in names]
     return [
-        (meant(key, aliases or {}), name[:1] == "~") for key, name in zip(keys, names, strict=True)
+        (resolve_alias(key, aliases or {}), name[:1] == "~")
+        for key, name in zip(keys, names, strict=True)
     ]
 
 
 def in_order(records: Sequence[Any], keys: Sequence[tuple[Key, bool]]) -> list[Any]:
-    """Return records sorted by keys, the first one first; values are compared as texts."""
+    """Return records sorted by keys; values are compared as text."""
     from pubsub_delta.cli.grammar.keys import value_at
 
     kept = list(records)
@@ -87,7 +88,7 @@ def in_order(records: Sequence[Any], keys: Sequence[tuple[Key, bool]]) -> list[A
 
 
 def flattened(records: Sequence[Any], name: str) -> Iterator[Any]:
-    """Yield a record for each item of the list at a key; one without a list stays as it is.
+    """Yield a record for each item of the list at a key; others unchanged.
 
     >>> list(flattened([{"a": [1, 2]}, {"a": 3}, {}], "a[]"))
     [{'a': 1}, {'a': 2}, {'a': 3}, {}]

@@ -1,7 +1,7 @@
-"""The grammars of filters and projections; lark builds a parser when the first text is read.
+"""The lark grammars of filters, projections and keys; a parser is built at its first use.
 
-A name stands without quotes unless it has blanks or one of the reserved characters. Quotes may
-begin anywhere in a word, and are not part of it: ``name:'my topic'``, ``"pr"od``.
+A name needs quotes if it has blanks or reserved characters. Quotes may begin anywhere in a word,
+and are removed: ``name:'my topic'``, ``"pr"od``.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ _ACCEPTED = {
 
 
 def parse(what: str, text: str, field: str) -> Tree[Any]:
-    """Return the tree of a filter, a projection or a key, or raise InvalidArgument with its column.
+    """Parse a filter, projection or key; InvalidArgument names the column of an error.
 
     >>> parse("filter", "name:(a b)", "filter").pretty().split()[0]
     'start'
@@ -115,20 +115,20 @@ def parse(what: str, text: str, field: str) -> Tree[Any]:
         ended = isinstance(error, UnexpectedToken) and error.token.type == "$END"
         at = len(text) if ended or error.pos_in_stream is None else error.pos_in_stream
     came = f"column {at + 1} is not expected: {text[at : at + 20]!r}"
-    raise refused(field, text, came if at < len(text) else "it ends too early", what)
+    raise syntax_error(field, text, came if at < len(text) else "it ends too early", what)
 
 
-DEEP = "its parentheses are nested too deeply"
-"""Why a text is refused that is read level by level, and has too many of them."""
+TOO_DEEP = "its parentheses are nested too deeply"
+"""The error of text with too many levels of parentheses."""
 
 
-def refused(field: str, text: str, why: str, what: str) -> InvalidArgument:
-    """Return the error of a text that is no filter, projection or key."""
+def syntax_error(field: str, text: str, why: str, what: str) -> InvalidArgument:
+    """Return the error of an invalid filter, projection or key."""
     return InvalidArgument(f"{field}: {text!r}: {why}; {_ACCEPTED[what]}")
 
 
 def unquoted(text: str) -> str:
-    r"""Return a word without its quotes; a backslash takes the meaning of a quote or of itself.
+    r"""Remove the quotes of a word; a backslash escapes a quote or itself.
 
     >>> unquoted("'my topic'"), unquoted('"pr"od'), unquoted(r"it\'s"), unquoted(r"a\d")
     ('my topic', 'prod', "it's", 'a\\d')

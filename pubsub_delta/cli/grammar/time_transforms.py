@@ -54,7 +54,7 @@ def _fraction(microsecond: int, digits: int) -> str:
 
 
 def read_as_time(value: Any, context: Context, zone: tzinfo | None = None) -> datetime | None:
-    """Return the time that a value is, as it names its zone, or None where it is none."""
+    """Parse a value as a time in its own zone; None if it is not a time."""
     if isinstance(value, datetime):
         return value
     if not isinstance(value, str) or not value.strip():
@@ -73,7 +73,7 @@ def read_as_time(value: Any, context: Context, zone: tzinfo | None = None) -> da
 
 
 def functions_of(context: Context) -> Mapping[str, Function]:
-    """Return the transforms of times, in a context."""
+    """Return the transforms of times in a context."""
 
     def date(
         value: Any,

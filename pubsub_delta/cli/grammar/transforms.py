@@ -1,6 +1,6 @@
-"""Transforms: what a projection or a filter makes of a value (``gcloud topic projections``).
+"""The transforms of projections and filters (``gcloud topic projections``).
 
-As gcloud has them: a value that a transform can make nothing of is its ``undefined``, and no error.
+As in gcloud, a value that a transform cannot handle gives its ``undefined``, not an error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Function = Callable[..., Any]
 
 
 def text_of(value: Any) -> str:
-    r"""Return a value as a text, as cells show it: bytes are taken for UTF-8.
+    r"""Return a value as text; bytes are decoded as UTF-8.
 
     >>> text_of(True), text_of(b"sp\xc3\xa4t"), text_of(b"\xff")
     ('True', 'spät', '\\xff')
@@ -40,7 +40,7 @@ def _in_order(value: Any) -> Any:
 
 
 def is_true(argument: object) -> bool:
-    """Tell whether an argument means yes: ``false``, ``0`` and nothing do not."""
+    """Return an argument as a boolean; ``false``, ``0`` and "" are False."""
     if not isinstance(argument, str):
         return bool(argument)
     try:
@@ -64,7 +64,7 @@ def _basename(value: Any, undefined: str = "") -> Any:
 
 
 def _color(value: Any, **colors: str) -> str:  # noqa: ARG001
-    return text_of(value)  # as gcloud shows it where there are no colours
+    return text_of(value)  # as gcloud prints it without colors
 
 
 def _count(value: Any) -> dict[Any, int]:
@@ -82,7 +82,7 @@ def _decode(value: Any, encoding: str, undefined: str = "") -> Any:
             padded = text_of(value).translate(str.maketrans("-_", "+/"))
             return base64.b64decode(padded)
         if isinstance(value, bytes):
-            # What is no text stays to be told apart, and is written with escapes when it is shown.
+            # Bytes that cannot be decoded become escapes.
             return value.decode(encoding, "backslashreplace")
     except (LookupError, ValueError, binascii.Error):
         pass
@@ -127,7 +127,7 @@ def _flatten(value: Any, show: str = "", undefined: str = "", separator: str = "
 
 
 def float_text(value: Any, precision: str | int = 6, spec: str = "", undefined: str = "") -> str:
-    """Return a number as gcloud writes one.
+    """Write a float as gcloud does.
 
     >>> float_text("0.25"), float_text(1234567.0), float_text("x")
     ('0.25', '1234567.0', '')
@@ -257,7 +257,7 @@ def _sort(value: Any, attr: str = "") -> list[Any]:
     found = [(value_at(each, key), each) for each in _items(value)]
     try:
         return [each for _, each in sorted(found, key=lambda pair: pair[0])]
-    except TypeError:  # what cannot be compared is, as texts
+    except TypeError:  # values of several types are compared as text
         return [each for _, each in sorted(found, key=lambda pair: text_of(pair[0]))]
 
 
@@ -322,15 +322,15 @@ FUNCTIONS: Mapping[str, Function] = {
     "uri": _uri,
     "yesno": _yesno,
 }
-"""Those that need nothing but the value; ``calls`` has the others."""
+"""Transforms that need only the value; ``calls`` has the others."""
 
 
 def bound(
     name: str, function: Function, arguments: Sequence[str]
 ) -> tuple[list[str], dict[str, str]]:
-    """Return the arguments of a call, apart from those by name, or raise InvalidArgument.
+    """Return the positional and the named arguments of a call; InvalidArgument if they are wrong.
 
-    A function without defaults takes none by name, so that its arguments may have an equals sign.
+    A function without defaults has no named arguments, so its arguments may contain ``=``.
     """
     parameters = list(inspect.signature(function).parameters.values())[1:]
     named = {each.name for each in parameters if each.default is not each.empty}

@@ -1,7 +1,7 @@
 // Draws the charts of a page: what a canvas has in data-chart, by Chart.js.
 "use strict";
 (() => {
-  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const two = (number) => String(number).padStart(2, "0");
 
   const timeOf = (long) => (value) => {
@@ -21,25 +21,25 @@
     return `${+value.toPrecision(2)} s`;
   };
 
-  const scales = (told) => {
-    const ticks = { color: colour("quiet"), maxTicksLimit: 4, callback: written(told.unit) };
-    const y = { beginAtZero: true, grid: { color: colour("line") }, ticks: told.unit ? ticks : { ...ticks, precision: 0 } };
-    if (told.kind === "steps") {
-      const long = told.x.at(-1) - told.x[0];
-      const times = { color: colour("quiet"), maxRotation: 0, maxTicksLimit: 4, callback: timeOf(long) };
-      return { x: { type: "linear", grid: { display: false }, min: told.x[0], max: told.x.at(-1), ticks: times }, y };
+  const scales = (chart) => {
+    const ticks = { color: color("quiet"), maxTicksLimit: 4, callback: written(chart.unit) };
+    const y = { beginAtZero: true, grid: { color: color("line") }, ticks: chart.unit ? ticks : { ...ticks, precision: 0 } };
+    if (chart.kind === "steps") {
+      const long = chart.x.at(-1) - chart.x[0];
+      const times = { color: color("quiet"), maxRotation: 0, maxTicksLimit: 4, callback: timeOf(long) };
+      return { x: { type: "linear", grid: { display: false }, min: chart.x[0], max: chart.x.at(-1), ticks: times }, y };
     }
-    return { x: { grid: { display: false }, ticks: { color: colour("quiet"), maxRotation: 0 } }, y };
+    return { x: { grid: { display: false }, ticks: { color: color("quiet"), maxRotation: 0 } }, y };
   };
 
-  const series = (told) => {
-    if (told.kind === "bars") {
-      return { data: told.y, backgroundColor: colour("available"), minBarLength: 2, maxBarThickness: 72 };
+  const series = (chart) => {
+    if (chart.kind === "bars") {
+      return { data: chart.y, backgroundColor: color("available"), minBarLength: 2, maxBarThickness: 72 };
     }
     return {
-      data: told.y.map((y, place) => ({ x: told.x[place], y })),
-      borderColor: colour("available"),
-      backgroundColor: colour("available"),
+      data: chart.y.map((y, place) => ({ x: chart.x[place], y })),
+      borderColor: color("available"),
+      backgroundColor: color("available"),
       borderWidth: 2,
       pointRadius: 0,
       pointHitRadius: 8,
@@ -49,12 +49,12 @@
   };
 
   const draw = (canvas) => {
-    const told = JSON.parse(canvas.dataset.chart);
-    const label = (item) => told.told[item.dataIndex];
+    const chart = JSON.parse(canvas.dataset.chart);
+    const label = (item) => chart.tooltips[item.dataIndex];
     Chart.getChart(canvas)?.destroy();
     new Chart(canvas, {
-      type: told.kind === "bars" ? "bar" : "line",
-      data: { labels: told.x, datasets: [series(told)] },
+      type: chart.kind === "bars" ? "bar" : "line",
+      data: { labels: chart.x, datasets: [series(chart)] },
       options: {
         animation: false,
         maintainAspectRatio: false,
@@ -63,7 +63,7 @@
           legend: { display: false },
           tooltip: { displayColors: false, callbacks: { title: () => "", label } },
         },
-        scales: scales(told),
+        scales: scales(chart),
       },
     });
   };

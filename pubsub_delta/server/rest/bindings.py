@@ -1,7 +1,7 @@
-"""Bindings: which HTTP request calls which method, by the API's own google.api.http annotations.
+"""The HTTP bindings of methods, by the API's own google.api.http annotations.
 
-The generated types come without services, so the annotations are read where Google's generator has
-written them: in the REST transports of the same package.
+Google's generated types have no service descriptors. So the annotations are read from the REST
+transports of the same package, where the generator wrote them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SEGMENT_BEFORE_A_VERB = "[^/:]+"
 
 @dataclass(frozen=True)
 class Binding:
-    """An HTTP method and a path by which a method is called.
+    """An HTTP method and a path template that call an RPC method.
 
     ``template``: as in google.api.http, ``/v1/{topic=projects/*/topics/*}:publish``. ``body``: the
     field that the body is, ``*`` for the whole request, "" where there is none.
@@ -53,7 +53,7 @@ class Binding:
         return SERVICES[self.service][self.name]
 
     def variables(self, path: str) -> Mapping[str, str] | None:
-        """Return what a path says in the place of each variable, None where it is another path."""
+        """Return the variables of the template in a path; None if the path does not match."""
         names, pattern = _compiled(self.template)
         found = pattern.fullmatch(path)
         if found is None:
@@ -61,13 +61,15 @@ class Binding:
         try:
             texts = [unquote(each, errors="strict") for each in found.groups()]
         except UnicodeDecodeError:
-            raise InvalidArgument(f"path: {path!r} is no UTF-8") from None
+            raise InvalidArgument(
+                f"path: {path!r} is not UTF-8; a percent-encoded path in UTF-8 is accepted"
+            ) from None
         return dict(zip(names, texts, strict=True))
 
 
 @cache
 def _compiled(template: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
-    """Return the variables of a template, and an expression with a group for each of them.
+    """Return the variables of a template, and a pattern with a group for each.
 
     >>> _compiled("/v1/{topic.name=projects/*/topics/*}:publish")
     (('topic.name',), re.compile('/v1/(projects/[^/]+/topics/[^/:]+):publish'))
@@ -80,13 +82,13 @@ def _compiled(template: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
             segments = _SEGMENT.join(map(re.escape, part.split("*")))
             written += f"({segments})" if index % 3 else segments
     head, segment, tail = written.rpartition(_SEGMENT)
-    if "/" not in tail:  # it is the last one: after a colon of it there is a verb
+    if "/" not in tail:  # the last segment: a verb follows its colon
         segment = _SEGMENT_BEFORE_A_VERB
     return tuple(names), re.compile(head + segment + tail)
 
 
 def found(verb: str, path: str) -> tuple[Binding, Mapping[str, str]] | None:
-    """Return the binding of a request and the variables of its path; None if no method has it."""
+    """Return the binding of a request and the variables of its path; None if there is none."""
     for binding in BINDINGS:
         if binding.verb == verb:
             variables = binding.variables(path)
@@ -96,7 +98,7 @@ def found(verb: str, path: str) -> tuple[Binding, Mapping[str, str]] | None:
 
 
 def verbs(path: str) -> list[str]:
-    """Return the HTTP methods that a path has a method for."""
+    """Return the HTTP methods that a path accepts."""
     return sorted({each.verb for each in BINDINGS if each.variables(path) is not None})
 
 
@@ -105,8 +107,8 @@ def _rules(transport: Any, name: str) -> list[dict[str, str]]:
         return list(getattr(transport, f"_Base{name}")._get_http_options())
     except AttributeError:
         raise FailedPrecondition(
-            f"the installed google-cloud-pubsub does not tell by which HTTP requests {name} is "
-            "called; releases from 2.30 on are known to"
+            f"the installed google-cloud-pubsub has no HTTP annotations of {name}; install release "
+            "2.30 or later"
         ) from None
 
 
@@ -115,11 +117,11 @@ def _all() -> Iterator[Binding]:
         PUBLISHER: publisher._BasePublisherRestTransport,
         SUBSCRIBER: subscriber._BaseSubscriberRestTransport,
         SCHEMA_SERVICE: schemas._BaseSchemaServiceRestTransport,
-        IAM_POLICY: publisher._BasePublisherRestTransport,  # all of them have its methods
+        IAM_POLICY: publisher._BasePublisherRestTransport,  # any of them has IAMPolicy
     }
     for service, transport in transports.items():
         for name in SERVICES[service]:
-            if name == STREAMING_PULL:  # by gRPC only, at Google, too
+            if name == STREAMING_PULL:  # Pub/Sub offers it by gRPC only
                 continue
             for rule in _rules(transport, name):
                 yield Binding(

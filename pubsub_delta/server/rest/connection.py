@@ -1,4 +1,4 @@
-"""A connection of HTTP/1.1: one request after the other, each bounded in size and in time."""
+"""HTTP/1.1 connections: requests one after the other, each limited in size and time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.server.rest.replies import Head, Reply, error_reply
+from pubsub_delta.server.rest.responses import RequestHead, Response, error_response
 from pubsub_delta.server.rest.transcoding import text_of
 
 try:
@@ -29,17 +29,17 @@ except ModuleNotFoundError as missing:
 T = TypeVar("T")
 
 _READ = 65_536
-"""Bytes at a time."""
+"""Bytes of one read."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What is waited for, in seconds, and what is taken, in bytes.
+    """Timeouts in seconds, and sizes in bytes.
 
-    ``idle``: until a next request begins. ``head``: until its line and headers are whole.
-    ``pause``: between two parts of a body. ``whole_body``: until it is whole. ``sent``: until the
-    client has taken a reply. ``head_size``, ``body_size``: the largest of each. ``large``: so many
-    bodies above ``small_size`` are held at a time, by all connections.
+    ``idle``: until the next request begins. ``head``: until its request line and headers are
+    complete. ``pause``: between two parts of a body. ``whole_body``: until the body is complete.
+    ``sent``: until the client has read a response. ``head_size``, ``body_size``: the largest of
+    each. ``large``: the number of bodies above ``small_size`` in memory, of all connections.
     """
 
     idle: float = 75.0
@@ -53,39 +53,41 @@ class Limits:
     large: int = 4
 
 
-class Answers(Protocol):
-    """Who answers requests."""
+class RequestHandler(Protocol):
+    """Answers HTTP requests."""
 
-    def refusal(self, head: Head) -> Reply | None:
-        """Return why a request is refused before its body is read, None if it is not."""
+    def refusal(self, head: RequestHead) -> Response | None:
+        """Return the response to a request that is refused before its body is read, or None."""
 
-    async def answer(self, head: Head, body: bytes) -> Reply:
-        """Answer a request. It is cancelled when the client goes away."""
+    async def answer(self, head: RequestHead, body: bytes) -> Response:
+        """Answer a request; cancelled if the client disconnects."""
 
 
 class _TooLarge(Exception):
-    """The body is larger than is accepted."""
+    """The body is larger than ``body_size``."""
 
 
 class _TooSlow(Exception):
-    """The request does not come in time."""
+    """A timeout of the request has passed."""
 
 
 class Connection:
-    """A client's connection, from its first byte to its end.
+    """One connection of a client.
 
     Args:
-        reader, writer: the two directions of it.
-        answers: who answers the requests.
-        now: what the replies are dated by.
-        large: held while a large body is.
+        reader: the bytes from the client.
+        writer: the bytes to the client.
+        answers: answers the requests.
+        now: returns the time for the header Date.
+        limits: timeouts and sizes.
+        large: acquired while a large body is in memory.
     """
 
     def __init__(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        answers: Answers,
+        answers: RequestHandler,
         now: Callable[[], datetime],
         limits: Limits,
         large: asyncio.Semaphore,
@@ -102,7 +104,7 @@ class Connection:
         self._waiting: asyncio.Task[bytes] | None = None
 
     async def run(self) -> None:
-        """Answer requests until the client goes, is too slow, or the server ends."""
+        """Answer requests until the client disconnects, is too slow, or the server ends."""
         try:
             while await self._exchange():
                 self._http.start_next_cycle()
@@ -114,13 +116,13 @@ class Connection:
                 await self._writer.wait_closed()
 
     def end(self) -> None:
-        """End it: now if no request is under way, else when that is answered."""
+        """Close the connection, after the response to the current request."""
         self._is_ending = True
         if self._waiting is not None:
             self._waiting.cancel()
 
     async def _exchange(self) -> bool:
-        """Answer one request; tell whether another one may follow."""
+        """Answer one request; tell whether the connection stays open."""
         try:
             head = await self._head()
             if head is None:
@@ -129,7 +131,7 @@ class Connection:
         except h11.RemoteProtocolError as error:
             reply = _http_error(error.error_status_hint, str(error))
         except _TooLarge:
-            reply = error_reply(_too_large(self._limits.body_size))
+            reply = error_response(_too_large(self._limits.body_size))
         except _TooSlow as error:
             reply = _http_error(408, str(error))
         finally:
@@ -145,8 +147,8 @@ class Connection:
         is_open = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
         return is_open and not self._is_ending
 
-    async def _head(self) -> Head | None:
-        """Wait for the beginning of a request; None where there is none any more."""
+    async def _head(self) -> RequestHead | None:
+        """Read the request line and headers; None if no request comes."""
         event = self._http.next_event()
         if event is h11.NEED_DATA:
             if not self._http.trailing_data[0] and not await self._first_part():
@@ -158,7 +160,7 @@ class Connection:
         return _head_of(event)
 
     async def _first_part(self) -> bool:
-        """Wait until a request begins; False if none does."""
+        """Wait for the first bytes of a request; False if none come."""
         if self._is_ending:
             return False
         self._waiting = asyncio.ensure_future(self._reader.read(_READ))
@@ -180,8 +182,8 @@ class Connection:
             self._http.receive_data(await self._reader.read(_READ))
         return event
 
-    async def _answered(self, head: Head) -> Reply | None:
-        """Read the body and answer; None if the client has gone away meanwhile."""
+    async def _answered(self, head: RequestHead) -> Response | None:
+        """Read the body and answer; None if the client disconnects meanwhile."""
         body = await _in_time(self._body(head), self._limits.whole_body)
         work = asyncio.ensure_future(self._answers.answer(head, body))
         gone = asyncio.ensure_future(self._gone())
@@ -193,7 +195,7 @@ class Connection:
                 task.cancel()
             await asyncio.wait({work, gone})
 
-    async def _body(self, head: Head) -> bytes:
+    async def _body(self, head: RequestHead) -> bytes:
         if int(head.headers.get("content-length", 0)) > self._limits.body_size:
             raise _TooLarge
         if self._http.they_are_waiting_for_100_continue:
@@ -212,13 +214,13 @@ class Connection:
                 self._holds_large = True
 
     async def _gone(self) -> None:
-        """Wait until the client goes away; what it sends ahead is for the next request."""
+        """Wait until the client disconnects; bytes that it sends belong to the next request."""
         part = await self._reader.read(_READ)
         if part:
             self._http.receive_data(part)
             await asyncio.Event().wait()
 
-    async def _reply(self, reply: Reply, *, closes: bool) -> None:
+    async def _reply(self, reply: Response, *, closes: bool) -> None:
         headers = {
             "Content-Type": reply.content_type,
             "Content-Length": str(len(reply.body)),
@@ -228,7 +230,7 @@ class Connection:
             **reply.headers,
             **({"Connection": "close"} if closes else {}),
         }
-        phrase = responses.get(reply.status, "Client Closed Request")  # 499 is Google's own
+        phrase = responses.get(reply.status, "Client Closed Request")  # 499 is Google's extension
         events = [
             h11.Response(status_code=reply.status, reason=phrase, headers=list(headers.items())),
             *([] if self._verb == b"HEAD" else [h11.Data(data=reply.body)]),
@@ -238,7 +240,7 @@ class Connection:
         await asyncio.wait_for(self._writer.drain(), self._limits.sent)
 
     def _is_whole(self) -> bool:
-        """Tell whether all of the request is here; what is here of its body is dropped."""
+        """Tell whether the whole request was received; drop the rest of its body."""
         with suppress(h11.RemoteProtocolError):
             while self._http.their_state is h11.SEND_BODY:
                 if not isinstance(self._http.next_event(), (h11.Data, h11.EndOfMessage)):
@@ -246,9 +248,9 @@ class Connection:
         return self._http.their_state in (h11.DONE, h11.MUST_CLOSE)
 
     async def _drop_the_rest(self) -> None:
-        """Read what the client still sends, for a while, and end.
+        """Read and drop what the client still sends, for ``pause`` seconds.
 
-        Who closes a connection on bytes that were not read takes the reply from the client.
+        Closing a connection with unread bytes resets it, and the client may lose the response.
         """
         with suppress(OSError, NotImplementedError):  # TLS has no half-closed connections
             self._writer.write_eof()
@@ -268,17 +270,17 @@ async def _in_time(work: Coroutine[Any, Any, T], seconds: float) -> T:
         raise _TooSlow(f"the request did not come within {seconds:g} seconds") from None
 
 
-def _head_of(event: Any) -> Head:
+def _head_of(event: Any) -> RequestHead:
     headers: dict[str, str] = {}
     for name, value in event.headers:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
     target = event.target.decode("latin-1")
-    if not target.startswith("/"):  # as to a proxy: http://host/path
+    if not target.startswith("/"):  # the absolute form, as for a proxy: http://host/path
         with suppress(ValueError):
             target = urlsplit(target)._replace(scheme="", netloc="").geturl()
     path, _, query = target.partition("?")
-    return Head(event.method.decode("latin-1"), path, query, headers)
+    return RequestHead(event.method.decode("latin-1"), path, query, headers)
 
 
 def _too_large(most: int) -> InvalidArgument:
@@ -288,18 +290,18 @@ def _too_large(most: int) -> InvalidArgument:
     )
 
 
-def _http_error(status: int, why: str) -> Reply:
-    """Return the reply to what is no HTTP request, or came too slowly."""
+def _http_error(status: int, why: str) -> Response:
+    """Return the response to a malformed or slow request."""
     code = "DEADLINE_EXCEEDED" if status == 408 else "INVALID_ARGUMENT"
     error = {"code": status, "message": f"HTTP: {why}", "status": code}
-    return Reply(status, text_of({"error": error}, pretty=True))
+    return Response(status, text_of({"error": error}, pretty=True))
 
 
 class Connections:
-    """All connections of HTTP/1.1 of a server."""
+    """All HTTP/1.1 connections of a server."""
 
     def __init__(
-        self, answers: Answers, now: Callable[[], datetime], limits: Limits | None = None
+        self, answers: RequestHandler, now: Callable[[], datetime], limits: Limits | None = None
     ) -> None:
         self._answers = answers
         self._now = now
@@ -308,7 +310,7 @@ class Connections:
         self._open: dict[Connection, asyncio.Task[None]] = {}
 
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the requests of one connection."""
+        """Serve one connection."""
         connection = Connection(reader, writer, self._answers, self._now, self._limits, self._large)
         self._open[connection] = asyncio.ensure_future(connection.run())
         try:
@@ -317,7 +319,7 @@ class Connections:
             del self._open[connection]
 
     async def end(self, grace: float) -> None:
-        """Let each end when its present request is answered, and wait for them so many seconds."""
+        """Close connections after their current response; wait ``grace`` seconds for that."""
         tasks = tuple(self._open.values())
         for each in tuple(self._open):
             each.end()

@@ -1,6 +1,6 @@
-"""The gateway: requests in JSON become calls of the server's own gRPC.
+"""The REST gateway: answers requests in JSON by calls to the server's own gRPC.
 
-So they pass the same checks and are answered by the same methods as the calls of gRPC clients.
+So REST requests pass the same checks, and run the same methods, as calls of gRPC clients.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from pubsub_delta.server.protocol import grpc
 from pubsub_delta.server.rest import bindings, parameters, transcoding
 from pubsub_delta.server.rest.bindings import Binding
 from pubsub_delta.server.rest.parameters import Parameters
-from pubsub_delta.server.rest.replies import (
+from pubsub_delta.server.rest.responses import (
     OK,
-    Head,
-    Reply,
-    document_reply,
-    error_reply,
-    json_reply,
-    status_reply,
+    RequestHead,
+    Response,
+    document_response,
+    error_response,
+    json_response,
+    status_response,
 )
 from pubsub_delta.server.rest.selection import Selection, selected, selection
 from pubsub_delta.server.security import Tokens
@@ -38,24 +38,25 @@ logger = logging.getLogger("pubsub_delta.server")
 T = TypeVar("T")
 
 _PASSED_ON = ("authorization", "traceparent", "tracestate", "x-goog-request-params")
-"""Headers that are metadata of the call."""
+"""Headers that are sent as metadata of the call."""
 _LARGE = 256 * 1024
-"""Bytes of JSON that are read and written in a thread: the others are not to wait for it."""
+"""Bytes; larger JSON is parsed and written in a thread, so that the event loop goes on."""
 _LONGEST_WAIT = 3600.0
-"""Seconds that a client may ask for."""
+"""The largest timeout that a client may ask for, in seconds."""
 
 
 class Gateway:
-    """Answers HTTP requests by calls over a channel to the server itself.
+    """Answers HTTP requests by gRPC calls to the server itself.
 
     Args:
-        channel: to the server.
-        tokens: checks the token before a body is read; None where there is none to show.
-        documents: what is served to everybody by path; it may wait for the disk.
-        local_names_only: whether only names of this machine are names of the server. Somebody
-            else's name may be pointed to it where there is no certificate that tells.
+        channel: the internal channel.
+        counters: counts requests that are not valid.
+        tokens: checks the token before a body is read; None if the server has no tokens.
+        documents: returns the public document at a path, or None; it may wait for the disk.
+        local_names_only: whether the header Host must name this machine. Without a certificate
+            another name may be DNS rebinding.
 
-    Without a token requests of web pages are refused: a browser sends them for anybody.
+    A server without tokens refuses requests of web pages: any page can make a browser send them.
     """
 
     def __init__(
@@ -73,12 +74,12 @@ class Gateway:
         self._tokens = tokens
         self._local_names_only = local_names_only
 
-    def refusal(self, head: Head) -> Reply | None:
-        """Return why a request is refused before its body is read, None if it is not."""
+    def refusal(self, head: RequestHead) -> Response | None:
+        """Return the response to a request that is refused before its body is read, or None."""
         try:
             if self._tokens is None:
                 _check_sender(head, local_names_only=self._local_names_only)
-            if _is_greeting(head) or _is_document(head):
+            if _is_root(head) or _is_document(head):
                 return None
             if self._tokens is not None:
                 told = parameters.parsed(head.query)
@@ -86,12 +87,12 @@ class Gateway:
             if bindings.found(head.verb, head.path) is None:
                 raise _no_method(head)
         except PubSubError as error:
-            return error_reply(error)
+            return error_response(error)
         return None
 
-    async def answer(self, head: Head, body: bytes) -> Reply:
-        """Answer a request; cancelling it cancels the call."""
-        if _is_greeting(head):
+    async def answer(self, head: RequestHead, body: bytes) -> Response:
+        """Answer a request; cancelling the coroutine cancels the call."""
+        if _is_root(head):
             return OK
         try:
             if _is_document(head):
@@ -99,26 +100,26 @@ class Gateway:
             return await self._called(head, body)
         except Exception as error:
             logger.error("%s %s failed unexpectedly", head.verb, head.path, exc_info=error)
-            return status_reply(status_of(error), code_of(error))
+            return status_response(status_of(error), code_of(error))
 
-    async def _document(self, head: Head) -> Reply:
+    async def _document(self, head: RequestHead) -> Response:
         try:
             found = await asyncio.to_thread(self._documents, head.path)
         except PubSubError as error:
-            return error_reply(error)
-        return error_reply(_no_method(head)) if found is None else document_reply(found)
+            return error_response(error)
+        return error_response(_no_method(head)) if found is None else document_response(found)
 
-    async def _called(self, head: Head, body: bytes) -> Reply:
+    async def _called(self, head: RequestHead, body: bytes) -> Response:
         bound = bindings.found(head.verb, head.path)
         if bound is None:
-            return error_reply(_no_method(head))
+            return error_response(_no_method(head))
         binding, variables = bound
         pretty = True
         try:
             told = parameters.parsed(head.query)
             pretty = told.pretty
             _check_content(head, body)
-            request = await _aside(
+            request = await _in_thread_if_large(
                 len(body),
                 lambda: transcoding.request_of(binding, variables, told.fields, body),
             )
@@ -132,56 +133,56 @@ class Gateway:
         except PubSubError as error:
             self._counters.requests[binding.name, code_of(error)] += 1
             logger.info("%s: %s: %s", binding.name, code_of(error), error)
-            return error_reply(error, pretty=pretty)
+            return error_response(error, pretty=pretty)
         try:
             message = await call(request, metadata=metadata, timeout=patience)
         except grpc.aio.AioRpcError as error:
             return _failed(error, pretty=pretty)
-        return await _aside(message.ByteSize(), lambda: _succeeded(message, told, wanted))
+        return await _in_thread_if_large(
+            message.ByteSize(), lambda: _succeeded(message, told, wanted)
+        )
 
 
 def _wanted(binding: Binding, told: Parameters) -> Selection:
     return selection(told.wanted, binding.method.response.DESCRIPTOR) if told.wanted else {}
 
 
-def _succeeded(message: Any, told: Parameters, wanted: Selection) -> Reply:
-    written = transcoding.answer_of(message, enums_as_numbers=told.enums_as_numbers)
-    return json_reply(selected(written, wanted), pretty=told.pretty)
+def _succeeded(message: Any, told: Parameters, wanted: Selection) -> Response:
+    written = transcoding.response_of(message, enums_as_numbers=told.enums_as_numbers)
+    return json_response(selected(written, wanted), pretty=told.pretty)
 
 
-async def _aside(size: int, work: Callable[[], T]) -> T:
-    """Do something with so many bytes, in a thread if they are many."""
+async def _in_thread_if_large(size: int, work: Callable[[], T]) -> T:
+    """Run work on ``size`` bytes, in a thread if that is more than ``_LARGE``."""
     return await asyncio.to_thread(work) if size > _LARGE else work()
 
 
-def _failed(error: Any, *, pretty: bool) -> Reply:
-    """Return the reply of a call that failed, with the details that the server gave it."""
+def _failed(error: Any, *, pretty: bool) -> Response:
+    """Return the response of a call that failed, with the details of its error."""
     code = error.code()
     details = dict(error.trailing_metadata() or ()).get(DETAILS)
     if details is not None:
-        return status_reply(status_pb2.Status.FromString(details), code.name, pretty=pretty)
+        return status_response(status_pb2.Status.FromString(details), code.name, pretty=pretty)
     if code == grpc.StatusCode.UNAVAILABLE:
-        ending = Unavailable(
-            "the server is shutting down; another one, or a later try, will answer"
-        )
-        return error_reply(ending, pretty=pretty)
+        ending = Unavailable("the server is shutting down; try again later")
+        return error_response(ending, pretty=pretty)
     status = status_pb2.Status(code=code.value[0], message=error.details() or code.value[1])
-    return status_reply(status, code.name, pretty=pretty)
+    return status_response(status, code.name, pretty=pretty)
 
 
-def _is_greeting(head: Head) -> bool:
+def _is_root(head: RequestHead) -> bool:
     return head.path == "/" and head.verb in ("GET", "HEAD")
 
 
-def _is_document(head: Head) -> bool:
+def _is_document(head: RequestHead) -> bool:
     return head.path.startswith("/.well-known/") and head.verb in ("GET", "HEAD")
 
 
-def _authorization(head: Head, told: Parameters) -> str:
+def _authorization(head: RequestHead, told: Parameters) -> str:
     return f"Bearer {told.token}" if told.token else head.headers.get("authorization", "")
 
 
-def _metadata(head: Head, told: Parameters) -> tuple[tuple[str, str], ...]:
+def _metadata(head: RequestHead, told: Parameters) -> tuple[tuple[str, str], ...]:
     headers = dict(head.headers)
     headers["authorization"] = _authorization(head, told)
     return tuple(
@@ -191,8 +192,8 @@ def _metadata(head: Head, told: Parameters) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _patience(head: Head) -> float | None:
-    """Return the seconds that a client says it waits (Google's header for it)."""
+def _patience(head: RequestHead) -> float | None:
+    """Return the timeout in Google's header X-Server-Timeout, in seconds."""
     text = head.headers.get("x-server-timeout")
     if text is None:
         return None
@@ -208,11 +209,11 @@ def _patience(head: Head) -> float | None:
     return seconds
 
 
-def _check_content(head: Head, body: bytes) -> None:
+def _check_content(head: RequestHead, body: bytes) -> None:
     encoding = head.headers.get("content-encoding", "identity")
     if encoding.lower() != "identity":
         raise InvalidArgument(
-            f"Content-Encoding: {shortened(encoding, 60)!r}; a body as it is is accepted"
+            f"Content-Encoding: {shortened(encoding, 60)!r}; an uncompressed body is accepted"
         )
     kind = head.headers.get("content-type", "")
     if body.strip() and kind.partition(";")[0].strip().lower() != "application/json":
@@ -221,10 +222,10 @@ def _check_content(head: Head, body: bytes) -> None:
         )
 
 
-def _check_sender(head: Head, *, local_names_only: bool) -> None:
-    """Refuse what a web page sends by a browser.
+def _check_sender(head: RequestHead, *, local_names_only: bool) -> None:
+    """Raise PermissionDenied for a request that a web page sent by a browser.
 
-    The browser says so, unless the page is of a name that somebody else's DNS has pointed here.
+    Headers of the browser show it. In DNS rebinding they do not, but the header Host does.
     """
     headers: Mapping[str, str] = head.headers
     site = headers.get("sec-fetch-site", "none")
@@ -233,8 +234,8 @@ def _check_sender(head: Head, *, local_names_only: bool) -> None:
     host = headers.get("host", "")
     if local_names_only and host and not _is_this_machine(host):
         raise PermissionDenied(
-            f"Host: {shortened(host, 60)!r}; a server without a token and TLS is called by "
-            "localhost, or by a loopback address"
+            f"Host: {shortened(host, 60)!r}; a server without a token and TLS accepts localhost "
+            "and loopback addresses"
         )
 
 
@@ -255,10 +256,10 @@ def _is_this_machine(host: str) -> bool:
         return False
 
 
-def _no_method(head: Head) -> NotFound:
+def _no_method(head: RequestHead) -> NotFound:
     path = shortened(head.path, 200)
     if head.path.endswith(":streamingPull"):
-        return NotFound(f"{path}: StreamingPull is offered by gRPC only; :pull is by REST, too")
+        return NotFound(f"{path}: StreamingPull works by gRPC only; use :pull")
     others = bindings.verbs(head.path)
     accepted = f"{' and '.join(others)} {'is' if len(others) == 1 else 'are'} accepted"
     why = f"; {accepted} there" if others else ""

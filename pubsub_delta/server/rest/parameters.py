@@ -1,4 +1,4 @@
-"""Parameters of a query: fields of the request, and what Google's APIs take with every request."""
+"""The query of a request: fields of the request, and the system parameters of Google's APIs."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ from pubsub_delta.server.rest.payload import field_named, is_map, is_repeated, i
 _OF_NO_EFFECT = frozenset(
     {"key", "quotaUser", "userIp", "userProject", ".xgafv", "uploadType", "upload_protocol"}
 )
-"""Who asks, and how the answer might be charged: there is nothing to do for these."""
+"""Parameters for quotas and billing, which have no effect here."""
 _JSON = re.compile(r"json(?:;enum-encoding=(?P<enums>int|string))?", re.IGNORECASE)
-_MOST = 500
-"""Parameters in one query."""
+_MAX_PARAMETERS = 500
 
 
 @dataclass(frozen=True)
 class Parameters:
     """The query of a request.
 
-    ``fields``: those of the request, by the names that the client uses. ``pretty``: whether the
-    answer is written for people. ``enums_as_numbers``: not by their names. ``token``: in place of
-    the header. ``wanted``: the part of the answer that the client wants.
+    ``fields``: the fields of the request message, by name. ``pretty``: whether the response is
+    indented. ``enums_as_numbers``: whether enums are written as numbers. ``token``: the token in
+    place of the header. ``wanted``: the fields of the response that are returned.
     """
 
     fields: Mapping[str, Sequence[str]]
@@ -47,11 +46,15 @@ def parsed(query: str) -> Parameters:
     """
     try:
         pairs = parse_qsl(
-            query, keep_blank_values=True, max_num_fields=_MOST, errors="strict", separator="&"
+            query,
+            keep_blank_values=True,
+            max_num_fields=_MAX_PARAMETERS,
+            errors="strict",
+            separator="&",
         )
     except ValueError:
         raise InvalidArgument(
-            f"query: it is no UTF-8, or has more than {_MOST} parameters"
+            f"query: it is not UTF-8, or has more than {_MAX_PARAMETERS} parameters"
         ) from None
     fields: dict[str, list[str]] = {}
     told = Parameters(fields)
@@ -73,9 +76,9 @@ def parsed(query: str) -> Parameters:
 
 
 def as_json(fields: Mapping[str, Sequence[str]], of: Descriptor) -> dict[str, Any]:
-    """Return what a query says of a message as the JSON that says the same.
+    """Return the fields of a query as JSON of a message.
 
-    google.api.http: a field within a field is named with a dot, and a repeated one is repeated.
+    google.api.http: a dot leads to a nested field; a repeated field is given several times.
     """
     written: dict[str, Any] = {}
     for name, values in fields.items():

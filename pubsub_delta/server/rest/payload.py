@@ -1,8 +1,7 @@
-"""Payloads: JSON as clients send it, held against the protobuf message that it is to be.
+"""Validates the JSON of a request, and parses it into a protobuf message.
 
-protobuf's own JSON parser does the work. What it takes in silence, or refuses in words for
-programmers, is refused here before: unknown names, fields that are given twice, data that is no
-base64, and values of another type.
+protobuf's own JSON parser does the parsing. Before that, this module refuses what the parser
+accepts silently or reports badly: unknown names, repeated fields, invalid base64, wrong types.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _INTEGERS = frozenset(
     | {FieldDescriptor.CPPTYPE_UINT32, FieldDescriptor.CPPTYPE_UINT64}
 )
 _SHOWN = 60
-"""Characters of a wrong value that an error shows."""
+"""The length of a wrong value in an error."""
 
 
 def loaded(body: bytes) -> Any:
@@ -39,7 +38,7 @@ def loaded(body: bytes) -> Any:
         raise InvalidArgument("Invalid JSON payload received: it is nested too deeply") from None
     except UnicodeDecodeError as error:
         raise InvalidArgument(
-            f"Invalid JSON payload received: byte {error.start} is no UTF-8; JSON in UTF-8 is "
+            f"Invalid JSON payload received: byte {error.start} is not UTF-8; JSON in UTF-8 is "
             "accepted"
         ) from None
     except json.JSONDecodeError as error:
@@ -54,7 +53,7 @@ def loaded(body: bytes) -> Any:
 
 
 def read(value: Any, message: Any) -> None:
-    """Write a JSON object into a protobuf message. InvalidArgument names the field that is wrong.
+    """Parse a JSON object into a protobuf message. InvalidArgument names a wrong field.
 
     Pub/Sub: unknown names are refused; a field may be named in camelCase or as in the API's proto.
     """
@@ -86,7 +85,7 @@ def is_map(field: FieldDescriptor) -> bool:
 
 
 def is_written_as_text(of: Descriptor) -> bool:
-    """Tell whether JSON writes a message as a text: a time, a duration, a mask."""
+    """Tell whether JSON writes a message as a string: a time, a duration or a field mask."""
     return of.full_name in (
         "google.protobuf.Timestamp",
         "google.protobuf.Duration",
@@ -188,4 +187,4 @@ def _unique(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
 
 
 def _no_number(name: str) -> Any:
-    raise InvalidArgument(f"Invalid JSON payload received: {name} is no JSON")
+    raise InvalidArgument(f"Invalid JSON payload received: {name} is not JSON")

@@ -1,4 +1,4 @@
-"""Selections: the part of an answer that a client wants, by the parameter ``fields``."""
+"""Partial responses: the fields that the parameter ``fields`` selects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pubsub_delta.errors import InvalidArgument, shortened
 from pubsub_delta.server.rest.payload import field_named, is_map
 
 Selection = Mapping[str, Any]
-"""What is wanted of a message: a selection by the JSON name of a field; an empty one is all."""
+"""The selected fields of a message by JSON name, each with a selection; an empty one is all."""
 
 _TOKEN = re.compile(r"[A-Za-z0-9_]+|[*/,()]")
 _LONGEST = 1_000
@@ -20,9 +20,9 @@ _DEEPEST = 10
 
 
 def selection(text: str, of: Descriptor) -> Selection:
-    """Read which fields of an answer are wanted; InvalidArgument if it has no such field.
+    """Parse the parameter ``fields``; InvalidArgument if the response has no such field.
 
-    ``a,b`` are both; ``a/b`` is b of a; ``a(b,c)`` both of a; ``*`` stands for every name.
+    ``a,b`` selects both; ``a/b`` selects b in a; ``a(b,c)`` selects both in a; ``*`` is any name.
     """
     tokens = _TOKEN.findall(text)
     if "".join(tokens) != text or not 0 < len(text) <= _LONGEST:
@@ -35,7 +35,7 @@ def selection(text: str, of: Descriptor) -> Selection:
 
 
 def selected(value: Any, wanted: Selection) -> Any:
-    """Return the part of an answer that is wanted.
+    """Return the selected fields of a response.
 
     >>> selected({"a": [{"b": 1, "c": 2}, {"c": 3}], "d": 4}, {"a": {"b": {}}})
     {'a': [{'b': 1}, {}]}
@@ -54,7 +54,7 @@ def selected(value: Any, wanted: Selection) -> Any:
 
 
 class _Reader:
-    """Reads tokens from left to right."""
+    """A recursive-descent parser of the tokens."""
 
     def __init__(self, text: str, tokens: list[str]) -> None:
         self.text = text
@@ -98,7 +98,7 @@ class _Reader:
 
 
 def _joined(one: Selection, other: Selection) -> dict[str, Any]:
-    """Return what either selects; an empty one selects all."""
+    """Return the union of two selections."""
     if not one or not other:
         return {}
     both = {name: _joined(one[name], other[name]) for name in one if name in other}

@@ -1,4 +1,4 @@
-"""Transcoding: HTTP requests as the protobuf messages that they mean, and answers as JSON."""
+"""Transcodes HTTP requests to protobuf messages, and responses to JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HTTP_CODES = {
     "DATA_LOSS": 500,
     "UNAUTHENTICATED": 401,
 }
-"""What HTTP says for each canonical code (google/rpc/code.proto)."""
+"""The HTTP status of each canonical code (google/rpc/code.proto)."""
 
 
 def request_of(
@@ -40,10 +40,10 @@ def request_of(
     fields: Mapping[str, Sequence[str]],
     body: bytes,
 ) -> Any:
-    """Return the message that a request means.
+    """Return the request message of an HTTP request.
 
-    google.api.http: the variables of the path win over the body, and over the query. Pub/Sub: the
-    query may name fields where the body is the whole request, too, as in ``?updateMask=labels``.
+    google.api.http: variables of the path override the body and the query. Pub/Sub: the query may
+    give fields even if the body is the whole message, as in ``?updateMask=labels``.
     """
     message = binding.method.request()
     _read_body(binding, payload.loaded(body), message)
@@ -67,11 +67,11 @@ def _read_body(binding: Binding, value: Any, message: Any) -> None:
     elif binding.body:
         payload.read({binding.body: {} if value is None else value}, message)
     elif value not in (None, {}):
-        raise InvalidArgument(f"body: {binding.name} takes none; its fields stand in the query")
+        raise InvalidArgument(f"body: {binding.name} takes no body; give its fields in the query")
 
 
-def answer_of(message: Any, *, enums_as_numbers: bool) -> dict[str, Any]:
-    """Return a message as JSON has it: names in camelCase, empty fields left out."""
+def response_of(message: Any, *, enums_as_numbers: bool) -> dict[str, Any]:
+    """Return a message as JSON, with names in camelCase and without empty fields."""
     written: dict[str, Any] = json_format.MessageToDict(
         message, use_integers_for_enums=enums_as_numbers
     )
@@ -79,7 +79,7 @@ def answer_of(message: Any, *, enums_as_numbers: bool) -> dict[str, Any]:
 
 
 def error_of(status: Any, code: str) -> dict[str, Any]:
-    """Return a google.rpc.Status as Google's REST interfaces write it."""
+    """Return a google.rpc.Status as Google's REST APIs write it."""
     error = {
         "code": HTTP_CODES[code],
         "message": status.message,
@@ -90,7 +90,7 @@ def error_of(status: Any, code: str) -> dict[str, Any]:
 
 
 def text_of(value: Mapping[str, Any], *, pretty: bool) -> bytes:
-    """Write JSON, for people or as short as it can be."""
+    """Write JSON, indented or compact."""
     if pretty:
         return json.dumps(value, indent=2, ensure_ascii=False).encode() + b"\n"
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()

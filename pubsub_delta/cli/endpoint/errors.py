@@ -1,0 +1,121 @@
+"""Errors of a server and of the connection, as errors of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from google.rpc import error_details_pb2, status_pb2
+
+from pubsub_delta.errors import (
+    Aborted,
+    AlreadyExists,
+    DataLoss,
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    PubSubError,
+    ResourceExhausted,
+    Unimplemented,
+    Unknown,
+)
+from pubsub_delta.server.protocol import grpc
+from pubsub_delta.server.reasons import INVALID_ACK_ID, SUCCEEDED
+from pubsub_delta.server.status import (
+    ACK_ID_FAILURE,
+    DETAILS,
+    PermissionDenied,
+    Unauthenticated,
+    Unavailable,
+)
+
+_CLASSES = (
+    InvalidArgument,
+    NotFound,
+    AlreadyExists,
+    FailedPrecondition,
+    Aborted,
+    ResourceExhausted,
+    Unimplemented,
+    DataLoss,
+    Unknown,
+    Unavailable,
+    Unauthenticated,
+    PermissionDenied,
+)
+_BY_CODE: Mapping[str, type[PubSubError]] = {each.code: each for each in _CLASSES}
+
+
+class StatusError(PubSubError):
+    """An error with a canonical code that has no class."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code  # type: ignore[misc]
+
+
+class AckIdsError(StatusError):
+    """Some ack IDs of a request failed. ``reasons``: by ack ID.
+
+    A server names as many ack IDs as fit in the error; the code holds for the others.
+    """
+
+    def __init__(self, code: str, message: str, reasons: Mapping[str, str]) -> None:
+        super().__init__(code, message)
+        self.reasons = dict(reasons)
+
+    def invalid(self, ack_ids: Iterable[str]) -> set[str] | None:
+        """Return the ack IDs of the request that failed permanently.
+
+        The others can be sent again. None if no ack ID failed permanently for certain.
+        """
+        if not set(self.reasons.values()) <= {INVALID_ACK_ID, SUCCEEDED}:
+            return None
+        unnamed = INVALID_ACK_ID if self.code == InvalidArgument.code else SUCCEEDED
+        why = {each: self.reasons.get(each, unnamed) for each in ack_ids}
+        return {each for each, reason in why.items() if reason == INVALID_ACK_ID} or None
+
+
+def error_of(error: Any, address: str, seconds: float) -> PubSubError:
+    """Return the error of the library for a failed call, with the server's message.
+
+    Args:
+        error: the error of gRPC.
+        address: the address of the server.
+        seconds: the timeout of the call.
+    """
+    code, text = error.code(), " ".join((error.details() or "no reason was given").split())
+    told = _status_of(error)
+    if told is None and code == grpc.StatusCode.UNAVAILABLE:
+        why = text.rpartition("last error: ")[2]
+        return Unavailable(
+            f"endpoint: no server can be reached at {address} ({why}); "
+            "the address where `pubsub-delta serve` listens is accepted, with --endpoint-tls if it "
+            "has a certificate"
+        )
+    if told is None and code == grpc.StatusCode.DEADLINE_EXCEEDED:
+        return StatusError(
+            code.name,
+            f"endpoint: {address} did not respond within {seconds:g} seconds; the request may have "
+            "been done",
+        )
+    reasons = {} if told is None else _ack_ids_of(told)
+    if reasons:
+        return AckIdsError(code.name, text, reasons)
+    made = _BY_CODE.get(code.name)
+    return StatusError(code.name, text) if made is None else made(text)
+
+
+def _status_of(error: Any) -> Any | None:
+    """Return the google.rpc.Status of an error; None if the server sent none."""
+    sent = dict(error.trailing_metadata() or ()).get(DETAILS)
+    return None if sent is None else status_pb2.Status.FromString(sent)
+
+
+def _ack_ids_of(status: Any) -> dict[str, str]:
+    """Return the reasons of failed ack IDs in a google.rpc.Status."""
+    info = error_details_pb2.ErrorInfo()
+    for detail in status.details:
+        if detail.Unpack(info) and info.reason == ACK_ID_FAILURE:
+            return dict(info.metadata)
+    return {}

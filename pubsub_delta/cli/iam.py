@@ -1,0 +1,75 @@
+"""``add-iam-policy-binding``: stores a binding on a server; a store itself needs none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import click
+
+from pubsub_delta.cli.application import App
+from pubsub_delta.cli.arguments import ResourceType
+from pubsub_delta.cli.commands import Command
+from pubsub_delta.cli.service import Service
+from pubsub_delta.errors import Unimplemented
+
+
+def binding_command(
+    kind: str,
+    forwarding: str,
+    full_name: Callable[[App, str], str],
+    get: Callable[[Service, str], Any],
+) -> click.Command:
+    """Return the command for a kind of resource; ``forwarding`` is the role that it accepts.
+
+    A store has no access control: storage or catalog decide who may read and write. So the command
+    accepts the role for forwarding without a change, and refuses other roles. With --endpoint the
+    server stores the binding, and enforces it if it has a policy file.
+    """
+
+    @click.pass_obj
+    def add(app: App, name: str, member: str, role: str) -> None:
+        found = full_name(app, name)
+        if app.settings.endpoint is not None:
+            app.call(partial(_add_on_server, resource=found, member=member, role=role))
+            app.print_status(f"Updated IAM policy for {kind} [{found}].")
+            return
+        if role != forwarding:
+            raise Unimplemented(
+                f"role: {role!r}: a store has no access control of its own, storage or catalog "
+                f"decide who may read and write; only {forwarding}, which forwarding to a "
+                "dead-letter topic needs at Google, is accepted, and nothing needs to be done"
+            )
+        app.call(lambda store: get(store, found))
+        app.print_status(
+            f"Nothing needs to be done for {kind} [{found}]: a store has no access control of its "
+            f"own, and whoever may write its tables may forward messages. No permission was "
+            f"changed for [{member}]."
+        )
+
+    return Command(
+        "add-iam-policy-binding",
+        callback=add,
+        examples=[
+            f"{kind}s add-iam-policy-binding {'failed' if kind == 'topic' else 'delays'} "
+            f"--member=serviceAccount:ID --role={forwarding}"
+        ],
+        help="Give a role to a member on a server; a store itself needs no grant for forwarding.",
+        params=[
+            click.Argument(["name"], metavar=kind.upper(), type=ResourceType(f"{kind}s")),
+            click.Option(["--member"], required=True, help="Whom it is granted to."),
+            click.Option(
+                ["--role"], required=True, help=f"{forwarding}; any role with --endpoint."
+            ),
+        ],
+    )
+
+
+def _add_on_server(service: Service, *, resource: str, member: str, role: str) -> None:
+    # Imported here: it needs the extra ``server``.
+    from pubsub_delta.cli.endpoint.client import EndpointClient
+    from pubsub_delta.cli.endpoint.policies import add_binding
+
+    assert isinstance(service, EndpointClient)
+    add_binding(service, resource, member, role)

@@ -1,0 +1,62 @@
+"""The options by which ``topics create`` and ``topics update`` give a topic its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from pubsub_delta.cli.application import App
+from pubsub_delta.cli.arguments import SCHEMA
+from pubsub_delta.schemas import Encoding, SchemaSettings
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def schema_options(command: F) -> F:
+    """Give a command the options that are about a schema."""
+    for option in (
+        click.option("--last-revision-id", help="The last revision that messages may fit."),
+        click.option("--first-revision-id", help="The first revision that messages may fit."),
+        click.option("--schema-project", help="The project of the schema."),
+        click.option(
+            "--message-encoding",
+            type=click.Choice(["json", "binary"], case_sensitive=False),
+            help="How the data of messages is written.",
+        ),
+        click.option("--schema", type=SCHEMA, help="What the data of messages must fit."),
+    ):
+        command = option(command)
+    return command
+
+
+def schema_settings(
+    app: App,
+    so_far: SchemaSettings | None,
+    *,
+    schema: str | None = None,
+    message_encoding: str | None = None,
+    schema_project: str | None = None,
+    first_revision_id: str | None = None,
+    last_revision_id: str | None = None,
+) -> SchemaSettings | None:
+    """Return the schema settings of the options over those of a topic; None without options.
+
+    A new schema needs its encoding; revisions that are not given do not bound it.
+    """
+    told = (message_encoding, schema_project, first_revision_id, last_revision_id)
+    if schema is None:
+        if all(each is None for each in told):
+            return None
+        if so_far is None or schema_project is not None:
+            raise click.UsageError("--schema is needed beside the other options of a schema")
+        name, encoding = so_far.schema, message_encoding or Encoding(so_far.encoding).value
+        first = so_far.first_revision_id if first_revision_id is None else first_revision_id
+        last = so_far.last_revision_id if last_revision_id is None else last_revision_id
+    else:
+        if message_encoding is None:
+            raise click.UsageError("--message-encoding is needed beside --schema: json or binary")
+        name, encoding = app.schema(schema, schema_project), message_encoding
+        first, last = first_revision_id or "", last_revision_id or ""
+    return SchemaSettings(name, encoding.upper(), first, last)

@@ -1,0 +1,49 @@
+"""Signing in and out with the token of the console."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from pubsub_delta.console.context import console_of
+from pubsub_delta.console.forms import PostedForm
+from pubsub_delta.console.middleware import set_cookie_header
+from pubsub_delta.console.responses import redirect, render
+from pubsub_delta.console.security import matches_token
+
+router = APIRouter()
+
+
+@router.get("/alive")
+def alive() -> Response:
+    """Answer, so that a page knows that what it sends will be taken."""
+    return Response(status_code=204)
+
+
+@router.get("/sign-in")
+def ask(request: Request) -> Response:
+    """Ask for the token."""
+    if request.state.session.signed_in:
+        return redirect()
+    return render(request, "sign_in.html", error="")
+
+
+@router.post("/sign-in")
+def sign_in(request: Request, form: PostedForm) -> Response:
+    """Give a new session to who knows the token."""
+    console = console_of(request)
+    if console.access.token is None or not matches_token(form.text("token"), console.access.token):
+        return render(request, "sign_in.html", 403, error="This is not the console's token.")
+    return _with_session(request, redirect(), signed_in=True)
+
+
+@router.post("/sign-out")
+def sign_out(request: Request) -> Response:
+    """Give the browser a session that has not signed in."""
+    return _with_session(request, redirect("sign-in"), signed_in=False)
+
+
+def _with_session(request: Request, answer: Response, *, signed_in: bool) -> Response:
+    sessions = console_of(request).sessions
+    value = sessions.cookie_of(sessions.start(signed_in=signed_in))
+    answer.headers["set-cookie"] = set_cookie_header(request, value)
+    return answer

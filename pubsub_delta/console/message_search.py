@@ -1,0 +1,198 @@
+"""The search for messages of a topic or subscription: its page, results and downloads."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import FileResponse, StreamingResponse
+from starlette.background import BackgroundTask
+
+from pubsub_delta.clock import rfc3339
+from pubsub_delta.console.context import Console, address, console_of
+from pubsub_delta.console.jobs import WAIT_SECONDS
+from pubsub_delta.console.responses import error_page, redirect, render
+from pubsub_delta.console.search_form import STATES, SearchForm, read_search_form
+from pubsub_delta.console.searches import BackgroundSearch
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.operations.find import FoundMessage, MessageQuery, MessageSearch
+
+router = APIRouter()
+
+Kind = Literal["topics", "subscriptions"]
+_UNKNOWN_SEARCH = "This search is not kept any more; search again."
+
+
+def full_name(console: Console, kind: str, id_: str) -> str:
+    """Return the full name of a topic or a subscription of the console's project."""
+    return f"projects/{console.project}/{kind}/{id_}"
+
+
+def search_of(console: Console, kind: str, id_: str, wanted: MessageQuery) -> MessageSearch:
+    """Return a search among the messages of a topic or a subscription."""
+    return console.store.find_messages(full_name(console, kind, id_), wanted)
+
+
+@router.get("/{kind}/{id_}/messages")
+def show(request: Request, kind: Kind, id_: str) -> Response:
+    """Show the page of the messages of a topic or a subscription."""
+    console = console_of(request)
+    resource = (
+        console.store.get_topic(id_) if kind == "topics" else console.store.get_subscription(id_)
+    )
+    asked = read_search_form(request.query_params, of_topic=kind == "topics")
+    return render(
+        request,
+        "messages.html",
+        400 if asked.form.has_errors else 200,
+        id=id_,
+        kind=kind,
+        topic=resource if kind == "topics" else None,
+        subscription=resource if kind == "subscriptions" else None,
+        asked=asked,
+        form=asked.form,
+        states=STATES,
+        at=address(kind, id_, "messages"),
+        before=request.query_params.get("before", ""),
+    )
+
+
+@router.get("/{kind}/{id_}/messages/found")
+def find(request: Request, kind: Kind, id_: str) -> Response:
+    """Start a search, and show its results as a fragment."""
+    console, asked = console_of(request), _search_form(request, kind)
+    assert asked.message_query is not None
+    search = search_of(console, kind, id_, asked.message_query)
+    running = console.searches.start(search, address(kind, id_, "messages"), asked.query_string)
+    return _results(request, running)
+
+
+@router.get("/searches/{id_}")
+def show_search(request: Request, id_: str) -> Response:
+    """Show the results of a search so far, as a fragment."""
+    running = console_of(request).searches.find(id_)
+    return (
+        error_page(request, _UNKNOWN_SEARCH, 404) if running is None else _results(request, running)
+    )
+
+
+@router.post("/searches/{id_}/stop")
+def stop(request: Request, id_: str) -> Response:
+    """Stop a search."""
+    running = console_of(request).searches.find(id_)
+    if running is None:
+        return error_page(request, _UNKNOWN_SEARCH, 404)
+    running.stop()
+    if "hx-request" in request.headers:
+        return _results(request, running)
+    return redirect("searches", id_)
+
+
+def _search_form(request: Request, kind: str) -> SearchForm:
+    asked = read_search_form(request.query_params, of_topic=kind == "topics")
+    if asked.message_query is None:
+        field, text = next(iter(asked.form.errors.items()))
+        raise InvalidArgument(f"{field}: {text}")
+    return asked
+
+
+def _results(request: Request, running: BackgroundSearch) -> Response:
+    is_done = running.wait(WAIT_SECONDS)
+    if running.problem is not None:
+        raise running.problem
+    request.state.section = running.at.split("/")[1]
+    last = running.found[-1].message_id if running.found else ""
+    return render(
+        request,
+        "found.html" if "hx-request" in request.headers else "found_page.html",
+        search=running,
+        is_done=is_done,
+        messages=list(map(summary, running.found)),
+        more=f"{running.at}?{running.query_string}&before={last}" if running.has_more else "",
+        download=f"{running.at}/download?{running.query_string}",
+    )
+
+
+_LINE = 160
+
+
+def summary(message: FoundMessage) -> dict[str, Any]:
+    """Return a message as a row of a list, with the beginning of its data as one line."""
+    try:
+        text = message.data[:_LINE].decode()
+    except UnicodeDecodeError:
+        text = message.data[:_LINE].decode(errors="ignore")
+        if len(text.encode()) + 4 < len(message.data[:_LINE]):
+            text = message.data[:48].hex(" ")
+    return {"message": message, "line": " ".join(text.split())}
+
+
+@router.get("/{kind}/{id_}/messages/download")
+def download(
+    request: Request, kind: Kind, id_: str, format: Literal["jsonl", "parquet"] = "jsonl"
+) -> Response:
+    """Download all messages of a search, as JSON lines or Parquet."""
+    asked = _search_form(request, kind)
+    assert asked.message_query is not None
+    search = search_of(console_of(request), kind, id_, asked.message_query)
+    name = f"{id_}-messages.{format}"
+    headers = {"Content-Disposition": f'attachment; filename="{_file_name(name)}"'}
+    if format == "jsonl":
+        return StreamingResponse(_lines(search), 200, headers, "application/x-ndjson")
+    handle, path = tempfile.mkstemp(suffix=".parquet")
+    os.close(handle)
+    _write_parquet(search, path)
+    return FileResponse(
+        path,
+        headers=headers,
+        media_type="application/vnd.apache.parquet",
+        background=BackgroundTask(os.unlink, path),
+    )
+
+
+def _file_name(name: str) -> str:
+    return "".join(each if (each.isalnum() and each.isascii()) or each in "-_." else "_"
+                   for each in name)  # fmt: skip
+
+
+def _lines(search: MessageSearch) -> Iterator[bytes]:
+    for each in search.messages(max_bytes=2**31):
+        told: dict[str, Any] = {
+            "message_id": each.message_id,
+            "publish_time": None if each.publish_time is None else rfc3339(each.publish_time),
+            "ordering_key": each.ordering_key,
+            "attributes": each.attributes,
+        }
+        try:
+            told["data"] = each.data.decode()
+        except UnicodeDecodeError:
+            told["data_base64"] = base64.b64encode(each.data).decode()
+        if each.state is not None:
+            told["state"] = each.state
+        yield json.dumps(told, ensure_ascii=False).encode(errors="surrogatepass") + b"\n"
+
+
+_PARQUET = ("message_id", "publish_time", "ordering_key", "attributes", "data")
+
+
+def _write_parquet(search: MessageSearch, path: str) -> None:
+    writer: pq.ParquetWriter | None = None
+    for rows in search.rows():
+        named = rows.rename_columns(
+            ["message_id" if name == "position" else name for name in rows.column_names]
+        ).select(list(_PARQUET))
+        named = named.set_column(0, "message_id", named["message_id"].cast(pa.string()))
+        if writer is None:
+            writer = pq.ParquetWriter(path, named.schema)
+        writer.write_table(named)
+    if writer is None:
+        schema = pa.schema([(name, pa.string()) for name in _PARQUET])
+        writer = pq.ParquetWriter(path, schema)
+    writer.close()

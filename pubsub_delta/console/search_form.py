@@ -1,0 +1,101 @@
+"""The search form for messages: reads its fields, and writes them to an address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
+
+from pubsub_delta.clock import read_time
+from pubsub_delta.console.forms import Form, InvalidField
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.operations.find import KEPT, UNACKED, MessageQuery
+
+STATES = {
+    "unacked": ("Unacknowledged", UNACKED),
+    "available": ("Available", frozenset({"available"})),
+    "leased": ("Leased", frozenset({"leased"})),
+    "backing_off": ("Backing off", frozenset({"backing_off"})),
+    "forwarding": ("To dead letters", frozenset({"forwarding"})),
+    "writing": ("To its table", frozenset({"writing"})),
+    "kept": ("Acknowledged, kept to replay", KEPT),
+    "any": ("All that the topic stores", None),
+}
+"""The states in the menu, by their value in the address."""
+
+FIELDS = ("text", "attribute", "key", "message_id", "earliest", "latest", "state")
+ERROR_FIELDS = {name: name for name in FIELDS}
+
+
+@dataclass(frozen=True)
+class SearchForm:
+    """The fields of a search, and the query that they make; None if a field is not valid."""
+
+    form: Form
+    message_query: MessageQuery | None
+
+    @property
+    def query_string(self) -> str:
+        """The fields as the query of an address."""
+        given = {name: self.form[name] for name in FIELDS if self.form[name]}
+        return urlencode(given)
+
+    @property
+    def has_filters(self) -> bool:
+        """Whether any field besides the state is set."""
+        return any(self.form[name] for name in FIELDS if name != "state")
+
+
+def read_search_form(asked: Mapping[str, str], *, of_topic: bool) -> SearchForm:
+    """Read a search. ``before``: only messages with lower IDs, for the next page."""
+    form = Form({name: asked.get(name, "").strip() for name in FIELDS})
+    if not of_topic:
+        form.values["state"] = form["state"] or "unacked"
+    states = None if of_topic else form.validate(lambda: _states(form), ERROR_FIELDS)
+    found = MessageQuery(
+        message_id=form.validate(lambda: _id(form, "message_id"), ERROR_FIELDS),
+        earliest=form.validate(lambda: _time(form, "earliest"), ERROR_FIELDS),
+        latest=form.validate(lambda: _time(form, "latest"), ERROR_FIELDS),
+        ordering_key=form["key"] or None,
+        attribute=_attribute(form),
+        text=form["text"].encode(errors="surrogatepass"),
+        states=states,
+        before=_id(Form({"before": asked.get("before", "")}), "before"),
+    )
+    return SearchForm(form, None if form.has_errors else found)
+
+
+def _states(form: Form) -> frozenset[str] | None:
+    if form["state"] not in STATES:
+        raise InvalidField("state", f"{form['state']!r} is not a state; choose one of the menu")
+    return STATES[form["state"]][1]
+
+
+def _id(form: Form, name: str) -> int | None:
+    text = form[name]
+    if not text:
+        return None
+    if not (text.isdecimal() and text.isascii() and len(text) <= 18):
+        raise InvalidField(name, f"{text!r} is not a message ID; type its digits")
+    return int(text)
+
+
+def _time(form: Form, name: str) -> datetime | None:
+    text = form[name]
+    if not text:
+        return None
+    written = text if text.endswith("Z") else f"{text}{':00' * (text.count(':') == 1)}Z"
+    try:
+        return read_time(written, name)
+    except InvalidArgument:
+        raise InvalidField(
+            name, f"{text!r} is not a time; a date and a time are accepted"
+        ) from None
+
+
+def _attribute(form: Form) -> tuple[str, str | None] | None:
+    key, equals, value = form["attribute"].partition("=")
+    if not form["attribute"]:
+        return None
+    return key.strip(), value.strip() if equals else None

@@ -1,0 +1,156 @@
+"""The HTTP client of a push endpoint, with connections that are kept open."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import ssl
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.policy.push_window import LARGEST_SIZE
+from pubsub_delta.server.push_requests import PushRequest
+
+try:
+    import httpcore
+except ModuleNotFoundError as missing:
+    raise FailedPrecondition(
+        f"the module {missing.name} is not installed; pip install 'pubsub-delta[server]' "
+        "installs it"
+    ) from missing
+
+logger = logging.getLogger("pubsub_delta.server")
+
+DEADLINE_EXCEEDED = "deadline_exceeded"
+UNREACHABLE = "unreachable"
+UNSIGNED = "unsigned"
+"""In place of a status code: no response in time, no connection or no HTTP, and no request because
+its token could not be signed."""
+
+_KEPT_OPEN = 4.0
+"""Seconds that an idle connection is kept; common servers close it later."""
+_MAX_BODY_READ = 65_536
+"""Bytes of a response body that are read."""
+_PROCESSING = re.compile(rb"HTTP/1\.\d 102\b")
+_LENGTH_OF_A_CODE = len(b"HTTP/1.1 102 ")
+
+
+class PushEndpoint:
+    """The connections to one endpoint, one for each open request."""
+
+    def __init__(self) -> None:
+        self._connections = httpcore.AsyncConnectionPool(
+            ssl_context=_trust(),
+            max_connections=LARGEST_SIZE,
+            keepalive_expiry=_KEPT_OPEN,
+            network_backend=_Network(),
+        )
+
+    async def post(self, url: str, request: PushRequest, seconds: float) -> str:
+        """Send a request; return the status code, or why there was no response in time.
+
+        Redirects are not followed, and proxies of the environment are not used.
+
+        Args:
+            url: the push endpoint.
+            request: the headers and the body.
+            seconds: the time until the response is due.
+        """
+        codes: list[str] = []
+        try:
+            await asyncio.wait_for(self._exchange(url, request, codes), seconds)
+        except (asyncio.TimeoutError, httpcore.TimeoutException):
+            return codes[0] if codes else DEADLINE_EXCEEDED
+        except Exception as error:
+            logger.debug("%s: %s: %s", url.partition("?")[0], type(error).__name__, error)
+            return codes[0] if codes else UNREACHABLE
+        return codes[0]
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._connections.aclose()
+
+    async def _exchange(self, url: str, request: PushRequest, codes: list[str]) -> None:
+        """Append the status code as soon as it comes, and read the rest of the response."""
+        stream = self._connections.stream(
+            "POST", url, headers=request.headers, content=request.body
+        )
+        with suppress(_Processing):
+            async with stream as answer:
+                codes.append(str(answer.status))
+                read = 0
+                async for part in answer.aiter_stream():
+                    read += len(part)
+                    if read > _MAX_BODY_READ:
+                        return
+            return
+        codes.append("102")
+
+
+class _Processing(Exception):
+    """Status code 102. In HTTP another response follows it; Pub/Sub takes it as the response."""
+
+
+class _Network(httpcore.AsyncNetworkBackend):
+    """Opens connections that notice status code 102, which httpcore skips."""
+
+    def __init__(self) -> None:
+        self._network = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> _Stream:
+        return _Stream(
+            await self._network.connect_tcp(host, port, timeout, local_address, socket_options)
+        )
+
+
+class _Stream(httpcore.AsyncNetworkStream):
+    """A connection that keeps the first bytes of the current response."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._begun = b""
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Read; _Processing if the status code is 102."""
+        data: bytes = await self._stream.read(max_bytes, timeout)
+        if len(self._begun) < _LENGTH_OF_A_CODE:
+            self._begun += data[:_LENGTH_OF_A_CODE]
+            if _PROCESSING.match(self._begun):
+                raise _Processing
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._begun = b""
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> _Stream:
+        return _Stream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    """Return a TLS context that trusts the system's and Mozilla's authorities."""
+    context: ssl.SSLContext = httpcore.default_ssl_context()
+    return context
