@@ -112,9 +112,7 @@ def answer(request: Request, id_: str, batch_id: str, form: PostedForm) -> Respo
     if verb == "extend":
         ack_ids = [each.ack_id for each in held.messages]
     if not ack_ids:
-        return redirect_with_flash(
-            request, "No message was chosen; check the box of one or more.", *at
-        )
+        return redirect_with_flash(request, "No message was selected; select one or more.", *at)
 
     def work() -> AckResult:
         if verb == "ack":
