@@ -8,14 +8,12 @@ next consumer completes forwardings that are under way, in the order of their nu
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from pubsub_delta.clock import rfc3339
@@ -163,18 +161,12 @@ def _append(
     happens after an operator has restored an earlier ack state.
     """
     letters, messages = _letters(tables, source, spans), tables.messages(target)
-    publish_id = f"{source.uid}.{number}.{_digest(spans)}"
+    publish_id = f"{source.uid}.{number}.{table_writes.digest(spans)}"
     landed = repeat_on_conflict(
         lambda: messages.append(letters, now, publish_id, (source.uid, number)),
         f"dead letters of {source.subscription.name}",
     )
     return landed is not None or messages.history.published_as(publish_id) is not None
-
-
-def _digest(spans: Sequence[Span]) -> str:
-    """Return a digest that identifies the messages of a forwarding."""
-    positions = np.fromiter(union(spans), np.int64)
-    return hashlib.blake2b(positions.tobytes(), digest_size=8).hexdigest()
 
 
 def _letters(tables: Tables, source: Source, spans: Sequence[Span]) -> pa.Table:

@@ -267,6 +267,10 @@ def _config(subscription: Subscription) -> TableConfig:
 
 def _write_id(source: Source, number: int, spans: Sequence[Span]) -> str:
     """Return an id that identifies a write among others of the same number."""
+    return f"{source.uid}.{number}.{digest(spans)}"
+
+
+def digest(spans: Sequence[Span]) -> str:
+    """Return a text that identifies the messages of spans."""
     positions = np.fromiter(union(spans), np.int64)
-    digest = hashlib.blake2b(positions.tobytes(), digest_size=8).hexdigest()
-    return f"{source.uid}.{number}.{digest}"
+    return hashlib.blake2b(positions.tobytes(), digest_size=8).hexdigest()

@@ -114,23 +114,26 @@ def decide_forwarding(
 
 def forwardings(state: AckState) -> dict[int, list[Span]]:
     """Return what is being forwarded, by number, the lowest first."""
+    return numbered(state, State.FORWARDING)
+
+
+def numbered(state: AckState, kind: State) -> dict[int, list[Span]]:
+    """Return the spans of forwardings, or of writes, by number, the lowest first."""
     found: dict[int, list[Span]] = {}
-    for span in state.in_state(State.FORWARDING):
+    for span in state.in_state(kind):
         assert span.lease_id is not None
         found.setdefault(span.lease_id, []).append(span)
     return dict(sorted(found.items()))
 
 
-def renumbered(state: AckState, number: int) -> AckState:
-    """Give a forwarding a higher number: other messages were forwarded under its own one.
+def renumbered(state: AckState, number: int, kind: State = State.FORWARDING) -> AckState:
+    """Give a forwarding, or a write, a higher number: other messages have used its own one.
 
     That happens after an operator has restored an earlier ack state.
     """
     higher = max(state.next_lease_id, number + RESTORED_GAP)
     spans = [
-        replace(span, lease_id=higher)
-        if span.state is State.FORWARDING and span.lease_id == number
-        else span
+        replace(span, lease_id=higher) if span.state is kind and span.lease_id == number else span
         for span in state.spans
     ]
     return with_spans(replace(state, next_lease_id=higher + 1), spans)

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pubsub_delta.policy import redelivery
 from pubsub_delta.policy.ack_state import AckState, Span, State
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.policy.redelivery import RESTORED_GAP
 from pubsub_delta.policy.spans import with_spans
 
 
@@ -39,11 +39,7 @@ def decide(state: AckState, lease_id: int, fitting: Positions, table: str) -> Ac
 
 def writes(state: AckState) -> dict[int, list[Span]]:
     """Return the spans that are being written, by the number of their write, lowest first."""
-    found: dict[int, list[Span]] = {}
-    for span in state.in_state(State.WRITING):
-        assert span.lease_id is not None
-        found.setdefault(span.lease_id, []).append(span)
-    return dict(sorted(found.items()))
+    return redelivery.numbered(state, State.WRITING)
 
 
 def written(state: AckState, number: int, *, retain: bool) -> AckState:
@@ -63,21 +59,10 @@ def written(state: AckState, number: int, *, retain: bool) -> AckState:
 
 def given_back(state: AckState, number: int) -> AckState:
     """Make the messages of a cancelled write available; no delivery of them has failed."""
-    return with_spans(
-        state,
-        (span.released() if _is_of(span, number) else span for span in state.spans),
-    )
+    spans = writes(state).get(number, [])
+    return with_spans(state, (s.released() if s in spans else s for s in state.spans))
 
 
 def renumbered(state: AckState, number: int) -> AckState:
-    """Give a write a higher number: other messages were written under its own one.
-
-    That happens after an operator has restored an earlier ack state.
-    """
-    higher = max(state.next_lease_id, number + RESTORED_GAP)
-    spans = [replace(s, lease_id=higher) if _is_of(s, number) else s for s in state.spans]
-    return with_spans(replace(state, next_lease_id=higher + 1), spans)
-
-
-def _is_of(span: Span, number: int) -> bool:
-    return span.state is State.WRITING and span.lease_id == number
+    """Give a write a higher number: other messages were written under its own one."""
+    return redelivery.renumbered(state, number, State.WRITING)
