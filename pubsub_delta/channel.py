@@ -3,44 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from pubsub_delta.delivery.sources import source
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import pull
-from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
-from pubsub_delta.policy.positions import Positions
-from pubsub_delta.resources import ReceivedMessage, Subscription
+from pubsub_delta.operations.pull import Exchanged, MayForward, always
+from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.tables.store import Tables
-
-MayForward = Callable[[Subscription], bool]
-
-
-class LeasedMessages(Protocol):
-    """Messages under one lease, to be read."""
-
-    @property
-    def lease_id(self) -> int: ...
-
-    @property
-    def positions(self) -> Positions: ...
-
-    @property
-    def until(self) -> datetime: ...
-
-    def receive(self, wanted: Positions, max_bytes: int) -> list[ReceivedMessage]:
-        """Read the first of some messages, in order: as many as fit, and at least one."""
-
-
-@dataclass(frozen=True)
-class Exchanged:
-    """What came of a request: perhaps a lease, the response, and the subscription as it is."""
-
-    leased: LeasedMessages | None
-    response: AckResponse
-    subscription: Subscription
 
 
 class Channel(Protocol):
@@ -73,7 +43,7 @@ class StoreChannel:
         name: ResourceName,
         uid: str,
         now: Callable[[], datetime],
-        may_forward: MayForward = lambda _: True,
+        may_forward: MayForward = always,
     ) -> None:
         self._tables = tables
         self._name = name
@@ -85,10 +55,8 @@ class StoreChannel:
         self, request: AckRequest, max_messages: int, deadline: timedelta | None = None
     ) -> Exchanged:
         """Carry out a request and lease up to so many messages (0: none), in one commit."""
-        found = source(self._tables, self._name, self._uid).subscription
-        leased, response = pull.exchange(
+        return pull.exchange(
             *(self._tables, self._name, request, max_messages, self._now(), deadline),
             uid=self._uid,
-            forward=self._may_forward(found),
+            may_forward=self._may_forward,
         )
-        return Exchanged(leased, response, found)

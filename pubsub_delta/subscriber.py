@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from types import TracebackType
 
 from pubsub_delta.callbacks import Callbacks, PulledMessage
-from pubsub_delta.channel import Channel, LeasedMessages
+from pubsub_delta.channel import Channel
+from pubsub_delta.delivery.leases import LeasedMessages
 from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument
 from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
 from pubsub_delta.policy.messages import size_of

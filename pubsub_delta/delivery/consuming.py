@@ -20,6 +20,7 @@ from pubsub_delta.errors import DeadLetterWarning
 from pubsub_delta.policy import replay
 from pubsub_delta.policy.ack_state import AckState, Span, State
 from pubsub_delta.policy.delivery import Terms
+from pubsub_delta.resources import Subscription
 from pubsub_delta.tables.store import Tables
 
 T = TypeVar("T")
@@ -27,13 +28,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class CommitResult:
-    """The lease of a commit, if it has one, and the ack state after it.
+    """The lease of a commit, if it has one, the ack state after it, and the subscription as it is.
 
     ``written``: messages whose write to a table was completed.
     """
 
     lease: Lease | None
     state: AckState
+    subscription: Subscription
     written: table_writes.Finished = field(default_factory=table_writes.Finished)
 
 
@@ -87,7 +89,8 @@ def commit(
     if decision.state.in_state(State.WRITING):
         written = table_writes.finish(tables, source, decision.state)
     leased = Lease(tables.lanes, source, decision.leased) if decision.leased else None
-    return CommitResult(leased, decision.state, written), decision.outcomes
+    result = CommitResult(leased, decision.state, source.subscription, written)
+    return result, decision.outcomes
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -27,6 +27,22 @@ if TYPE_CHECKING:
 
 _READ_AT_FIRST = 1_000
 """Messages that are read at a time where the bytes are limited."""
+
+
+class LeasedMessages(Protocol):
+    """Messages under one lease, to be read."""
+
+    @property
+    def lease_id(self) -> int: ...
+
+    @property
+    def positions(self) -> Positions: ...
+
+    @property
+    def until(self) -> datetime: ...
+
+    def receive(self, wanted: Positions, max_bytes: int) -> list[ReceivedMessage]:
+        """Read the first of some messages, in order: as many as fit, and at least one."""
 
 
 @dataclass(frozen=True)

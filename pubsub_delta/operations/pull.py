@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
@@ -14,7 +15,7 @@ from pubsub_delta.delivery.consuming import (
     commit,
     no_request,
 )
-from pubsub_delta.delivery.leases import Lease
+from pubsub_delta.delivery.leases import Lease, LeasedMessages
 from pubsub_delta.delivery.sources import source
 from pubsub_delta.delivery.table_writes import cannot_pull
 from pubsub_delta.names import ResourceName
@@ -23,9 +24,27 @@ from pubsub_delta.policy.ack_requests import AckRequest, AckResponse, apply
 from pubsub_delta.policy.ack_state import AckState, Span
 from pubsub_delta.policy.delivery import Terms
 from pubsub_delta.policy.fields import check_max_messages
+from pubsub_delta.resources import Subscription
 from pubsub_delta.tables.store import Tables
 
 T = TypeVar("T")
+
+MayForward = Callable[[Subscription], bool]
+"""Tells whether the dead letters of a subscription may be forwarded."""
+
+
+@dataclass(frozen=True)
+class Exchanged:
+    """What came of a request: perhaps a lease, the response, and the subscription as it is."""
+
+    leased: LeasedMessages | None
+    response: AckResponse
+    subscription: Subscription
+
+
+def always(_: Subscription) -> bool:
+    """Forward the dead letters of any subscription."""
+    return True
 
 
 def pull(
@@ -146,14 +165,14 @@ def exchange(
     deadline: timedelta | None = None,
     *,
     uid: str,
-    forward: bool = True,
-) -> tuple[Lease | None, AckResponse]:
+    may_forward: MayForward = always,
+) -> Exchanged:
     """Apply an ack request and lease up to ``max_messages`` messages (0: none), in one commit.
 
     Pub/Sub: a request of StreamingPull, and the response to it. ``deadline``: the length of the
     lease, where it is not the subscription's ack deadline. ``uid``: that of the subscription whose
-    leases the request names. ``forward``: whether exhausted messages go to the dead-letter topic;
-    without it no delivery attempts are counted (Pub/Sub: as without the permission to forward).
+    leases the request names. ``may_forward``: whether exhausted messages go to the dead-letter
+    topic; else no delivery attempts are counted (Pub/Sub: as without the permission to forward).
     """
 
     def apply_request(state: AckState, terms: Terms) -> tuple[AckState, AckResponse]:
@@ -169,10 +188,10 @@ def exchange(
         lease,
         apply_request,
         uid=uid,
-        forward=forward,
+        may_forward=may_forward,
         leases=max_messages > 0,
     )
-    return result.lease, response or AckResponse()
+    return Exchanged(result.lease, response or AckResponse(), result.subscription)
 
 
 def _commit(
@@ -183,7 +202,7 @@ def _commit(
     apply_request: RequestRule[T] = no_request,
     *,
     uid: str | None = None,
-    forward: bool = True,
+    may_forward: MayForward = always,
     leases: bool = True,
 ) -> tuple[CommitResult, T | None]:
     """Make the commit of a consumer; FailedPrecondition where a table gets the messages.
@@ -193,6 +212,7 @@ def _commit(
     prefetching = partial(tables.prefetching, name)
     with prefetching():
         found = source(tables, name, uid)
+        forward = may_forward(found.subscription)
         if not forward:
             found = found.without_dead_letters()
         if leases and found.subscription.table_config is not None:

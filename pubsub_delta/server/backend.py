@@ -8,13 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from pubsub_delta.channel import MayForward, StoreChannel
+from pubsub_delta.channel import StoreChannel
 from pubsub_delta.client import PubSub
 from pubsub_delta.delivery import table_subscriptions
 from pubsub_delta.delivery.table_subscriptions import TableWrites
 from pubsub_delta.metrics import MetricRow
 from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.operations import metrics, publish
+from pubsub_delta.operations.pull import MayForward
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.publishing import Append
 

@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
-from pubsub_delta.channel import Channel, LeasedMessages
+from pubsub_delta.channel import Channel
+from pubsub_delta.delivery.leases import LeasedMessages
 from pubsub_delta.errors import Aborted, FailedPrecondition, NotFound, PubSubError
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.resources import Subscription

@@ -35,7 +35,7 @@ _Response = message_class("StreamingPullResponse")
 
 
 class Stream:
-    """A StreamingPull call: requests say words, and responses carry messages and confirmations.
+    """A StreamingPull call: requests carry acks, responses carry messages and confirmations.
 
     What waits for a client that does not read is bounded: see ``ResponseQueue``.
     """
@@ -44,7 +44,7 @@ class Stream:
         self._hub = hub
 
     async def run(self, requests: Any) -> AsyncIterator[Any]:
-        """Yield responses until the client says no more, or an error ends the stream."""
+        """Yield responses until the client sends no more, or an error ends the stream."""
         iterator = aiter(requests)
         first = await anext(iterator, None)
         if first is None:
@@ -59,32 +59,32 @@ class Stream:
         )
         dispatcher = await self._hub.pulled(name)
         queue = ResponseQueue(consumer, dispatcher.sent)
-        hearing = _Hearing(dispatcher, consumer, queue)
-        listening = asyncio.create_task(hearing.listen(iterator, first))
+        reader = _RequestReader(dispatcher, consumer, queue)
+        reading = asyncio.create_task(reader.read(iterator, first))
         dispatcher.join(Receiver(consumer, queue.put, queue.end))
         try:
             async for fields in queue.responses():
                 yield _with_properties(dispatcher, **fields)
         finally:
             dispatcher.leave(consumer)
-            listening.cancel()
+            reading.cancel()
             with suppress(asyncio.CancelledError):
-                await listening
+                await reading
 
 
-class _Hearing:
-    """What the client of one stream says."""
+class _RequestReader:
+    """Reads the requests of one stream, and carries them out."""
 
     def __init__(self, dispatcher: Dispatcher, consumer: Consumer, queue: ResponseQueue) -> None:
         self._dispatcher = dispatcher
         self._consumer = consumer
         self._queue = queue
 
-    async def listen(self, requests: Any, first: Any) -> None:
-        """Hear what the client says, until it says no more; it is given no more messages then."""
+    async def read(self, requests: Any, first: Any) -> None:
+        """Read requests until the client sends no more; it is given no more messages then."""
         error: Exception | None = None
         try:
-            self._hear(first)
+            self._apply(first)
             await self._queue.room()
             async for request in requests:
                 _check_later(request)
@@ -92,7 +92,7 @@ class _Hearing:
                     self._consumer.ack_deadline_seconds = _stream_ack_deadline(
                         request.stream_ack_deadline_seconds
                     )
-                self._hear(request)
+                self._apply(request)
                 if first.protocol_version >= KEEP_ALIVE and not request.ByteSize():
                     self._queue.keep_alive()
                 await self._queue.room()
@@ -101,7 +101,7 @@ class _Hearing:
         self._dispatcher.leave(self._consumer)
         self._queue.end(error)
 
-    def _hear(self, request: Any) -> None:
+    def _apply(self, request: Any) -> None:
         check_lengths(request.ack_ids)
         check_lengths(request.modify_deadline_ack_ids)
         if request.ack_ids:

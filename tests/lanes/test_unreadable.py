@@ -149,7 +149,7 @@ def test_a_message_that_is_lost_does_not_keep_a_consumer_from_the_others(world: 
 def received(world: World, ids: list[str], expected: str) -> list[bytes]:
     name, uid = world.store._subscription(NAME), world.store.get_subscription(NAME).uid
     now = world.clock.now()
-    lease, _ = pull.exchange(world.store._tables, name, AckRequest(), 10, now, uid=uid)
+    lease = pull.exchange(world.store._tables, name, AckRequest(), 10, now, uid=uid).leased
     assert lease is not None
     with pytest.warns(UnreadableMessageWarning, match=expected):
         found = lease.receive(lease.positions, 1)  # the first, whatever its size

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from pubsub_delta.callbacks import PulledMessage
-from pubsub_delta.channel import Exchanged
 from pubsub_delta.clock import ManualClock
+from pubsub_delta.operations.pull import Exchanged
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_requests import AckRequest, apply
 from pubsub_delta.policy.ack_state import AckState, union

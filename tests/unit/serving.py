@@ -19,10 +19,10 @@ from google.pubsub_v1 import PublisherClient
 from google.pubsub_v1.services.publisher.transports import PublisherGrpcTransport
 from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcTransport
 
-from pubsub_delta.channel import Exchanged
 from pubsub_delta.clock import SystemClock
 from pubsub_delta.delivery.table_subscriptions import TableWrites
 from pubsub_delta.errors import NotFound
+from pubsub_delta.operations.pull import Exchanged
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_requests import AckRequest, apply

@@ -241,7 +241,7 @@ class Consumer:
             random.choice(parts).append(ack_id)
         acked, extended, nacked, given_back = map(tuple, parts)
         deadlines = ((15.0, extended), (0.0, nacked))
-        turn = AckRequest(
+        request = AckRequest(
             held(acked), {timedelta(seconds=s): held(ids) for s, ids in deadlines}, held(given_back)
         )
         wanted = random.choice((0, 1, 3))
@@ -254,8 +254,8 @@ class Consumer:
             )
 
         def run(_: Change, now: datetime) -> Answer:
-            lease, said = exchange(self.store, NAME, turn, wanted, now, uid=PLAIN.uid)
-            leased = leased_by(lease)
+            done = exchange(self.store, NAME, request, wanted, now, uid=PLAIN.uid)
+            said, leased = done.response, leased_by(cast("Lease | None", done.leased))
             told = tuple((s.total_seconds(), by_id(o)) for s, o in said.deadlines.items())
             return Answer(
                 leased.leased, leased.lease_id, leased.until, by_id(said.acknowledged), told

@@ -117,7 +117,7 @@ def test_an_exchange_leases_for_as_long_as_it_says() -> None:
     store.publish("a")
     name, uid = store.store._subscription(NAME), store.store.get_subscription(NAME).uid
     minute = timedelta(minutes=1)
-    lease, _ = pull.exchange(store.tables, name, AckRequest(), 1, store.now, minute, uid=uid)
+    lease = pull.exchange(store.tables, name, AckRequest(), 1, store.now, minute, uid=uid).leased
     assert lease is not None
     assert lease.until == store.now + minute
 

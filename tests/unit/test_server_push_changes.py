@@ -16,8 +16,8 @@ pytest.importorskip("httpcore")
 from google.api_core import exceptions
 
 from pubsub_delta import PushConfig, Subscription
-from pubsub_delta.channel import Exchanged
 from pubsub_delta.errors import NotFound
+from pubsub_delta.operations.pull import Exchanged
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.server import subscription_workers

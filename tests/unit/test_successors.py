@@ -66,10 +66,12 @@ def test_a_server_says_nothing_to_a_successor_that_comes_between_two_lines(
     channel = backend.channel(backend.subscription(f"projects/local/subscriptions/{NAME}"))
     holding = channel.exchange(AckRequest(), 3, MINUTE).leased
     assert holding is not None
-    turn = AckRequest(acknowledged={holding.lease_id: holding.positions})
+    request = AckRequest(acknowledged={holding.lease_id: holding.positions})
     once(monkeypatch, Tables, "attached", lambda: succeed(world), "after")
+    channel.exchange(request, 0, MINUTE)  # of the one that is deleted meanwhile
+    assert world.backlog() == dict.fromkeys(["b0", "b1", "b2"], "available")
     with pytest.raises(NotFound, match="created anew"):
-        channel.exchange(turn, 3, MINUTE)
+        channel.exchange(request, 3, MINUTE)
     assert world.backlog() == dict.fromkeys(["b0", "b1", "b2"], "available")
     backend.close()
 

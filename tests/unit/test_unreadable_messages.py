@@ -9,6 +9,7 @@ import pytest
 
 from pubsub_delta import DataLoss, DeadLetterPolicy
 from pubsub_delta.delivery.dead_letters import UNREADABLE
+from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.delivery.unreadable import (
     SetAside,
     find_unreadable,
@@ -167,8 +168,8 @@ def test_a_table_of_a_batch_has_the_others() -> None:
 def test_who_receives_is_given_the_others(lost: bool) -> None:
     world = Damaged(lost=lost)
     name, uid = world.store._subscription(NAME), world.store.get_subscription(NAME).uid
-    lease, _ = pull.exchange(world.tables, name, AckRequest(), 10, world.now, uid=uid)
-    assert lease is not None
+    lease = pull.exchange(world.tables, name, AckRequest(), 10, world.now, uid=uid).leased
+    assert isinstance(lease, Lease)
     with pytest.warns(UnreadableMessageWarning, match=f"message {world.ids[1]} "):
         found = lease.receive(lease.positions, 1000)
     assert [message.data for message in found] == [b"a", b"c"]
