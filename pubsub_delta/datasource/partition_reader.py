@@ -37,8 +37,8 @@ def read_spans(
     leased = sum(map(len, spans))
     if part.ack_prefix is not None and count < leased:
         raise DataLoss(
-            f"{part.table}: {count:,} messages are there of {leased:,} that were leased; a file or "
-            "a commit of it is gone: restore it, or publish the messages again"
+            f"{part.table}: {leased - count:,} of {leased:,} leased messages are missing; a file "
+            "or a commit of it is gone: restore it, or publish the messages again"
         )
 
 
