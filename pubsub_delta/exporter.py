@@ -181,13 +181,13 @@ class MetricsExporter(Collector):
                 figures.seconds,
             )
         if figures.error is not None:
-            told = GaugeMetricFamily(
+            errors_family = GaugeMetricFamily(
                 "pubsub_delta_last_error_info",
                 "The error of the last measurement; absent if it succeeded.",
                 labels=("code", "message"),
             )
-            told.add_metric(_named(figures.error), 1)
-            yield told
+            errors_family.add_metric(_named(figures.error), 1)
+            yield errors_family
 
 
 def family_names() -> dict[str, bool]:

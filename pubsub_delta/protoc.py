@@ -46,14 +46,14 @@ def compile_proto(definition: str) -> bytes:
             ) from None
         if done.returncode:
             raise InvalidArgument(
-                f"definition: it is not a Protocol Buffers definition ({_told(done.stderr)}); the "
-                "text of a .proto file is accepted"
+                f"definition: it is not a Protocol Buffers definition ({_reason(done.stderr)}); "
+                "the text of a .proto file is accepted"
             )
         with open(os.path.join(directory, "compiled"), "rb") as compiled:
             return compiled.read()
 
 
-def _told(output: str) -> str:
+def _reason(output: str) -> str:
     """Return what the compiler says is wrong, without its warnings, or its last words."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [each for each in lines if each.startswith(f"{_FILE}:") and "warning:" not in each]

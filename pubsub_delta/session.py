@@ -221,10 +221,10 @@ def settings_of(spark: SparkSession) -> dict[str, str]:
     None where a platform tells none.
     """
     try:
-        told = spark.conf.getAll
+        read_all = spark.conf.getAll
     except Exception:  # whatever a platform raises that hides them
         return {}
-    return {key.removeprefix("spark.hadoop."): value for key, value in told.items()}
+    return {key.removeprefix("spark.hadoop."): value for key, value in read_all.items()}
 
 
 def setting_of(spark: SparkSession, setting: str, default: str) -> str | None:

@@ -158,8 +158,8 @@ class App:
     @property
     def selection(self) -> Selection:
         """The selection of records by the options of a listing."""
-        told = {key: value for key, value in self.selection_options.items() if key != "page_size"}
-        return Selection(**told)
+        chosen = {key: value for key, value in self.selection_options.items() if key != "page_size"}
+        return Selection(**chosen)
 
     def completion_names(self, collection: str, project: str | None = None) -> Sequence[str]:
         """Return the names of a collection for completion, without starting Spark."""
@@ -284,11 +284,11 @@ class App:
 
     def print_error(self, error: object) -> None:
         """Print an error as one line: the command, the canonical code, the message."""
-        code, told = getattr(error, "code", "INTERNAL"), one_line(error)
+        code, chosen = getattr(error, "code", "INTERNAL"), one_line(error)
         if isinstance(error, NotFound):
-            told = suggest_resource(told, self.settings.project, self.existing_names)
+            chosen = suggest_resource(chosen, self.settings.project, self.existing_names)
         command = command_of(click.get_current_context())
-        print_stderr(f"ERROR: ({command}) {code}: {told}", self.environment)
+        print_stderr(f"ERROR: ({command}) {code}: {chosen}", self.environment)
 
     def for_each(self, names: Iterable[str], act: Callable[[str], Any]) -> None:
         """Call ``act`` for each name; a failure does not stop the others.
@@ -332,8 +332,8 @@ class App:
         """
         if self.settings.quiet or not sys.stdin.isatty():
             return
-        told = "\n".join(f" - [{name}]" for name in names)
-        self.print_status(f"The following will be deleted:\n{told}")
+        chosen = "\n".join(f" - [{name}]" for name in names)
+        self.print_status(f"The following will be deleted:\n{chosen}")
         try:
             agreed = click.confirm("Do you want to continue", default=False, err=True)
         except click.Abort:  # standard input was closed
@@ -341,8 +341,8 @@ class App:
             agreed = False
         if not agreed:
             command = command_of(click.get_current_context())
-            told = "Nothing was deleted; --quiet deletes without asking."
-            print_stderr(f"ERROR: ({command}) {told}", self.environment)
+            chosen = "Nothing was deleted; --quiet deletes without asking."
+            print_stderr(f"ERROR: ({command}) {chosen}", self.environment)
             raise click.exceptions.Exit(1)
 
     def format(self, default: str) -> Format:

@@ -235,8 +235,8 @@ def merge(
     for pairs in given:
         for key, value in pairs.items():
             if key in merged:
-                told = f"the key {key!r} stands twice; each once is accepted"
-                raise click.BadParameter(told, ctx, param)
+                problem = f"the key {key!r} stands twice; each once is accepted"
+                raise click.BadParameter(problem, ctx, param)
             merged[key] = value
     return merged
 
@@ -273,8 +273,8 @@ def mutually_exclusive(**given: object) -> None:
     """Raise UsageError if more than one of some options is given."""
     named = [name for name, value in given.items() if value not in (None, False, [], {}, ())]
     if len(named) > 1:
-        told = " and ".join(f"--{name.replace('_', '-')}" for name in named)
-        raise click.UsageError(f"{told} exclude each other; one of them is accepted")
+        problem = " and ".join(f"--{name.replace('_', '-')}" for name in named)
+        raise click.UsageError(f"{problem} exclude each other; one of them is accepted")
 
 
 def _checked(

@@ -56,9 +56,9 @@ class Finding:
 
 def versions() -> Finding:
     """Return the versions of the library and its dependencies."""
-    told = ", ".join(f"{name} {_version(name)}" for name in ("deltalake", "pyarrow", "click"))
+    detail = ", ".join(f"{name} {_version(name)}" for name in ("deltalake", "pyarrow", "click"))
     python = platform.python_version()
-    return Finding("versions", "ok", f"pubsub_delta {__version__}, Python {python}, {told}")
+    return Finding("versions", "ok", f"pubsub_delta {__version__}, Python {python}, {detail}")
 
 
 def spark(environment: Mapping[str, str], *, needed: bool) -> Finding:
@@ -101,11 +101,11 @@ def storage(layout: Layout) -> Finding:
             f"whoever owns it can permit that: ls -ld {root}",
         )
     free = shutil.disk_usage(root).free
-    told = f"{root} may be written, and {free / 1e9:,.1f} GB are free"
+    detail = f"{root} may be written, and {free / 1e9:,.1f} GB are free"
     if free < LOW_DISK_BYTES:
         advice = "`pubsub-delta maintain --duties=retention,vacuum` frees what nobody needs"
-        return Finding("storage", "warning", told, advice)
-    return Finding("storage", "ok", told)
+        return Finding("storage", "warning", detail, advice)
+    return Finding("storage", "ok", detail)
 
 
 def locks(layout: Layout) -> Finding:
@@ -256,23 +256,23 @@ def _or_finding(name: str, look: Callable[P, T], *args: P.args, **named: P.kwarg
     try:
         return look(*args, **named)
     except PubSubError as error:
-        told = " ".join(str(error).split())
+        detail = " ".join(str(error).split())
         advice = f"docs/errors/{error.code.lower().replace('_', '-')}.md tells more"
-        return Finding(name, "problem", f"{error.code}: {told}", advice)
+        return Finding(name, "problem", f"{error.code}: {detail}", advice)
 
 
 def failed(check: str, error: Exception) -> Finding:
     """Return the finding of a check that failed."""
-    told = " ".join(str(error).split()) or type(error).__name__
-    return Finding(check, "problem", f"{getattr(error, 'code', type(error).__name__)}: {told}")
+    detail = " ".join(str(error).split()) or type(error).__name__
+    return Finding(check, "problem", f"{getattr(error, 'code', type(error).__name__)}: {detail}")
 
 
 def _all_of(kind: str, sound: int, count: int) -> Finding:
     looked = min(count, MOST)
     state: State = "ok" if sound == looked else "problem"
     of = f" of the first {looked:,} of {count:,}" if count > looked else f" of {count:,}"
-    told = f"{sound:,}{of} can be read" if count else "there are none"
-    return Finding(kind, state, told)
+    detail = f"{sound:,}{of} can be read" if count else "there are none"
+    return Finding(kind, state, detail)
 
 
 def _short(name: str) -> str:
@@ -305,5 +305,7 @@ def _java_version(home: Path) -> str:
         lines: Iterable[str] = (home / "release").read_text(encoding="utf-8").splitlines()
     except OSError:
         return "Java"
-    told = next((line.partition("=")[2] for line in lines if line.startswith("JAVA_VERSION=")), "")
-    return f"Java {told.strip(chr(34))}".rstrip()
+    detail = next(
+        (line.partition("=")[2] for line in lines if line.startswith("JAVA_VERSION=")), ""
+    )
+    return f"Java {detail.strip(chr(34))}".rstrip()

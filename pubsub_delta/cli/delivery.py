@@ -36,8 +36,8 @@ def ack(app: App, subscription: str, ack_ids: list[str]) -> None:
     name = app.subscription(subscription)
     result = app.call(lambda store: store.acknowledge(name, ack_ids))
     if result.success:
-        told = ",".join(result.success)
-        app.print_status(f"Acked the messages with the following ackIds: [{told}]")
+        succeeded = ",".join(result.success)
+        app.print_status(f"Acked the messages with the following ackIds: [{succeeded}]")
     if result.expired:
         app.warn(
             f"The lease of these ackIds was over: [{','.join(result.expired)}]; "
@@ -65,9 +65,9 @@ def modify_message_ack_deadline(
     name = app.subscription(subscription)
     result = app.call(lambda store: store.modify_ack_deadline(name, ack_ids, ack_deadline))
     if result.success:
-        told = ",".join(result.success)
+        succeeded = ",".join(result.success)
         app.print_status(
-            f"Set ackDeadlineSeconds to [{ack_deadline}] for messages with ackId [{told}]."
+            f"Set ackDeadlineSeconds to [{ack_deadline}] for messages with ackId [{succeeded}]."
         )
     fail_on_ack_ids(app, "modify", [*result.expired, *result.invalid])
     app.show({})  # gcloud prints the empty response

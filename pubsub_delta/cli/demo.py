@@ -55,8 +55,8 @@ def demo(app: App, directory: Path) -> None:
         )
     root = str(directory.resolve())
     store = app.opened(Settings(root=root, project=app.settings.project))
-    for told in fill(store):
-        app.print_status(told)
+    for status in fill(store):
+        app.print_status(status)
     app.print_styled(_advice(directory))
 
 
@@ -84,9 +84,9 @@ def fill(store: PubSub) -> Iterator[str]:
 def flight(number: int) -> Message:
     """Return the message of a flight."""
     carrier, delay = CARRIERS[number * 7 % len(CARRIERS)], number * 37 % 95 - 20
-    told = {"flight": f"{carrier} {100 + number}", "from": AIRPORTS[number % 3], "delay": delay}
+    status = {"flight": f"{carrier} {100 + number}", "from": AIRPORTS[number % 3], "delay": delay}
     attributes = {"carrier": carrier, "late": str(delay > 15).lower()}
-    return Message(json.dumps(told).encode(), attributes, ordering_key=carrier)
+    return Message(json.dumps(status).encode(), attributes, ordering_key=carrier)
 
 
 def _advice(directory: Path) -> str:

@@ -312,14 +312,14 @@ class _Reader:
 
 def _merged(known: Column, new: Column) -> Column:
     """Return a column with the settings of another one."""
-    told = {
+    column_format = {
         name: value
         for name in ("label", "order", "reverse", "align", "optional", "width", "wrap", "nested")
         if (value := getattr(new, name)) is not None
     }
     if new.calls is not None:
-        told.update(calls=new.calls, level=new.level)
-    return replace(known, **told)
+        column_format.update(calls=new.calls, level=new.level)
+    return replace(known, **column_format)
 
 
 def sorted_by(form: Format, keys: Sequence[tuple[Key, bool]]) -> Format:

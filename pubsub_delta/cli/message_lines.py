@@ -84,8 +84,8 @@ class LineFormat:
         try:
             given = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_unique_keys)
         except json.JSONDecodeError as error:
-            told = f"{error.msg} at character {error.pos + 1}"
-            raise InvalidArgument(f"it is no JSON: {told}") from None
+            reason = f"{error.msg} at character {error.pos + 1}"
+            raise InvalidArgument(f"it is no JSON: {reason}") from None
         except (ValueError, RecursionError) as error:
             raise InvalidArgument(f"it is no JSON: {error}") from None
         if not isinstance(given, dict):
@@ -236,8 +236,8 @@ class _BadLines:
         """Raise InvalidArgument if there are bad lines."""
         if self._count:
             more = self._count - len(self._named)
-            told = "; ".join([*self._named, *([f"and {more:,} more lines"] if more else [])])
-            raise InvalidArgument(f"{self._source}: {told}")
+            reason = "; ".join([*self._named, *([f"and {more:,} more lines"] if more else [])])
+            raise InvalidArgument(f"{self._source}: {reason}")
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

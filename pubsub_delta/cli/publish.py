@@ -118,9 +118,9 @@ def publish(
         _publish_lines(app, name, source, form, bad_records)
         return
     if format_ in OWN_FORMATS or base64 or bad_records is not None:
-        told = "--base64" if base64 else f"--format={format_}"
-        told = told if bad_records is None else "--bad-records"
-        raise click.UsageError(f"{told} says how lines are read; --from names them")
+        wording = "--base64" if base64 else f"--format={format_}"
+        wording = wording if bad_records is None else "--bad-records"
+        raise click.UsageError(f"{wording} says how lines are read; --from names them")
     data = (message or "").encode("utf-8", "surrogateescape")
     given = Message(data, attribute, ordering_key)
     ids = app.call(lambda store: list(store.publish(name, [given]).message_ids))
@@ -172,8 +172,8 @@ def _publish_lines(
         elif isinstance(error, InvalidArgument):
             raise InvalidArgument(f"{error}; nothing was published") from None
         raise
-    told = f" in {_counted(count, 'batch')}" if count else f": {where} has no messages"
-    app.print_status(f"Published {_counted(published, 'message')} to [{topic}]{told}.")
+    wording = f" in {_counted(count, 'batch')}" if count else f": {where} has no messages"
+    app.print_status(f"Published {_counted(published, 'message')} to [{topic}]{wording}.")
     if bad is not None and bad.count:
         app.print_status(f"Added {_counted(bad.count, 'bad record')} to [{bad_records}].")
 
@@ -187,14 +187,14 @@ class _BadRecords:
         self._source = source
 
     def __call__(self, place: str, record: bytes, why: str) -> None:
-        told = {
+        wording = {
             "file": self._source,
             "place": place,
             "record": record.decode("utf-8", "backslashreplace"),
             "why": why,
         }
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(f"{json.dumps(told, ensure_ascii=False)}\n")
+            file.write(f"{json.dumps(wording, ensure_ascii=False)}\n")
         self.count += 1
 
 

@@ -135,8 +135,10 @@ def _check(
             raise click.UsageError("--format: the name of the --output tells what is written")
         check_path(output)
     if (follow or output is not None) and app.selection_options:
-        told = " and ".join(f"--{each.replace('_', '-')}" for each in sorted(app.selection_options))
-        raise click.UsageError(f"{told} does not go with --follow and --output")
+        wording = " and ".join(
+            f"--{each.replace('_', '-')}" for each in sorted(app.selection_options)
+        )
+        raise click.UsageError(f"{wording} does not go with --follow and --output")
     if (follow or output is not None) and limit is not None and limit < 1:
         raise click.UsageError("--limit is at least 1")
 
@@ -377,8 +379,8 @@ def _not_acked(store: Service, name: str, batch: Batch) -> set[str]:
 def fail_on_ack_ids(app: App, what: str, ack_ids: Sequence[str]) -> None:
     """Raise InvalidArgument if some ack IDs had no effect, and print them."""
     if ack_ids:
-        told = one_line(",".join(ack_ids))
-        app.print_status(f"Failed to {what} the messages with the following ackIds: [{told}]")
+        wording = one_line(",".join(ack_ids))
+        app.print_status(f"Failed to {what} the messages with the following ackIds: [{wording}]")
         count = f"{len(ack_ids):,} message{'s' * (len(ack_ids) != 1)}"
         raise InvalidArgument(
             f"ack_ids: failed to {what} {count}; ack ids of live leases of this subscription are "

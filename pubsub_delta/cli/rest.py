@@ -210,11 +210,11 @@ def _push_config(config: PushConfig | None) -> Record:
     if config is None:
         return {}
     bare, token = config.no_wrapper, config.oidc_token
-    told: Record = {"pushEndpoint": config.push_endpoint, "attributes": dict(config.attributes)}
+    body: Record = {"pushEndpoint": config.push_endpoint, "attributes": dict(config.attributes)}
     if token is not None:
         named = {"serviceAccountEmail": token.service_account_email, "audience": token.audience}
-        told["oidcToken"] = _without_empty(named)
-    return told if bare is None else {**told, "noWrapper": {"writeMetadata": bare.write_metadata}}
+        body["oidcToken"] = _without_empty(named)
+    return body if bare is None else {**body, "noWrapper": {"writeMetadata": bare.write_metadata}}
 
 
 def _table_config(config: TableConfig | None) -> Record | None:

@@ -45,9 +45,9 @@ def schema_settings(
 
     A new schema needs its encoding; revisions that are not given do not bound it.
     """
-    told = (message_encoding, schema_project, first_revision_id, last_revision_id)
+    settings = (message_encoding, schema_project, first_revision_id, last_revision_id)
     if schema is None:
-        if all(each is None for each in told):
+        if all(each is None for each in settings):
             return None
         if so_far is None or schema_project is not None:
             raise click.UsageError("--schema is needed beside the other options of a schema")

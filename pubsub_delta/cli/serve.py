@@ -160,9 +160,9 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
             every = options["metrics_interval"]
             exporter = ServerExporter(counters, backend.figures, clock.now, every)
             if asked is not None:
-                told = asked(exporter.collect)
-                running.callback(told.stop)
-                tracing = told.tracing
+                telemetry_server = asked(exporter.collect)
+                running.callback(telemetry_server.stop)
+                tracing = telemetry_server.tracing
             running.enter_context(exporter)
             if port_of_metrics is not None:
                 scraped = exporter.serve(port_of_metrics)

@@ -51,15 +51,15 @@ def read_settings(given: Mapping[str, Any], environment: Mapping[str, str]) -> S
     ``~/.config/pubsub_delta/config.toml``. The first of the three with a store or a server decides
     between the two. InvalidArgument for wrong content.
     """
-    told: dict[str, dict[str, Any]] = {
+    levels: dict[str, dict[str, Any]] = {
         "the command line": {key: value for key, value in given.items() if value is not None},
         "the environment": {key: text for key in KEYS if (text := _variable(environment, key))},
         "the file": _of_file(environment),
     }
-    kept = {key: value for level in reversed(told.values()) for key, value in level.items()}
-    for key in STORE if _has_server(told) else ("endpoint",):
+    kept = {key: value for level in reversed(levels.values()) for key, value in level.items()}
+    for key in STORE if _has_server(levels) else ("endpoint",):
         kept.pop(key, None)
-    idle = [key for key in SERVER if key in told["the command line"]]
+    idle = [key for key in SERVER if key in levels["the command line"]]
     if idle and "endpoint" not in kept:
         raise InvalidArgument(f"--{idle[0].replace('_', '-')} needs --endpoint, or does nothing")
     for key in ("root", "tables_root", "endpoint_tls", "endpoint_token_file"):
@@ -72,9 +72,9 @@ def _variable(environment: Mapping[str, str], key: str) -> str | None:
     return None if key == "format" else environment.get(f"PUBSUB_DELTA_{key.upper()}")
 
 
-def _has_server(told: Mapping[str, Mapping[str, Any]]) -> bool:
+def _has_server(levels: Mapping[str, Mapping[str, Any]]) -> bool:
     """Tell whether a server is set, and not a store; InvalidArgument if both are."""
-    for level, said in told.items():
+    for level, said in levels.items():
         store = [key for key in STORE if key in said]
         if "endpoint" in said and store:
             raise InvalidArgument(

@@ -45,8 +45,8 @@ class Shell:
         try:
             words = without_prefix(shlex.split(line))
         except ValueError as error:
-            told = str(error)[:1].lower() + str(error)[1:]
-            self._app.print_status(f"ERROR: (pubsub-delta.shell) {told}: {one_line(line)}")
+            problem = str(error)[:1].lower() + str(error)[1:]
+            self._app.print_status(f"ERROR: (pubsub-delta.shell) {problem}: {one_line(line)}")
             return 2
         if not words:
             return 0
@@ -59,8 +59,8 @@ class Shell:
         except SystemExit as done:
             return done.code if isinstance(done.code, int) else int(done.code is not None)
         except Exception as error:
-            told = one_line(f"{type(error).__name__}: {error}")
-            self._app.print_status(f"ERROR: (pubsub-delta.shell) INTERNAL: {told} (unexpected)")
+            problem = one_line(f"{type(error).__name__}: {error}")
+            self._app.print_status(f"ERROR: (pubsub-delta.shell) INTERNAL: {problem} (unexpected)")
             return 1
         finally:
             self.names.clear()

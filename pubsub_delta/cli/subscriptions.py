@@ -379,10 +379,10 @@ def _only_topic(app: App, project: str | None) -> str:
     project = project or app.settings.project
     found = list_all(app, lambda store, token: store.list_topics(project=project, page_token=token))
     if len(found) != 1:
-        told = ", ".join(each.name for each in found[:5]) or "there is none yet"
+        names = ", ".join(each.name for each in found[:5]) or "there is none yet"
         raise click.UsageError(
             f"Missing option '--topic'; it may be left out only where project {project!r} has "
-            f"exactly one topic ({told})."
+            f"exactly one topic ({names})."
         )
     app.print_status(f"Topic [{found[0].name}], the only one of project [{project}].")
     return found[0].name

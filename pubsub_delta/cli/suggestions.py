@@ -63,13 +63,13 @@ def suggest_resource(message: str, project: str, stored: ListNames) -> str:
 
     ids = {name.rpartition("/")[2]: name for name in stored(collection, of)}
     close = _close(missing["id"], ids)
-    told = message[: missing.end()]
+    beginning = message[: missing.end()]
     if close:
-        return f"{told}; did you mean {short(ids[close[0]])}?"
+        return f"{beginning}; did you mean {short(ids[close[0]])}?"
     for other in _CREATING:
         if missing["name"].replace(f"/{collection}/", f"/{other}/") in stored(other, of):
-            return f"{told}; there is a {other[:-1]} of that name"
+            return f"{beginning}; there is a {other[:-1]} of that name"
     if ids:
-        return f"{told}; `pubsub-delta {collection} list` tells what there is"
+        return f"{beginning}; `pubsub-delta {collection} list` tells what there is"
     creating = _CREATING[collection].format(short(missing["name"]))
-    return f"{told}; `pubsub-delta {creating}` creates it"
+    return f"{beginning}; `pubsub-delta {creating}` creates it"

@@ -363,9 +363,9 @@ def _range(least: int, most: int) -> str:
 
 
 def _summary(lanes: Iterable[Lane]) -> str:
-    told = [
+    sentences = [
         f"{lane.label}: {formatting.count(lane.message_count)}"
         for lane in lanes
         if lane.message_count is not None
     ]
-    return "Messages by state. " + ", ".join(told) + "."
+    return "Messages by state. " + ", ".join(sentences) + "."

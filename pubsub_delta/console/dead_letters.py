@@ -66,20 +66,20 @@ def prompt(console: Console, form: Form) -> dict[str, Any]:
     choice = form.text("dead_letter_topic")
     is_new = choice == NEW_TOPIC
     name = form.text("new_dead_letter_topic") if choice in (NEW_TOPIC, OTHER_TOPIC) else choice
-    told = {
+    described = {
         "is_needed": False,
         "topic": name,
         "suggested_id": form.text("letters_id") or suggested_id(name),
         "is_wanted": form.is_on("create_letters"),
     }
     if not name:
-        return told
+        return described
     if not is_new:
         try:
             is_new = not list_all(console.store.list_topic_subscriptions, name)
         except (NotFound, InvalidArgument):
-            return told
-    return {**told, "is_needed": is_new}
+            return described
+    return {**described, "is_needed": is_new}
 
 
 @router.get("/dead-letter-topics/check")

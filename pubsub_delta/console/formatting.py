@@ -130,8 +130,8 @@ def schema_terms(settings: SchemaSettings) -> str:
     """
     first, last = settings.first_revision_id, settings.last_revision_id
     bounds = f", revisions {first or 'the first'} to {last or 'the newest'}"
-    told = f"in {Encoding(settings.encoding).value}"
-    return told + (bounds if first or last else "")
+    wording = f"in {Encoding(settings.encoding).value}"
+    return wording + (bounds if first or last else "")
 
 
 def definition(text: str) -> str:

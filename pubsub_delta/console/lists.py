@@ -97,9 +97,9 @@ def list_page(
     sort = by_name.get(asked.get("sort", ""), by_name[default_sort])
     is_reversed = asked.get("reverse") == "on"
     found.sort(key=first.key)
-    told = [row for row in found if sort.key(row) is not None]
-    told.sort(key=sort.key, reverse=sort.is_number != is_reversed)
-    found = told + [row for row in found if sort.key(row) is None]
+    known = [row for row in found if sort.key(row) is not None]
+    known.sort(key=sort.key, reverse=sort.is_number != is_reversed)
+    found = known + [row for row in found if sort.key(row) is None]
     shown_columns = tuple(each for each in columns if each.name in names or each is first)
     made = ListPage(
         at, (), len(found), len(rows), query, sort.name, is_reversed, 1, shown_columns,

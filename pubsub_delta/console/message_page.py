@@ -46,11 +46,11 @@ class DeadLetter:
 
 def dead_letter_of(console: Console, message: FoundMessage) -> DeadLetter | None:
     """Return where a dead letter comes from; None for another message."""
-    told = message.attributes
-    name = told.get(f"{DEAD_LETTER_PREFIX}Subscription")
+    pairs = message.attributes
+    name = pairs.get(f"{DEAD_LETTER_PREFIX}Subscription")
     if not name:
         return None
-    project = told.get(f"{DEAD_LETTER_PREFIX}SubscriptionProject") or console.project
+    project = pairs.get(f"{DEAD_LETTER_PREFIX}SubscriptionProject") or console.project
     full = f"projects/{project}/subscriptions/{name}"
     try:
         topic = console.store.get_subscription(full).topic
@@ -58,8 +58,8 @@ def dead_letter_of(console: Console, message: FoundMessage) -> DeadLetter | None
         topic = ""
     return DeadLetter(
         full,
-        told.get(f"{DEAD_LETTER_PREFIX}DeliveryCount", "?"),
-        told.get(f"{DEAD_LETTER_PREFIX}TopicPublishTime", ""),
+        pairs.get(f"{DEAD_LETTER_PREFIX}DeliveryCount", "?"),
+        pairs.get(f"{DEAD_LETTER_PREFIX}TopicPublishTime", ""),
         "" if topic == DELETED_TOPIC else topic,
     )
 
@@ -95,13 +95,13 @@ def _by_schema(console: Console, found: FoundMessage) -> list[DataView]:
 
     JSON data has its own view.
     """
-    told = found.attributes
-    is_binary = told.get(ENCODING_ATTRIBUTE) == Encoding.BINARY.value
-    if not is_binary or NAME_ATTRIBUTE not in told or len(found.data) < found.data_size:
+    pairs = found.attributes
+    is_binary = pairs.get(ENCODING_ATTRIBUTE) == Encoding.BINARY.value
+    if not is_binary or NAME_ATTRIBUTE not in pairs or len(found.data) < found.data_size:
         return []
-    name = f"{console.short(told[NAME_ATTRIBUTE])}@{told.get(REVISION_ATTRIBUTE, '')}"
+    name = f"{console.short(pairs[NAME_ATTRIBUTE])}@{pairs.get(REVISION_ATTRIBUTE, '')}"
     try:
-        return [schema_view(console.store.message_fields(found.data, told), name)]
+        return [schema_view(console.store.message_fields(found.data, pairs), name)]
     except PubSubError as why:  # the schema is gone, or its extra is not installed
         return [
             DataView("schema", f"By schema {name}", note=f"It cannot be read: {readable(str(why))}")
@@ -183,14 +183,14 @@ def publish_again(
             raise FailedPrecondition(
                 "no chosen message has a topic that exists; choose other messages"
             )
-        told = []
+        pairs = []
         for group in groups:
             result = console.store.publish(group.topic, list(map(_original, group.messages)))
-            told.append(
+            pairs.append(
                 f"{len(group.messages):,} published again to {console.short(group.topic)} "
                 f"({', '.join(result.message_ids[:3])}{', …' * (len(group.messages) > 3)})"
             )
-        return f"{'; '.join(told)}."
+        return f"{'; '.join(pairs)}."
 
     return run_job(
         request,

@@ -164,19 +164,19 @@ def _file_name(name: str) -> str:
 
 def _lines(search: MessageSearch) -> Iterator[bytes]:
     for each in search.messages(max_bytes=2**31):
-        told: dict[str, Any] = {
+        shown_fields: dict[str, Any] = {
             "message_id": each.message_id,
             "publish_time": None if each.publish_time is None else rfc3339(each.publish_time),
             "ordering_key": each.ordering_key,
             "attributes": each.attributes,
         }
         try:
-            told["data"] = each.data.decode()
+            shown_fields["data"] = each.data.decode()
         except UnicodeDecodeError:
-            told["data_base64"] = base64.b64encode(each.data).decode()
+            shown_fields["data_base64"] = base64.b64encode(each.data).decode()
         if each.state is not None:
-            told["state"] = each.state
-        yield json.dumps(told, ensure_ascii=False).encode(errors="surrogatepass") + b"\n"
+            shown_fields["state"] = each.state
+        yield json.dumps(shown_fields, ensure_ascii=False).encode(errors="surrogatepass") + b"\n"
 
 
 _PARQUET = ("message_id", "publish_time", "ordering_key", "attributes", "data")

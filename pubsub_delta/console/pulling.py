@@ -139,12 +139,12 @@ _DONE = {"ack": "acknowledged", "nack": "given back", "extend": f"kept for {EXTE
 
 
 def _note(verb: str, counts: dict[str, int]) -> str:
-    told = [f"{counts['success']:,} {_DONE.get(verb, 'given back')}"]
+    parts = [f"{counts['success']:,} {_DONE.get(verb, 'given back')}"]
     if counts["expired"]:
-        told.append(f"of {counts['expired']:,} the lease was over")
+        parts.append(f"of {counts['expired']:,} the lease was over")
     if counts["invalid"]:
-        told.append(f"{counts['invalid']:,} were no live lease of this subscription")
-    return f"{'; '.join(told)}."
+        parts.append(f"{counts['invalid']:,} were no live lease of this subscription")
+    return f"{'; '.join(parts)}."
 
 
 def _pulled(message: ReceivedMessage) -> FoundMessage:

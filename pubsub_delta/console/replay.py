@@ -79,7 +79,7 @@ def preview(request: Request, id_: str) -> Response:
     subscription = console.store.get_subscription(id_)
     now = console.at_present()
     ahead = target.get("time", now) - now
-    told: dict[str, Any] = {
+    shown_values: dict[str, Any] = {
         "subscription": subscription,
         "target": target,
         "ahead": formatting.duration(ahead) if ahead > timedelta(0) else "",
@@ -96,7 +96,7 @@ def preview(request: Request, id_: str) -> Response:
             form=Form({**form.values, "fingerprint": fingerprint(subscription)}),
             counted=counted,
             charts=_charts(counted),
-            **told,
+            **shown_values,
         ),
         lambda asked, error: _form_page(asked, _with_error(form, error), id_),
     )

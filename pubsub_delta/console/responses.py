@@ -138,9 +138,9 @@ def error_page(request: Request, text: str, status: int, code: str = "") -> Resp
     """Render an error: as a page, or as a fragment for htmx."""
     template = "problem_part.html" if "hx-request" in request.headers else "problem.html"
     # htmx does not swap in a response with an error status
-    told = 200 if "hx-request" in request.headers and request.method == "GET" else status
+    http_status = 200 if "hx-request" in request.headers and request.method == "GET" else status
     text = readable(text)
-    return render(request, template, told, text=text, code=code, is_missing=status == 404)
+    return render(request, template, http_status, text=text, code=code, is_missing=status == 404)
 
 
 def run_job(

@@ -82,9 +82,9 @@ def _new_page(request: Request, form: Form) -> Response:
 def _edit_page(
     request: Request, form: Form, id_: str, status: int = 200, stored: Snapshot | None = None
 ) -> Response:
-    told = []
+    problems = []
     if stored is not None:
-        told = [
+        problems = [
             ("Expires", formatting.timestamp(stored.expire_time)),
             ("Labels", pairs_text(stored.labels) or "none"),
         ]
@@ -94,7 +94,7 @@ def _edit_page(
         400 if form.has_errors else status,
         id=id_,
         form=form,
-        stored=told,
+        stored=problems,
     )
 
 

@@ -193,12 +193,12 @@ def delete(request: Request, id_: str, form: PostedForm) -> Response:
 def check_filter(request: Request, filter: str = "") -> Response:
     """Tell what is wrong with a filter, while it is typed: a part of the form."""
     try:
-        told, is_wrong = "Every message is in the backlog.", False
+        wording, is_wrong = "Every message is in the backlog.", False
         if parse_filter(filter) is not None:
-            told = "The filter can be read."
+            wording = "The filter can be read."
     except InvalidArgument as error:
-        told, is_wrong = readable(str(error).removeprefix("filter: ")), True
-    return render(request, "filter_part.html", told=told, is_wrong=is_wrong)
+        wording, is_wrong = readable(str(error).removeprefix("filter: ")), True
+    return render(request, "filter_part.html", wording=wording, is_wrong=is_wrong)
 
 
 def _create_topics(console: Console, form: Form, fields: dict[str, Any]) -> None:

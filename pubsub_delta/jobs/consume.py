@@ -58,22 +58,22 @@ def consume(
         store = PubSub(spark, root, project=project)
         if query and "{messages}" not in query:
             raise InvalidArgument(f"--query: {query!r} does not read from {{messages}}")
-        told = terminal.Summary("consume")
-        told.figures = {"acked": 0, "acked too late": 0}
+        totals = terminal.Summary("consume")
+        totals.figures = {"acked": 0, "acked too late": 0}
         backlog = store.metrics(subscription)["num_undelivered_messages"]
         waiting_since: float | None = None
         left = 0
         with terminal.progress(f"consume {subscription}", total=backlog) as step:
-            while max_batches is None or told.commits < max_batches:
+            while max_batches is None or totals.commits < max_batches:
                 batch = store.pull(subscription, batch_size)
                 if batch.message_count:
                     waiting_since, left = None, 0
                     rows = transformed(batch, query).coalesce(1)
                     outputs.append(rows, output, merge_schema=merge_schema)
                     outcome = batch.ack()
-                    told.figures["acked"] += len(outcome.success)
-                    told.figures["acked too late"] += len(outcome.expired) + len(outcome.invalid)
-                    told.add(batch.message_count)
+                    totals.figures["acked"] += len(outcome.success)
+                    totals.figures["acked too late"] += len(outcome.expired) + len(outcome.invalid)
+                    totals.add(batch.message_count)
                     step(batch.message_count)
                     continue
                 left = store.metrics(subscription)["num_undelivered_messages"]
@@ -82,8 +82,8 @@ def consume(
                     break
                 time.sleep(POLL_SECONDS)
         if left:
-            told.figures["left, held or waiting"] = left
-        told.finish(summary)
+            totals.figures["left, held or waiting"] = left
+        totals.finish(summary)
         return terminal.LEFT_OVER if left else 0
 
     terminal.run(job)

@@ -109,7 +109,7 @@ def write_summary(path: Path | None, figures: Any) -> None:
     """Write the number of measurements to a summary file, if there is a path."""
     if path is None:
         return
-    told = {
+    document = {
         "job": "export-metrics",
         "measurements": figures.measurements,
         "failures": figures.failures,
@@ -117,7 +117,7 @@ def write_summary(path: Path | None, figures: Any) -> None:
         "seconds": figures.seconds,
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(told, indent=2))
+    path.write_text(json.dumps(document, indent=2))
 
 
 if __name__ == "__main__":

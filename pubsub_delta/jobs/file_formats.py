@@ -79,11 +79,11 @@ def format_of_all(names: Sequence[str], path: str, asked: str | None = None) -> 
 
 def _check_packing(name: str, format_: str | None) -> None:
     packing = packing_of(name)
-    told = f"--input: {name!r}: Spark does not unpack {packing}"
+    wording = f"--input: {name!r}: Spark does not unpack {packing}"
     if packing and format_ not in TEXTS:
-        raise InvalidArgument(f"{told} around {format_}; unpack it")
+        raise InvalidArgument(f"{wording} around {format_}; unpack it")
     if packing and packing.lower() not in UNPACKED:
-        raise InvalidArgument(f"{told}; unpack it, or pack it as .gz, .bz2 or .zst")
+        raise InvalidArgument(f"{wording}; unpack it, or pack it as .gz, .bz2 or .zst")
 
 
 def _ending(name: str) -> str:
@@ -96,5 +96,7 @@ def _counted(formats: dict[str, str | None]) -> str:
     kinds = Counter(
         format_ or _ending(name) or "nameless" for name, format_ in sorted(formats.items())
     )
-    told = [f"{count:,} {kind} file{'s' * (count != 1)}" for kind, count in sorted(kinds.items())]
-    return " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
+    wording = [
+        f"{count:,} {kind} file{'s' * (count != 1)}" for kind, count in sorted(kinds.items())
+    ]
+    return " and ".join([", ".join(wording[:-1]), wording[-1]] if len(wording) > 1 else wording)

@@ -20,11 +20,11 @@ def batch_id(idempotency_id: str, column: str, value: str | None) -> tuple[str, 
     >>> batch_id("flights", "carrier", "A=B/C")
     ('flights/carrier=A%3DB%2FC', 0)
     """
-    told = f"{idempotency_id}/{quote(column, safe='')}"
+    id_ = f"{idempotency_id}/{quote(column, safe='')}"
     if value is not None:
-        told += f"={quote(value, safe='')}"
-    written = told.encode()
+        id_ += f"={quote(value, safe='')}"
+    written = id_.encode()
     if len(written) > LONGEST_ID:
         ending = f"/sha256={hashlib.sha256(written).hexdigest()}"
-        told = written[: LONGEST_ID - len(ending)].decode(errors="ignore") + ending
-    return told, 0
+        id_ = written[: LONGEST_ID - len(ending)].decode(errors="ignore") + ending
+    return id_, 0

@@ -90,8 +90,8 @@ def print_report(report: MaintenanceReport, duties: Iterable[str]) -> None:
     for line in report.lines():
         terminal.console.print(line, markup=False, soft_wrap=True)
     would = "would be " if report.dry_run else ""
-    told = ", ".join(totals(report, would)) or "nothing to do"
-    terminal.console.print(f"[bold]maintain[/] ({', '.join(duties)}): {told}", soft_wrap=True)
+    wording = ", ".join(totals(report, would)) or "nothing to do"
+    terminal.console.print(f"[bold]maintain[/] ({', '.join(duties)}): {wording}", soft_wrap=True)
 
 
 def totals(report: MaintenanceReport, would: str) -> Iterator[str]:

@@ -66,7 +66,7 @@ def publish(
         store = PubSub(spark, root, project=project)
         source = sources.find(spark, path, format_)
         found = readers.read(spark, source, readers.ReadOptions(schema, infer_schema, multiline))
-        rows, told = found.good, terminal.Summary("publish")
+        rows, outcome = found.good, terminal.Summary("publish")
         counted = found.count()
         if counted.bad and bad_records is None:
             raise found.refusal(spark, counted.first, counted.bad)
@@ -76,7 +76,7 @@ def publish(
             inputs.create_unless_there(store, topic)
         if bad_records is not None and counted.bad:
             found.bad.coalesce(1).write.mode("append").json(bad_records)
-            told.figures[f"bad records, in {bad_records}"] = counted.bad
+            outcome.figures[f"bad records, in {bad_records}"] = counted.bad
         if not counted.good:
             store.get_topic(topic)
             terminal.console.print(f"publish to {topic}: {path} has no rows to publish")
@@ -89,9 +89,9 @@ def publish(
                     idempotency_id=name,
                 )
                 count = written_by(result)
-                told.add(count)
+                outcome.add(count)
                 step(count)
-        told.finish(summary)
+        outcome.finish(summary)
         return 0
 
     terminal.run(job)

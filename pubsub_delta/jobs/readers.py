@@ -221,12 +221,12 @@ def _csv(
         options["nullValue"] = _NOTHING
     wanted = StructType([*columns, StructField(BAD, StringType())])
     rows = _load(reader.format("csv").options(**options).schema(wanted), path)
-    told = f"a record of {len(columns)} columns: {_listed(columns)}"
+    wording = f"a record of {len(columns)} columns: {_listed(columns)}"
     whole = _with_file(rows).withColumn(ELEMENT, F.lit(None).cast("int"))
     if rows.isStreaming:  # its files are read only once
         text = F.concat_ws(",", *map(inputs.column, columns.names))
         whole = whole.withColumn(BAD, F.coalesce(BAD, F.when(has_replaced(rows), text)))
-    return Records(whole, path, told, decoded=not rows.isStreaming)
+    return Records(whole, path, wording, decoded=not rows.isStreaming)
 
 
 def _are_texts(columns: StructType) -> bool:
@@ -333,8 +333,8 @@ def _json(
         values = [F.col("_columns").getField(name).alias(name) for name in columns.names]
     line = [_with_folders(folders).alias(inputs.LINE)] if keep_line else []
     rows = found.select(*values, *map(inputs.column, folders), *line, bad.alias(BAD), FILE, ELEMENT)
-    told = "a JSON object" if keep_line else f"a JSON object with {_listed(columns)}"
-    return Records(rows, path, told)
+    wording = "a JSON object" if keep_line else f"a JSON object with {_listed(columns)}"
+    return Records(rows, path, wording)
 
 
 def _with_folders(folders: list[str]) -> Column:
@@ -343,7 +343,7 @@ def _with_folders(folders: list[str]) -> Column:
     if not folders:
         return line
     inner = F.substring(line, F.lit(2), F.length(line) - 2)
-    told = F.to_json(F.struct(*map(inputs.column, folders)), inputs.AS_JSON)
+    wording = F.to_json(F.struct(*map(inputs.column, folders)), inputs.AS_JSON)
     comma = F.when(inner.rlike(r"\S"), F.lit(",")).otherwise(F.lit(""))
-    joined = F.concat(F.lit("{"), inner, comma, F.substring(told, F.lit(2), F.length(told)))
-    return F.when(told == "{}", line).otherwise(joined)
+    joined = F.concat(F.lit("{"), inner, comma, F.substring(wording, F.lit(2), F.length(wording)))
+    return F.when(wording == "{}", line).otherwise(joined)

@@ -70,8 +70,8 @@ class Records:
         """The good records; a bad one fails the query."""
         if not self.may_be_bad:
             return self.rows
-        told = F.to_json(F.struct(FILE, BAD, ELEMENT))
-        refused = F.raise_error(F.concat(F.lit(_MARK), told)).cast("boolean")
+        described = F.to_json(F.struct(FILE, BAD, ELEMENT))
+        refused = F.raise_error(F.concat(F.lit(_MARK), described)).cast("boolean")
         kept = F.when(F.col(BAD).isNull(), F.lit(True)).otherwise(refused)
         return self.rows.where(kept).drop(BAD, FILE, ELEMENT)
 
@@ -79,19 +79,21 @@ class Records:
     def bad(self) -> DataFrame:
         """The bad records: file, text, and the columns that could be read."""
         bad = self.rows.where(F.col(BAD).isNotNull())
-        told = [F.col(FILE).alias("file"), F.col(BAD).alias("record")]
+        described = [F.col(FILE).alias("file"), F.col(BAD).alias("record")]
         ours = (BAD, FILE, ELEMENT, inputs.LINE)
         read = [inputs.column(name) for name in self.rows.columns if name not in ours]
         # Spark does not parse CSV if only the bad-record column is selected.
-        return bad.select(*told, *([F.to_json(F.struct(*read)).alias("columns")] if read else []))
+        return bad.select(
+            *described, *([F.to_json(F.struct(*read)).alias("columns")] if read else [])
+        )
 
     def count(self) -> RecordCounts:
         """Count the records; InvalidArgument for a file that cannot be read."""
         rows = self.rows.withColumn(_PLACE, F.monotonically_increasing_id())
         wanted = [F.count(F.lit(1))]
         if self.may_be_bad:
-            told = F.when(F.col(BAD).isNotNull(), F.struct(FILE, _PLACE, BAD, ELEMENT))
-            wanted += [F.count(BAD), F.min(told)]
+            described = F.when(F.col(BAD).isNotNull(), F.struct(FILE, _PLACE, BAD, ELEMENT))
+            wanted += [F.count(BAD), F.min(described)]
             wanted += [F.count(inputs.column(name)) for name in self.rows.columns[:1]]
             wanted += [F.count_if(has_replaced(self.rows))] if self.decoded else []
         try:
@@ -137,12 +139,12 @@ class Records:
 
     def failure(self, spark: SparkSession, error: Exception) -> Exception:
         """Return the error of a failed query: of a bad record, of a file, or the original one."""
-        _, mark, told = str(error).partition(
+        _, mark, described = str(error).partition(
             f"{_MARK}{{"
         )  # the plan in the error has the prefix without JSON
         if not mark:
             return sources.failure(self.path, error)
-        first, _ = json.JSONDecoder().raw_decode(f"{{{told}")
+        first, _ = json.JSONDecoder().raw_decode(f"{{{described}")
         return self.refusal(spark, first)
 
 

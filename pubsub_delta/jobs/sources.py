@@ -83,8 +83,8 @@ def failure(path: str, error: Exception) -> Exception:
 def unreadable(path: str, error: Exception) -> InvalidArgument:
     """Return the error of an input that cannot be read, with its cause."""
     text = str(error)
-    told = _OF_FILE.search(text)
-    why = first_line(error) if told is None else " ".join([told[1], *_CAUSE.findall(text)[-1:]])
+    match = _OF_FILE.search(text)
+    why = first_line(error) if match is None else " ".join([match[1], *_CAUSE.findall(text)[-1:]])
     return InvalidArgument(f"--input: {path!r} cannot be read: {' '.join(why.split())}")
 
 

@@ -53,7 +53,7 @@ def stream_consume(
             raise InvalidArgument(f"--query: {query!r} does not read from {{messages}}")
         spark = local_session(app_name=f"stream {subscription}")
         store = PubSub(spark, root, project=project)
-        told = terminal.Summary("stream_consume")
+        outcome = terminal.Summary("stream_consume")
         query_id: Future[str] = Future()
 
         def write(messages: DataFrame, batch_id: int) -> None:
@@ -71,8 +71,8 @@ def stream_consume(
             max_messages=batch_size,
         )
         query_id.set_result(started.id)
-        terminal.follow(started, told, AckCounter())
-        told.finish(summary)
+        terminal.follow(started, outcome, AckCounter())
+        outcome.finish(summary)
         return 0
 
     terminal.run(job)

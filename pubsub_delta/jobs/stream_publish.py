@@ -56,7 +56,7 @@ def stream_publish(
         inputs.require(rows, [data, ordering_key, *attributes])
         if create_topic:
             inputs.create_unless_there(store, topic)
-        told = terminal.Summary("stream_publish")
+        outcome = terminal.Summary("stream_publish")
         trigger = terminal.trigger(interval, available_now=available_now)
         setting_aside = None
         if bad_records is not None and found.may_be_bad:
@@ -70,7 +70,7 @@ def stream_publish(
             trigger=trigger,
         )
         try:
-            terminal.follow(query, told, lambda progress: int(progress["numInputRows"]))
+            terminal.follow(query, outcome, lambda progress: int(progress["numInputRows"]))
             if setting_aside is not None and available_now:
                 setting_aside.awaitTermination()
         except StreamingQueryException as error:
@@ -78,7 +78,7 @@ def stream_publish(
         finally:
             if setting_aside is not None:
                 setting_aside.stop()
-        told.finish(summary)
+        outcome.finish(summary)
         return 0
 
     terminal.run(job)

@@ -96,7 +96,7 @@ def trigger(interval: str, *, available_now: bool) -> dict[str, Any]:
     return {"availableNow": True} if available_now else {"processingTime": interval}
 
 
-def follow(query: StreamingQuery, told: Summary, count: Callable[[Any], int]) -> None:
+def follow(query: StreamingQuery, summary: Summary, count: Callable[[Any], int]) -> None:
     """Print the progress of a query until it ends; Ctrl+C and SIGTERM stop it.
 
     ``count``: returns the number of messages in a progress report.
@@ -107,22 +107,22 @@ def follow(query: StreamingQuery, told: Summary, count: Callable[[Any], int]) ->
     try:
         while query.isActive:
             query.awaitTermination(1)
-            seen = _report(query, told, count, seen)
+            seen = _report(query, summary, count, seen)
         query.awaitTermination(1)  # raises the error that ended the query
     except KeyboardInterrupt:
         query.stop()
-    _report(query, told, count, seen)
+    _report(query, summary, count, seen)
 
 
-def _report(query: StreamingQuery, told: Summary, count: Callable[[Any], int], seen: int) -> int:
+def _report(query: StreamingQuery, summary: Summary, count: Callable[[Any], int], seen: int) -> int:
     for progress in query.recentProgress:
         if progress["batchId"] <= seen:
             continue
         seen = progress["batchId"]
         messages = count(progress)
         if messages:
-            told.add(messages)
-            console.print(f"{told.job}: {told.messages:,} messages, micro-batch {seen}")
+            summary.add(messages)
+            console.print(f"{summary.job}: {summary.messages:,} messages, micro-batch {seen}")
     return seen
 
 
@@ -148,11 +148,11 @@ class Summary:
         """Print the summary, and write it to ``path`` as JSON."""
         self.seconds = time.time() - self.started
         rate = self.messages / self.seconds if self.seconds else 0
-        told = ", ".join(f"{value:,} {name}" for name, value in self.figures.items())
+        summary = ", ".join(f"{value:,} {name}" for name, value in self.figures.items())
         console.print(
             f"[bold]{self.job}[/]: {self.messages:,} messages in {self.commits} "
             f"batch{'es' * (self.commits != 1)}, {self.seconds:.1f} s ({rate:,.0f} a second)"
-            + (f"; {told}" if told else "")
+            + (f"; {summary}" if summary else "")
         )
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -85,8 +85,8 @@ def list_subscriptions(
 ) -> Page[Subscription]:
     """List the subscriptions of a project by name."""
     found = page(tables.registry.subscriptions(f"projects/{project}/"), page_size, page_token)
-    told = (table_writes.with_state(tables, each) for each in found)
-    return Page(told, found.next_page_token)
+    with_states = (table_writes.with_state(tables, each) for each in found)
+    return Page(with_states, found.next_page_token)
 
 
 def list_topic_subscriptions(

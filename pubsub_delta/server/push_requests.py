@@ -78,28 +78,28 @@ def _wrapped(subscription: str, received: ReceivedMessage) -> dict[str, Any]:
         "publish_time": time,
         "orderingKey": received.ordering_key,
     }
-    told: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "message": {name: value for name, value in message.items() if value},
         "subscription": subscription,
     }
     if received.delivery_attempt is not None:
-        told["deliveryAttempt"] = received.delivery_attempt
-    return told
+        payload["deliveryAttempt"] = received.delivery_attempt
+    return payload
 
 
 def _metadata(subscription: str, received: ReceivedMessage) -> list[tuple[str, str]]:
     """Return the metadata of a message as headers, and the attributes that can be headers."""
-    told = {
+    payload = {
         "x-goog-pubsub-subscription-name": subscription,
         "x-goog-pubsub-message-id": received.message_id,
         "x-goog-pubsub-publish-time": _time_text(received.publish_time),
         "x-goog-pubsub-ordering-key": received.ordering_key,
     }
     if received.delivery_attempt is not None:
-        told["x-goog-pubsub-delivery-attempt"] = str(received.delivery_attempt)
+        payload["x-goog-pubsub-delivery-attempt"] = str(received.delivery_attempt)
     attributes = received.attributes.items()
     free = [(name, value) for name, value in attributes if not _RESERVED.fullmatch(name)]
-    found = [(name, value) for name, value in told.items() if value] + free
+    found = [(name, value) for name, value in payload.items() if value] + free
     return [each for each in found if _NAME.fullmatch(each[0]) and _VALUE.fullmatch(each[1])]
 
 

@@ -62,17 +62,17 @@ class ResponseQueue:
 
     def confirm(self, field: str, named: Mapping[str, Sequence[str]]) -> None:
         """Queue the confirmation of ack IDs, by outcome, in a field of a response."""
-        told: dict[str, list[str]] = {}
+        ids: dict[str, list[str]] = {}
         count = size = 0
         for name, ack_ids in named.items():
             for ack_id in ack_ids:
                 size += len(ack_id)
                 if count and (count >= MOST_UNCONFIRMED or size > MOST_BYTES):
-                    self._confirmations.append((field, told, count))
-                    told, count, size = {}, 0, len(ack_id)
-                told.setdefault(name, []).append(ack_id)
+                    self._confirmations.append((field, ids, count))
+                    ids, count, size = {}, 0, len(ack_id)
+                ids.setdefault(name, []).append(ack_id)
                 count += 1
-        self._confirmations.append((field, told, count))
+        self._confirmations.append((field, ids, count))
         self._filled.set()
 
     def keep_alive(self) -> None:
@@ -139,7 +139,7 @@ class ResponseQueue:
         return received
 
     def _next_confirmation(self) -> Fields:
-        field, told, count = self._confirmations.popleft()
+        field, ids, count = self._confirmations.popleft()
         self._unconfirmed -= count
         self._read.set()
-        return {field: told}
+        return {field: ids}

@@ -181,5 +181,5 @@ class EndpointClient(EndpointSchemas):
                     raise  # a later try may succeed
                 failed |= refused
                 wanted = [each for each in wanted if each not in failed]
-        told = [each for each in given if each not in failed], [e for e in given if e in failed]
-        return AckResult(success=Ids.of(told[0]), expired=Ids.of(()), invalid=Ids.of(told[1]))
+        halves = [each for each in given if each not in failed], [e for e in given if e in failed]
+        return AckResult(success=Ids.of(halves[0]), expired=Ids.of(()), invalid=Ids.of(halves[1]))

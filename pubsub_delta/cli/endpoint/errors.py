@@ -85,21 +85,21 @@ def error_of(error: Any, address: str, seconds: float) -> PubSubError:
         seconds: the timeout of the call.
     """
     code, text = error.code(), " ".join((error.details() or "no reason was given").split())
-    told = _status_of(error)
-    if told is None and code == grpc.StatusCode.UNAVAILABLE:
+    known_status = _status_of(error)
+    if known_status is None and code == grpc.StatusCode.UNAVAILABLE:
         why = text.rpartition("last error: ")[2]
         return Unavailable(
             f"endpoint: no server can be reached at {address} ({why}); "
             "the address where `pubsub-delta serve` listens is accepted, with --endpoint-tls if it "
             "has a certificate"
         )
-    if told is None and code == grpc.StatusCode.DEADLINE_EXCEEDED:
+    if known_status is None and code == grpc.StatusCode.DEADLINE_EXCEEDED:
         return StatusError(
             code.name,
             f"endpoint: {address} did not respond within {seconds:g} seconds; the request may have "
             "been done",
         )
-    reasons = {} if told is None else _ack_ids_of(told)
+    reasons = {} if known_status is None else _ack_ids_of(known_status)
     if reasons:
         return AckIdsError(code.name, text, reasons)
     made = _BY_CODE.get(code.name)

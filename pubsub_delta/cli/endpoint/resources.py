@@ -147,20 +147,20 @@ def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
 
     Numbers have 32 bits, and 0 delivery attempts would mean the default of 5.
     """
-    told = dict(fields)
-    if told.get("message_retention_duration") is not None:
-        told["message_retention_duration"] = parse_duration(
-            told["message_retention_duration"], "message_retention_duration"
+    arguments = dict(fields)
+    if arguments.get("message_retention_duration") is not None:
+        arguments["message_retention_duration"] = parse_duration(
+            arguments["message_retention_duration"], "message_retention_duration"
         )
-    if "labels" in told:
-        told["labels"] = check_labels(told["labels"])
-    if "schema_settings" in told:
-        told["schema_settings"] = check_settings(told["schema_settings"])
-    if "ack_deadline_seconds" in told:
-        check_ack_deadline(told["ack_deadline_seconds"])
-    if told.get("dead_letter_policy") is not None:
-        check_dead_letter_policy(told["dead_letter_policy"], "", "")
-    return told
+    if "labels" in arguments:
+        arguments["labels"] = check_labels(arguments["labels"])
+    if "schema_settings" in arguments:
+        arguments["schema_settings"] = check_settings(arguments["schema_settings"])
+    if "ack_deadline_seconds" in arguments:
+        check_ack_deadline(arguments["ack_deadline_seconds"])
+    if arguments.get("dead_letter_policy") is not None:
+        check_dead_letter_policy(arguments["dead_letter_policy"], "", "")
+    return arguments
 
 
 _TOPIC = topic_of(message_class("Topic")())

@@ -125,8 +125,8 @@ class _Reader:
     def _comparison(self, tree: Tree[Any]) -> Matches:
         left, operator, right = tree.children
         if operator not in OPERATORS:
-            told = ", ".join(OPERATORS)
-            raise self._syntax_error(f"{str(operator)!r} is no operator; {told} are")
+            accepted = ", ".join(OPERATORS)
+            raise self._syntax_error(f"{str(operator)!r} is no operator; {accepted} are")
         key, calls = self._left(left.children[0])
         words = [str(each) for each in right.children]
         list_all = right.data == "operands"

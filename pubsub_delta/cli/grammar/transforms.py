@@ -346,13 +346,13 @@ def bound(
     try:
         inspect.signature(function).bind(None, *plain, **by_name)
     except TypeError:
-        told = ", ".join(
+        known = ", ".join(
             f"{p.name}={p.default}"
             if p.name in named
             else f"{'…' * (p.kind is p.VAR_POSITIONAL)}{p.name}"
             for p in parameters
         )
         raise InvalidArgument(
-            f"{name}({', '.join(arguments)}): these arguments are not accepted; {name}({told}) is"
+            f"{name}({', '.join(arguments)}): these arguments are not accepted; {name}({known}) is"
         ) from None
     return plain, by_name

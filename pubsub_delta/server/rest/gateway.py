@@ -82,8 +82,8 @@ class Gateway:
             if _is_root(head) or _is_document(head):
                 return None
             if self._tokens is not None:
-                told = parameters.parsed(head.query)
-                self._tokens.authenticate(_authorization(head, told))
+                options = parameters.parsed(head.query)
+                self._tokens.authenticate(_authorization(head, options))
             if bindings.found(head.verb, head.path) is None:
                 raise _no_method(head)
         except PubSubError as error:
@@ -116,20 +116,20 @@ class Gateway:
         binding, variables = bound
         pretty = True
         try:
-            told = parameters.parsed(head.query)
-            pretty = told.pretty
+            options = parameters.parsed(head.query)
+            pretty = options.pretty
             _check_content(head, body)
             request = await _in_thread_if_large(
                 len(body),
-                lambda: transcoding.request_of(binding, variables, told.fields, body),
+                lambda: transcoding.request_of(binding, variables, options.fields, body),
             )
             call = self._channel.unary_unary(
                 f"/{binding.service}/{binding.name}",
                 request_serializer=binding.method.request.SerializeToString,
                 response_deserializer=binding.method.response.FromString,
             )
-            metadata, patience = _metadata(head, told), _patience(head)
-            wanted = _wanted(binding, told)
+            metadata, patience = _metadata(head, options), _patience(head)
+            wanted = _wanted(binding, options)
         except PubSubError as error:
             self._counters.requests[binding.name, code_of(error)] += 1
             logger.info("%s: %s: %s", binding.name, code_of(error), error)
@@ -139,17 +139,17 @@ class Gateway:
         except grpc.aio.AioRpcError as error:
             return _failed(error, pretty=pretty)
         return await _in_thread_if_large(
-            message.ByteSize(), lambda: _succeeded(message, told, wanted)
+            message.ByteSize(), lambda: _succeeded(message, options, wanted)
         )
 
 
-def _wanted(binding: Binding, told: Parameters) -> Selection:
-    return selection(told.wanted, binding.method.response.DESCRIPTOR) if told.wanted else {}
+def _wanted(binding: Binding, options: Parameters) -> Selection:
+    return selection(options.wanted, binding.method.response.DESCRIPTOR) if options.wanted else {}
 
 
-def _succeeded(message: Any, told: Parameters, wanted: Selection) -> Response:
-    written = transcoding.response_of(message, enums_as_numbers=told.enums_as_numbers)
-    return json_response(selected(written, wanted), pretty=told.pretty)
+def _succeeded(message: Any, options: Parameters, wanted: Selection) -> Response:
+    written = transcoding.response_of(message, enums_as_numbers=options.enums_as_numbers)
+    return json_response(selected(written, wanted), pretty=options.pretty)
 
 
 async def _in_thread_if_large(size: int, work: Callable[[], T]) -> T:
@@ -178,13 +178,13 @@ def _is_document(head: RequestHead) -> bool:
     return head.path.startswith("/.well-known/") and head.verb in ("GET", "HEAD")
 
 
-def _authorization(head: RequestHead, told: Parameters) -> str:
-    return f"Bearer {told.token}" if told.token else head.headers.get("authorization", "")
+def _authorization(head: RequestHead, options: Parameters) -> str:
+    return f"Bearer {options.token}" if options.token else head.headers.get("authorization", "")
 
 
-def _metadata(head: RequestHead, told: Parameters) -> tuple[tuple[str, str], ...]:
+def _metadata(head: RequestHead, options: Parameters) -> tuple[tuple[str, str], ...]:
     headers = dict(head.headers)
-    headers["authorization"] = _authorization(head, told)
+    headers["authorization"] = _authorization(head, options)
     return tuple(
         (name, headers[name])
         for name in _PASSED_ON

@@ -57,22 +57,22 @@ def parsed(query: str) -> Parameters:
             f"query: it is not UTF-8, or has more than {_MAX_PARAMETERS} parameters"
         ) from None
     fields: dict[str, list[str]] = {}
-    told = Parameters(fields)
+    options = Parameters(fields)
     for name, value in pairs:
         plain = name.removeprefix("$")
         if plain == "callback":
             raise InvalidArgument(f"query: {name} is not accepted; JSON is not wrapped in a script")
         if plain in ("access_token", "oauth_token"):
-            told = replace(told, token=value)
+            options = replace(options, token=value)
         elif plain == "fields":
-            told = replace(told, wanted=value)
+            options = replace(options, wanted=value)
         elif plain == "prettyPrint":
-            told = replace(told, pretty=_truth(name, value))
+            options = replace(options, pretty=_truth(name, value))
         elif plain == "alt":
-            told = replace(told, enums_as_numbers=_as_numbers(name, value))
+            options = replace(options, enums_as_numbers=_as_numbers(name, value))
         elif plain not in _OF_NO_EFFECT:
             fields.setdefault(name, []).append(value)
-    return told
+    return options
 
 
 def as_json(fields: Mapping[str, Sequence[str]], of: Descriptor) -> dict[str, Any]:

@@ -75,8 +75,8 @@ def field_named(of: Descriptor, name: str) -> FieldDescriptor | None:
 
 def is_repeated(field: FieldDescriptor) -> bool:
     """Tell whether a field is a list, or a map."""
-    told = getattr(field, "is_repeated", None)  # older releases of protobuf have ``label``
-    return bool(field.label == FieldDescriptor.LABEL_REPEATED if told is None else told)
+    repeated = getattr(field, "is_repeated", None)  # older releases of protobuf have ``label``
+    return bool(field.label == FieldDescriptor.LABEL_REPEATED if repeated is None else repeated)
 
 
 def is_map(field: FieldDescriptor) -> bool:
