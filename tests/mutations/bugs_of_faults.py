@@ -6,6 +6,34 @@ from tests.mutations.bug import Bug
 
 BUGS_OF_FAULTS = (
     Bug(
+        "brought-back-and-acknowledged",
+        "What a nack brings back is acknowledged with its micro-batch, if an ack id did so before.",
+        "policy/delivery.py",
+        "_released_from_streams({}, before, _with_counters(state, outcomes, malformed))",
+        "_with_counters(state, outcomes, malformed)",
+    ),
+    Bug(
+        "micro-batch-for-nobody",
+        "A micro-batch is reported as published that nobody can get any more.",
+        "operations/publish.py",
+        "order_by, validator)\n    check_received(tables, topic.name, topic.uid)",
+        "order_by, validator)",
+    ),
+    Bug(
+        "copy-behind-the-settled-state",
+        "A snapshot copies an ack state that was restored to before it was brought up to date.",
+        "operations/snapshot.py",
+        "return not state.seeks and state.after_version >= settled.after_version",
+        "return not state.seeks",
+    ),
+    Bug(
+        "another-snapshot-finished",
+        "A snapshot that another thread has announced is finished in place of this one.",
+        "tables/registry/resource_table.py",
+        'if added is not None and added[1]["uid"] == uid:',
+        "if added is not None:",
+    ),
+    Bug(
         "channel-outlives-its-subscription",
         "What clients ask of a deleted subscription reaches the one that has its name.",
         "channel.py",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
+from pubsub_delta.operations import publish
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
-from tests.unit.in_memory import TOPIC, InMemory
+from tests.unit.in_memory import NAME, TOPIC, InMemory
 
 
 def test_a_version_that_is_not_above_the_last_one_is_refused() -> None:
@@ -30,3 +33,21 @@ def test_a_row_with_an_attribute_twice_is_refused() -> None:
     with pytest.raises(InvalidArgument, match=r"messages\[1\].attributes: a key stands twice"):
         world.store.publish(TOPIC, rows)
     assert world.stored() == []
+
+
+def test_a_micro_batch_that_nobody_can_get_any_more_is_not_reported_as_published(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The topic was deleted while the query published to it, and nobody is subscribed to it."""
+    world = InMemory()
+    topic = world.tables.topic(world.store._topic(TOPIC))
+    frame: Any = None
+
+    def land(*_: object) -> bool:
+        world.store.delete_subscription(NAME)
+        world.store.delete_topic(TOPIC)
+        return True
+
+    monkeypatch.setattr(publish, "_publish_frame", land)
+    with pytest.raises(NotFound, match="no subscription is left"):
+        publish.publish_micro_batch(world.tables, topic, frame, world.now, "query", 7, None)

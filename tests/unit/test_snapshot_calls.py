@@ -9,6 +9,7 @@ import pytest
 
 from pubsub_delta.errors import Aborted, AlreadyExists, FailedPrecondition
 from pubsub_delta.policy.ack_state import AckState
+from pubsub_delta.resources import Snapshot
 from tests.unit.builders import DAY, HOUR, MINUTE
 from tests.unit.in_memory import NAME, InMemory
 
@@ -118,3 +119,46 @@ def test_who_was_too_slow_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None
         world.store.create_snapshot(TAKEN, NAME)
     assert world.store.get_snapshot(TAKEN).labels == {"by": "other"}
     assert left_over(world) == []
+
+
+def test_a_snapshot_that_another_thread_has_announced_is_not_finished_with_this_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = InMemory()
+    world.publish("a")
+    registry = world.tables.registry
+    assert not list(world.store.list_snapshots())  # so the rows that are added are known
+    topic = world.tables.topic(world.store._topic("flights"))
+    name, later = "projects/local/snapshots/other", world.now + timedelta(days=7)
+    other = Snapshot(name, topic.name, later, {}, world.now, world.tables.new_id())
+    between(world, monkeypatch, lambda: registry.announce_snapshot(other, topic.uid, ""))
+    world.store.create_snapshot(TAKEN, NAME)
+    assert [each.name for each in world.store.list_snapshots()] == [
+        world.store.get_snapshot(TAKEN).name
+    ]
+    assert left_over(world) == [name], "its own process finishes it"
+
+
+def test_a_copy_of_a_state_that_was_restored_meanwhile_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Pub/Sub: a snapshot holds all published later, and what was left out before is none of it.
+
+    An operator restores the ack state between the settling and the copying: its tail is behind.
+    """
+    world = InMemory(filter="attributes:kept")
+    uid = world.store.get_subscription(NAME).uid
+    world.publish("left out")
+    world.publish("before", attributes={"kept": ""})
+    table = world.tables.layout.ack_state(uid)
+
+    def restore() -> None:
+        world.driver.world.lane.restore(table, 0)
+        world.tables.ack_states.forget(uid)
+
+    tries = between(world, monkeypatch, restore)
+    world.store.create_snapshot(TAKEN, NAME)
+    assert len(tries) == 2
+    world.store.create_subscription("second", "flights")
+    world.store.seek("second", snapshot=TAKEN)
+    assert set(world.backlog("second")) == {"before"}

@@ -349,6 +349,16 @@ def test_a_seek_voids_a_batch(late: bool) -> None:
 # Ordering keys
 
 
+def test_what_a_nack_brings_back_is_not_acknowledged_with_its_micro_batch() -> None:
+    # process acknowledged it by its ack id, and then gave an earlier message of its key back:
+    # both are delivered again (Pub/Sub: the later messages of the key are redelivered in order)
+    state, _ = run(backlog(4), 0, on=ORDERED)
+    state, _ = ack(state, {1: [3]}, on=ORDERED)
+    state = nack(state, {1: [0]}, on=ORDERED)
+    state, _ = run(state, 1, 0, on=ORDERED)
+    assert unacked(state) == [0, 1, 3]
+
+
 def test_a_key_that_another_consumer_holds_is_not_taken_up() -> None:
     state, _ = run(backlog(3), 0, on=ORDERED)
     state, _ = pull(state, 1, 10, on=ORDERED)
