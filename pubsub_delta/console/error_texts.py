@@ -24,6 +24,8 @@ _FIELDS = {
     "push_config.push_endpoint": "endpoint URL",
     "push_config": "push delivery",
     "push_endpoint": "endpoint URL",
+    "table_config.table": "table",
+    "table_config": "table",
     "no_wrapper": "bare data",
     "write_metadata": "metadata in headers",
     "expire_time": "expiry",

@@ -45,6 +45,7 @@ LABELS = {
     "minimum_backoff": "Minimum backoff",
     "maximum_backoff": "Maximum backoff",
     "push_endpoint": "Endpoint URL",
+    "table": "Table",
     "labels": "Labels",
     "letters_id": "ID of the subscription",
     "data": "Data",

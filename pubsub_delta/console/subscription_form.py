@@ -23,6 +23,7 @@ from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.policy import fields as rules
 from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.policy.push_configs import check_push_config
+from pubsub_delta.policy.table_configs import check_table_config
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
@@ -32,6 +33,7 @@ from pubsub_delta.resources import (
     RetryPolicy,
     Subscription,
 )
+from pubsub_delta.table_config import TableConfig
 
 NEW_TOPIC = "+"
 """The choice in a menu of topics that means one which is yet to be created."""
@@ -61,15 +63,20 @@ ERROR_FIELDS = {
     "push_config": "push_endpoint",
     "push_config.oidc_token.service_account_email": "push_account",
     "push_config.oidc_token.audience": "push_audience",
+    "table_config": "table",
     "labels": "labels",
 }
 """The form's field for each name that errors begin with."""
+
+_DATA, _OF_TOPIC, _OF_TABLE = "data", "topic-schema", "table-schema"
+"""What the columns of a table are: the data alone, or fields by the schema of one of the two."""
 
 _DEFAULTS = {
     "ack_deadline": "10",
     "expires": "after",
     "expiration_days": "31",
     "delivery": "pull",
+    "table_columns": _DATA,
     "retry": "immediate",
     "minimum_backoff": "10",
     "maximum_backoff": "600",
@@ -87,6 +94,7 @@ def form_values(subscription: Subscription, project: str) -> dict[str, str]:
     """Return the fields of the form that show a subscription."""
     letters, retry = subscription.dead_letter_policy, subscription.retry_policy
     ttl, push = subscription.expiration_policy.ttl, subscription.push_config
+    table = subscription.table_config
     values = {
         **_DEFAULTS,
         "fingerprint": fingerprint(subscription),
@@ -98,7 +106,7 @@ def form_values(subscription: Subscription, project: str) -> dict[str, str]:
         "filter": subscription.filter,
         "ordering": _switch(subscription.enable_message_ordering),
         "exactly_once": _switch(subscription.enable_exactly_once_delivery),
-        "delivery": "pull" if push is None else "push",
+        "delivery": "push" if push else "table" if table else "pull",
         "dead_letter": _switch(letters is not None),
         "retry": "immediate" if retry is None else "backoff",
         "labels": pairs_text(subscription.labels),
@@ -115,6 +123,12 @@ def form_values(subscription: Subscription, project: str) -> dict[str, str]:
             values["push_audience"] = push.oidc_token.audience
         values["unwrapped"] = _switch(push.no_wrapper is not None)
         values["write_metadata"] = _switch(bool(push.no_wrapper and push.no_wrapper.write_metadata))
+    if table is not None:
+        columns = _OF_TABLE if table.use_table_schema else _DATA
+        values["table"] = table.table
+        values["table_columns"] = _OF_TOPIC if table.use_topic_schema else columns
+        values["drop_unknown"] = _switch(table.drop_unknown_fields)
+        values["table_metadata"] = _switch(table.write_metadata)
     if retry is not None:
         values["minimum_backoff"] = f"{_seconds(retry.minimum_backoff):.10g}"
         values["maximum_backoff"] = f"{_seconds(retry.maximum_backoff):.10g}"
@@ -128,6 +142,7 @@ _READ: dict[str, Callable[[Form], Any]] = {
     "expiration_policy": lambda form: _expiration(form),
     "enable_exactly_once_delivery": lambda form: form.is_on("exactly_once"),
     "push_config": lambda form: _push(form),
+    "table_config": lambda form: _table(form),
     "dead_letter_policy": lambda form: _dead_letters(form),
     "retry_policy": lambda form: _retry(form),
     "labels": lambda form: pairs(form, "labels"),
@@ -172,6 +187,9 @@ def check_new(
         "push_config": lambda push: check_push_config(
             push, enable_exactly_once_delivery=exactly_once
         ),
+        "table_config": lambda table: check_table_config(
+            table, push_config=None, enable_exactly_once_delivery=exactly_once
+        ),
         "labels": rules.check_labels,
     }
     form.validate(lambda: subscription_name(name, project), ERROR_FIELDS)
@@ -185,8 +203,8 @@ def check_update(form: Form, fields: Mapping[str, Any], stored: Subscription, pr
     for name, value in fields.items():
         if name not in ("expiration_policy", "message_retention_duration"):
             given = {name: value}
-            if name == "push_config":  # what is checked together
-                given |= {n: fields[n] for n in ("enable_exactly_once_delivery",) if n in fields}
+            if name in _DELIVERY:  # what is checked together
+                given |= {other: fields[other] for other in _DELIVERY if other in fields}
             form.validate(
                 partial(rules.check_subscription_update, given, stored, project), ERROR_FIELDS
             )
@@ -201,8 +219,10 @@ def check_update(form: Form, fields: Mapping[str, Any], stored: Subscription, pr
         )
 
 
+_DELIVERY = ("push_config", "table_config", "enable_exactly_once_delivery")
 _PUSH = ("push_endpoint", "push_account", "push_audience", "unwrapped")
-_FIRST = ("id", "topic", "delivery", *_PUSH, "fingerprint", "csrf_token")
+_TABLE = ("table", "table_columns", "drop_unknown", "table_metadata")
+_FIRST = ("id", "topic", "delivery", *_PUSH, *_TABLE, "fingerprint", "csrf_token")
 """The fields that stand first; the others are under "More options"."""
 
 
@@ -253,6 +273,18 @@ def _push(form: Form) -> PushConfig | None:
     account, audience = form.text("push_account"), form.text("push_audience")
     token = OidcToken(account, audience) if account or audience else None
     return PushConfig(form.text("push_endpoint"), no_wrapper=unwrapped, oidc_token=token)
+
+
+def _table(form: Form) -> TableConfig | None:
+    if form["delivery"] != "table":
+        return None
+    return TableConfig(
+        form.text("table"),
+        use_topic_schema=form["table_columns"] == _OF_TOPIC,
+        use_table_schema=form["table_columns"] == _OF_TABLE,
+        write_metadata=form.is_on("table_metadata"),
+        drop_unknown_fields=form.is_on("drop_unknown"),
+    )
 
 
 def _dead_letters(form: Form) -> DeadLetterPolicy | None:

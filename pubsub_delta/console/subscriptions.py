@@ -74,7 +74,7 @@ COLUMNS: tuple[Column[Row], ...] = (
         is_number=True,
         is_default=False,
     ),
-    Column("delivery", "Delivery", lambda row: row.subscription.push_config is not None,
+    Column("delivery", "Delivery", lambda row: delivery_type(row.subscription),
            is_default=False),
     Column("deadline", "Ack deadline", lambda row: row.subscription.ack_deadline_seconds,
            is_number=True, is_default=False),
@@ -125,6 +125,7 @@ def show_all(request: Request) -> Response:
         "subscriptions_part.html" if is_part else "subscriptions.html",
         found=found,
         unknown=unknown,
+        delivery_type=delivery_type,
         refreshed=found.address(page=found.page),
     )
     return remember_columns(request, answer, "/subscriptions")
@@ -207,7 +208,7 @@ def show_history(request: Request, id_: str) -> Response:
 def field_rows(console: Console, subscription: Subscription) -> list[tuple[str, str]]:
     """Return what a page tells of the fields of a subscription."""
     letters, retry = subscription.dead_letter_policy, subscription.retry_policy
-    ttl, push = subscription.expiration_policy.ttl, subscription.push_config
+    ttl = subscription.expiration_policy.ttl
     backoff = "Immediately"
     if retry is not None:
         backoff = (
@@ -216,7 +217,7 @@ def field_rows(console: Console, subscription: Subscription) -> list[tuple[str, 
         )
     kept = "and acknowledged ones" if subscription.retain_acked_messages else "unacknowledged only"
     return [
-        ("Delivery", "Pull" if push is None else f"Push to {push.push_endpoint}"),
+        ("Delivery", _delivery(subscription)),
         ("Acknowledgement deadline", f"{subscription.ack_deadline_seconds} s"),
         (
             "Message retention",
@@ -238,6 +239,23 @@ def field_rows(console: Console, subscription: Subscription) -> list[tuple[str, 
         ("Created", formatting.timestamp(subscription.create_time)),
         ("Last change", formatting.timestamp(subscription.update_time)),
     ]
+
+
+def delivery_type(subscription: Subscription) -> str:
+    """Return how messages are delivered: Pull, Push or Table."""
+    if subscription.push_config is not None:
+        return "Push"
+    return "Pull" if subscription.table_config is None else "Table"
+
+
+def _delivery(subscription: Subscription) -> str:
+    push, table = subscription.push_config, subscription.table_config
+    if push is not None:
+        return f"Push to {push.push_endpoint}"
+    if table is None:
+        return "Pull"
+    state = "" if table.state is None else f" ({table.state.value})"
+    return f"Written to the table {table.table}{state}"
 
 
 def _duration(value: Any) -> str:

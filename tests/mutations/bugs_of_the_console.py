@@ -111,6 +111,13 @@ BUGS_OF_THE_CONSOLE = (
         "",
     ),
     Bug(
+        "table-lost-by-an-edit",
+        "Editing any field of a subscription that writes to a table makes it a pull subscription.",
+        "console/subscription_form.py",
+        '"push" if push else "table" if table else "pull"',
+        '"push" if push else "pull"',
+    ),
+    Bug(
         "position-axis-with-gaps",
         "Positions that nobody was given take room in the chart.",
         "console/ack_state_chart.py",

@@ -18,7 +18,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "console/flash.py": ("console_flows",),
     "console/responses.py": ("console_jobs", "console_pages", "console_security"),
     "console/ack_state_chart.py": ("console_ack_state_chart",),
-    "console/subscription_form.py": ("console_forms",),
+    "console/subscription_form.py": ("console_forms", "lanes/test_table_console"),
     "delivery/surveys.py": ("survey",),
     "operations/find.py": ("find", "console_messages"),
     "batches.py": ("unreadable_messages", "batches"),
