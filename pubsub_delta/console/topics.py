@@ -9,7 +9,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pubsub_delta.console import charts, formatting
+from pubsub_delta.console import charts, formatting, subscriptions
 from pubsub_delta.console.context import Console, console_of
 from pubsub_delta.console.lists import Column, list_all, list_page, remember_columns
 from pubsub_delta.console.measurements import Measurement
@@ -21,6 +21,8 @@ from pubsub_delta.resources import Subscription, Topic
 router = APIRouter()
 
 WAIT_SECONDS = 0.15
+_MOST_SHOWN = 100
+"""Subscriptions that the page of a topic lists."""
 
 
 @dataclass(frozen=True)
@@ -85,15 +87,36 @@ def show_all(request: Request) -> Response:
 @router.get("/topics/{id_}")
 def show(request: Request, id_: str) -> Response:
     """Show a topic with its subscriptions and snapshots."""
-    store = console_of(request).store
-    topic = store.get_topic(id_)
+    console = console_of(request)
+    store, own = console.store, f"projects/{console.project}/"
+    topic, attached = store.get_topic(id_), list_all(store.list_topic_subscriptions, id_)
     return render(
         request,
         "topic.html",
         id=id_,
         topic=topic,
-        subscriptions=list_all(store.list_topic_subscriptions, id_),
+        subscriptions=attached,
+        others=[name for name in attached if not name.startswith(own)],
         snapshots=list_all(store.list_topic_snapshots, id_),
+    )
+
+
+@router.get("/topics/{id_}/subscriptions")
+def show_subscriptions(request: Request, id_: str) -> Response:
+    """Show what is behind on the subscriptions of a topic, worst first: a part of its page."""
+    console = console_of(request)
+    attached = set(list_all(console.store.list_topic_subscriptions, id_))
+    found = subscriptions.rows_of(console, sorted(attached)[:_MOST_SHOWN], WAIT_SECONDS)
+    rows = [row for row in found if row.subscription.name in attached]
+    rows.sort(key=lambda row: (-(row.of("num_undelivered_messages") or 0), row.id))
+    unknown = any(row.measurement is None for row in rows[:_MOST_SHOWN])
+    return render(
+        request,
+        "topic_subscriptions.html",
+        id=id_,
+        rows=rows[:_MOST_SHOWN],
+        count=len(rows),
+        unknown=unknown,
     )
 
 

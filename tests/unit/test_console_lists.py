@@ -89,6 +89,29 @@ def test_a_list_tells_how_it_is_sorted_to_a_screen_reader() -> None:
     assert re.findall(r'aria-sort="(\w+)"', html) == ["none", "none", "descending", *["none"] * 4]
 
 
+def test_a_topic_lists_what_is_behind_on_its_subscriptions() -> None:
+    browser = Browser()
+    browser.store.create_subscription("behind", "flights")
+    browser.world.publish("a", "b", "c")
+    browser.world.ack("a", "b", "c")  # of the first one
+    browser.store.create_topic("elsewhere")
+    browser.store.create_subscription("other", "elsewhere")
+    page = browser.get("/topics/flights").text
+    assert 'hx-get="/topics/flights/subscriptions"' in page
+    part = eventually(browser, "/topics/flights/subscriptions", "behind 3 ")
+    assert re.findall(r'href="/subscriptions/(\w+)"', part) == ["behind", "first"]
+    assert "first 0 – 0" in words(part)
+
+
+def test_a_topic_names_its_subscriptions_of_other_projects() -> None:
+    browser = Browser()
+    browser.store.create_subscription(
+        "projects/other/subscriptions/theirs", "projects/local/topics/flights"
+    )
+    page = words(browser.get("/topics/flights").text)
+    assert "Of other projects: projects/other/subscriptions/theirs" in page
+
+
 def test_topics_are_listed_with_what_they_store_and_how_fast_they_grow() -> None:
     browser = behind()
     browser.store.publish("topic-2", [b"y"] * 600)
