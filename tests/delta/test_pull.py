@@ -161,7 +161,7 @@ def test_rows_of_other_writers_are_no_messages_and_in_nobodys_way(bench: Bench) 
 def test_commits_beyond_the_first_look_are_all_absorbed(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pubsub_delta.tables.messages.commits._FIRST_LOOK", 2)
+    monkeypatch.setattr("pubsub_delta.tables.messages.commits._FIRST_READ", 2)
     topic, subscription = bench.pair()
     for n in range(5):
         bench.store.publish(topic, [f"{n}"])

@@ -255,6 +255,6 @@ def test_files_are_told_and_made_fewer(lane: SparkLane, topic: str) -> None:
     assert lower.size > 0
     assert lane.compact(topic) == 2
     lane.vacuum(topic)
-    with pytest.raises(FailedPrecondition, match="Spark lane cannot forget"):
+    with pytest.raises(FailedPrecondition, match="Spark lane cannot remove the commits"):
         lane.clean_log(topic, timedelta(days=8))
     assert [file.rows for file in lane.files(topic)] == [4]
