@@ -335,6 +335,27 @@ def schemas(after: Run) -> None:
         assert line.get_ydata() == pytest.approx(of_airport.sort_values("hour").wind_speed)
 
 
+def data_source(after: Run) -> None:
+    first_days = flights.query("month == 1 and day <= 3 and dep_time == dep_time")
+    first_days = first_days[(first_days.day == 3) | first_days.arr_delay.notna()]
+    first, second, failed = after["first"], after["second"], after["stopped_at"]
+    assert set(first.values()) == {500}
+    assert second[failed] == after["held"] == 500  # the same messages, under the same number
+    assert [*first, *second] == list(range(len(first) + len(second)))
+    assert sum(first.values()) + sum(second.values()) == len(first_days)
+    left = len(first_days) - 500 * (len(first) + 1)
+    assert after["left_by_state"] == {"leased": 500, "available": left}
+    assert heights_by_place(after["left"])[failed] == 1000  # what failed, around what did not
+    mean = first_days.groupby(["origin", "hour"]).arr_delay.mean().dropna()
+    drawn = {
+        (line.get_label(), round(hour)): late
+        for line in after["right"].get_lines()
+        for hour, late in line.get_xydata()
+        if line.get_label() in after["by_airport"]
+    }
+    assert drawn == pytest.approx(mean.to_dict())
+
+
 FACTS: dict[str, Callable[[Run], None]] = {
     "01_publish_and_pull": publish_and_pull,
     "02_failures": failures,
@@ -343,4 +364,5 @@ FACTS: dict[str, Callable[[Run], None]] = {
     "05_operations": operations,
     "06_four_subscriptions": four_subscriptions,
     "07_schemas": schemas,
+    "08_data_source": data_source,
 }

@@ -122,5 +122,7 @@ def test_types_of_csv_are_not_found_out_where_times_would_change(
     source = sources.Source(str(tmp_path / "a.csv"), "csv", (str(tmp_path / "a.csv"),))
     rows = readers.read(platform, source, readers.ReadOptions()).good
     assert [row["at"] for row in rows.collect()] == ["2026-03-08 02:30:00"]
-    with pytest.raises(FailedPrecondition, match=r"does not allow setting spark\.sql\.timestampType"):
+    with pytest.raises(
+        FailedPrecondition, match=r"does not allow setting spark\.sql\.timestampType"
+    ):
         readers.read(platform, source, readers.ReadOptions(infer=True))
