@@ -256,6 +256,7 @@ right.set(
     title="Mean delay by the hour of departure",
     xlabel="hour of departure",
     ylabel="minutes late on arrival",
+    xticks=range(5, 24, 3),
 )
 right.legend(frameon=False)
 figure.savefig(f"{base}/data_source.png", dpi=110)
