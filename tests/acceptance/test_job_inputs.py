@@ -235,7 +235,7 @@ def test_what_cannot_be_read_is_refused_in_one_line(publish: Publishing, tmp_pat
     assert "holds 1 csv file and 1 parquet file" in publish.refused(mixed)
     assert "CSV header" in publish.refused(mixed / "a.csv", "--schema", "a STRING, c STRING")
     (tmp_path / "latin.csv").write_bytes(b"a,b\n1,2\n3,caf\xe9\n")
-    assert "latin.csv, line 3: it is no UTF-8" in publish.refused(tmp_path / "latin.csv")
+    assert "latin.csv, line 3: it is not UTF-8" in publish.refused(tmp_path / "latin.csv")
     (tmp_path / "replaced.csv").write_text("a\n\ufffd\n")
     assert publish.published(tmp_path / "replaced.csv", "--data", "a") == ["\ufffd"]
     (tmp_path / "twice.csv").write_text("Id,ID\n1,2\n")
