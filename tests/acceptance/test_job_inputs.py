@@ -239,7 +239,7 @@ def test_what_cannot_be_read_is_refused_in_one_line(publish: Publishing, tmp_pat
     (tmp_path / "replaced.csv").write_text("a\n\ufffd\n")
     assert publish.published(tmp_path / "replaced.csv", "--data", "a") == ["\ufffd"]
     (tmp_path / "twice.csv").write_text("Id,ID\n1,2\n")
-    assert "names the column 'Id' twice" in publish.refused(tmp_path / "twice.csv")
+    assert "names column 'Id' twice" in publish.refused(tmp_path / "twice.csv")
     assert "cannot be read" in publish.refused(mixed / "b.parquet")
     assert "cannot be read" in publish.refused(mixed / "absent.csv")
     (mixed / "b.parquet").rename(mixed / "b.csv")

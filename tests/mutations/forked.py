@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import resource
+import signal
 import sys
 import tempfile
 import traceback
@@ -19,6 +20,8 @@ _OF_THE_REPOSITORY = ("pubsub_delta", "tests")
 """Packages that a forked process imports once more, from the copy."""
 MOST_SECONDS = 180
 """Of processor time; what takes more is a test that does not end."""
+LONGEST_WAIT = 900
+"""Seconds, for a test that does not end and waits."""
 
 _OPTIONS = (
     *("-q", "--tb=no", "-rfE", "--timeout=0", "--hypothesis-seed=0", "-p", "no:cacheprovider"),
@@ -62,6 +65,8 @@ def _run(root: Path, arguments: list[str], output: int) -> None:
         os.dup2(output, 2)
         os.chdir(root)
         resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(LONGEST_WAIT)
         for name in [each for each in sys.modules if each.split(".")[0] in _OF_THE_REPOSITORY]:
             del sys.modules[name]
         sys.path.insert(0, str(root))
