@@ -30,7 +30,10 @@ from tests.mutations.report import Outcome, add_result
 ENOUGH = 0.95
 """The share of the bugs that must be caught."""
 
-_COPIED = (LIBRARY, "pyspark_pubsub_delta", "tests", "docs", "pyproject.toml")
+_COPIED = (
+    *(LIBRARY, "pyspark_pubsub_delta", "tests", "docs", "pyproject.toml"),
+    *("benchmarks", "conf", "notebooks", "README.md", "CHANGELOG.md", "mkdocs.yml", "Makefile"),
+)
 _MOMENTS = itertools.count(1_000_000_000)
 """When a file of a copy was changed, for Python: no two changes at the same second."""
 

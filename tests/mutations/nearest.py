@@ -274,8 +274,11 @@ MACHINE = "tests/model/test_machine.py"
 FAR_AWAY = (
     "architecture",
     "benchmark",
+    "charts",
     "cli",
     "configuration",
+    "databricks",
+    "dependencies",
     "docs",
     "durations",
     "errors",
