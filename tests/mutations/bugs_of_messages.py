@@ -54,13 +54,6 @@ BUGS_OF_MESSAGES = (
         "        if True:\n            adding",
     ),
     Bug(
-        "deleted-messages-absorbed",
-        "Messages that retention has deleted come in as if they were stored.",
-        _MESSAGES,
-        "if removed and publish.dense:",
-        "if False:",
-    ),
-    Bug(
         "slow-publisher-loses",
         "What a slow publisher commits while the retention job runs is deleted with the rest.",
         _MESSAGES,
@@ -101,13 +94,6 @@ BUGS_OF_MESSAGES = (
         _SOURCES,
         "known = not new or len(new) == new[0].version - after_version",
         "known = True",
-    ),
-    Bug(
-        "removed-commits-not-passed",
-        "A look does not tell that messages were deleted since they were committed.",
-        _SOURCES,
-        "removed = any(commit.removes_messages for commit in new)",
-        "removed = False",
     ),
     Bug(
         "fewer-messages-not-told",

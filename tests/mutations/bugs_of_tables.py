@@ -166,13 +166,6 @@ BUGS_OF_TABLES = (
         "            return is_there",
     ),
     Bug(
-        "finished-snapshot-deleted",
-        "A snapshot that took an hour to be taken is deleted as soon as it is there.",
-        "tables/registry/predicates.py",
-        'return bool(row["announced"] <= now - ABANDONED_AFTER)',
-        'return bool(row["create_time"] <= now - ABANDONED_AFTER)',
-    ),
-    Bug(
         "floor-not-stored",
         "A purge until a later time is forgotten when the ack state is stored.",
         _ROWS,

@@ -188,6 +188,7 @@ def test_what_was_deleted_before_anybody_looked_does_not_come() -> None:
     table = LAYOUT.messages(world.store.get_topic(TOPIC).uid)
     world.driver.world.lane.delete(table, [("position", "=", first)])
     assert world.backlog() == {"kept": "available"}
+    assert world.store.pull(NAME).message_count == 1, "what is not stored is not leased"
 
 
 def test_what_is_gone_from_the_topic_is_told_to_who_leased_it() -> None:
