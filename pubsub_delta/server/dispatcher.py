@@ -138,6 +138,11 @@ class Dispatcher:
         if self.leaser.assigner.waiting or self._unread:
             self._asked()
 
+    @property
+    def has_leased(self) -> bool:
+        """Whether a new consumer may be given messages that were leased before it joined."""
+        return bool(self.leaser.waiting) or self._exchanging.locked()
+
     # What others do
 
     def look(self) -> None:

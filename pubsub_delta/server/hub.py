@@ -134,11 +134,14 @@ class Hub:
         return found
 
     async def pulled(self, name: str) -> Dispatcher:
-        """Return the dispatcher of a subscription for somebody who pulls.
+        """Return the dispatcher of a subscription for a new pull or stream.
 
         FailedPrecondition where its messages are pushed, or written to a table (Pub/Sub: they
         cannot be pulled then).
         """
+        running = self.running(name)
+        if running is not None and running.has_leased:
+            await self._end_if_replaced(running)
         found = await self.dispatcher(name)
         fields = found.subscription
         if fields.push_config is not None or fields.table_config is not None:
@@ -183,6 +186,21 @@ class Hub:
         if running is not None:
             running.look()
 
+    async def _end_if_replaced(self, dispatcher: Dispatcher) -> None:
+        """End a dispatcher whose subscription another process has deleted.
+
+        The messages that it has leased belong to consumers of that subscription, and not to those
+        of a later one with its name.
+        """
+        name, uid = dispatcher.name, dispatcher.leaser.uid
+        try:
+            stored = await self.backend.blocking(lambda: self.backend.subscription(name))
+        except (NotFound, FailedPrecondition) as error:
+            dispatcher.gone(error)
+            return
+        if stored.uid != uid:
+            dispatcher.gone(replaced(name))
+
     def _refuse_if_stopping(self) -> None:
         if self._stopping:
             raise Unavailable("the server is shutting down; nothing was done")
@@ -217,3 +235,8 @@ def cannot_pull(subscription: Subscription) -> FailedPrecondition:
         f"subscription {subscription.name} pushes its messages to {shown!r}; it can be pulled from "
         "when its push_config is cleared"
     )
+
+
+def replaced(name: str) -> NotFound:
+    """Return the error for consumers of a subscription whose name another one has now."""
+    return NotFound(f"subscription {name} was deleted, and created anew")

@@ -13,7 +13,7 @@ from pubsub_delta.resources import PushConfig, Subscription
 from pubsub_delta.server.assigner import Consumer, Delivery, Receiver
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.dispatcher import Dispatcher
-from pubsub_delta.server.hub import Hub, cannot_pull
+from pubsub_delta.server.hub import Hub, cannot_pull, replaced
 from pubsub_delta.server.push_endpoint import UNSIGNED, PushEndpoint
 from pubsub_delta.server.push_requests import SUCCESSES, push_request
 from pubsub_delta.server.push_tokens import PushTokens
@@ -242,7 +242,7 @@ class Pushers(SubscriptionWorkers[Pusher]):
             if running.dispatcher.leaser.uid == subscription.uid:
                 running.update(subscription)
                 return
-            running.dispatcher.gone(_replaced(name))  # what waits is not for the other endpoint
+            running.dispatcher.gone(replaced(name))  # what waits is not for the other endpoint
         if self._is_stopping:
             return
         try:
@@ -267,10 +267,6 @@ class Pushers(SubscriptionWorkers[Pusher]):
             if found.uid == running.dispatcher.leaser.uid:
                 running.dispatcher.learn(found)
             else:
-                running.dispatcher.gone(_replaced(name))
+                running.dispatcher.gone(replaced(name))
         except Exception as error:
             logger.info("%s: its dispatcher will find out what it is now: %s", name, error)
-
-
-def _replaced(name: str) -> NotFound:
-    return NotFound(f"subscription {name} was deleted, and created anew")

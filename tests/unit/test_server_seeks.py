@@ -9,8 +9,9 @@ from functools import partial
 import pytest
 
 pytest.importorskip("grpc")
-from pubsub_delta.errors import InvalidArgument, PubSubError
-from pubsub_delta.policy.ack_ids import AckId
+from pubsub_delta.errors import InvalidArgument, NotFound, PubSubError
+from pubsub_delta.policy.ack_ids import AckId, parse_ack_id
+from pubsub_delta.server.dispatcher import Dispatcher
 from pubsub_delta.server.reasons import INVALID_ACK_ID, SUCCEEDED
 from pubsub_delta.server.status import AckIdFailure
 from tests.unit.serving_calls import NAME, TOPIC, Calls, leases, opening, running, soon
@@ -41,10 +42,27 @@ async def detach_elsewhere(calls: Calls) -> None:
     await calls.elsewhere(lambda: calls.other_process.detach_subscription(NAME))
 
 
+async def replace_elsewhere(calls: Calls) -> None:
+    await delete_elsewhere(calls)
+    await calls.elsewhere(lambda: calls.other_process.create_subscription(NAME, TOPIC))
+
+
 SEEKS = pytest.mark.parametrize("seek", [seek_here, seek_elsewhere, seek_to_a_snapshot_elsewhere])
 ENDS = pytest.mark.parametrize(
     "end", [Calls.delete, delete_elsewhere, Calls.detach, detach_elsewhere]
 )
+
+
+async def leased_ahead(calls: Calls) -> Dispatcher:
+    """Have the server lease four messages, of which a stream has had one before it ended."""
+    await calls.publish("a0", "a1", "a2", "a3")
+    stream = calls.stream(opening(max_outstanding_messages=1))
+    await anext(stream)
+    found = calls.hub.running(NAME)
+    assert found is not None
+    await soon(lambda: found.leaser.waiting == 3)
+    await stream.aclose()  # type: ignore[attr-defined]
+    return found
 
 
 async def acknowledged(calls: Calls) -> str:
@@ -201,3 +219,32 @@ def test_what_consumers_have_is_void_after_a_seek_of_another_process(exactly_onc
         await stream.aclose()  # type: ignore[attr-defined]
 
     running(test, enable_exactly_once_delivery=exactly_once)
+
+
+def test_a_new_pull_is_given_nothing_that_was_leased_of_an_earlier_subscription() -> None:
+    """ "A consumer has the subscription that it began with": prefetched messages are of another.
+
+    Another process deletes the subscription, so this one hears of it with its next request only.
+    """
+
+    async def test(calls: Calls) -> None:
+        earlier = await leased_ahead(calls)
+        await replace_elsewhere(calls)
+        await calls.publish("b")
+        (ack_id,) = await calls.pull(1)
+        given = parse_ack_id(ack_id)
+        assert given is not None
+        assert given.subscription_uid == calls.store.get_subscription(NAME).uid
+        assert earlier.is_over
+
+    running(test)
+
+
+def test_a_new_pull_is_not_given_what_was_leased_of_a_deleted_subscription() -> None:
+    async def test(calls: Calls) -> None:
+        await leased_ahead(calls)
+        await delete_elsewhere(calls)
+        with pytest.raises(NotFound):
+            await calls.pull(1)
+
+    running(test)
