@@ -16,6 +16,7 @@ from pubsub_delta.cli.commands import Command
 from pubsub_delta.cli.settings import Settings
 from pubsub_delta.errors import AlreadyExists
 from pubsub_delta.resources import DeadLetterPolicy, Message
+from pubsub_delta.tables.layout import layout_of
 
 if TYPE_CHECKING:
     from pubsub_delta.client import PubSub
@@ -39,15 +40,15 @@ TO_TRY = (
 
 
 @click.command("demo", cls=Command, examples=["demo", "demo /tmp/flights"])
-@click.argument(
-    "directory", type=click.Path(file_okay=False, path_type=Path), default=Path("pubsub-demo")
-)
+@click.argument("directory", type=click.Path(file_okay=False, path_type=Path), required=False)
 @click.make_pass_decorator(App)
-def demo(app: App, directory: Path) -> None:
+def demo(app: App, directory: Path | None) -> None:
     """Make a store with example data in a new directory, and tell what to try on it.
 
-    It takes some seconds, and neither Spark nor Java. Deleting the directory ends it.
+    The directory is DIRECTORY, else that of --root, else ./pubsub-demo. It takes some seconds, and
+    neither Spark nor Java. Deleting the directory ends it.
     """
+    directory = directory or _directory_of_option(app) or Path("pubsub-demo")
     if directory.is_dir() and any(directory.iterdir()):
         raise AlreadyExists(
             f"directory: {directory} is not empty; `pubsub-delta demo DIRECTORY` makes the store "
@@ -58,6 +59,20 @@ def demo(app: App, directory: Path) -> None:
     for status in fill(store):
         app.print_status(status)
     app.print_styled(_advice(directory))
+
+
+def _directory_of_option(app: App) -> Path | None:
+    """Return the directory of --root; None without it. A root of the environment does not count."""
+    root = app.global_options.get("root")
+    if root is None:
+        return None
+    local = layout_of(root).local_directory()
+    if local is None:
+        raise click.UsageError(
+            f"--root: {root!r} is not a directory on this machine; a new directory, such as "
+            "./flights, is accepted"
+        )
+    return Path(local)
 
 
 def fill(store: PubSub) -> Iterator[str]:

@@ -289,5 +289,20 @@ def test_the_demo_is_not_made_in_the_store_that_is_named(
     assert not (tmp_path / "mine").exists()
 
 
+def test_the_demo_is_made_in_the_directory_of_the_option(tmp_path: Path) -> None:
+    """--root names the store of every command: the demo makes that one, if it can."""
+    root = tmp_path / "flights"
+    made = run(tmp_path / "mine", "demo", f"--root={root}")
+    assert made.exit_code == 0, made.stderr
+    assert f"export PUBSUB_DELTA_ROOT={root}\n" in made.stdout
+    assert (root / "topics").is_dir()
+
+
+def test_the_demo_is_made_on_no_object_storage_and_in_no_catalog() -> None:
+    for root in ("s3://bucket/flights", "catalog.flights"):
+        refused = run(None, "demo", f"--root={root}")
+        assert (refused.exit_code, refused.stderr.count("--root: ")) == (2, 1)
+
+
 def test_no_store_is_opened_for_a_wrong_format() -> None:
     assert run_on(object(), "doctor", "--format=nonsense").exit_code == 2
