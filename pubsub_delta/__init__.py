@@ -57,13 +57,13 @@ if TYPE_CHECKING:
         DayCount,
         PeekedMessage,
         SubscriptionMoment,
-        TopicFigures,
+        TopicMetrics,
     )
     from pubsub_delta.operations.views import ViewsReport
     from pubsub_delta.publisher import Publisher
     from pubsub_delta.session import SlowSettings, local_session
     from pubsub_delta.subscriber import StreamingPull
-    from pubsub_delta.tables.ack_state.figures import SubscriptionFigures
+    from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics
 
 __version__ = "0.1.0"
 
@@ -116,7 +116,7 @@ __all__ = [
     "Snapshot",
     "StreamingPull",
     "Subscription",
-    "SubscriptionFigures",
+    "SubscriptionMetrics",
     "SubscriptionMoment",
     "SurveyedSpan",
     "SystemClock",
@@ -125,7 +125,7 @@ __all__ = [
     "TableWrites",
     "Topic",
     "TopicCommit",
-    "TopicFigures",
+    "TopicMetrics",
     "Unimplemented",
     "Unknown",
     "UnreadableMessageWarning",
@@ -149,13 +149,13 @@ _LATER = {
     "SeekPreview": "operations.seek",
     "SlowSettings": "session",
     "StreamingPull": "subscriber",
-    "SubscriptionFigures": "tables.ack_state.figures",
+    "SubscriptionMetrics": "tables.ack_state.metrics",
     "SubscriptionMoment": "operations.survey",
     "SurveyedSpan": "delivery.surveys",
     "TableWrites": "delivery.table_subscriptions",
     "TopicCommit": "operations.history",
     "ViewsReport": "operations.views",
-    "TopicFigures": "operations.survey",
+    "TopicMetrics": "operations.survey",
     "local_session": "session",
 }
 """Where names are that are loaded when they are asked for: what needs no store does not wait."""

@@ -130,8 +130,8 @@ class PulledBatch:
             raise InvalidArgument("ids and where are given both; one of them is accepted")
         if not any(kind.__name__ == "Column" for kind in type(where).__mro__):
             raise InvalidArgument(
-                f"where: {where!r} is no Column; one over the columns of df is accepted, such as "
-                'F.col("ordering_key") == "UA"'
+                f"where: {where!r} is not a Column; a Column of the columns of df is accepted, "
+                'such as F.col("ordering_key") == "UA"'
             )
         return self._named(lambda lease: lease.chosen(where))
 

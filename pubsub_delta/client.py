@@ -265,8 +265,8 @@ class PubSub:
     find_messages = inspection.find_messages
     survey_ack_state = inspection.survey_ack_state
     subscription_history = inspection.subscription_history
-    subscription_figures = inspection.subscription_figures
-    topic_figures = inspection.topic_figures
+    subscription_metrics = inspection.subscription_metrics
+    topic_metrics = inspection.topic_metrics
     messages_by_day = inspection.messages_by_day
     create_views = inspection.create_views
 

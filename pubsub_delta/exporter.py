@@ -67,24 +67,24 @@ class MetricsExporter(Collector):
             raise InvalidArgument(
                 f"interval: {interval!r}; a duration of at least 1 second is accepted"
             )
-        self.figures = Measurement()
+        self.measurement = Measurement()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._closing: list[Callable[[], None]] = []
 
     def refresh(self) -> None:
         """Measure now. An error is kept for the next scrape, and raised."""
-        before, began = self.figures, self._now()
+        before, began = self.measurement, self._now()
         count = before.measurements + 1
         try:
             rows = self._measure()
         except Exception as error:
-            self.figures = Measurement(
+            self.measurement = Measurement(
                 before.rows, before.time, before.seconds, count, before.failures + 1, error
             )
             raise
         seconds = (self._now() - began).total_seconds()
-        self.figures = Measurement(rows, began, seconds, count, before.failures)
+        self.measurement = Measurement(rows, began, seconds, count, before.failures)
 
     def start(self) -> MetricsExporter:
         """Start to measure in the background."""
@@ -136,9 +136,9 @@ class MetricsExporter(Collector):
 
     def collect(self) -> Iterator[Family]:
         """Return the metrics of the last measurement, and those of the exporter itself."""
-        figures = self.figures
-        yield from _families(figures.rows)
-        yield from self._own(figures)
+        measurement = self.measurement
+        yield from _families(measurement.rows)
+        yield from self._own(measurement)
 
     def _registry(self) -> CollectorRegistry:
         registry = CollectorRegistry()
@@ -151,42 +151,42 @@ class MetricsExporter(Collector):
                 self.refresh()
             self._stopped.wait(self._interval.total_seconds())
 
-    def _own(self, figures: Measurement) -> Iterator[Family]:
-        is_up = figures.time is not None and figures.error is None
+    def _own(self, measurement: Measurement) -> Iterator[Family]:
+        is_up = measurement.time is not None and measurement.error is None
         yield GaugeMetricFamily(
             "pubsub_delta_up", "Whether the last measurement succeeded.", float(is_up)
         )
         yield CounterMetricFamily(
-            "pubsub_delta_measurements", "Number of measurements begun.", figures.measurements
+            "pubsub_delta_measurements", "Number of measurements begun.", measurement.measurements
         )
         yield CounterMetricFamily(
             "pubsub_delta_measurement_failures",
             "Number of measurements that failed.",
-            figures.failures,
+            measurement.failures,
         )
-        if figures.time is not None:
+        if measurement.time is not None:
             yield GaugeMetricFamily(
                 "pubsub_delta_metrics_time",
-                "When the figures were measured, in seconds since 1970.",
-                to_micros(figures.time) / 1_000_000,
+                "When the metrics were measured, in seconds since 1970.",
+                to_micros(measurement.time) / 1_000_000,
             )
             yield GaugeMetricFamily(
                 "pubsub_delta_metrics_age",
-                "Age of the figures in seconds.",
-                max(0.0, (self._now() - figures.time).total_seconds()),
+                "Age of the metrics in seconds.",
+                max(0.0, (self._now() - measurement.time).total_seconds()),
             )
             yield GaugeMetricFamily(
                 "pubsub_delta_measurement_duration",
                 "How long the last measurement that succeeded took, in seconds.",
-                figures.seconds,
+                measurement.seconds,
             )
-        if figures.error is not None:
+        if measurement.error is not None:
             errors_family = GaugeMetricFamily(
                 "pubsub_delta_last_error_info",
                 "The error of the last measurement; absent if it succeeded.",
                 labels=("code", "message"),
             )
-            errors_family.add_metric(_named(figures.error), 1)
+            errors_family.add_metric(_named(measurement.error), 1)
             yield errors_family
 
 

@@ -162,7 +162,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class MetricRow:
-    """One figure: of a resource, a metric and, where the metric has some, its labels.
+    """One value: of a resource, a metric and, where the metric has some, its labels.
 
     ``labels`` also tell the resource. A time is given in seconds since 1970.
     """
@@ -218,10 +218,10 @@ class Metrics(Mapping[str, Any]):
         return frozenset(name for name in self if self._measured(name).is_estimate)
 
     def rows(self) -> Iterator[MetricRow]:
-        """Return each figure as a row; a metric with labels has several."""
+        """Return each value as a row; a metric with labels has several."""
         for name in self:
             measured = self._measured(name)
-            for labels, value in _figures(measured.value, _METRICS[self.kind, name].labels):
+            for labels, value in _values_of(measured.value, _METRICS[self.kind, name].labels):
                 yield MetricRow(
                     self.kind,
                     self.name,
@@ -255,7 +255,7 @@ class Metrics(Mapping[str, Any]):
         return found
 
 
-def _figures(value: Any, labels: tuple[str, ...]) -> Iterator[tuple[dict[str, str], float]]:
+def _values_of(value: Any, labels: tuple[str, ...]) -> Iterator[tuple[dict[str, str], float]]:
     if isinstance(value, Mapping):
         for key, each in value.items():
             yield {labels[0]: str(key)}, float(each)

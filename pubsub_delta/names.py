@@ -75,7 +75,7 @@ def resource_name(name: str, field: str) -> ResourceName:
     parts = name.split("/")
     if len(parts) != 4 or parts[2] not in _SINGULAR:
         accepted = ", ".join(f"projects/{{project}}/{each}/{{id}}" for each in _SINGULAR)
-        raise InvalidArgument(f"{field}: {name!r} is no resource; {accepted} are accepted")
+        raise InvalidArgument(f"{field}: {name!r} is not a resource; {accepted} are accepted")
     return _read(name, parts[2], parts[1])
 
 

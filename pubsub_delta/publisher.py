@@ -1,4 +1,4 @@
-"""Publisher: messages given one by one, committed in batches by a thread of its own."""
+"""Publisher: queues single messages, and commits them in batches on a thread of its own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class _Queued:
-    """A message that waits for its batch; they are numbered in the order in which they came."""
+    """A message that waits for its batch. ``number`` counts up in the order of ``publish``."""
 
     number: int
     message: Message
@@ -37,24 +37,24 @@ class _Queued:
 
 
 class Publisher:
-    """Publishes messages that come one at a time, many of them in one commit.
+    """Publishes single messages in batches, each of which is one commit.
 
     Args:
         commit: publishes a batch in one commit, or nothing of it, and returns the message ids in
             request order.
-        batch_settings: when a batch is committed.
-        flow_control: how much may wait to be committed, and what becomes of what is more.
+        batch_settings: the size and the latency at which a batch is committed.
+        flow_control: how much may be queued, and what ``publish`` does beyond that.
 
-    Batches are committed one after the other, in the order in which the messages were given, by a
-    daemon thread; while a commit is under way the next batch gathers, and ``max_latency`` counts
-    from the end of that commit. Stop a publisher that is no longer needed, or use it as a context
-    manager. One that was not stopped commits what it holds when the interpreter exits.
+    A daemon thread commits one batch at a time, in the order of ``publish``. The next batch fills
+    during a commit, and its ``max_latency`` counts from the end of that commit. Stop a publisher
+    that is not needed any more, or use it as a context manager. A publisher that was not stopped
+    commits its queue when the interpreter exits.
 
     Pub/Sub: when a batch fails, its ordering keys are paused until ``resume_publish``, so that no
     message overtakes an earlier one of its key.
 
-    Every method may be called from any thread. Callbacks of the futures run in the thread that
-    commits, or in the one that cancels; there ``flush`` and ``stop`` do not wait.
+    All methods are thread-safe. Callbacks of the futures run on the committing thread, or on the
+    thread that cancels a future. ``flush`` and ``stop`` do not wait if a callback calls them.
     """
 
     def __init__(
@@ -73,10 +73,12 @@ class Publisher:
         self._limits = flow_control
         self._outstanding = 0
         self._outstanding_bytes = 0
-        self._blocked: deque[object] = deque()  # who waits for room, the first one first
+        self._blocked: deque[object] = (
+            deque()
+        )  # calls of publish that wait for room, the oldest first
         self._paused: set[str] = set()
         self._stopped = False
-        # Numbers of messages: all below are given, to be committed without waiting, and settled.
+        # All messages with lower numbers are queued, are due without max_latency, are settled.
         self._given = 0
         self._flushed = 0
         self._settled = 0
@@ -91,22 +93,22 @@ class Publisher:
     def publish(
         self, data: bytes | str | Message = b"", ordering_key: str = "", **attributes: str
     ) -> Future[str]:
-        """Queue a message and return the future of its message id at once.
+        """Queue a message and return a future of its message id.
 
-        Text is published as UTF-8. A Message comes alone, with its own attributes and ordering
-        key. A message that breaks a rule is refused here (InvalidArgument), and so is any after
-        ``stop`` (FailedPrecondition). The future of a paused ordering key fails with
-        FailedPrecondition. A future that is cancelled before its batch begins publishes nothing.
+        Text is encoded as UTF-8. A Message has its own ordering key and attributes, so neither is
+        accepted beside it. InvalidArgument for a message that breaks a rule, FailedPrecondition
+        after ``stop``. The future fails with FailedPrecondition if the ordering key is paused. A
+        future that is cancelled before its batch begins publishes nothing.
 
-        Where as much waits as ``flow_control`` allows, this waits for room, in the order in which
-        threads came, or the future fails with ResourceExhausted.
+        If the queue is full by ``flow_control``, this call blocks until there is room, first come,
+        first served; or the future fails with ResourceExhausted.
         """
         message = _message(data, ordering_key, attributes)
         size = size_of(message)
         with self._work:
             self._check_open()
             refusal = self._limited(size)
-            if refusal is None and self._waits(size):
+            if refusal is None and self._blocks(size):
                 self._wait_for_room(size)
                 self._check_open()
             if refusal is None and message.ordering_key not in self._paused:
@@ -120,16 +122,16 @@ class Publisher:
                     self._work.notify()
                 return queued.future
         refused: Future[str] = Future()
-        refused.set_exception(refusal or _overtaking(message.ordering_key))
+        refused.set_exception(refusal or _paused_key_error(message.ordering_key))
         return refused
 
     def resume_publish(self, ordering_key: str) -> None:
-        """Let messages of a paused ordering key be published again; nothing if it is not paused."""
+        """Resume a paused ordering key; do nothing if it is not paused."""
         with self._work:
             self._paused.discard(ordering_key)
 
     def flush(self) -> None:
-        """Wait until all that was published before this call is committed or has failed."""
+        """Commit the queue now, and wait until each message in it is published or has failed."""
         with self._work:
             given = self._flushed = self._given
             self._work.notify()
@@ -137,7 +139,7 @@ class Publisher:
                 self._progress.wait_for(lambda: self._settled >= given)
 
     def stop(self) -> None:
-        """Refuse what is published from now on, commit what was before, and end the thread."""
+        """Refuse further messages, commit the queue, and end the thread."""
         with self._work:
             self._stopped = True
             self._work.notify()
@@ -160,7 +162,7 @@ class Publisher:
         state = ", stopped" if self._stopped else ""
         return f"Publisher({self._settings}, {len(self._queue)} queued{state})"
 
-    # How much is held
+    # Flow control
 
     def _check_open(self) -> None:
         if self._stopped:
@@ -171,7 +173,7 @@ class Publisher:
         return fits and self._outstanding < self._limits.message_limit
 
     def _limited(self, size: int) -> ResourceExhausted | None:
-        """Return why a message of so many bytes is refused; None if it is queued, or waits."""
+        """Return the error for a message that flow control refuses; None to queue it, or block."""
         behavior = self._limits.limit_exceeded_behavior
         if behavior is LimitExceededBehavior.IGNORE:
             return None
@@ -185,11 +187,11 @@ class Publisher:
         return ResourceExhausted(
             f"{self._outstanding:,} messages of {self._outstanding_bytes:,} bytes wait to be "
             f"published; flow_control allows {self._limits.message_limit:,} and "
-            f"{self._limits.byte_limit:,}: publish it again when some of them are done"
+            f"{self._limits.byte_limit:,}; publish this message again when some of them are done"
         )
 
-    def _waits(self, size: int) -> bool:
-        """Tell whether there is no room yet; the thread that makes room does not wait for it."""
+    def _blocks(self, size: int) -> bool:
+        """Tell whether ``publish`` blocks. On the committing thread it never does."""
         if self._limits.limit_exceeded_behavior is not LimitExceededBehavior.BLOCK:
             return False
         if threading.current_thread() is self._thread:
@@ -197,10 +199,10 @@ class Publisher:
         return bool(self._blocked) or not self._has_room(size)
 
     def _wait_for_room(self, size: int) -> None:
-        """Wait behind those who came before."""
+        """Block until there is room, behind earlier calls."""
         place = object()
         self._blocked.append(place)
-        self._work.notify()  # what is queued need not wait for more
+        self._work.notify()  # commit now, without waiting for a full batch
         try:
             self._room.wait_for(
                 lambda: self._stopped or (self._blocked[0] is place and self._has_room(size))
@@ -210,7 +212,7 @@ class Publisher:
             self._room.notify_all()
 
     def _release(self, settled: Sequence[_Queued]) -> None:
-        """Take off what is held no more."""
+        """Subtract settled messages from what flow control counts."""
         if settled:
             self._outstanding -= len(settled)
             self._outstanding_bytes -= sum(queued.size for queued in settled)
@@ -223,7 +225,7 @@ class Publisher:
             pass
 
     def _commit_next(self) -> bool:
-        """Wait for a batch that is due and commit it; False when there will be none any more."""
+        """Wait for a batch to be due, and commit it; False after the last one."""
         with self._work:
             self._work.wait_for(lambda: self._queue or self._stopped)
             self._work.wait_for(self._is_due, self._max_latency)
@@ -239,14 +241,14 @@ class Publisher:
                 with self._work:
                     self._release(batch)
                 for queued, message_id in zip(batch, ids, strict=True):
-                    _tell(queued.future.set_result, message_id)
+                    _settle(queued.future.set_result, message_id)
         with self._work:
             self._settled = self._queue[0].number if self._queue else self._given
             self._progress.notify_all()
             return bool(self._queue) or not self._stopped
 
     def _is_due(self) -> bool:
-        """Tell whether the next batch is to be committed before ``max_latency`` is over."""
+        """Tell whether the next batch is committed without waiting for ``max_latency``."""
         return (
             len(self._queue) >= self._settings.max_messages
             or self._queued_bytes >= self._settings.max_bytes
@@ -256,7 +258,7 @@ class Publisher:
         )
 
     def _take(self) -> list[_Queued]:
-        """Take the next batch off the queue, without what was cancelled."""
+        """Remove the next batch from the queue, and drop cancelled messages."""
         batch: list[_Queued] = []
         cancelled: list[_Queued] = []
         room = self._settings.max_bytes
@@ -274,10 +276,10 @@ class Publisher:
         return batch
 
     def _fail(self, batch: list[_Queued], error: BaseException) -> None:
-        """Fail a batch, and what is queued for its ordering keys, which are paused.
+        """Fail a batch, pause its ordering keys, and fail the queued messages of these.
 
-        They are paused and off the queue before any future tells of it: a callback may resume a
-        key and publish again.
+        All keys are paused, and their messages removed, before a future fails: its callback may
+        resume the key and publish again.
         """
         keys = {queued.message.ordering_key for queued in batch} - {""}
         with self._work:
@@ -289,15 +291,15 @@ class Publisher:
                 self._queued_bytes -= sum(queued.size for queued in overtaking)
                 self._release(overtaking)
         for queued in batch:
-            _tell(queued.future.set_exception, error)
+            _settle(queued.future.set_exception, error)
         for queued in overtaking:
             if queued.future.set_running_or_notify_cancel():
-                refusal = _overtaking(queued.message.ordering_key)
-                _tell(queued.future.set_exception, refusal)
+                refusal = _paused_key_error(queued.message.ordering_key)
+                _settle(queued.future.set_exception, refusal)
 
 
 def _message(data: bytes | str | Message, ordering_key: str, attributes: dict[str, str]) -> Message:
-    """Make and check a message that no one else can change until it is committed."""
+    """Return a checked copy of a message, which the caller cannot change."""
     if not isinstance(data, Message):
         empty = isinstance(data, (str, bytes, bytearray, memoryview)) and not data
         body = b"" if empty else as_message(data, 0).data
@@ -311,21 +313,21 @@ def _message(data: bytes | str | Message, ordering_key: str, attributes: dict[st
     return Message(bytes(checked.data), dict(checked.attributes), checked.ordering_key)
 
 
-def _overtaking(ordering_key: str) -> FailedPrecondition:
+def _paused_key_error(ordering_key: str) -> FailedPrecondition:
     return FailedPrecondition(
-        f"ordering_key: {ordering_key!r} is paused, as publishing an earlier message of it failed; "
+        f"ordering_key: {ordering_key!r} is paused, because an earlier message of it failed; "
         f"call resume_publish({ordering_key!r}) to publish messages of it again"
     )
 
 
-def _tell(tell: Callable[[T], object], what: T) -> None:
-    """Settle a future; whatever its callbacks raise, the thread goes on."""
+def _settle(settle: Callable[[T], object], result: T) -> None:
+    """Settle a future, and ignore errors of its callbacks."""
     with suppress(BaseException):
-        tell(what)
+        settle(result)
 
 
 def _stop(publisher: weakref.ref[Publisher]) -> None:
-    """Stop a publisher that is still there when the interpreter exits."""
+    """Stop a publisher at the exit of the interpreter."""
     found = publisher()
     if found is not None:
         found.stop()

@@ -1,6 +1,7 @@
-"""The only place that builds a SparkSession, and what it knows of the settings that matter.
+"""Builds SparkSessions, and checks the settings of a session that a caller gives.
 
-pyspark and delta are imported where a session is built: a store that needs none does not wait.
+Only this module builds sessions. It imports pyspark and delta when it builds one, so a store
+without Spark opens quickly.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Sessions: TypeAlias = "SparkSession | Callable[[], SparkSession] | None"
-"""A session, what starts one when it is first needed, or None where there is to be none."""
+"""A session, a function that starts one on first use, or None for a store without Spark."""
 
 DELTA_VERSION = "4.4.0"
 
 
 def delta_package(spark_version: str = "4.2.0") -> str:
-    """Return the coordinates of Delta's JARs for a version of Spark.
+    """Return the Maven coordinates of Delta's JARs for a version of Spark.
 
     >>> delta_package("4.0.5")
     'io.delta:delta-spark_4.0_2.13:4.4.0'
@@ -34,14 +35,14 @@ def delta_package(spark_version: str = "4.2.0") -> str:
 
 
 DELTA_PACKAGE = delta_package()
-"""Of the Spark that ``conf/spark-defaults.conf`` is for."""
+"""Delta's coordinates for the Spark version of ``conf/spark-defaults.conf``."""
 
 
 DELTA_SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
-"""Without these nothing works."""
+"""A session needs these settings to open Delta tables."""
 
 SPEED_SETTINGS = {
     # A Delta log of a few hundred actions is read in one task instead of fifty.
@@ -52,14 +53,14 @@ SPEED_SETTINGS = {
     # Delta's own queries; where they do not fit, each is compiled again every time.
     "spark.sql.codegen.cache.maxEntries": "1000",
 }
-"""Without these everything works, slower."""
+"""A session without these settings works, but commits and publishes more slowly."""
 
 _SLOW = {
     "spark.databricks.delta.snapshotPartitions": "50",
     "spark.sql.maxConcurrentOutputFileWriters": "0",
     "spark.sql.codegen.cache.maxEntries": "100",
 }
-"""What Spark and Delta do where nobody sets them."""
+"""The defaults of Spark and Delta for ``SPEED_SETTINGS``."""
 
 LOCAL_SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
@@ -70,23 +71,22 @@ LOCAL_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     # VACUUM lists a small table in two tasks instead of hundreds.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
-    # A page of a file that a disk has spoilt is told, and not read.
+    # Parquet pages with a wrong checksum raise an error, and are not read.
     "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
 }
 
 
 DATABRICKS = "DATABRICKS_RUNTIME_VERSION"
-"""Set on every Databricks cluster, whose sessions have Delta without naming its extension."""
+"""An environment variable that Databricks sets. Sessions there have Delta without its extension."""
 
 _CONNECT_MODULES = ("grpc", "grpc_status", "pandas", "zstandard")
-"""What pyspark's client of Spark Connect imports, and plain pyspark does not need."""
+"""Modules that the Spark Connect client of pyspark imports, and plain pyspark does not."""
 
 
 def storage_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return Hadoop's settings of the object stores that an environment names.
+    """Return Hadoop settings for the object storage that environment variables configure.
 
-    The direct lane takes ``AWS_…`` and ``AZURE_…`` as they are. Of those, Spark itself takes the
-    keys of S3 and nothing else.
+    The direct lane reads ``AWS_…`` and ``AZURE_…`` itself. Spark reads only the S3 keys of them.
 
     >>> storage_settings({"AWS_ENDPOINT_URL": "http://localhost:9000"})
     ... # doctest: +NORMALIZE_WHITESPACE
@@ -124,9 +124,10 @@ def local_session(
 ) -> SparkSession:
     """Return a SparkSession on this machine, with Delta and the settings that suit a store.
 
-    The first one on a machine fetches Delta's JARs once. Where a session runs already, as under
-    spark-submit, that one is returned; its Delta comes from ``--packages`` or spark-defaults.conf.
-    On Databricks it is the platform's. FailedPrecondition where there is no Spark.
+    The first call on a machine downloads Delta's JARs. A session that runs already is returned
+    as it is: under spark-submit, Delta comes from ``--packages`` or spark-defaults.conf. On
+    Databricks the platform's session is returned. FailedPrecondition if pyspark or delta-spark is
+    not installed.
     """
     running = running_session()
     if running is not None:
@@ -138,13 +139,13 @@ def local_session(
     if remote := os.environ.get("SPARK_REMOTE"):  # as spark-submit --remote sets it
         return remote_session(remote)
     builder = SparkSession.builder.appName(app_name).config("spark.driver.memory", driver_memory)
-    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # spark-submit has no JVM up already
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # spark-submit has not started a JVM
         try:
             from delta import configure_spark_with_delta_pip
         except ModuleNotFoundError as error:
             raise _not_installed("delta-spark") from error
 
-        if master.startswith("local"):  # else Spark takes the python3 that it finds
+        if master.startswith("local"):  # the default is the python3 on the PATH
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = configure_spark_with_delta_pip(builder.master(master))
         wanted = {**DELTA_SETTINGS, **SPEED_SETTINGS, **LOCAL_SETTINGS, **(settings or {})}
@@ -156,9 +157,9 @@ def local_session(
 
 
 def running_session() -> SparkSession | None:
-    """Return the session that runs in this process, if one does.
+    """Return the active session of this process, or None.
 
-    FailedPrecondition where pyspark is not installed.
+    FailedPrecondition if pyspark is not installed.
     """
     try:
         from pyspark.sql import SparkSession
@@ -170,9 +171,9 @@ def running_session() -> SparkSession | None:
 def remote_session(url: str) -> SparkSession:
     """Return a session of the Spark Connect server at a URL (``sc://host:15002``).
 
-    Delta and the settings that suit a store are the server's. Where a remote session runs already,
-    that one is returned. FailedPrecondition where the client is not installed, or this process
-    runs a Spark of its own. A server that does not answer is tried for minutes, as Spark does.
+    The server must have Delta and the settings that suit a store. A remote session that runs
+    already is returned. FailedPrecondition if the client is not installed, or this process has a
+    local Spark. Spark retries for minutes to reach a server that does not respond.
     """
     check_connect_client(url)
     from pyspark.errors import PySparkRuntimeError
@@ -185,53 +186,53 @@ def remote_session(url: str) -> SparkSession:
 
 
 def check_connect_client(url: str) -> None:
-    """Refuse a URL of a server where pyspark lacks what its client needs.
+    """Raise FailedPrecondition if a module that the Spark Connect client needs is missing.
 
-    FailedPrecondition, where pyspark itself would end the process without a word.
+    Without this check pyspark would end the process without an error message.
     """
     absent = [name for name in _CONNECT_MODULES if find_spec(name) is None]
     if absent:
         raise FailedPrecondition(
-            f"{url}: the client of Spark Connect lacks {', '.join(absent)}; "
+            f"{url}: the Spark Connect client needs {', '.join(absent)}; "
             "pip install 'pubsub-delta[connect]' installs it"
         )
 
 
 def _not_installed(package: str) -> FailedPrecondition:
     return FailedPrecondition(
-        f"{package} is not installed, and this needs a Spark with Delta of its own; "
-        "pip install 'pubsub-delta[spark]' installs one. A session that a platform gives is taken "
-        "as PubSub(spark, root)"
+        f"{package} is not installed, and a local Spark session with Delta needs it; "
+        "pip install 'pubsub-delta[spark]' installs both. To use the session of a platform, pass "
+        "it: PubSub(spark, root)"
     )
 
 
 def is_remote(spark: SparkSession) -> bool:
-    """Tell whether a session is one of a Spark Connect server."""
+    """Tell whether a session is a Spark Connect session."""
     return type(spark).__module__.startswith("pyspark.sql.connect.")
 
 
 def runs_on_databricks() -> bool:
-    """Tell whether this is a driver of Databricks, whose own commits are safe on S3."""
+    """Tell whether this process is a Databricks driver, whose commits on S3 are safe."""
     return DATABRICKS in os.environ
 
 
 def settings_of(spark: SparkSession) -> dict[str, str]:
-    """Return the settings of a session, those of Hadoop under their own names (``fs.s3a.…``).
+    """Return the settings of a session, with Hadoop's under their own names (``fs.s3a.…``).
 
-    None where a platform tells none.
+    The result is empty if the platform does not permit to read them.
     """
     try:
         read_all = spark.conf.getAll
-    except Exception:  # whatever a platform raises that hides them
+    except Exception:  # each platform refuses it with an error of its own
         return {}
     return {key.removeprefix("spark.hadoop."): value for key, value in read_all.items()}
 
 
 def setting_of(spark: SparkSession, setting: str, default: str) -> str | None:
-    """Return a setting of a session, or what it is where nobody sets it; None if it is hidden.
+    """Return a setting of a session, or a default; None if the platform does not permit to read it.
 
-    Serverless compute hides most. How a platform refuses to tell one is not the same everywhere, so
-    every error is taken for that.
+    Serverless compute does not permit it for most settings. Each platform refuses it with an
+    error of its own, so any error counts as a refusal.
     """
     try:
         return spark.conf.get(setting, default) or default
@@ -240,9 +241,9 @@ def setting_of(spark: SparkSession, setting: str, default: str) -> str | None:
 
 
 def check_session(spark: SparkSession) -> None:
-    """Refuse a session without Delta; warn once of one that is merely slower than it need be.
+    """Raise FailedPrecondition for a session without Delta; warn of missing ``SPEED_SETTINGS``.
 
-    A setting that the platform hides says nothing.
+    Settings that the platform does not permit to read are not checked.
     """
     extensions = setting_of(spark, "spark.sql.extensions", "")
     if (

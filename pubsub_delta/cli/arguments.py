@@ -87,7 +87,7 @@ class PairsType(ParamType):
         try:
             return split_pairs(value) if isinstance(value, str) else value
         except ValueError as error:
-            wrong = f"{str(error)!r} is no pair, or its key stands twice"
+            wrong = f"{str(error)!r} is not a pair, or its key stands twice"
             self.fail(f"{wrong}; key=value,key2=value2 is accepted", param, ctx)
 
 

@@ -92,7 +92,9 @@ def storage(layout: Layout) -> Finding:
             "the first `pubsub-delta topics create` makes it; --root names another one",
         )
     if not os.path.isdir(root):
-        return Finding("storage", "problem", f"{root} is no directory", "--root names another one")
+        return Finding(
+            "storage", "problem", f"{root} is not a directory", "--root names another one"
+        )
     if not os.access(root, os.R_OK | os.W_OK | os.X_OK):
         return Finding(
             "storage",

@@ -264,7 +264,7 @@ class _Reader:
             raise self._syntax_error(
                 f":{name}{'=' * bool(value)}{value} is not accepted of a column; label=HEADING, "
                 "sort=1, reverse, align=left|center|right, optional, width=N, wrap, "
-                "format=FORMAT and alias=NAME are"
+                "format=FORMAT and alias=NAME are accepted"
             )
         return replace(column, **given)
 

@@ -170,7 +170,7 @@ def _csv_row(message: ReceivedMessage) -> list[Any]:
         data = message.data.decode()
     except UnicodeDecodeError:
         raise InvalidArgument(
-            f"output: the data of message {message.message_id} is no UTF-8, which a line of CSV "
+            f"output: the data of message {message.message_id} is not UTF-8, which a line of CSV "
             "takes; a file that ends in .jsonl or .parquet takes any bytes"
         ) from None
     attributes = json.dumps(dict(message.attributes), ensure_ascii=False, sort_keys=True)

@@ -85,17 +85,18 @@ class LineFormat:
             given = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_unique_keys)
         except json.JSONDecodeError as error:
             reason = f"{error.msg} at character {error.pos + 1}"
-            raise InvalidArgument(f"it is no JSON: {reason}") from None
+            raise InvalidArgument(f"it is not JSON: {reason}") from None
         except (ValueError, RecursionError) as error:
-            raise InvalidArgument(f"it is no JSON: {error}") from None
+            raise InvalidArgument(f"it is not JSON: {error}") from None
         if not isinstance(given, dict):
-            raise InvalidArgument("it is no JSON object")
+            raise InvalidArgument("it is not a JSON object")
         data, attributes = given.pop("data", None), given.pop("attributes", None)
         key = given.pop("orderingKey", None)
         unknown = sorted(given.keys() - _FILLED_IN)
         if unknown:
             raise InvalidArgument(
-                f"{unknown[0]!r} is no field of a message; data, attributes and orderingKey are"
+                f"{unknown[0]!r} is not a field of a message; data, attributes and orderingKey are "
+                "accepted"
             )
         if not isinstance(attributes, (dict, type(None))):
             raise InvalidArgument("attributes: an object of texts is accepted")
@@ -116,7 +117,7 @@ class LineFormat:
         try:
             return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
         except (binascii.Error, ValueError):
-            raise InvalidArgument(f"data: {text[:40]!r} is no base64") from None
+            raise InvalidArgument(f"data: {text[:40]!r} is not base64") from None
 
 
 def format_of(source: str) -> str:
@@ -254,7 +255,9 @@ def _text(value: object, where: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise InvalidArgument(f"{where}: {json.dumps(value)[:40]} is no text; a text is accepted")
+        raise InvalidArgument(
+            f"{where}: {json.dumps(value)[:40]} is not a string; a string is accepted"
+        )
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -63,7 +63,7 @@ def _of_csv(lines: Iterable[bytes]) -> Iterator[Record]:
         try:
             row = next(rows, None)
         except csv.Error as error:
-            yield Record(f"line {first}", _joined(taken[before:]), f"it is no CSV: {error}")
+            yield Record(f"line {first}", _joined(taken[before:]), f"it is not CSV: {error}")
             return  # the next row cannot be found
         text = _joined(taken[before:])
         taken.clear()
@@ -72,7 +72,7 @@ def _of_csv(lines: Iterable[bytes]) -> Iterator[Record]:
         if not row:
             continue
         if any("\udc80" <= letter <= "\udcff" for value in row for letter in value):
-            yield Record(f"line {first}", text, "it is no UTF-8")
+            yield Record(f"line {first}", text, "it is not UTF-8")
             if names is None:
                 return  # the names of the columns are not known
         elif names is None:
@@ -129,11 +129,11 @@ def _of_array(data: bytes) -> Iterator[Record]:
         text = data.decode("utf-8")
         found = json.loads(text)
     except json.JSONDecodeError as error:
-        wrong = f"it is no JSON array: {error.msg}"
+        wrong = f"it is not a JSON array: {error.msg}"
         yield Record(f"line {error.lineno}", _line(data, error.lineno), wrong)
         return
     except (ValueError, RecursionError) as error:
-        yield Record("line 1", _line(data, 1), f"it is no JSON array: {error}")
+        yield Record("line 1", _line(data, 1), f"it is not a JSON array: {error}")
         return
     decoder, at = json.JSONDecoder(), text.index("[") + 1
     for element in range(1, len(found) + 1):
@@ -148,10 +148,10 @@ def _object(place: str, data: bytes) -> Record:
     try:
         found = json.loads(data.decode("utf-8"))
     except json.JSONDecodeError as error:
-        return Record(place, data, f"it is no JSON: {error.msg} at character {error.pos + 1}")
+        return Record(place, data, f"it is not JSON: {error.msg} at character {error.pos + 1}")
     except (ValueError, RecursionError) as error:
-        return Record(place, data, f"it is no JSON: {error}")
-    return Record(place, data, None if isinstance(found, dict) else "it is no JSON object")
+        return Record(place, data, f"it is not JSON: {error}")
+    return Record(place, data, None if isinstance(found, dict) else "it is not a JSON object")
 
 
 def _line(data: bytes, number: int) -> bytes:

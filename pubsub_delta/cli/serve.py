@@ -158,7 +158,7 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
             from pubsub_delta.server.exporting import ServerExporter
 
             every = options["metrics_interval"]
-            exporter = ServerExporter(counters, backend.figures, clock.now, every)
+            exporter = ServerExporter(counters, backend.metric_rows, clock.now, every)
             if asked is not None:
                 telemetry_server = asked(exporter.collect)
                 running.callback(telemetry_server.stop)

@@ -21,8 +21,8 @@ from pubsub_delta.console.measurements import Measurements
 from pubsub_delta.console.searches import BackgroundSearches
 from pubsub_delta.console.security import ConsoleAccess, Sessions
 from pubsub_delta.metrics import Metrics
-from pubsub_delta.operations.survey import TopicFigures
-from pubsub_delta.tables.ack_state.figures import SubscriptionFigures
+from pubsub_delta.operations.survey import TopicMetrics
+from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics
 
 
 @dataclass
@@ -43,8 +43,8 @@ class Console:
     flash_messages: FlashMessages = field(init=False)
     searches: BackgroundSearches = field(init=False)
     leased_batches: LeasedBatches = field(init=False)
-    topics: Measurements[TopicFigures] = field(init=False)
-    subscriptions: Measurements[SubscriptionFigures] = field(init=False)
+    topics: Measurements[TopicMetrics] = field(init=False)
+    subscriptions: Measurements[SubscriptionMetrics] = field(init=False)
 
     def __post_init__(self) -> None:
         self.sessions = Sessions(self.at_present)
@@ -53,10 +53,10 @@ class Console:
         self.searches = BackgroundSearches(self.at_present)
         self.leased_batches = LeasedBatches()
         self.topics = Measurements(
-            self.store.topic_figures, lambda figures: figures.message_count, self.at_present
+            self.store.topic_metrics, lambda figures: figures.message_count, self.at_present
         )
         self.subscriptions = Measurements(
-            self.store.subscription_figures,
+            self.store.subscription_metrics,
             lambda figures: figures.ack_message_count_success,
             self.at_present,
         )

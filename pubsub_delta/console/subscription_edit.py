@@ -153,7 +153,7 @@ def _deletion(console: Console, id_: str) -> Deletion:
     subscription = console.store.get_subscription(id_)
     lost = "It has no backlog."
     if not subscription.detached:
-        number = console.store.subscription_figures(id_).num_undelivered_messages
+        number = console.store.subscription_metrics(id_).num_undelivered_messages
         some = f"{count(number)} unacknowledged {'message is' if number == 1 else 'messages are'}"
         lost = f"Its backlog is lost: {some} in it, and no other subscription has a part in that."
     return Deletion(

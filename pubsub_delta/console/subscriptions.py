@@ -15,7 +15,7 @@ from pubsub_delta.console.lists import Column, list_all, list_page, remember_col
 from pubsub_delta.console.measurements import Measurement
 from pubsub_delta.console.responses import fragment, render
 from pubsub_delta.resources import Subscription
-from pubsub_delta.tables.ack_state.figures import SubscriptionFigures
+from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics
 
 router = APIRouter()
 
@@ -29,12 +29,12 @@ class Row:
 
     id: str
     subscription: Subscription
-    measurement: Measurement[SubscriptionFigures] | None
+    measurement: Measurement[SubscriptionMetrics] | None
     age: float | None
     """Seconds since the oldest unacknowledged message was published, 0 without one."""
 
     @property
-    def figures(self) -> SubscriptionFigures | None:
+    def figures(self) -> SubscriptionMetrics | None:
         """The figures, None where they are not known."""
         return None if self.measurement is None else self.measurement.value
 

@@ -15,7 +15,7 @@ from pubsub_delta.console.lists import Column, list_all, list_page, remember_col
 from pubsub_delta.console.measurements import Measurement
 from pubsub_delta.console.responses import fragment, render
 from pubsub_delta.metrics import Metrics
-from pubsub_delta.operations.survey import TopicFigures
+from pubsub_delta.operations.survey import TopicMetrics
 from pubsub_delta.resources import Subscription, Topic
 
 router = APIRouter()
@@ -32,7 +32,7 @@ class Row:
     id: str
     topic: Topic
     readers: int
-    measurement: Measurement[TopicFigures] | None
+    measurement: Measurement[TopicMetrics] | None
 
     def of(self, name: str) -> Any:
         """Return one of the figures, None where it is not known."""

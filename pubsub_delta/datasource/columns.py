@@ -126,7 +126,7 @@ def _millis(times: pa.Array) -> pa.Array:
 
 
 def _json(attributes: pa.Array) -> pa.Array:
-    """Return attributes as JSON objects. What is no UTF-8, as of another writer, is replaced.
+    """Return attributes as JSON objects. What is not UTF-8, as of another writer, is replaced.
 
     One message that cannot be read never stops those behind it.
     """

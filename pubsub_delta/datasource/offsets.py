@@ -53,6 +53,6 @@ def read_offset(kept: Mapping[str, Any]) -> Offset:
         return Offset(str(kept["subscription"]), str(kept["reader"]), int(kept["batch"]))
     except (KeyError, TypeError, ValueError):
         raise FailedPrecondition(
-            f"checkpoint: {kept!r} is no offset of format('pubsub_delta') that this version reads; "
-            "a checkpoint of such a query is accepted, or a new one"
+            f"checkpoint: {kept!r} is not an offset of format('pubsub_delta') that this version "
+            "reads; a checkpoint of such a query is accepted, or a new one"
         ) from None

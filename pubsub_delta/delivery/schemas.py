@@ -9,7 +9,12 @@ import pyarrow as pa
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.names import schema_name
 from pubsub_delta.policy.schemas.revisions import Revision, accepted, check_range, living
-from pubsub_delta.policy.schemas.validation import SchemaValidator, TypedReader, Unfit, codec_of
+from pubsub_delta.policy.schemas.validation import (
+    SchemaMismatch,
+    SchemaValidator,
+    TypedReader,
+    codec_of,
+)
 from pubsub_delta.resources import Topic
 from pubsub_delta.schemas import Encoding, SchemaSettings
 from pubsub_delta.tables.registry.schemas import StoredSchema
@@ -43,7 +48,7 @@ def validated(rows: pa.Table, validator: SchemaValidator | None) -> pa.Table:
     for index, (data, own) in enumerate(zip(rows["data"], rows["attributes"], strict=True)):
         try:
             revision_id = validator.revision_of(data.as_py() or b"")
-        except Unfit as why:
+        except SchemaMismatch as why:
             raise InvalidArgument(
                 f"messages[{index}].data: {validator.refused(why)}; nothing was published"
             ) from None

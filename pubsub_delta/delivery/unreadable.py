@@ -132,7 +132,7 @@ def _fault(rows: pa.Table, place: int) -> str | None:
     try:
         rows["ordering_key"][place].as_py()
     except UnicodeDecodeError:
-        return "its ordering_key is no valid UTF-8"
+        return "its ordering_key is not valid UTF-8"
     try:
         time = rows["publish_time"][place].as_py()
     except OverflowError:

@@ -59,7 +59,7 @@ def consume(
         if query and "{messages}" not in query:
             raise InvalidArgument(f"--query: {query!r} does not read from {{messages}}")
         totals = terminal.Summary("consume")
-        totals.figures = {"acked": 0, "acked too late": 0}
+        totals.counts = {"acked": 0, "acked too late": 0}
         backlog = store.metrics(subscription)["num_undelivered_messages"]
         waiting_since: float | None = None
         left = 0
@@ -71,8 +71,8 @@ def consume(
                     rows = transformed(batch, query).coalesce(1)
                     outputs.append(rows, output, merge_schema=merge_schema)
                     outcome = batch.ack()
-                    totals.figures["acked"] += len(outcome.success)
-                    totals.figures["acked too late"] += len(outcome.expired) + len(outcome.invalid)
+                    totals.counts["acked"] += len(outcome.success)
+                    totals.counts["acked too late"] += len(outcome.expired) + len(outcome.invalid)
                     totals.add(batch.message_count)
                     step(batch.message_count)
                     continue
@@ -82,7 +82,7 @@ def consume(
                     break
                 time.sleep(POLL_SECONDS)
         if left:
-            totals.figures["left, held or waiting"] = left
+            totals.counts["left, held or waiting"] = left
         totals.finish(summary)
         return terminal.LEFT_OVER if left else 0
 

@@ -101,7 +101,7 @@ def demo(output: Path) -> None:
 
     lost, lost_at = steps.run("Lose a batch on purpose", lose)
     delays, archive = steps.run("Drain both at the same time: jobs/consume.py", drain, output, root)
-    figures = {
+    consumed = {
         "delays": account(store, "delays", delays, published, taken_before=lost),
         "archive": account(store, "archive", archive, published, taken_before=0),
     }
@@ -110,8 +110,8 @@ def demo(output: Path) -> None:
     steps.run(
         "Draw a chart", draw, chart, stored.carriers, published, delays, archive, lost_at, lost
     )
-    print_results(store, published, figures, steps, chart)
-    check(stored, published, figures)
+    print_results(store, published, consumed, steps, chart)
+    check(stored, published, consumed)
 
 
 def unpack(output: Path) -> str:
@@ -208,7 +208,7 @@ def account(
     return {
         "delivered": delivered,
         "redelivered": delivered - published["messages"],
-        "acked": summary["figures"]["acked"],
+        "acked": summary["counts"]["acked"],
         "backlog": store.metrics(subscription)["num_undelivered_messages"],
     }
 
@@ -216,7 +216,7 @@ def account(
 def print_results(
     store: PubSub,
     published: dict[str, Any],
-    figures: dict[str, dict[str, int]],
+    consumed: dict[str, dict[str, int]],
     steps: Steps,
     chart: Path,
 ) -> None:
@@ -227,7 +227,7 @@ def print_results(
         what.add_column(name, justify="left" if not name else "right")
     stored = store.metrics("projects/local/topics/flights")["message_count"]
     what.add_row("flights (topic)", f"{published['messages']:,}", "", "", "", "", f"{stored:,}")
-    for name, counts in figures.items():
+    for name, counts in consumed.items():
         what.add_row(name, "", *(f"{count:,}" for count in counts.values()))
     console.print(what)
     times = Table(title="Where the time went", title_justify="left")
@@ -240,16 +240,16 @@ def print_results(
     console.print(f"Chart: {chart}")
 
 
-def check(stored: Stored, published: dict[str, Any], figures: dict[str, dict[str, int]]) -> None:
+def check(stored: Stored, published: dict[str, Any], consumed: dict[str, dict[str, int]]) -> None:
     """Leave with an error unless every flight arrived on both subscriptions and was acked once."""
     expected = published["messages"]
     counted = sum(row["flights"] for row in stored.carriers)
     kept = {
         "every flight is in the archive": stored.archived == expected,
         "every flight is counted in the delays": counted == expected,
-        "every message was acked once": all(f["acked"] == expected for f in figures.values()),
-        "the lost batch came again": figures["delays"]["redelivered"] == BATCH,
-        "nothing is left": all(f["backlog"] == 0 for f in figures.values()),
+        "every message was acked once": all(f["acked"] == expected for f in consumed.values()),
+        "the lost batch came again": consumed["delays"]["redelivered"] == BATCH,
+        "nothing is left": all(f["backlog"] == 0 for f in consumed.values()),
     }
     for promise, true in kept.items():
         console.print(f"{'[green]✓' if true else '[red]✗'}[/] {promise}")

@@ -40,11 +40,11 @@ from pubsub_delta.jobs import terminal
 )
 @click.option("--name", "names", multiple=True, help="Only this resource; may be repeated.")
 @click.option("--exact", is_flag=True, help="No estimates: sizes are found by reading messages.")
-@click.option("--once", is_flag=True, help="Measure once, print the figures, and end.")
+@click.option("--once", is_flag=True, help="Measure once, print the metrics, and end.")
 @click.option(
     "--output",
     metavar="TABLE",
-    help="With --once: add the figures to this Delta table, a path or a name, instead.",
+    help="With --once: add the metrics to this Delta table, a path or a name, instead.",
 )
 def export_metrics(
     root: str,
@@ -76,7 +76,7 @@ def export_metrics(
             click.echo(f"export-metrics: http://{address}:{listening}/metrics")
             with exporter:
                 wait_for_interrupt()
-        write_summary(summary, exporter.figures)
+        write_summary(summary, exporter.measurement)
         return 0
 
     terminal.run(job)
@@ -88,13 +88,13 @@ def add_to_table(
     """Append a row for each metric to a Delta table, in one commit."""
     from pubsub_delta.jobs import outputs  # it imports pyspark, which only --output needs
 
-    figures = store.metrics_table(names, exact=exact)
-    count = figures.count()
-    outputs.append(figures.coalesce(1), output, merge_schema=False)
-    click.echo(f"export-metrics: {count:,} figures added to {output}")
+    metrics = store.metrics_table(names, exact=exact)
+    count = metrics.count()
+    outputs.append(metrics.coalesce(1), output, merge_schema=False)
+    click.echo(f"export-metrics: {count:,} metrics added to {output}")
     if summary is not None:
         summary.parent.mkdir(parents=True, exist_ok=True)
-        summary.write_text(json.dumps({"job": "export-metrics", "figures": count}, indent=2))
+        summary.write_text(json.dumps({"job": "export-metrics", "metrics": count}, indent=2))
 
 
 def wait_for_interrupt() -> None:
@@ -105,16 +105,16 @@ def wait_for_interrupt() -> None:
         Event().wait()
 
 
-def write_summary(path: Path | None, figures: Any) -> None:
+def write_summary(path: Path | None, measurement: Any) -> None:
     """Write the number of measurements to a summary file, if there is a path."""
     if path is None:
         return
     document = {
         "job": "export-metrics",
-        "measurements": figures.measurements,
-        "failures": figures.failures,
-        "figures": len(figures.rows),
-        "seconds": figures.seconds,
+        "measurements": measurement.measurements,
+        "failures": measurement.failures,
+        "metrics": len(measurement.rows),
+        "seconds": measurement.seconds,
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document, indent=2))

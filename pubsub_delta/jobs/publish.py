@@ -76,7 +76,7 @@ def publish(
             inputs.create_unless_there(store, topic)
         if bad_records is not None and counted.bad:
             found.bad.coalesce(1).write.mode("append").json(bad_records)
-            outcome.figures[f"bad records, in {bad_records}"] = counted.bad
+            outcome.counts[f"bad records, in {bad_records}"] = counted.bad
         if not counted.good:
             store.get_topic(topic)
             terminal.console.print(f"publish to {topic}: {path} has no rows to publish")

@@ -48,7 +48,9 @@ console = Console(stderr=False, highlight=False)
 def store_options(command: F) -> F:
     """Add the options of every job."""
     for option in (
-        click.option("--summary", type=click.Path(path_type=Path), help="Write the figures here."),
+        click.option(
+            "--summary", type=click.Path(path_type=Path), help="Write the counts of the run here."
+        ),
         click.option(
             "--project",
             default="local",
@@ -134,7 +136,7 @@ class Summary:
     messages: int = 0
     commits: int = 0
     seconds: float = 0.0
-    figures: dict[str, Any] = field(default_factory=dict)
+    counts: dict[str, Any] = field(default_factory=dict)
     timeline: list[dict[str, float]] = field(default_factory=list)
     started: float = field(default_factory=time.time)
 
@@ -148,7 +150,7 @@ class Summary:
         """Print the summary, and write it to ``path`` as JSON."""
         self.seconds = time.time() - self.started
         rate = self.messages / self.seconds if self.seconds else 0
-        summary = ", ".join(f"{value:,} {name}" for name, value in self.figures.items())
+        summary = ", ".join(f"{value:,} {name}" for name, value in self.counts.items())
         console.print(
             f"[bold]{self.job}[/]: {self.messages:,} messages in {self.commits} "
             f"batch{'es' * (self.commits != 1)}, {self.seconds:.1f} s ({rate:,.0f} a second)"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pubsub_delta.delivery.surveys import AckStateSurvey
 from pubsub_delta.methods.store import Store
 from pubsub_delta.operations import find, history, read, survey, views
-from pubsub_delta.tables.ack_state.figures import SubscriptionFigures
+from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -85,7 +85,7 @@ def survey_ack_state(self: Store, subscription: str) -> AckStateSurvey:
 def subscription_history(
     self: Store, subscription: str, points: int = 30
 ) -> list[survey.SubscriptionMoment]:
-    """Return the figures of a subscription over time, the earliest first.
+    """Return the metrics of a subscription over time, the earliest first.
 
     Every commit of its ack state that its table still has is such a point; of many, about
     ``points`` are read. The last point is now. For a busy subscription they reach back some
@@ -95,18 +95,18 @@ def subscription_history(
     return survey.over_time(self._tables, name, points, self._clock.now())
 
 
-def subscription_figures(self: Store, subscription: str) -> SubscriptionFigures:
-    """Return the figures of a subscription as they are now, without a size in bytes.
+def subscription_metrics(self: Store, subscription: str) -> SubscriptionMetrics:
+    """Return the metrics of a subscription as they are now, without a size in bytes.
 
     They are those of ``metrics``, for who looks at many subscriptions.
     """
     name = self._subscription(subscription)
-    return survey.subscription_figures(self._tables, name, self._clock.now())
+    return survey.subscription_metrics(self._tables, name, self._clock.now())
 
 
-def topic_figures(self: Store, topic: str) -> survey.TopicFigures:
+def topic_metrics(self: Store, topic: str) -> survey.TopicMetrics:
     """Return how much a topic stores and how fast it grows, as its log tells it."""
-    return survey.topic_figures(self._tables, self._topic(topic), self._clock.now())
+    return survey.topic_metrics(self._tables, self._topic(topic), self._clock.now())
 
 
 def messages_by_day(self: Store, topic: str) -> list[survey.DayCount]:

@@ -57,7 +57,7 @@ def metrics_exporter(
     interval: Duration = "60s",
     exact: bool = False,
 ) -> MetricsExporter:
-    """Return an exporter of the figures of ``metrics_table`` for Prometheus.
+    """Return an exporter of the metrics of ``metrics_table`` for Prometheus.
 
     ``with store.metrics_exporter() as exporter: exporter.serve(9464)`` measures every
     ``interval`` in the background and answers scrapes. It needs the extra ``prometheus``.

@@ -107,8 +107,8 @@ def _read(ack_ids: AckIds, subscription: Subscription) -> AckTargets:
         texts = list(dict.fromkeys(given))
     except TypeError:
         raise InvalidArgument(
-            f"ack_ids: {ack_ids!r} is no list of texts; pass a list of ack ids, or a DataFrame "
-            "with a column 'ack_id'"
+            f"ack_ids: {ack_ids!r} is not a list of strings; pass a list of ack ids, or a "
+            "DataFrame with a column 'ack_id'"
         ) from None
     parsed = {text: parse_ack_id(text) for text in texts}
     if not any(parsed.values()):
@@ -159,7 +159,7 @@ def _read_frame(frame: DataFrame, subscription: Subscription) -> AckTargets:
 
 
 def _no_ack_id(given: Sequence[object], none: str) -> InvalidArgument:
-    first = f"{_shortened(repr(given[0]))} is no ack id" if given else none
+    first = f"{_shortened(repr(given[0]))} is not an ack id" if given else none
     others = f", nor is any other of {len(given):,}" if len(given) > 1 else ""
     return InvalidArgument(
         f"ack_ids: {first}{others}; pass the ack_id of messages that were pulled"

@@ -42,7 +42,7 @@ def metrics(tables: Tables, name: str, project: str, now: datetime, *, exact: bo
 def metrics_table(
     tables: Tables, names: Iterable[str] | None, project: str, now: datetime, *, exact: bool
 ) -> DataFrame:
-    """Return the figures of some resources, or of all of a store, as a DataFrame."""
+    """Return the metrics of some resources, or of all of a store, as a DataFrame."""
     spark = tables.spark
     from pubsub_delta.tables.lanes.spark.metrics import metrics_frame  # this is what needs Spark
 
@@ -52,7 +52,7 @@ def metrics_table(
 def rows(
     tables: Tables, names: Iterable[str] | None, project: str, now: datetime, *, exact: bool
 ) -> list[MetricRow]:
-    """Return the figures of some resources, or of all of a store, of every project.
+    """Return the metrics of some resources, or of all of a store, of every project.
 
     Resources that are deleted while a whole store is measured are left out.
     """
@@ -125,17 +125,17 @@ def _of_name(measurement: _Measurement, name: str) -> Metrics:
         source = find_source(measurement.tables, full_name)
         if source is not None:
             label = partial(measurement.label, source.topic_uid, full_name.project)
-            return subscription_metrics(measurement, source, label)
+            return _metrics_of_subscription(measurement, source, label)
     if kind in ("", "topics"):
         topic = registry.topic(str(topic_name(name, project)))
         if topic is not None:
-            return topic_metrics(measurement, topic)
+            return _metrics_of_topic(measurement, topic)
     if kind in ("", "snapshots"):
         full_name = snapshot_name(name, project)
         captured = registry.captured(str(full_name), measurement.now)
         if captured is not None:
             label = partial(measurement.label, captured[1], full_name.project)
-            return snapshot_metrics(measurement, *captured, label)
+            return _metrics_of_snapshot(measurement, *captured, label)
     if kind not in ("", "subscriptions", "topics", "snapshots"):
         subscription_name(name, project)  # says what a full name is
     for each in ("subscriptions", "topics", "snapshots"):
@@ -149,19 +149,19 @@ def _everything(measurement: _Measurement) -> Iterator[Callable[[], Metrics]]:
     registry = measurement.tables.registry
     topics = {topic.uid: topic for topic in registry.topics(_EVERYTHING)}
     for topic in sorted(topics.values(), key=lambda each: each.name):
-        yield partial(topic_metrics, measurement, topic)
+        yield partial(_metrics_of_topic, measurement, topic)
     for subscription, uid in sorted(registry.sources(), key=lambda each: each[0].name):
         source = source_of(measurement.tables, subscription, uid)
         project = subscription_name(subscription.name, measurement.project).project
         label = partial(_label, topics.get(uid), project)
-        yield partial(subscription_metrics, measurement, source, label)
+        yield partial(_metrics_of_subscription, measurement, source, label)
     for snapshot in sorted(
         registry.snapshots(_EVERYTHING, measurement.now), key=lambda each: each.name
     ):
         yield partial(_of_name, measurement, snapshot.name)
 
 
-def topic_metrics(measurement: _Measurement, topic: Topic) -> Metrics:
+def _metrics_of_topic(measurement: _Measurement, topic: Topic) -> Metrics:
     """Return the metrics of a topic.
 
     ``message_count``: messages that are stored now. ``byte_cost``: their bytes of data, attribute
@@ -184,7 +184,7 @@ def topic_metrics(measurement: _Measurement, topic: Topic) -> Metrics:
     )
 
 
-def snapshot_metrics(
+def _metrics_of_snapshot(
     measurement: _Measurement,
     snapshot: Snapshot,
     topic_uid: str,
@@ -212,7 +212,7 @@ def snapshot_metrics(
     return Metrics("snapshot", name, label, measurement.now, values)
 
 
-def subscription_metrics(
+def _metrics_of_subscription(
     measurement: _Measurement, source: Source, label: Callable[[], Mapping[str, str]]
 ) -> Metrics:
     """Return the metrics of a subscription at this moment; nothing is written.

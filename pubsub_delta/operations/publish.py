@@ -238,7 +238,7 @@ def _messages_of(table: pa.Table, order_by: str | None) -> Iterable[Message]:
         rows = table.select([n for n in names if n in rows_of([]).column_names]).to_pylist()
     except UnicodeDecodeError as error:
         raise InvalidArgument(
-            f"messages: a text of the table is no UTF-8 ({error.reason} at byte {error.start}); "
+            f"messages: a text of the table is not UTF-8 ({error.reason} at byte {error.start}); "
             "valid UTF-8 is accepted; nothing was published"
         ) from None
     return [_message_of(row, index) for index, row in enumerate(rows)]

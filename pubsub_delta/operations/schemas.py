@@ -13,7 +13,7 @@ from pubsub_delta.policy.paging import page, page_in_order
 from pubsub_delta.policy.schemas import revisions as rules
 from pubsub_delta.policy.schemas import validation
 from pubsub_delta.policy.schemas.revisions import Revision, living
-from pubsub_delta.policy.schemas.validation import Unfit
+from pubsub_delta.policy.schemas.validation import SchemaMismatch
 from pubsub_delta.resources import Page
 from pubsub_delta.schemas import Schema, SchemaType
 from pubsub_delta.tables.registry.schemas import StoredSchema
@@ -147,7 +147,7 @@ def validate_message(
         raise InvalidArgument(f"message: {type(message).__name__}; bytes or text is accepted")
     try:
         validation.codec_of(kind, revision).check(bytes(message), chosen)
-    except Unfit as why:
+    except SchemaMismatch as why:
         raise InvalidArgument(
             f"message: it does not fit {described} in {chosen.value}: {why}"
         ) from None
@@ -170,7 +170,7 @@ def message_fields(
     encoding = rules.check_encoding(named, f"attributes.{validation.ENCODING_ATTRIBUTE}")
     try:
         return codec.values(data, encoding, codec)
-    except Unfit as why:
+    except SchemaMismatch as why:
         raise InvalidArgument(
             f"data: it does not fit revision {revision_id} of {schema.name} in {encoding.value}: "
             f"{why}"
@@ -209,7 +209,7 @@ def _newest(changed: StoredSchema | None, name: ResourceName) -> Schema:
 def _check_revision_id(revision_id: object) -> None:
     if not isinstance(revision_id, str) or not revision_id:
         raise InvalidArgument(
-            f"revision_id: {revision_id!r} is no revision; its 8 hexadecimal digits are accepted"
+            f"revision_id: {revision_id!r} is not a revision; its 8 hexadecimal digits are accepted"
         )
 
 

@@ -15,7 +15,7 @@ from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy.ack_state import union
 from pubsub_delta.policy.fields import check_max_messages
-from pubsub_delta.tables.ack_state.figures import SubscriptionFigures, figures_of
+from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics, metrics_of
 from pubsub_delta.tables.messages.commits import Commit
 from pubsub_delta.tables.store import Tables
 
@@ -48,7 +48,7 @@ class DayCount:
 
 @dataclass(frozen=True)
 class SubscriptionMoment:
-    """The figures of a subscription at a time: of a request, of a publish, or now.
+    """The metrics of a subscription at a time: of a request, of a publish, or now.
 
     ``delivery_attempt``: the highest one of an unacknowledged message, 0 without any. The last
     two are totals since the creation of the subscription.
@@ -64,8 +64,8 @@ class SubscriptionMoment:
 
 
 @dataclass(frozen=True)
-class TopicFigures:
-    """The figures of a topic that its log alone gives, without reading messages.
+class TopicMetrics:
+    """The metrics of a topic that its log alone gives, without reading messages.
 
     ``stored_bytes``: the compressed bytes of its files. ``publish_rate``: messages a second in the
     last 10 minutes. ``publish_time``: that of the last publish in the log.
@@ -80,23 +80,23 @@ class TopicFigures:
 _LATELY = timedelta(minutes=10)
 
 
-def subscription_figures(tables: Tables, name: ResourceName, now: datetime) -> SubscriptionFigures:
-    """Return the figures of a subscription once it has caught up with its topic."""
+def subscription_metrics(tables: Tables, name: ResourceName, now: datetime) -> SubscriptionMetrics:
+    """Return the metrics of a subscription once it has caught up with its topic."""
     found = find_source(tables, name)
     if found is None:
         raise NotFound(f"subscription {name} does not exist; create it first")
     state = tables.ack_states.read(found.uid)
     if found.subscription.detached:
-        return figures_of(replace(state, spans=()))
-    return figures_of(found.catch_up(state, now))
+        return metrics_of(replace(state, spans=()))
+    return metrics_of(found.catch_up(state, now))
 
 
-def topic_figures(tables: Tables, name: ResourceName, now: datetime) -> TopicFigures:
-    """Return the figures of a topic."""
+def topic_metrics(tables: Tables, name: ResourceName, now: datetime) -> TopicMetrics:
+    """Return the metrics of a topic."""
     messages = tables.messages(tables.topic(name).uid)
     number, since = messages.history.published_since(now - _LATELY)
     seconds = (now - since).total_seconds()
-    return TopicFigures(
+    return TopicMetrics(
         message_count=sum(messages.count_by_day().values()),
         stored_bytes=messages.file_bytes(),
         publish_rate=number / seconds if seconds > 0 else 0.0,
@@ -146,13 +146,13 @@ def ack_state(tables: Tables, name: ResourceName, now: datetime) -> AckStateSurv
 def over_time(
     tables: Tables, name: ResourceName, most: int, now: datetime
 ) -> list[SubscriptionMoment]:
-    """Return the figures of a subscription over time, from the versions of its ack state, to now.
+    """Return the metrics of a subscription over time, from the versions of its ack state, to now.
 
     Without a filter there is also a moment for each of the last publishes, as many as versions.
     """
     check_max_messages(most)
     subscription = tables.subscription(name)
-    states = tables.ack_state_tables.figures_over_time(subscription.uid, most)
+    states = tables.ack_state_tables.metrics_over_time(subscription.uid, most)
     found = find_source(tables, name)
     publishes: list[Commit] = []
     if found is not None and not subscription.filter and not subscription.detached:
@@ -161,41 +161,41 @@ def over_time(
         publishes = adding[-most:] if known else []
     moments = []
     ends = [*(each.active_time or subscription.create_time for each in states[1:]), now]
-    for figures, end in zip(states, ends, strict=True):
-        start = figures.active_time or subscription.create_time
-        moments.append(_moment(figures, start))
+    for metrics, end in zip(states, ends, strict=True):
+        start = metrics.active_time or subscription.create_time
+        moments.append(_moment(metrics, start))
         for publish in publishes:
             time = publish.publish_time
-            if publish.version > figures.after_version and time is not None and time < end:
-                figures = _with(figures, publish, time)
-                moments.append(_moment(figures, max(start, time)))
+            if publish.version > metrics.after_version and time is not None and time < end:
+                metrics = _with(metrics, publish, time)
+                moments.append(_moment(metrics, max(start, time)))
     if moments[-1].time >= now:  # it was used just now
         moments.pop()
-    moments.append(_moment(subscription_figures(tables, name, now), now))
+    moments.append(_moment(subscription_metrics(tables, name, now), now))
     return moments
 
 
-def _with(figures: SubscriptionFigures, publish: Commit, time: datetime) -> SubscriptionFigures:
-    oldest = figures.oldest_unacked_publish_time
+def _with(metrics: SubscriptionMetrics, publish: Commit, time: datetime) -> SubscriptionMetrics:
+    oldest = metrics.oldest_unacked_publish_time
     return replace(
-        figures,
-        num_undelivered_messages=figures.num_undelivered_messages + publish.message_count,
+        metrics,
+        num_undelivered_messages=metrics.num_undelivered_messages + publish.message_count,
         oldest_unacked_publish_time=time if oldest is None else min(oldest, time),
-        delivery_attempt=figures.delivery_attempt or 1,
+        delivery_attempt=metrics.delivery_attempt or 1,
     )
 
 
-def _moment(figures: SubscriptionFigures, time: datetime) -> SubscriptionMoment:
-    oldest = figures.oldest_unacked_publish_time
+def _moment(metrics: SubscriptionMetrics, time: datetime) -> SubscriptionMoment:
+    oldest = metrics.oldest_unacked_publish_time
     age = 0.0 if oldest is None else (time - oldest).total_seconds()
     return SubscriptionMoment(
         time=time,
-        num_undelivered_messages=figures.num_undelivered_messages,
-        num_outstanding_messages=figures.num_outstanding_messages,
+        num_undelivered_messages=metrics.num_undelivered_messages,
+        num_outstanding_messages=metrics.num_outstanding_messages,
         oldest_unacked_message_age=max(0.0, age),
-        delivery_attempt=figures.delivery_attempt or 0,
-        acknowledged_count=figures.ack_message_count_success,
-        dead_letter_message_count=figures.dead_letter_message_count,
+        delivery_attempt=metrics.delivery_attempt or 0,
+        acknowledged_count=metrics.ack_message_count_success,
+        dead_letter_message_count=metrics.dead_letter_message_count,
     )
 
 

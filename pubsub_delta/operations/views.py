@@ -97,7 +97,7 @@ def create_views(
     done: dict[str, list[str]] = {each: [] for each in ("created", "replaced", "unchanged")}
     dropped, refused = [], {}
     for name in there:
-        if name.casefold() not in kept and views.mark(name) is not None:
+        if name.casefold() not in kept and views.identity(name) is not None:
             views.drop(name)
             dropped.append(name)
     for each in wanted:
@@ -170,12 +170,12 @@ def _backlogs(tables: Tables, project: str, now: datetime) -> Iterator[_Wanted]:
 def _make(views: Views, name: str, wanted: _Wanted) -> str:
     """Create or replace a view, or leave it as it is; tell which. _Refused says why not."""
     for _ in range(_TRIES):
-        mark = _mark(views, name)
+        identity = _identity(views, name)
         if wanted.query is None:
             raise _Refused(_PIECES)
-        if mark is not None and mark["digest"] == views.digest(wanted.query):
+        if identity is not None and identity["digest"] == views.digest(wanted.query):
             return "unchanged"
-        replace = mark is not None
+        replace = identity is not None
         try:
             views.show(name, wanted.shown, wanted.query, replace=replace)
         except Conflict:  # another program has created it meanwhile: is it one of ours?
@@ -184,15 +184,15 @@ def _make(views: Views, name: str, wanted: _Wanted) -> str:
     raise _Refused(_TAKEN)
 
 
-def _mark(views: Views, name: str) -> Mapping[str, str] | None:
-    """Return the mark of a view of ours, None where nothing has its name; else _Refused."""
+def _identity(views: Views, name: str) -> Mapping[str, str] | None:
+    """Return the identity of a view of this store, None if the name is free; else _Refused."""
     try:
-        mark = views.mark(name)
+        identity = views.identity(name)
     except TableMissing:
         return None
-    if mark is None:
+    if identity is None:
         raise _Refused(_TAKEN)
-    return mark
+    return identity
 
 
 class _Refused(Exception):

@@ -233,5 +233,7 @@ def check_role(roles: Mapping[str, frozenset[str]], role: str, where: str) -> st
     """Return a role that there is, or raise InvalidArgument."""
     if role not in ROLES and role not in roles:
         known = ", ".join([*ROLES, *roles])
-        raise InvalidArgument(f"{where}: {role!r} is no role that the server knows; {known} are")
+        raise InvalidArgument(
+            f"{where}: {role!r} is not a role that the server knows; {known} are accepted"
+        )
     return role

@@ -91,7 +91,7 @@ def _token(given: Any, where: str) -> StaticToken:
     if not _SHA256.fullmatch(digest):
         # Not shown: it may be the token itself, by mistake.
         raise InvalidArgument(
-            f"{where}.sha256: it is no SHA-256; the 64 hexadecimal digits of the token's are "
+            f"{where}.sha256: it is not a SHA-256; the 64 hexadecimal digits of the token's are "
             "accepted, as sha256sum prints them"
         )
     expires = fields.get("expires")
@@ -149,7 +149,7 @@ def _permissions(given: Any, where: str) -> frozenset[str]:
     for each in named:
         if each not in KNOWN:
             raise InvalidArgument(
-                f"{where}: {each!r} is no permission; {', '.join(sorted(KNOWN))} are"
+                f"{where}: {each!r} is not a permission; {', '.join(sorted(KNOWN))} are accepted"
             )
     return frozenset(named)
 

@@ -134,7 +134,7 @@ def parse(text: str) -> Filter:
         raise _wrong(
             text,
             escape.place,
-            f"{escape.escape} is no escape; "
+            f"{escape.escape} is not an escape; "
             r"\" \\ \n \uXXXX \xHH \OOO are accepted" + _DIGITS.get(escape.escape[1:], ""),
         ) from None
     except UnexpectedInput as error:

@@ -76,13 +76,13 @@ def check_policy(policy: IamPolicy) -> IamPolicy:
         where = f"policy.bindings[{place}]"
         if not _ROLE.fullmatch(binding.role):
             raise InvalidArgument(
-                f"{where}.role: {binding.role!r} is no role; roles/{{role}} or "
+                f"{where}.role: {binding.role!r} is not a role; roles/{{role}} or "
                 "projects/{project}/roles/{role} is accepted"
             )
         for member in binding.members:
             if not _MEMBER.fullmatch(member):
                 raise InvalidArgument(
-                    f"{where}.members: {member!r} is no principal; allUsers, "
+                    f"{where}.members: {member!r} is not a principal; allUsers, "
                     "allAuthenticatedUsers, or user:, group:, serviceAccount:, domain: and the "
                     "like before a name is accepted"
                 )

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.resources import Page
 
-_MARK = b"after:"
+_PREFIX = b"after:"
 
 
 class _Named(Protocol):
@@ -59,14 +59,14 @@ def _check_size(page_size: int | None) -> None:
 
 
 def _write(name: str) -> str:
-    return base64.urlsafe_b64encode(_MARK + name.encode()).decode()
+    return base64.urlsafe_b64encode(_PREFIX + name.encode()).decode()
 
 
 def _read(token: str) -> str:
     try:
         text = base64.b64decode(token.encode(), altchars=b"-_", validate=True)
-        if text.startswith(_MARK):
-            return text[len(_MARK) :].decode()
+        if text.startswith(_PREFIX):
+            return text[len(_PREFIX) :].decode()
     except (AttributeError, UnicodeError, binascii.Error):
         pass
     raise _no_token(token)
@@ -74,6 +74,6 @@ def _read(token: str) -> str:
 
 def _no_token(token: object) -> InvalidArgument:
     return InvalidArgument(
-        f"page_token: {token!r} is no page token; "
+        f"page_token: {token!r} is not a page token; "
         "pass the next_page_token of the page before, or none for the first page"
     )

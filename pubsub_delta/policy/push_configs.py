@@ -77,7 +77,7 @@ def _check_oidc_token(oidc_token: OidcToken | None) -> None:
     is_address = isinstance(email, str) and _EMAIL.fullmatch(email)
     if not is_address or len(email) > _LONGEST_EMAIL:
         raise InvalidArgument(
-            f"push_config.oidc_token.service_account_email: {email!r} is no address; "
+            f"push_config.oidc_token.service_account_email: {email!r} is not an address; "
             "account@domain is accepted"
         )
     if not isinstance(audience, str) or len(audience) > _LONGEST_AUDIENCE:

@@ -38,13 +38,13 @@ class AckFuture:
         self.failures[ack_id] = reason
 
     def check(self, subscription: str) -> None:
-        """Refuse what is no ack id, or one of another subscription than this one.
+        """Refuse what is not an ack id, or one of another subscription than this one.
 
         All others were taken. With exactly-once delivery each id has an answer of its own instead.
         """
         if self.malformed:
             raise InvalidArgument(
-                f"ack_ids: {self.malformed[0]!r} is no ack id; "
+                f"ack_ids: {self.malformed[0]!r} is not an ack id; "
                 "the ack_id of a message that was delivered is accepted"
             )
         if self.foreign:

@@ -94,7 +94,7 @@ class StoreBackend:
 
         return append
 
-    def figures(self) -> list[MetricRow]:
+    def metric_rows(self) -> list[MetricRow]:
         """Return the metrics of everything in the store."""
         return list(metrics.rows(self._tables, None, self._project, self._now(), exact=False))
 

@@ -100,7 +100,7 @@ def check_lengths(ack_ids: Iterable[str]) -> None:
         size = len(each.encode())
         if size > LONGEST_ACK_ID:
             raise InvalidArgument(
-                f"ack_ids: {shortened(repr(each), 100)} of {size:,} bytes is no ack id; the "
+                f"ack_ids: {shortened(repr(each), 100)} of {size:,} bytes is not an ack id; the "
                 "ack_id of a delivered message is accepted"
             )
 

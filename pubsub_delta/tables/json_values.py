@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from pubsub_delta.clock import read_time
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.policy.schemas.validation import Unfit
+from pubsub_delta.policy.schemas.validation import SchemaMismatch
 
 
 def value_of(type_: pa.DataType, value: Any, name: str) -> Any:
-    """Return a value of JSON as Arrow takes it for a type; Unfit, with the name of the member.
+    """Convert a JSON value for an Arrow type; SchemaMismatch with the name of the member.
 
     As in BigQuery a number may be written as a text, bytes are base64, a time is RFC 3339 and a
     date ``YYYY-MM-DD``; null is a value of every type.
@@ -27,7 +27,7 @@ def value_of(type_: pa.DataType, value: Any, name: str) -> Any:
     try:
         return _value(type_, value, name)
     except (ValueError, TypeError, InvalidOperation, binascii.Error, InvalidArgument, KeyError):
-        raise Unfit(f"{name}: {_shown(value)} is no {type_}") from None
+        raise SchemaMismatch(f"{name}: {_shown(value)} is no {type_}") from None
 
 
 def _value(type_: pa.DataType, value: Any, name: str) -> Any:
@@ -64,7 +64,7 @@ def _record(type_: pa.DataType, value: Mapping[str, Any], name: str) -> dict[str
     fields = {each.name: each.type for each in type_}
     unknown = value.keys() - fields.keys()
     if unknown:
-        raise Unfit(f"{name}: there is no field for {min(unknown)}")
+        raise SchemaMismatch(f"{name}: there is no field for {min(unknown)}")
     return {key: value_of(fields[key], each, f"{name}.{key}") for key, each in value.items()}
 
 

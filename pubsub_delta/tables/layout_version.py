@@ -36,8 +36,8 @@ reads version 1; install a newer pubsub-delta
         )
     if not (found.isascii() and found.isdigit()):
         raise FailedPrecondition(
-            f"{table}: {PROPERTY} is {found!r}, which is no version; set it to that of the store's "
-            f"other tables; this library reads version {LAYOUT_VERSION}"
+            f"{table}: {PROPERTY} is {found!r}, which is not a version; set it to that of the "
+            f"store's other tables; this library reads version {LAYOUT_VERSION}"
         )
     advice = "install a newer pubsub-delta"
     if int(found) < LAYOUT_VERSION:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pubsub_delta.policy.schemas.validation import TypedReader, Unfit
+from pubsub_delta.policy.schemas.validation import SchemaMismatch, TypedReader
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.table_config import TableConfig
 from pubsub_delta.tables.json_values import value_of
@@ -99,7 +99,7 @@ class RowConverter:
         for place, message in enumerate(messages):
             try:
                 found.append(self._checked(self._values(message)))
-            except Unfit as why:
+            except SchemaMismatch as why:
                 unfit[place] = str(why)
         try:
             return Rows(self._table(found), unfit)
@@ -151,15 +151,15 @@ class RowConverter:
         try:
             members = json.loads(_text(data), parse_constant=_no_number, parse_float=Decimal)
         except (ValueError, RecursionError) as error:
-            raise Unfit(f"data is no JSON: {error}") from None
+            raise SchemaMismatch(f"data is not JSON: {error}") from None
         if not isinstance(members, dict):
-            raise Unfit("data is no JSON object")
+            raise SchemaMismatch("data is not a JSON object")
         values = Values()
         for name, value in members.items():
             if name in self._columns.names and not (self._by_metadata and name in _METADATA):
                 values[name] = value_of(self._columns.field(name).type, value, name)
             elif not self._config.drop_unknown_fields:
-                raise Unfit(f"there is no column for {name}")
+                raise SchemaMismatch(f"there is no column for {name}")
         return values
 
     def _metadata(self, message: ReceivedMessage) -> Values:
@@ -179,7 +179,9 @@ class RowConverter:
     def _checked(self, values: Values) -> Values:
         for column in self._required:
             if _lacks_a_value(column, values.get(column.name)):
-                raise Unfit(f"column {column.name} is NOT NULL, and there is no value for it")
+                raise SchemaMismatch(
+                    f"column {column.name} is NOT NULL, and there is no value for it"
+                )
         return values
 
     def _lacks(self, name: str, types: Sequence[pa.DataType]) -> list[str]:
@@ -199,11 +201,11 @@ def _text(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise Unfit("data is no valid UTF-8, as a text must be") from None
+        raise SchemaMismatch("data is not valid UTF-8, as a text must be") from None
 
 
 def _no_number(text: str) -> Callable[[], object]:
-    raise ValueError(f"{text} is no number of JSON")
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def _is_required(column: pa.Field) -> bool:

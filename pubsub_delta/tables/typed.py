@@ -14,7 +14,7 @@ from pubsub_delta.policy.schemas.types import (
     MapOf,
     RecordOf,
 )
-from pubsub_delta.policy.schemas.validation import TypedReader, Unfit
+from pubsub_delta.policy.schemas.validation import SchemaMismatch, TypedReader
 from pubsub_delta.tables.schemas import MESSAGE_COLUMNS, MESSAGES, TEXT, TIME
 
 SCHEMA_ERROR = "schema_error"
@@ -72,7 +72,7 @@ def typed_rows(messages: pa.Table, typing: TypedReader) -> pa.Table:
         try:
             read.append(typing.values(data.as_py() or b"", dict(attributes.as_py() or ())))
             errors.append(None)
-        except Unfit as why:
+        except SchemaMismatch as why:
             read.append({})
             errors.append(str(why))
     columns: dict[str, Any] = {n: messages[n] for n in ("message_id", *MESSAGE_COLUMNS)}

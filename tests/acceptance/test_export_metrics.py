@@ -47,7 +47,7 @@ def scraped_until(url: str, name: str, of: str, wanted: float) -> dict[tuple[str
         time.sleep(0.5)
 
 
-def test_the_exporter_serves_the_figures_as_they_change(
+def test_the_exporter_serves_the_metrics_as_they_change(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     store = PubSub(spark, str(tmp_path / "store"))
@@ -91,7 +91,7 @@ def test_the_exporter_serves_the_figures_as_they_change(
     assert written["failures"] == 0
 
 
-def test_once_prints_the_figures_and_ends(spark: SparkSession, tmp_path: Path) -> None:
+def test_once_prints_the_metrics_and_ends(spark: SparkSession, tmp_path: Path) -> None:
     store = PubSub(spark, str(tmp_path))
     store.create_topic("flights")
     store.publish("flights", ["one", "two", "three"])

@@ -130,7 +130,9 @@ def test_the_core_alone_does_all_that_is_small(tmp_path: Path) -> None:
     assert told["lane"].startswith("direct lane")
     assert (told["acked"], told["count"], told["problems"]) == (1, 1, {})
     assert told["backlog"] == [["tea", "available"]]
-    assert told["refused"].startswith("pyspark is not installed, and this needs a Spark with Delta")
+    assert told["refused"].startswith(
+        "pyspark is not installed, and a local Spark session with Delta"
+    )
     assert "pip install 'pubsub-delta[spark]'" in told["refused"]
     for command, extra in (("pubsub-delta", "cli"), ("pubsub-delta-maintain", "cli")):
         done = core.run(command, "--help", check=False)

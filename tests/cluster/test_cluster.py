@@ -93,7 +93,7 @@ def test_every_message_is_delivered_and_acked_once(
             *(name, 1, "consume.py", "--root", root, "--subscription", "archive"),
             *("--output", output, "--batch-size", "500", "--summary", str(summary)),
         )
-        return int(json.loads(summary.read_text())["figures"]["acked"])
+        return int(json.loads(summary.read_text())["counts"]["acked"])
 
     with ThreadPoolExecutor(2) as consumers:
         acked = list(consumers.map(consume, ["consume-1", "consume-2"]))
@@ -108,9 +108,9 @@ def test_every_message_is_delivered_and_acked_once(
     times = Counter(json.loads(bytes(row["data"]))["n"] for row in written)
     assert times == Counter(range(MESSAGES))
     assert len({row["message_id"] for row in written}) == MESSAGES
-    figures = store.metrics("archive")
-    assert figures["num_undelivered_messages"] == 0
-    assert figures["ack_message_count"] == {"success": MESSAGES, "expired": 0, "invalid": 0}
+    metrics = store.metrics("archive")
+    assert metrics["num_undelivered_messages"] == 0
+    assert metrics["ack_message_count"] == {"success": MESSAGES, "expired": 0, "invalid": 0}
 
     # maintenance is done without Spark here
     for name, cores in (("publish", 2), ("consume-1", 1), ("consume-2", 1)):

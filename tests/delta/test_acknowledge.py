@@ -73,7 +73,7 @@ def test_a_dataframe_of_ack_ids_counts_like_a_list(bench: Bench) -> None:
     assert result.counts == {"success": 25, "expired": 0, "invalid": 2}
     assert sorted(result.success) == sorted(row[0] for row in some.collect())
     assert bench.store.metrics(subscription)["num_undelivered_messages"] == 25
-    refusal = r"('broken'|None) is no ack id, nor is any other of 2;"
+    refusal = r"('broken'|None) is not an ack id, nor is any other of 2;"
     with pytest.raises(InvalidArgument, match=refusal):
         bench.store.acknowledge(subscription, broken)
     with pytest.raises(InvalidArgument, match="the DataFrame has no rows"):

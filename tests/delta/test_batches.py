@@ -68,7 +68,7 @@ def test_a_condition_stands_alone_and_is_a_column(bench: Bench) -> None:
     for answer in (batch.ack, batch.nack):
         with pytest.raises(InvalidArgument, match="ids and where are given both"):
             answer(ids, where=F.lit(True))
-        with pytest.raises(InvalidArgument, match="is no Column"):
+        with pytest.raises(InvalidArgument, match="is not a Column"):
             answer(where="data = 'a'")  # type: ignore[arg-type]
     assert batch.ack().counts["success"] == 1
 

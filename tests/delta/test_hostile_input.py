@@ -104,7 +104,7 @@ def test_a_column_without_any_ack_id_is_refused(
     hostile: Bench, pair: tuple[str, str], column: str
 ) -> None:
     frame = hostile.spark.sql(f"SELECT {column} AS ack_id")
-    refusal = r"^ack_ids: .{3,101} is no ack id; pass the ack_id of"
+    refusal = r"^ack_ids: .{3,101} is not an ack id; pass the ack_id of"
     with pytest.raises(InvalidArgument, match=refusal):
         hostile.store.acknowledge(pair[1], frame)
 
@@ -113,7 +113,7 @@ def test_a_column_without_any_ack_id_is_refused(
 def test_what_is_no_list_of_ack_ids_is_refused(
     hostile: Bench, pair: tuple[str, str], ack_ids: object
 ) -> None:
-    with pytest.raises(InvalidArgument, match="is no list of texts; pass a list of ack ids"):
+    with pytest.raises(InvalidArgument, match="is not a list of strings; pass a list of ack ids"):
         hostile.store.acknowledge(pair[1], ack_ids)
 
 

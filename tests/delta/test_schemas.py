@@ -324,7 +324,7 @@ def test_what_cannot_be_read_is_told_by_its_row(bench: Bench) -> None:
     assert [name for name, _ in told] == [None, None, None, "Ohio"]
     assert told[0][1] == "it was published when the topic had no schema"
     assert told[1][1].startswith("it was published under projects/local/schemas/")
-    assert told[2][1] == f"revision {old} of {schema_of(bench, topic)} is not there any more"
+    assert told[2][1] == f"revision {old} of {schema_of(bench, topic)} was deleted"
 
 
 def test_a_topic_can_be_read_typed_as_of_a_version(bench: Bench) -> None:

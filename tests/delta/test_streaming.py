@@ -101,10 +101,10 @@ def test_a_query_drains_a_subscription_in_micro_batches(
     # "Progress shows in query.lastProgress/observed metrics and with Pub/Sub's metric names."
     told = query.lastProgress
     assert told is not None
-    figures = told["observedMetrics"]["pubsub_delta"]
-    assert figures["num_undelivered_messages"] == 0
-    assert figures["ack_message_count_success"] == 7
-    # The last one is acknowledged at once, and one more tells the figures after that.
+    metrics = told["observedMetrics"]["pubsub_delta"]
+    assert metrics["num_undelivered_messages"] == 0
+    assert metrics["ack_message_count_success"] == 7
+    # The last one is acknowledged at once, and one more tells the metrics after that.
     assert told["batchId"] == 3
 
 

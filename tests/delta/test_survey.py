@@ -1,4 +1,4 @@
-"""Looking in for people, on real tables: peeks, spans, days, and figures over time."""
+"""Looking in for people, on real tables: peeks, spans, days, and metrics over time."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_messages_are_counted_by_the_day_of_publishing_in_utc(bench: Bench) -> N
 
 
 @pytest.mark.trial
-def test_the_history_of_a_subscription_tells_its_figures_commit_by_commit(bench: Bench) -> None:
+def test_the_history_of_a_subscription_tells_its_metrics_commit_by_commit(bench: Bench) -> None:
     """Over time, from the table history."""
     topic, subscription = bench.pair()
     created = bench.store.get_subscription(subscription).create_time
@@ -91,10 +91,10 @@ def test_the_history_of_a_subscription_tells_its_figures_commit_by_commit(bench:
     bench.clock.advance(5)
     batch.ack()
     told = bench.store.subscription_history(subscription)
-    figures = [
+    metrics = [
         (m.num_undelivered_messages, m.num_outstanding_messages, m.acknowledged_count) for m in told
     ]
-    assert figures == [(0, 0, 0), (3, 0, 0), (3, 2, 0), (1, 0, 2)]
+    assert metrics == [(0, 0, 0), (3, 0, 0), (3, 2, 0), (1, 0, 2)]
     assert [m.time for m in told] == [created, published, pulled, bench.clock.now()]
     assert [m.oldest_unacked_message_age for m in told] == [0.0, 0.0, 50.0, 55.0]
     assert [m.delivery_attempt for m in told] == [0, 1, 1, 1]
@@ -120,7 +120,7 @@ def test_of_a_long_history_some_points_are_read_and_the_last_one_is_among_them(
 def test_a_look_finds_what_came_since_the_look_before_and_what_has_gone(
     bench: Bench, filter_: str
 ) -> None:
-    """The figures are those of a fresh look, whatever happened to the topic meanwhile."""
+    """The metrics are those of a fresh look, whatever happened to the topic meanwhile."""
     topic, subscription = bench.pair(filter=filter_)
     store, attributes = bench.store, {"k": "v"}
 

@@ -93,20 +93,20 @@ def test_numbers_given_out_before_a_restore_are_not_given_out_again(
     assert len(drawn | again) == 8
 
 
-def test_figures_tell_what_the_state_holds(tables: AckStateTables) -> None:
+def test_metrics_tell_what_the_state_holds(tables: AckStateTables) -> None:
     leased = Span(State.LEASED, Positions.of([1]), at(3), at(4), 0, 2, lease_id=3, until=at(9))
     acked = replace(available_span([5, 6], 1), state=State.ACKED)
     spans = (leased, available_span([7, 8], 2), acked)
     state = AckState(5, 9, spans=spans, counters=Counters(1, 2, 3, 4), active_time=at(5))
     tables.create(UID, StoredAckState(state, 1, ("a",)))
-    found = tables.figures(UID)
+    found = tables.metrics(UID)
     assert (found.num_undelivered_messages, found.num_outstanding_messages) == (3, 1)
     assert (found.oldest_unacked_publish_time, found.delivery_attempt) == (at(2), 2)
     assert (found.active_time, found.dead_letter_message_count) == (at(5), 4)
     assert found.ack_message_count_success == 1
 
 
-def test_figures_over_time_begin_with_the_earliest_and_end_with_the_last(
+def test_metrics_over_time_begin_with_the_earliest_and_end_with_the_last(
     tables: AckStateTables,
 ) -> None:
     states = AckStates(tables, new_id)
@@ -114,9 +114,9 @@ def test_figures_over_time_begin_with_the_earliest_and_end_with_the_last(
     for number in range(1, 8):
         state = AckState(0, spans=(available_span(range(number)),))
         states.change(UID, partial(becoming, state))
-    told = [each.num_undelivered_messages for each in tables.figures_over_time(UID, 100)]
+    told = [each.num_undelivered_messages for each in tables.metrics_over_time(UID, 100)]
     assert told == list(range(8))
-    few = [each.num_undelivered_messages for each in tables.figures_over_time(UID, 4)]
+    few = [each.num_undelivered_messages for each in tables.metrics_over_time(UID, 4)]
     assert few == sorted(few)
     assert (few[-1], len(few) <= 4) == (7, True)
 

@@ -146,8 +146,8 @@ JSON_COLUMNS = Schema(
         (b'{"sku": "a"}', {"sku": "a", "count": None, "price": None, "at": None}),
         (b'{"sku": "a", "count": "3", "price": 1.25}', {"count": 3, "price": "1.25"}),
         (b'{"sku": "a", "at": "2026-01-01T00:00:00Z"}', {"at": "2026-01-01 00:00:00+00:00"}),
-        (b"[1]", "data is no JSON object"),
-        (b"\xff", "data is no valid UTF-8"),
+        (b"[1]", "data is not a JSON object"),
+        (b"\xff", "data is not valid UTF-8"),
         (b'{"sku": null}', "column sku is NOT NULL"),
         (b'{"sku": 5}', "sku: 5 is no string"),
         (b'{"sku": "a", "count": 2147483648}', "count: 2147483648 is no int32"),
@@ -230,7 +230,7 @@ def test_after_its_last_attempt_it_is_a_dead_letter_that_tells_why(world: World)
     told = {
         key.removeprefix("CloudPubSubDeadLetterSource"): v for key, v in letter.attributes.items()
     }
-    assert told["DeliveryErrorMessage"] == "data is no valid UTF-8, as a text must be"
+    assert told["DeliveryErrorMessage"] == "data is not valid UTF-8, as a text must be"
     assert (told["DeliveryCount"], told["Subscription"]) == ("5", NAME)
     assert world.states() == {}
 

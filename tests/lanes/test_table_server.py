@@ -39,7 +39,7 @@ class Backend(StoreBackend):
     def __init__(self, root: Path) -> None:
         self.root = root
         self.store = PubSub(None, str(root), project="p")
-        self.figures_counted = Counters()
+        self.counters = Counters()
         super().__init__(self.store)
 
     @property
@@ -62,7 +62,7 @@ class Backend(StoreBackend):
 def running(backend: Backend) -> Iterator[tuple[Any, Any]]:
     store = cast(MemoryStore, backend)
     with (
-        serving(store, counters=backend.figures_counted) as address,
+        serving(store, counters=backend.counters) as address,
         clients(address) as (publisher, subscriber),
     ):
         yield publisher, subscriber
@@ -96,7 +96,7 @@ def test_what_is_published_becomes_rows(backend: Backend) -> None:
         eventually(lambda: len(backend.rows) == 20)
         assert backend.rows == sorted(map(str, range(20)))
         # it is counted once the messages are acknowledged, after their rows have landed
-        eventually(lambda: backend.figures_counted.table_rows == 20)
+        eventually(lambda: backend.counters.table_rows == 20)
 
 
 def test_nobody_pulls_from_it(backend: Backend) -> None:

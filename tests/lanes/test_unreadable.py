@@ -72,7 +72,7 @@ DAMAGE: dict[str, tuple[dict[str, dict[int, Any]], str]] = {
     "a value": ({"attributes": {1: [(b"k", b"\xff")]}}, "its attributes are no valid UTF-8"),
     "a key": ({"attributes": {1: [(b"\xc3\x28", b"v")]}}, "its attributes are no valid UTF-8"),
     "no value": ({"attributes": {1: [(b"k", None)]}}, "an attribute has no value"),
-    "an ordering key": ({"ordering_key": {1: b"\xff"}}, "its ordering_key is no valid UTF-8"),
+    "an ordering key": ({"ordering_key": {1: b"\xff"}}, "its ordering_key is not valid UTF-8"),
     "no time": ({"publish_time": {1: None}}, "it has no publish_time"),
     "another time": (
         {"publish_time": {1: datetime(2025, 1, 1, tzinfo=timezone.utc)}},

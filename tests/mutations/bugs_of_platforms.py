@@ -30,14 +30,14 @@ BUGS_OF_PLATFORMS = (
         "view-replaces-what-came",
         "A view that was not there is created over what somebody else has made meanwhile.",
         _VIEWS,
-        "        replace = mark is not None\n",
+        "        replace = identity is not None\n",
         "        replace = True\n",
     ),
     Bug(
         "view-of-others-taken-for-ours",
         "A view without our mark is replaced.",
         _VIEWS,
-        "    if mark is None:\n        raise _Refused(_TAKEN)\n    return mark\n",
+        "    if identity is None:\n        raise _Refused(_TAKEN)\n    return identity\n",
         '    return mark or {"digest": ""}\n',
     ),
     Bug(

@@ -11,7 +11,7 @@ _LETTERS = "delivery/dead_letters.py"
 BUGS_OF_READINGS = (
     Bug(
         "an-unreadable-row-stops-all",
-        "One message that is no UTF-8 keeps all of its batch from being read.",
+        "One message that is not UTF-8 keeps all of its batch from being read.",
         _READINGS,
         "        rows.validate(full=True)\n",
         "        rows.validate()\n",
@@ -46,7 +46,7 @@ BUGS_OF_READINGS = (
     ),
     Bug(
         "bytes-that-are-no-utf8-are-lost",
-        "What is shown or forwarded of a text that is no UTF-8 lacks those bytes.",
+        "What is shown or forwarded of a text that is not UTF-8 lacks those bytes.",
         _READINGS,
         'decode("utf-8", "backslashreplace")',
         'decode("utf-8", "ignore")',

@@ -174,7 +174,7 @@ BUGS_OF_REST = (
     ),
     Bug(
         "no-base64-is-other-data",
-        "Data that is no base64 is published as other data.",
+        "Data that is not base64 is published as other data.",
         _PAYLOAD,
         "if field.type == FieldDescriptor.TYPE_BYTES and not _BASE64.fullmatch(given):",
         "if False:",

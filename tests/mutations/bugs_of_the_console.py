@@ -105,9 +105,9 @@ BUGS_OF_THE_CONSOLE = (
     ),
     Bug(
         "history-without-now",
-        "Figures over time end before what the card beside them says.",
+        "Metrics over time end before what the card beside them says.",
         "operations/survey.py",
-        "    moments.append(_moment(subscription_figures(tables, name, now), now))\n",
+        "    moments.append(_moment(subscription_metrics(tables, name, now), now))\n",
         "",
     ),
     Bug(

@@ -108,7 +108,7 @@ BUGS_OF_THE_SOURCE = (
     ),
     Bug(
         "texts-not-checked",
-        "A task publishes a text that is no UTF-8.",
+        "A task publishes a text that is not UTF-8.",
         _CHECKING,
         "            column.validate(full=True)  # texts are UTF-8\n",
         "            column.validate()\n",

@@ -85,7 +85,7 @@ def test_yaml_and_json_say_the_same(tmp_path: Path) -> None:
         ({"binding": {}}, "unknown name 'binding'"),
         ({"tokens": {}}, "tokens: dict; a list"),
         ({"tokens": [{"member": ANN}]}, r"tokens\[0\]: sha256 is missing"),
-        ({"tokens": [token(ANN, sha256="secret")]}, r"tokens\[0\]\.sha256: it is no SHA-256"),
+        ({"tokens": [token(ANN, sha256="secret")]}, r"tokens\[0\]\.sha256: it is not a SHA-256"),
         ({"tokens": [token("ann@example.com")]}, r"tokens\[0\]\.member: 'ann@example.com'"),
         ({"tokens": [token("group:crew@example.com")]}, r"tokens\[0\]\.member"),
         ({"tokens": [token(ANN, expires="soon")]}, r"tokens\[0\]\.expires: 'soon'"),

@@ -114,7 +114,7 @@ def test_ids_and_a_condition_exclude_each_other(acks: Acks) -> None:
 
 
 def test_a_condition_is_a_column() -> None:
-    with pytest.raises(InvalidArgument, match="where: 'data IS NULL' is no Column"):
+    with pytest.raises(InvalidArgument, match="where: 'data IS NULL' is not a Column"):
         batch_of(Lease()).nack(where=cast(Any, "data IS NULL"))
 
 

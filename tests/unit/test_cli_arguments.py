@@ -295,7 +295,7 @@ def test_an_unexpected_error_has_no_traceback() -> None:
         (["topics", "frobnicate"], "No such command 'frobnicate'"),
         (["topics", "update", "ttt"], "nothing to update"),
         (["topics", "list", "--format=xml"], "'xml' is not a format"),
-        (["topics", "create", "ttt", "--labels=a"], "'a' is no pair"),
+        (["topics", "create", "ttt", "--labels=a"], "'a' is not a pair"),
         (["topics", "publish", "ttt", "--attribute=k=1,k=2"], "or its key stands twice"),
         (["topics", "publish", "ttt", "--attribute=k=1", "--attribute=k=2"], "'k' stands twice"),
         (["topics", "update", "ttt", "--message-retention-duration=1y"], "is not a duration"),

@@ -224,7 +224,7 @@ def test_nothing_but_nonsense_is_refused_in_the_words_of_the_server(there: Termi
         there.run(line)
     result = there.run("subscriptions ack delays --ack-ids=nonsense,words")
     assert result.exit_code == 1
-    assert "INVALID_ARGUMENT: ack_ids: 'nonsense' is no ack id; " in result.stderr
+    assert "INVALID_ARGUMENT: ack_ids: 'nonsense' is not an ack id; " in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 

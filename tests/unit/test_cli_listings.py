@@ -84,7 +84,7 @@ def test_keys_that_nothing_has_are_told() -> None:
     ("option", "told"),
     [
         ("--filter=name:", "it ends too early"),
-        ("--filter=name==a", "'==' is no operator"),
+        ("--filter=name==a", "'==' is not an operator"),
         ("--filter=a OR b AND c", "AND and OR at one level; parentheses say which goes first"),
         ("--filter=name.nothing():a", "there is no such transform; always, basename"),
         ("--filter=name.enum(x):a", "gcloud has this transform, and it is not implemented here"),

@@ -127,19 +127,19 @@ def test_what_a_pull_prints_is_published_again_as_it_was(terminal: Terminal) -> 
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        (b"{", "no JSON"),
-        (b'{"data": "a"} {"data": "b"}', "no JSON: Extra data at character 15"),
-        (b'"late"', "no JSON object"),
-        (b'{"data": 7}', "data: 7 is no text"),
-        (b'{"carrier": "UA"}', "'carrier' is no field of a message"),
+        (b"{", "not JSON"),
+        (b'{"data": "a"} {"data": "b"}', "not JSON: Extra data at character 15"),
+        (b'"late"', "not a JSON object"),
+        (b'{"data": 7}', "data: 7 is not a string"),
+        (b'{"carrier": "UA"}', "'carrier' is not a field of a message"),
         (b'{"data": "a", "data": "b"}', "'data' stands twice"),
-        (b'{"data": "a", "attributes": {"n": 1}}', "attributes['n']: 1 is no text"),
+        (b'{"data": "a", "attributes": {"n": 1}}', "attributes['n']: 1 is not a string"),
         (b'{"data": "a", "attributes": [1]}', "an object of texts"),
         (b'{"data": "\\ud800"}', "half of a surrogate pair"),
-        (b'{"data": "\xff"}', "no JSON"),
+        (b'{"data": "\xff"}', "not JSON"),
         (b'{"attributes": {"googclient": "1"}}', "does not start with 'goog'"),
         (b"{}", "data or at least one attribute is required"),
-        (b"[" * 100_000, "no JSON"),
+        (b"[" * 100_000, "not JSON"),
     ],
 )
 def test_a_bad_line_is_named_by_its_number_and_nothing_is_published(
@@ -162,7 +162,7 @@ def test_a_bad_line_is_named_by_its_number_and_nothing_is_published(
 def test_data_that_is_no_base64_is_a_bad_line(store: Terminal) -> None:
     words = ("--from=-", "--format=jsonl", "--base64")
     refused = publish(store, *words, given=b'{"data": "late!"}')
-    assert "line 1: data: 'late!' is no base64" in refused.stderr
+    assert "line 1: data: 'late!' is not base64" in refused.stderr
 
 
 def test_many_bad_lines_are_counted_and_some_are_named() -> None:

@@ -94,15 +94,15 @@ def test_objects_arrive_as_they_stand_in_lines_or_an_array(
     [
         ("a.csv", "a,b\n1,2\n\n3\n", "line 4: it has 1 columns; 2 are accepted: a, b"),
         ("a.csv", 'a,b\n1,"x\ny"\n1,2,3\n', "line 4: it has 3 columns"),
-        ("a.csv", 'a\n"x\n', "line 2: it is no CSV: unexpected end of data"),
+        ("a.csv", 'a\n"x\n', "line 2: it is not CSV: unexpected end of data"),
         ("a.csv", "a,a\n1,2\n", "line 1: it names the column 'a' twice"),
-        ("a.csv", "a\n\udcff\n", "line 2: it is no UTF-8"),
-        ("a.csv", "\udcff\udcfea\n1\n", "line 1: it is no UTF-8"),  # UTF-16, for example
-        ("a.json", '{"a":1}\n{"a":\n', "line 2: it is no JSON: Expecting value at character 6"),
-        ("a.json", "7\n", "line 1: it is no JSON object"),
-        ("a.json", '[{"a":1}, 7]', "element 2: it is no JSON object"),
-        ("a.json", '[{"a":1},\n{]', "line 2: it is no JSON array"),
-        ("a.json", '[{"a":1}]\n[{"a":2}]', "it is no JSON array: Extra data"),
+        ("a.csv", "a\n\udcff\n", "line 2: it is not UTF-8"),
+        ("a.csv", "\udcff\udcfea\n1\n", "line 1: it is not UTF-8"),  # UTF-16, for example
+        ("a.json", '{"a":1}\n{"a":\n', "line 2: it is not JSON: Expecting value at character 6"),
+        ("a.json", "7\n", "line 1: it is not a JSON object"),
+        ("a.json", '[{"a":1}, 7]', "element 2: it is not a JSON object"),
+        ("a.json", '[{"a":1},\n{]', "line 2: it is not a JSON array"),
+        ("a.json", '[{"a":1}]\n[{"a":2}]', "it is not a JSON array: Extra data"),
     ],
 )
 def test_a_bad_record_is_one_error_with_its_file_and_place(

@@ -112,7 +112,7 @@ def test_tokens_are_named_as_gcloud_does(terminal: Terminal) -> None:
         ("create hook --topic=flights --push-auth-service-account=a@b.c", "needs --push-endpoint"),
         (
             f"create hook --topic=flights --push-endpoint={URL} --push-auth-service-account=a",
-            "push_config.oidc_token.service_account_email: 'a' is no address",
+            "push_config.oidc_token.service_account_email: 'a' is not an address",
         ),
         ("modify-push-config hook", "Missing option '--push-endpoint'"),
         ("modify-push-config hook --push-endpoint=", "NOT_FOUND"),

@@ -156,7 +156,7 @@ def test_the_delivery_type_of_a_subscription_is_selected() -> None:
     assert changed is not None
     assert changed.oidc_token == OidcToken("push@example.com", "receivers")
     wrong = browser.post("/subscriptions/second/edit", {"push_account": "push"})
-    assert "is no address" in words(wrong.text)
+    assert "is not an address" in words(wrong.text)
     browser.post("/subscriptions/second/edit", {"delivery": "pull"})
     assert browser.store.get_subscription("second").push_config is None
 

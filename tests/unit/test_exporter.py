@@ -1,4 +1,4 @@
-"""The exporter, given figures: what a scrape gets, read by Prometheus' own parser."""
+"""The exporter, given metrics: what a scrape gets, read by Prometheus' own parser."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def scraped(text: str) -> dict[Value, float]:
     }
 
 
-def figures(clock: ManualClock, undelivered: int = 5, topic: str = "flights") -> list[MetricRow]:
+def rows(clock: ManualClock, undelivered: int = 5, topic: str = "flights") -> list[MetricRow]:
     subscription = Metrics(
         "subscription",
         ResourceName("p", "subscriptions", "delays"),
@@ -71,7 +71,7 @@ DELAYS = (("project", "p"), ("subscription", "delays"), ("topic", "flights"))
 
 def test_a_scrape_has_every_figure_under_googles_names() -> None:
     clock = ManualClock()
-    exporter = made(lambda: figures(clock), clock)
+    exporter = made(lambda: rows(clock), clock)
     exporter.refresh()
     told = scraped(exporter.text())
     of_subscription = "pubsub_subscription_"
@@ -95,7 +95,7 @@ def test_a_scrape_has_every_figure_under_googles_names() -> None:
 
 def test_counters_are_counters_and_the_help_is_that_of_the_table() -> None:
     clock = ManualClock()
-    exporter = made(lambda: figures(clock), clock)
+    exporter = made(lambda: rows(clock), clock)
     exporter.refresh()
     families = {each.name: each for each in text_string_to_metric_families(exporter.text())}
     told = 0
@@ -108,16 +108,16 @@ def test_counters_are_counters_and_the_help_is_that_of_the_table() -> None:
     assert told == 8
 
 
-def test_a_scrape_does_not_measure_and_tells_the_age_of_the_figures() -> None:
+def test_a_scrape_does_not_measure_and_tells_the_age_of_the_metrics() -> None:
     # "refreshed at an interval in the background so that a scrape never waits for Spark; scrape
-    # shows the age of the figures"
+    # shows the age of the metrics"
     clock = ManualClock()
     counted = []
 
     def measure() -> list[MetricRow]:
         counted.append(1)
         clock.advance(2)
-        return figures(clock)
+        return rows(clock)
 
     exporter = made(measure, clock)
     before = scraped(exporter.text())
@@ -134,7 +134,7 @@ def test_a_scrape_does_not_measure_and_tells_the_age_of_the_figures() -> None:
     assert told["pubsub_delta_measurements_total", ()] == 1
 
 
-def test_figures_stay_when_measuring_fails_and_the_error_is_told() -> None:
+def test_metrics_stay_when_measuring_fails_and_the_error_is_told() -> None:
     clock = ManualClock()
     results: list[Exception | None] = [None, Aborted('writers "won"\n25 times'), None]
 
@@ -142,7 +142,7 @@ def test_figures_stay_when_measuring_fails_and_the_error_is_told() -> None:
         result = results.pop(0)
         if result is not None:
             raise result
-        return figures(clock)
+        return rows(clock)
 
     exporter = made(measure, clock)
     exporter.refresh()
@@ -165,7 +165,7 @@ def test_figures_stay_when_measuring_fails_and_the_error_is_told() -> None:
 def test_labels_are_escaped() -> None:
     clock = ManualClock()
     odd = 'a"b\\c\nd'
-    exporter = made(lambda: figures(clock, topic=odd), clock)
+    exporter = made(lambda: rows(clock, topic=odd), clock)
     exporter.refresh()
     labels = (("project", "p"), ("topic", odd))
     assert scraped(exporter.text())["pubsub_topic_message_count", labels] == 12
@@ -181,7 +181,7 @@ def test_it_measures_in_the_background_and_goes_on_after_an_error() -> None:
         if len(turns) == 1:
             raise Aborted("once")
         third.set()
-        return figures(clock, undelivered=len(turns))
+        return rows(clock, undelivered=len(turns))
 
     with made(measure, clock, "1s") as exporter:
         assert third.wait(30)
@@ -203,7 +203,7 @@ def test_it_measures_in_the_background_and_goes_on_after_an_error() -> None:
 def test_it_can_be_registered_where_a_program_has_its_metrics() -> None:
     clock = ManualClock()
     registry = CollectorRegistry()
-    exporter = made(lambda: figures(clock), clock)
+    exporter = made(lambda: rows(clock), clock)
     registry.register(exporter)
     exporter.refresh()
     labels = {"project": "p", "topic": "flights"}

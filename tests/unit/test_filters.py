@@ -109,7 +109,7 @@ def test_the_limit_counts_what_was_written_not_what_it_means() -> None:
 X = "attributes:x"
 MIXED = "AND and OR cannot be mixed without parentheses"
 TERM = "stands where ( or attributes or hasPrefix should"
-ESCAPES = r"is no escape; \" \\ \n \uXXXX \xHH \OOO are accepted"
+ESCAPES = r"is not an escape; \" \\ \n \uXXXX \xHH \OOO are accepted"
 
 REFUSED: list[tuple[str, int, str]] = [
     # "AND and OR are never mixed at one level without parentheses"

@@ -101,8 +101,8 @@ def test_batches_and_publishers_of_a_running_process_write_nothing_any_more() ->
     [
         (None, f"it has no layout version (property {PROPERTY})"),
         ("0", "read it with the pubsub-delta that wrote it"),
-        ("two", "is 'two', which is no version"),
-        ("", "is '', which is no version"),
+        ("two", "is 'two', which is not a version"),
+        ("", "is '', which is not a version"),
     ],
 )
 def test_a_store_of_another_mark_or_none_is_refused_with_what_to_do(

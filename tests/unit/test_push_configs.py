@@ -97,11 +97,11 @@ def test_a_configuration_is_a_push_config(config: Any) -> None:
     ("token", "told"),
     [
         ({"service_account_email": "a@b.c"}, "is not an OidcToken"),
-        (OidcToken(""), "service_account_email: '' is no address"),
-        (OidcToken("push"), "'push' is no address"),
-        (OidcToken("push@b c"), "is no address"),
-        (OidcToken("é@b.c"), "is no address"),
-        (OidcToken(f"{'a' * 250}@b.cd"), "is no address"),
+        (OidcToken(""), "service_account_email: '' is not an address"),
+        (OidcToken("push"), "'push' is not an address"),
+        (OidcToken("push@b c"), "is not an address"),
+        (OidcToken("é@b.c"), "is not an address"),
+        (OidcToken(f"{'a' * 250}@b.cd"), "is not an address"),
         (OidcToken("a@b.c", "a\nb"), "audience: .* has control characters"),
         (OidcToken("a@b.c", "a" * 2049), "at most 2,048 characters"),
         (OidcToken("a@b.c", None), "audience: None"),  # type: ignore[arg-type]

@@ -218,7 +218,7 @@ REFUSED = [
     ("GET", "/v1/projects/local/topics?pageSize=99999999999", "", "out of range"),
     ("GET", "/v1/projects/local/schemas?view=NOPE", "", "NOPE"),
     ("POST", f"/v1/{SUBSCRIPTION}:pull?returnImmediately=maybe", "", "true and false"),
-    # Data that is no base64 must not be read as other data.
+    # Data that is not base64 must not be read as other data.
     ("POST", f"/v1/{TOPIC}:publish", '{"messages": [{"data": "%%"}]}', r"'messages\[0\]\.data'"),
     ("POST", f"/v1/{TOPIC}:publish", '{"messages": [{"data": "a"}]}', "base64 is accepted"),
     ("POST", f"/v1/{TOPIC}:publish", '{"messages": [{"data": "YQ==YQ=="}]}', "base64"),

@@ -14,7 +14,7 @@ pytest.importorskip("avro")
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.schemas.avro import AvroCodec, check_compatible, check_definition
-from pubsub_delta.policy.schemas.types import DecimalOf, ListOf, MapOf, RecordOf, Unfit
+from pubsub_delta.policy.schemas.types import DecimalOf, ListOf, MapOf, RecordOf, SchemaMismatch
 from pubsub_delta.schemas import Encoding
 from tests.unit.schema_cases import AREA, AVRO, CODE, NAME, OHIO, UTAH, avro_bytes, record
 
@@ -100,33 +100,33 @@ def test_values_in_avros_json_fit(type_: Any, value: Any) -> None:
 )
 def test_other_values_do_not_fit_and_the_field_is_named(type_: Any, value: Any, told: str) -> None:
     definition, data = of(type_, value)
-    with pytest.raises(Unfit, match=told):
+    with pytest.raises(SchemaMismatch, match=told):
         AvroCodec(definition).check(data, JSON)
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[]", b'{"x": 1, "x": 1}', b'{"x": NaN}'])
 def test_what_is_no_json_of_a_record_does_not_fit(data: bytes) -> None:
-    with pytest.raises(Unfit):
+    with pytest.raises(SchemaMismatch):
         AvroCodec(one("double")).check(data, JSON)
 
 
 def test_a_default_does_not_stand_in_for_a_field() -> None:
     """Avro's specification: a default is for readers of data that was written without the field."""
     codec = AvroCodec(record(NAME, AREA))
-    with pytest.raises(Unfit, match="'area' is missing"):
+    with pytest.raises(SchemaMismatch, match="'area' is missing"):
         codec.check(UTAH, JSON)
 
 
 @pytest.mark.parametrize("data", [b"", b"\x02", b"\x02\x06ab", b"\x02\xff", b"\xff" * 20])
 def test_bytes_that_are_no_avro_do_not_fit(data: bytes) -> None:
-    with pytest.raises(Unfit):
+    with pytest.raises(SchemaMismatch):
         AvroCodec(AVRO).check(data, BINARY)
 
 
 def test_bytes_that_are_left_over_do_not_fit() -> None:
     whole = avro_bytes(AVRO, {"name": "Utah"})
     AvroCodec(AVRO).check(whole, BINARY)
-    with pytest.raises(Unfit, match="1 bytes are left over"):
+    with pytest.raises(SchemaMismatch, match="1 bytes are left over"):
         AvroCodec(AVRO).check(whole + b"\x00", BINARY)
 
 
@@ -147,10 +147,10 @@ def test_a_type_within_itself_has_at_most_100_levels() -> None:
         codec.check(data, encoding)
         assert codec.values(data, encoding, codec)["next"]
     for levels in (101, 100_000):
-        with pytest.raises(Unfit, match="nested too deeply"):
+        with pytest.raises(SchemaMismatch, match="nested too deeply"):
             codec.check(nested(levels)[0], BINARY)
     for levels in (400, 20_000):
-        with pytest.raises(Unfit, match="nested too deeply"):
+        with pytest.raises(SchemaMismatch, match="nested too deeply"):
             codec.check(nested(levels)[1], JSON)
 
 
@@ -162,7 +162,9 @@ def test_what_is_not_nested_may_have_any_number_of_objects() -> None:
 def test_items_without_bytes_are_not_counted_for_ever() -> None:
     codec = AvroCodec(one({"type": "array", "items": "null"}))
     codec.check(b"\x04\x00", BINARY)
-    with pytest.raises(Unfit, match="claims 4,611,686,018,427,387,903 items without bytes"):
+    with pytest.raises(
+        SchemaMismatch, match="claims 4,611,686,018,427,387,903 items without bytes"
+    ):
         codec.check(b"\xfe" + b"\xff" * 7 + b"\x7f\x00", BINARY)
 
 
@@ -172,7 +174,7 @@ def test_items_without_bytes_are_not_counted_for_ever() -> None:
 )
 def test_a_number_below_zero_names_nothing(type_: Any, data: bytes) -> None:
     """``fastavro`` would count from the end."""
-    with pytest.raises(Unfit, match="-1 is not one of 0 to 1"):
+    with pytest.raises(SchemaMismatch, match="-1 is not one of 0 to 1"):
         AvroCodec(one(type_)).check(data, BINARY)
 
 
@@ -196,9 +198,9 @@ def test_walked_data_is_held_to_its_length(type_: Any) -> None:
     whole = avro_bytes(record(*fields), {"x": value, "next": {"x": value, "next": None}})
     codec.check(whole, BINARY)
     for end in range(len(whole)):
-        with pytest.raises(Unfit):
+        with pytest.raises(SchemaMismatch):
             codec.check(whole[:end], BINARY)
-    with pytest.raises(Unfit, match="1 bytes are left over"):
+    with pytest.raises(SchemaMismatch, match="1 bytes are left over"):
         codec.check(whole + b"\x00", BINARY)
 
 
@@ -210,28 +212,28 @@ def test_a_decimal_of_more_digits_than_its_type_is_refused(type_: Any) -> None:
     length = b"\x04" if type_ == "bytes" else b""
     codec.check(b'{"x": "\\u0000c"}', JSON)
     codec.check(length + b"\x00c", BINARY)
-    with pytest.raises(Unfit, match="field 'x': a decimal has more than 2 digits"):
+    with pytest.raises(SchemaMismatch, match="field 'x': a decimal has more than 2 digits"):
         codec.check(b'{"x": "\\u0000d"}', JSON)
-    with pytest.raises(Unfit, match="a decimal has more than 2 digits"):
+    with pytest.raises(SchemaMismatch, match="a decimal has more than 2 digits"):
         codec.check(length + b"\x00d", BINARY)
 
 
 @pytest.mark.parametrize(
     ("definition", "told"),
     [
-        ("{", "no JSON"),
+        ("{", "invalid JSON"),
         ("[" * 100_000, "nested too deeply"),
         ('"string"', "its type is not 'record'"),
         ('["null", "int"]', "its type is not 'record'"),
         (json.dumps(ENUM), "its type is not 'record'"),
         ("null", "not an Avro schema"),
         ('{"type": "record", "name": "R"}', "non-empty fields"),
-        ('{"type": "record", "name": "1", "fields": []}', "no name"),
+        ('{"type": "record", "name": "1", "fields": []}', "not a name"),
         ('{"type": "record", "name": "R", "fields": [1]}', "not an Avro schema"),
         (one("nope"), "nope"),
         (one(["int", "int"]), "already in Union"),
         (one({"type": "enum", "name": "E", "symbols": ["A", "A"]}), "Duplicate"),
-        (one({"type": "enum", "name": "E", "symbols": ["a b"]}), "no name"),
+        (one({"type": "enum", "name": "E", "symbols": ["a b"]}), "not a name"),
         (record(NAME, NAME), "already in use"),
         (record({"name": "x", "type": "int", "default": "a"}), "Default value"),
     ],
@@ -265,7 +267,7 @@ def test_revisions_that_read_each_other_go_together(new: str, old: str) -> None:
     ],
 )
 def test_revisions_of_which_one_cannot_read_the_other_do_not(new: str, old: str) -> None:
-    with pytest.raises(Unfit):
+    with pytest.raises(SchemaMismatch):
         check_compatible(new, old)
 
 

@@ -85,7 +85,7 @@ def test_rows_of_an_arrow_table_are_held_against_the_schema(world: InMemory) -> 
 
 
 def test_attributes_alone_are_no_message_of_a_record(world: InMemory) -> None:
-    with pytest.raises(InvalidArgument, match="it is no JSON"):
+    with pytest.raises(InvalidArgument, match="invalid JSON"):
         world.store.publish(TOPIC, [Message(b"", {"a": "1"})])
 
 
@@ -130,7 +130,7 @@ def test_where_a_bound_is_deleted_the_next_revision_counts(world: InMemory) -> N
 def test_binary_messages_are_held_against_binary_encoding(world: InMemory) -> None:
     world.store.update_topic(TOPIC, schema_settings=SchemaSettings("states", "BINARY"))
     world.store.publish(TOPIC, [avro_bytes(AVRO, {"name": "Utah"})])
-    with pytest.raises(InvalidArgument, match="in BINARY: it is no Avro"):
+    with pytest.raises(InvalidArgument, match="in BINARY: invalid Avro"):
         world.store.publish(TOPIC, [UTAH])
 
 

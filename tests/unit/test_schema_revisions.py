@@ -89,7 +89,7 @@ def test_the_only_revision_is_not_deleted() -> None:
     assert left[0] == Revision("a", at(0), None)
     with pytest.raises(FailedPrecondition, match="revision b is the only one"):
         deleted(left, NAME, "b")
-    with pytest.raises(NotFound, match="no revision 'a'; b are there"):
+    with pytest.raises(NotFound, match="no revision 'a'; its revisions are b"):
         deleted(left, NAME, "a")
 
 

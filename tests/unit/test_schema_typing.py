@@ -13,7 +13,7 @@ pytest.importorskip("fastavro")
 
 from pubsub_delta.policy.schemas.revisions import Revision
 from pubsub_delta.policy.schemas.types import DecimalOf, FieldType, ListOf, MapOf, RecordOf
-from pubsub_delta.policy.schemas.validation import SchemaValidator, TypedReader, Unfit
+from pubsub_delta.policy.schemas.validation import SchemaMismatch, SchemaValidator, TypedReader
 from pubsub_delta.schemas import Encoding, SchemaType
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
 from pubsub_delta.tables.typed import arrow_type, typed_rows, typed_schema
@@ -52,7 +52,7 @@ def test_a_message_is_held_against_the_newest_revision_first() -> None:
     again = Revision("0badcafe", at(9), AVRO)
     validator = SchemaValidator(STATES, SchemaType.AVRO, Encoding.JSON, (again, SECOND, FIRST))
     assert validator.revision_of(UTAH) == "0badcafe"
-    with pytest.raises(Unfit, match=r"'name' is missing \(revision 0badcafe\)"):
+    with pytest.raises(SchemaMismatch, match=r"'name' is missing \(revision 0badcafe\)"):
         validator.revision_of(NO_STATE)
 
 
@@ -78,11 +78,11 @@ def test_each_message_is_read_in_its_own_encoding() -> None:
             told(FIRST, name="projects/local/schemas/other"),
             "published under projects/local/schemas/o",
         ),
-        (told(Revision("0badcafe", at(0), AVRO)), "revision 0badcafe of .* is not there any more"),
+        (told(Revision("0badcafe", at(0), AVRO)), "revision 0badcafe of .* was deleted"),
     ],
 )
 def test_what_has_no_such_revision_cannot_be_read(attributes: Mapping[str, str], why: str) -> None:
-    with pytest.raises(Unfit, match=why):
+    with pytest.raises(SchemaMismatch, match=why):
         TYPING.values(UTAH, attributes)
 
 

@@ -147,7 +147,7 @@ def test_a_wrong_policy_is_refused_and_nothing_is_written(
 def test_what_would_do_nothing_is_refused_by_name(server: Server) -> None:
     with refused("UNIMPLEMENTED", "audit_configs"):
         put(server, TOPIC, audit_configs=[{"service": "allServices"}])
-    with refused("INVALID_ARGUMENT", "resource: 'projects/p' is no resource"):
+    with refused("INVALID_ARGUMENT", "resource: 'projects/p' is not a resource"):
         kept(server, "projects/p")
 
 

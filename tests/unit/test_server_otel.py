@@ -206,7 +206,7 @@ def test_metrics_have_the_names_that_prometheus_has() -> None:
     assert told == {"method": "Publish", "code": "OK"}
 
 
-def test_the_figures_of_a_store_and_a_server_have_all_their_names() -> None:
+def test_the_metrics_of_a_store_and_a_server_have_all_their_names() -> None:
     from pubsub_delta.server.exporting import own_names
 
     store = MemoryStore()

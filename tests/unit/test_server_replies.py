@@ -173,9 +173,9 @@ def test_what_no_reply_could_name_is_refused_before_anything_is_done(exactly_onc
     with serving(store) as address, clients(address) as (publisher, subscriber):
         (good,) = pulled(publisher, subscriber, 1)
         asked = {"subscription": SUBSCRIPTION, "ack_ids": [good, "9" * 2_000_000]}
-        with pytest.raises(exceptions.InvalidArgument, match="2,000,000 bytes is no ack id"):
+        with pytest.raises(exceptions.InvalidArgument, match="2,000,000 bytes is not an ack id"):
             subscriber.acknowledge(request=asked)
-        with pytest.raises(exceptions.InvalidArgument, match="2,000,000 bytes is no ack id"):
+        with pytest.raises(exceptions.InvalidArgument, match="2,000,000 bytes is not an ack id"):
             subscriber.modify_ack_deadline(request={**asked, "ack_deadline_seconds": 20})
         assert store.unacked == [0]
 

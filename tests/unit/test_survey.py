@@ -216,7 +216,7 @@ def test_a_preview_has_the_survey_of_before_and_after() -> None:
     assert (told.before.unacked_count, told.after.unacked_count) == (7, 0)
 
 
-def test_figures_over_time_end_with_what_the_metrics_say_now() -> None:
+def test_metrics_over_time_end_with_what_the_metrics_say_now() -> None:
     """What was published since the last commit of the ack state is counted, when it was."""
     store = InMemory()
     store.publish("a")
@@ -235,21 +235,21 @@ def test_figures_over_time_end_with_what_the_metrics_say_now() -> None:
     assert told[-1].num_undelivered_messages == metrics["num_undelivered_messages"]
 
 
-def test_the_figures_of_a_subscription_are_those_of_its_metrics() -> None:
+def test_the_metrics_of_a_subscription_are_those_of_its_metrics() -> None:
     store = busy()
-    figures, metrics = store.store.subscription_figures(NAME), store.store.metrics(NAME)
-    assert figures.num_undelivered_messages == metrics["num_undelivered_messages"] == 7
-    assert figures.num_outstanding_messages == metrics["num_outstanding_messages"] == 2
-    assert figures.ack_message_count_success == metrics["ack_message_count"]["success"]
+    found, metrics = store.store.subscription_metrics(NAME), store.store.metrics(NAME)
+    assert found.num_undelivered_messages == metrics["num_undelivered_messages"] == 7
+    assert found.num_outstanding_messages == metrics["num_outstanding_messages"] == 2
+    assert found.ack_message_count_success == metrics["ack_message_count"]["success"]
     store.store.detach_subscription(NAME)
-    assert store.store.subscription_figures(NAME).num_undelivered_messages == 0
+    assert store.store.subscription_metrics(NAME).num_undelivered_messages == 0
     with pytest.raises(NotFound):
-        store.store.subscription_figures("absent")
+        store.store.subscription_metrics("absent")
 
 
-def test_the_figures_of_a_topic_are_told_by_its_log() -> None:
+def test_the_metrics_of_a_topic_are_told_by_its_log() -> None:
     store = busy()
-    told = store.store.topic_figures("flights")
+    told = store.store.topic_metrics("flights")
     assert told.message_count == 12
     assert told.publish_time == at(5 * MINUTE)
     assert told.publish_rate == pytest.approx(12 / 600)

@@ -40,7 +40,7 @@ def test_what_can_be_read_is_left_as_it_is() -> None:
         (raw_rows(GOOD, BAD), "its attributes are no valid UTF-8"),
         (raw_rows(GOOD, [(b"\xc3(", b"v")]), "its attributes are no valid UTF-8"),
         (raw_rows(GOOD, [*GOOD, (b"n", None)]), "an attribute has no value"),
-        (raw_rows(GOOD, GOOD, keys=[b"k", b"\xfe"]), "its ordering_key is no valid UTF-8"),
+        (raw_rows(GOOD, GOOD, keys=[b"k", b"\xfe"]), "its ordering_key is not valid UTF-8"),
         (raw_rows(GOOD, GOOD, times=[START, None]), "it has no publish_time"),
     ],
 )

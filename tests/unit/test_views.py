@@ -24,7 +24,7 @@ class Place:
         self.did: list[tuple[str, bool]] = []
         self.meanwhile: Callable[[], None] | None = None
 
-    def mark(self, name: str) -> Mapping[str, str] | None:
+    def identity(self, name: str) -> Mapping[str, str] | None:
         if name not in self.there:
             raise TableMissing(name)
         return self.there[name]

@@ -126,7 +126,9 @@ class _Reader:
         left, operator, right = tree.children
         if operator not in OPERATORS:
             accepted = ", ".join(OPERATORS)
-            raise self._syntax_error(f"{str(operator)!r} is no operator; {accepted} are")
+            raise self._syntax_error(
+                f"{str(operator)!r} is not an operator; {accepted} are accepted"
+            )
         key, calls = self._left(left.children[0])
         words = [str(each) for each in right.children]
         list_all = right.data == "operands"

@@ -108,7 +108,7 @@ def _pattern(operator: str, operand: str) -> Matches:
     try:
         pattern = re.compile(operand)
     except re.error as error:
-        raise ValueError(f"{operand!r} is no pattern: {error}") from None
+        raise ValueError(f"{operand!r} is not a pattern: {error}") from None
 
     def test(value: Any) -> bool:
         if isinstance(value, (Mapping, list)):

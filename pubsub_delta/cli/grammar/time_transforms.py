@@ -143,7 +143,7 @@ def _zone(name: str) -> tzinfo | None:
     found = zone_named(name)
     if found is None:
         raise InvalidArgument(
-            f"tz: {name!r} is no time zone; UTC, LOCAL, EST or Asia/Tokyo is accepted"
+            f"tz: {name!r} is not a time zone; UTC, LOCAL, EST or Asia/Tokyo is accepted"
         )
     return found
 

@@ -1,6 +1,6 @@
-"""Avro: its definitions, which revisions go together, and messages of a definition.
+"""Avro: validates definitions, compares revisions, and reads messages.
 
-``avro`` knows the rules of Avro's specification, ``fastavro`` reads and writes quickly.
+The library ``avro`` implements the rules of the specification, ``fastavro`` reads quickly.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pubsub_delta.policy.schemas.types import (
     ListOf,
     MapOf,
     RecordOf,
-    Unfit,
+    SchemaMismatch,
 )
 from pubsub_delta.schemas import Encoding
 
@@ -61,26 +61,26 @@ _LOGICAL: dict[str, FieldType] = {
 
 
 def check_definition(definition: str) -> None:
-    """Raise InvalidArgument for what does not define a record by Avro's specification."""
+    """Raise InvalidArgument unless a text defines a record by Avro's specification."""
     try:
         given = read_json(definition.encode())
         _check_names(given)
         _rules_of(definition)
-        fastavro.parse_schema(given)  # it checks the defaults, too
+        fastavro.parse_schema(given)  # it also checks default values
     except Exception as error:
         raise InvalidArgument(
             f"definition: it is not an Avro schema ({_first_line(error)}); "
-            "a record, as Avro's specification writes it in JSON, is accepted"
+            "the JSON of a record, by Avro's specification, is accepted"
         ) from None
     if not isinstance(given, dict) or given.get("type") != "record":
         raise InvalidArgument(
-            "definition: its type is not 'record'; one record at the top, with the types of its "
-            "fields within, is accepted"
+            "definition: its type is not 'record'; a record, with the types of its fields inside, "
+            "is accepted"
         )
 
 
 def check_compatible(new: str, old: str) -> None:
-    """Raise Unfit where one definition cannot read what was written by the other.
+    """Raise SchemaMismatch unless each of two definitions can read data of the other.
 
     Pub/Sub: a new revision follows Avro's rules of schema resolution as reader and as writer.
     """
@@ -90,7 +90,7 @@ def check_compatible(new: str, old: str) -> None:
         if found.compatibility is not SchemaCompatibilityType.compatible:
             why = "; ".join(sorted(map(str, found.messages)))
             where = ", ".join(sorted(map(str, found.locations)))
-            raise Unfit(f"{why} at {where}")
+            raise SchemaMismatch(f"{why} at {where}")
 
 
 class AvroCodec:
@@ -111,13 +111,13 @@ class AvroCodec:
         return found
 
     def check(self, data: bytes, encoding: Encoding) -> None:
-        """Raise Unfit for data that is no message of the schema."""
+        """Raise SchemaMismatch unless data is a message of the schema."""
         if encoding is Encoding.JSON:
             self._json.datum(data)
         else:
             read = self._read(data, self.schema)
             if not self._is_walked and self._written(read) != data:
-                self._walker.check(data)  # it has more bytes, wrong numbers, or blocks of sizes
+                self._walker.check(data)  # extra bytes, wrong indexes, or blocks with sizes
 
     def _written(self, datum: Any) -> bytes:
         out = BytesIO()
@@ -125,7 +125,7 @@ class AvroCodec:
         return out.getvalue()
 
     def values(self, data: bytes, encoding: Encoding, reader: AvroCodec) -> dict[str, Any]:
-        """Return the fields of a message as another revision has them; Unfit."""
+        """Return the fields of a message, by the schema of another revision; SchemaMismatch."""
         if encoding is Encoding.JSON:
             data = self._written(self._json.datum(data))
         found = self._read(data, reader.schema)
@@ -139,17 +139,17 @@ class AvroCodec:
                 BytesIO(data), self.schema, None if reader is self.schema else reader
             )
         except Exception as error:
-            raise Unfit(f"it is no Avro of the schema: {_first_line(error)}") from None
+            raise SchemaMismatch(f"invalid Avro data: {_first_line(error)}") from None
 
 
 class _Types:
-    """The types of columns that Avro's types become."""
+    """Maps Avro types to column types."""
 
     def __init__(self, named: dict[str, Any]) -> None:
         self._named = named
 
     def of(self, schema: Any, within: tuple[str, ...] = ()) -> FieldType:
-        """Return a type; text where it is a type within itself, or one of several."""
+        """Return the type of a column; text for a recursive type, and for most unions."""
         if isinstance(schema, list):
             return self._of_union(schema, within)
         if isinstance(schema, str):
@@ -191,7 +191,7 @@ class _Types:
 
 
 def valued(value: Any, type_: FieldType) -> Any:
-    """Return a value as a column of its type takes it."""
+    """Convert a value to the type of its column."""
     if value is None:
         return None
     if isinstance(type_, RecordOf):
@@ -215,14 +215,16 @@ def _as_json(value: Any) -> Any:
 
 def _rules_of(definition: str) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a logical type that does not fit is ignored, by the rules
+        warnings.simplefilter("ignore")  # Avro: an invalid logical type is ignored
         return rules.parse(definition)
 
 
 def _check_names(given: Any) -> None:
     for text in _names(given):
         if not isinstance(text, str) or not all(map(_NAME.fullmatch, text.split("."))):
-            raise InvalidArgument(f"{text!r} is no name: letters, digits and '_', no digit first")
+            raise InvalidArgument(
+                f"{text!r} is not a name: letters, digits and '_', no digit first"
+            )
 
 
 def _names(given: Any) -> Iterator[Any]:

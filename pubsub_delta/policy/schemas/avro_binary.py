@@ -1,8 +1,7 @@
-"""Avro's binary encoding, walked over without reading: what a reader must not be given.
+"""Checks Avro's binary encoding before ``fastavro`` reads it.
 
-``fastavro`` reads in C, trusts the data, and nests as deeply as the data does. So data is checked
-first where its schema lets it claim anything: levels of a type within itself, or any number of
-items that take no byte.
+``fastavro`` reads in C, and trusts the data. A few bytes can make it recurse deeply or allocate any
+number of items, if the schema has recursive types, or items of zero bytes. Such data is checked.
 """
 
 from __future__ import annotations
@@ -10,20 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pubsub_delta.policy.schemas.types import Unfit, check_digits
+from pubsub_delta.policy.schemas.types import SchemaMismatch, check_digits
 
 MOST_LEVELS = 100
-"""Of records within records, as Protocol Buffers have it."""
+"""The depth of nested records, as in Protocol Buffers."""
 _MOST_EMPTY_ITEMS = 10_000
 _SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 _MOST_DIGITS = 10
-"""Bytes of a number of 64 bits."""
+"""Bytes of an encoded 64-bit number."""
 
 
 def must_be_walked(schema: Any, named: Mapping[str, Any]) -> bool:
-    """Tell whether data of a schema may claim more levels or items than it has bytes for.
+    """Tell whether data of a schema must be checked before it is read.
 
-    Or decimals of more digits than there are, which a reader would round.
+    Recursive types and items of zero bytes let short data claim any depth or number of items.
+    A reader would round a decimal with more digits than its precision.
     """
     return _claims(schema, named, ())
 
@@ -47,7 +47,7 @@ def _claims(schema: Any, named: Mapping[str, Any], within: tuple[str, ...]) -> b
 
 
 def _is_empty(schema: Any, named: Mapping[str, Any], within: tuple[str, ...]) -> bool:
-    """Tell whether values of a type take no byte."""
+    """Tell whether values of a type have zero bytes."""
     schema = resolved(schema, named)
     kind = schema["type"] if isinstance(schema, dict) else schema
     if kind == "fixed":
@@ -59,7 +59,7 @@ def _is_empty(schema: Any, named: Mapping[str, Any], within: tuple[str, ...]) ->
 
 
 def resolved(schema: Any, named: Mapping[str, Any]) -> Any:
-    """Return the definition of a type that is given by name, or wrapped."""
+    """Return the definition of a type, which may be given by name or inside another object."""
     while True:
         if isinstance(schema, str) and schema in named:
             schema = named[schema]
@@ -72,7 +72,7 @@ def resolved(schema: Any, named: Mapping[str, Any]) -> Any:
 
 
 class Walker:
-    """Walks over data of a schema.
+    """Checks data against a schema, without building values.
 
     Args:
         schema: as ``fastavro`` parses it.
@@ -84,13 +84,13 @@ class Walker:
         self._named = named
 
     def check(self, data: bytes) -> None:
-        """Raise Unfit for data that is not one value of the schema, or is nested too deeply."""
+        """Raise SchemaMismatch unless data is one value of the schema, not nested too deeply."""
         end = self._pass(self._schema, data, 0, 0)
         if end < len(data):
-            raise Unfit(f"it is no Avro of the schema: {len(data) - end} bytes are left over")
+            raise SchemaMismatch(f"invalid Avro data: {len(data) - end} bytes are left over")
 
     def _pass(self, schema: Any, data: bytes, at: int, level: int) -> int:
-        """Return where a value ends that begins at a place."""
+        """Return the end of the value that begins at an offset."""
         schema = resolved(schema, self._named)
         if isinstance(schema, list):
             index, at = _number(data, at)
@@ -98,7 +98,7 @@ class Walker:
         kind = schema["type"] if isinstance(schema, dict) else schema
         if kind in ("record", "error"):
             if level == MOST_LEVELS:
-                raise Unfit(f"it is nested too deeply: {MOST_LEVELS} levels are accepted")
+                raise SchemaMismatch(f"it is nested too deeply: {MOST_LEVELS} levels are accepted")
             for field in schema["fields"]:
                 at = self._pass(field["type"], data, at, level + 1)
             return at
@@ -122,7 +122,7 @@ class Walker:
             count, at = _number(data, at)
             if not count:
                 return at
-            if count < 0:  # the bytes of the block follow, for who passes over it
+            if count < 0:  # a negative count: the size of the block follows
                 count = -count
                 _, at = _number(data, at)
             for place in range(count):
@@ -130,11 +130,11 @@ class Walker:
                 for each in types:
                     at = self._pass(each, data, at, level)
                 if at == before and place == _MOST_EMPTY_ITEMS:
-                    raise Unfit(f"it claims {count:,} items without bytes")
+                    raise SchemaMismatch(f"it claims {count:,} items without bytes")
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number in Avro's zigzag, and where it ends."""
+    """Return a zigzag-encoded number, and its end."""
     found = 0
     for digit in range(_MOST_DIGITS):
         byte = data[_to(at + 1, data) - 1]
@@ -142,7 +142,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
         found |= (byte & 0x7F) << (7 * digit)
         if byte < 0x80:
             return (found >> 1) ^ -(found & 1), at
-    raise Unfit("it is no Avro of the schema: a number has too many bytes")
+    raise SchemaMismatch("invalid Avro data: a number has too many bytes")
 
 
 def _bytes(schema: Any, data: bytes, at: int, size: int) -> int:
@@ -153,11 +153,11 @@ def _bytes(schema: Any, data: bytes, at: int, size: int) -> int:
 
 def _within(index: int, count: int) -> int:
     if not 0 <= index < count:
-        raise Unfit(f"it is no Avro of the schema: {index} is not one of 0 to {count - 1}")
+        raise SchemaMismatch(f"invalid Avro data: {index} is not one of 0 to {count - 1}")
     return index
 
 
 def _to(end: int, data: bytes) -> int:
     if end > len(data):
-        raise Unfit("it is no Avro of the schema: it ends too early")
+        raise SchemaMismatch("invalid Avro data: it ends too early")
     return end

@@ -10,31 +10,31 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pubsub_delta.policy.schemas.types import Unfit, check_digits
+from pubsub_delta.policy.schemas.types import SchemaMismatch, check_digits
 
 _RANGES = {"int": 2**31, "long": 2**63}
 _SHOWN = 60
 MOST_LEVELS = 300
-"""Of arrays and objects within each other."""
+"""The depth of nested arrays and objects."""
 
 
 def read_json(data: bytes) -> Any:
-    """Return a JSON value; Unfit where it is none, or an object names a field twice."""
+    """Parse JSON; SchemaMismatch for invalid JSON, or an object with a repeated field."""
     try:
         value = json.loads(data.decode(), object_pairs_hook=_once, parse_constant=_no_constant)
     except UnicodeDecodeError as error:
-        raise Unfit(f"it is no UTF-8 ({error.reason} at byte {error.start})") from None
+        raise SchemaMismatch(f"invalid UTF-8 ({error.reason} at byte {error.start})") from None
     except RecursionError:
-        raise Unfit("it is nested too deeply") from None
+        raise SchemaMismatch("it is nested too deeply") from None
     except ValueError as error:
-        raise Unfit(f"it is no JSON: {error}") from None
+        raise SchemaMismatch(f"invalid JSON: {error}") from None
     if data.count(b"[") + data.count(b"{") > MOST_LEVELS:
         _check_levels(value)
     return value
 
 
 def _check_levels(value: Any) -> None:
-    """Refuse what is nested so deeply that those who read it in C could run out of their stack."""
+    """Raise SchemaMismatch for deep nesting, which could overflow the stack of a parser in C."""
     level = [value]
     for _ in range(MOST_LEVELS):
         level = [
@@ -45,7 +45,7 @@ def _check_levels(value: Any) -> None:
         ]
         if not level:
             return
-    raise Unfit(f"it is nested too deeply: {MOST_LEVELS} levels are accepted")
+    raise SchemaMismatch(f"it is nested too deeply: {MOST_LEVELS} levels are accepted")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -58,11 +58,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON number")
+    raise ValueError(f"{text} is not a JSON number")
 
 
 class JsonReader:
-    """Reads values of JSON as those of a schema, as a writer of Avro takes them.
+    """Converts JSON values to values of a schema, as Avro's writer takes them.
 
     Args:
         schema: as ``fastavro`` parses it.
@@ -81,12 +81,12 @@ class JsonReader:
         }
 
     def datum(self, data: bytes) -> Any:
-        """Return the datum that JSON writes; Unfit, with the path to what does not fit."""
+        """Return the datum of a JSON text; SchemaMismatch with the path of a wrong value."""
         value = read_json(data)
         try:
             return self._value(self._schema, value, "")
         except RecursionError:
-            raise Unfit("it is nested too deeply") from None
+            raise SchemaMismatch("it is nested too deeply") from None
 
     def _value(self, schema: Any, value: Any, path: str) -> Any:
         if isinstance(schema, list):
@@ -122,10 +122,10 @@ class JsonReader:
         names = [field["name"] for field in schema["fields"]]
         for name in names:
             if name not in value:
-                raise Unfit(f"field {_within(path, name)!r} is missing")
+                raise SchemaMismatch(f"field {_within(path, name)!r} is missing")
         for name in value:
             if name not in names:
-                raise Unfit(f"field {_within(path, name)!r} is not in the schema")
+                raise SchemaMismatch(f"field {_within(path, name)!r} is not in the schema")
         return {
             field["name"]: self._value(
                 field["type"], value[field["name"]], _within(path, field["name"])
@@ -162,7 +162,7 @@ class JsonReader:
 
 
 def name_of(schema: Any) -> str:
-    """Return the name under which a branch of a union stands in JSON."""
+    """Return the name of a branch of a union, as it is in JSON."""
     if isinstance(schema, dict):
         return str(schema.get("name") or schema["type"])
     return str(schema)
@@ -190,8 +190,8 @@ def _plain(kind: str, value: Any, path: str) -> Any:
 def _decimal(schema: Any, raw: bytes, path: str) -> bytes:
     try:
         check_digits(schema, raw)
-    except Unfit as why:
-        raise Unfit(f"field {path!r}: {why}") from None
+    except SchemaMismatch as why:
+        raise SchemaMismatch(f"field {path!r}: {why}") from None
     return raw
 
 
@@ -214,9 +214,9 @@ def _within(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _unfit(path: str, value: Any, accepted: str) -> Unfit:
+def _unfit(path: str, value: Any, accepted: str) -> SchemaMismatch:
     shown = json.dumps(value, ensure_ascii=False)
     if len(shown) > _SHOWN:
         shown = f"{shown[: _SHOWN - 1]}…"
     where = f"field {path!r}" if path else "the value"
-    return Unfit(f"{where} is {shown}; {accepted} is accepted")
+    return SchemaMismatch(f"{where} is {shown}; {accepted} is accepted")

@@ -1,4 +1,4 @@
-"""Protocol Buffers: compiled definitions, which revisions go together, and messages of them."""
+"""Protocol Buffers: validates definitions, compares revisions, and reads messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pubsub_delta.policy.schemas.types import (
     ListOf,
     MapOf,
     RecordOf,
-    Unfit,
+    SchemaMismatch,
 )
 from pubsub_delta.schemas import Encoding
 
@@ -49,7 +49,7 @@ _MESSAGES = (FieldDescriptor.TYPE_MESSAGE, FieldDescriptor.TYPE_GROUP)
 
 
 def check_compiled(compiled: bytes) -> None:
-    """Raise InvalidArgument for a definition that imports, or is not of one message at the top."""
+    """Raise InvalidArgument for a definition with imports, or not exactly one top-level message."""
     file = _file_of(compiled)
     if file.dependency:
         raise InvalidArgument(
@@ -66,7 +66,7 @@ def check_compiled(compiled: bytes) -> None:
 
 
 def check_compatible(new: bytes, old: bytes) -> None:
-    """Raise Unfit where two revisions do not go together.
+    """Raise SchemaMismatch for two incompatible revisions.
 
     Pub/Sub: optional fields may come and go; no others, and no field that stays may change.
     """
@@ -82,15 +82,15 @@ def _check_messages(new: Any, old: Any) -> None:
             assert lone is not None
             if lone.is_repeated or lone.is_required:
                 kind = "repeated" if lone.is_repeated else "required"
-                raise Unfit(
+                raise SchemaMismatch(
                     f"field {lone.full_name} is {kind}, and only one of the two revisions has it"
                 )
         elif _described(one) != _described(other):
-            raise Unfit(f"{_described(one)} is not compatible with {_described(other)}")
+            raise SchemaMismatch(f"{_described(one)} is not compatible with {_described(other)}")
     by_name = {each.name: each.number for each in old.fields}
     for field in new.fields:
         if by_name.get(field.name, field.number) != field.number:
-            raise Unfit(
+            raise SchemaMismatch(
                 f"field {field.full_name} has number {field.number}, and had {by_name[field.name]}"
             )
     for kind, check in (
@@ -107,7 +107,9 @@ def _check_enums(new: Any, old: Any) -> None:
     for number, value in new.values_by_number.items():
         before = old.values_by_number.get(number)
         if before is not None and before.name != value.name:
-            raise Unfit(f"{number} of {new.full_name} is {value.name}, and was {before.name}")
+            raise SchemaMismatch(
+                f"{number} of {new.full_name} is {value.name}, and was {before.name}"
+            )
 
 
 def _described(field: Any) -> str:
@@ -132,19 +134,19 @@ class ProtobufCodec:
         return RecordOf(tuple(_fields(self._descriptor, (self._descriptor.full_name,))))
 
     def check(self, data: bytes, encoding: Encoding) -> None:
-        """Raise Unfit for data that is no message of the schema.
+        """Raise SchemaMismatch unless data is a message of the schema.
 
-        Pub/Sub: nor may it have a field that the schema does not have.
+        Pub/Sub: it may have no field that the schema does not have.
         """
         message = self._read(data, encoding)
         if encoding is Encoding.BINARY:
             size = message.ByteSize()
             message.DiscardUnknownFields()
             if message.ByteSize() != size:
-                raise Unfit("it has a field that is not in the schema")
+                raise SchemaMismatch("it has a field that is not in the schema")
 
     def values(self, data: bytes, encoding: Encoding, reader: ProtobufCodec) -> dict[str, Any]:
-        """Return the fields of a message as another revision has them; Unfit."""
+        """Return the fields of a message, by the schema of another revision; SchemaMismatch."""
         message = self._read(data, encoding)
         if reader is not self:
             message = reader._make.FromString(message.SerializeToString())
@@ -156,17 +158,17 @@ class ProtobufCodec:
                 message = self._make.FromString(data)
             else:
                 text = data.decode()
-                if not text.lstrip().startswith("{"):  # the parser takes an empty list, too
-                    raise Unfit("it is no message of the schema: it is no JSON object")
+                if not text.lstrip().startswith("{"):  # the parser also accepts an empty list
+                    raise SchemaMismatch("invalid message: it is not a JSON object")
                 message = json_format.Parse(text, self._make())
         except UnicodeDecodeError as error:
-            raise Unfit(f"it is no UTF-8 ({error.reason} at byte {error.start})") from None
+            raise SchemaMismatch(f"invalid UTF-8 ({error.reason} at byte {error.start})") from None
         except (DecodeError, json_format.ParseError, RecursionError, ValueError) as error:
             first_line = next(iter(str(error).splitlines()), "") or type(error).__name__
-            raise Unfit(f"it is no message of the schema: {first_line}") from None
+            raise SchemaMismatch(f"invalid message: {first_line}") from None
         if not message.IsInitialized():
             absent = ", ".join(message.FindInitializationErrors())
-            raise Unfit(f"required field {absent} is missing")
+            raise SchemaMismatch(f"required field {absent} is missing")
         return message
 
 
@@ -186,7 +188,9 @@ def _one(field: Any, within: tuple[str, ...]) -> FieldType:
     if field.type not in _MESSAGES:
         return _PLAIN[field.type]
     inner = field.message_type
-    if inner.full_name in within or not inner.fields:  # no column is within itself, or of nothing
+    if (
+        inner.full_name in within or not inner.fields
+    ):  # a column has no recursive type, and no empty struct
         return TEXT
     return RecordOf(tuple(_fields(inner, (*within, inner.full_name))))
 
@@ -234,7 +238,7 @@ def _file_of(compiled: bytes) -> Any:
 
 
 def _root_of(compiled: bytes) -> Any:
-    """Return the descriptor of the message at the top, in a pool of its own."""
+    """Return the descriptor of the top-level message, in a new descriptor pool."""
     file = _file_of(compiled)
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(file.SerializeToString())

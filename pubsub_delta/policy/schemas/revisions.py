@@ -1,7 +1,7 @@
-"""Revisions of a schema: which a topic accepts, and how they come and go (Pub/Sub's rules).
+"""Revisions of a schema: adds, deletes and finds them, and selects those that a topic accepts.
 
-They stand in the order in which they were committed. One that was deleted leaves its id behind, so
-that a range that it bounds still says where it begins or ends.
+They are in the order of their commits. A deleted revision keeps its place and its id, because the
+range of a topic's schema settings may begin or end there.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.schemas import Encoding, SchemaSettings, SchemaType
 
 MOST_REVISIONS = 20
-"""Of a schema at a time."""
+"""The most revisions of a schema."""
 LARGEST_DEFINITION = 300_000
-"""Bytes of a definition."""
+"""The most bytes of a definition."""
 REVISION_ID_DIGITS = 8
 
 
 @dataclass(frozen=True)
 class Revision:
-    """A revision: its definition, and with Protocol Buffers what was compiled from it.
+    """A revision of a schema.
 
-    ``definition``: None once the revision is deleted.
+    ``definition``: None after the revision was deleted. ``compiled``: the compiled definition of
+    Protocol Buffers, as a FileDescriptorProto; None with Avro.
     """
 
     revision_id: str
@@ -39,9 +40,9 @@ def living(revisions: Sequence[Revision]) -> list[Revision]:
 
 
 def accepted(revisions: Sequence[Revision], first: str, last: str) -> list[Revision]:
-    """Return the revisions from one to another, the newest first, as a message is held against.
+    """Return the revisions from ``first`` to ``last``, newest first: the order of validation.
 
-    Where the first one is deleted the next one counts, where the last one is the one before it.
+    If a bound is deleted, the range begins with the next revision, or ends with the one before.
 
     >>> from pubsub_delta.clock import UTC
     >>> at = datetime(2026, 1, 1, tzinfo=UTC)
@@ -60,9 +61,9 @@ def accepted(revisions: Sequence[Revision], first: str, last: str) -> list[Revis
 def check_range(
     revisions: Sequence[Revision], settings: SchemaSettings, of_stored: SchemaSettings | None = None
 ) -> None:
-    """Raise NotFound for a bound that is no revision, InvalidArgument for an empty range.
+    """Check the bounds of schema settings: NotFound for an unknown one, InvalidArgument if empty.
 
-    A bound that is stored already may name a revision that was deleted since.
+    A bound that is stored already may name a revision that was deleted later.
     """
     ids = [each.revision_id for each in revisions]
     there = {each.revision_id for each in living(revisions)}
@@ -83,7 +84,7 @@ def check_range(
 
 
 def find(revisions: Sequence[Revision], name: str, revision_id: str) -> Revision:
-    """Return the revision of that id, the newest without one; NotFound."""
+    """Return the revision with an id, or the newest for an empty id; NotFound."""
     there = living(revisions)
     if not revision_id:
         return there[-1]
@@ -91,13 +92,13 @@ def find(revisions: Sequence[Revision], name: str, revision_id: str) -> Revision
     if found is None:
         raise NotFound(
             f"schema {name} has no revision {revision_id!r}; "
-            f"{', '.join(each.revision_id for each in there)} are there"
+            f"its revisions are {', '.join(each.revision_id for each in there)}"
         )
     return found
 
 
 def added(revisions: Sequence[Revision], name: str, revision: Revision) -> list[Revision]:
-    """Return the revisions with a new one; FailedPrecondition where there are 20 already."""
+    """Add a revision to a list; FailedPrecondition if it has 20 already."""
     if len(living(revisions)) >= MOST_REVISIONS:
         raise FailedPrecondition(
             f"schema {name} has {MOST_REVISIONS} revisions, and more are not accepted; "
@@ -107,7 +108,7 @@ def added(revisions: Sequence[Revision], name: str, revision: Revision) -> list[
 
 
 def deleted(revisions: Sequence[Revision], name: str, revision_id: str) -> list[Revision]:
-    """Return the revisions without the definition of one; FailedPrecondition for the only one."""
+    """Remove the definition of a revision; FailedPrecondition for the only revision."""
     gone = find(revisions, name, revision_id)
     if len(living(revisions)) == 1:
         raise FailedPrecondition(
@@ -118,7 +119,7 @@ def deleted(revisions: Sequence[Revision], name: str, revision_id: str) -> list[
 
 
 def new_revision_id(revisions: Sequence[Revision], new_id: Callable[[], str]) -> str:
-    """Return the id of a new revision: 8 hexadecimal digits that no other one had."""
+    """Return an unused revision id of 8 hexadecimal digits."""
     taken = {each.revision_id for each in revisions}
     while (found := new_id()[-REVISION_ID_DIGITS:]) in taken:
         pass
@@ -126,7 +127,7 @@ def new_revision_id(revisions: Sequence[Revision], new_id: Callable[[], str]) ->
 
 
 def check_type(value: object) -> SchemaType:
-    """Return the type of a definition; InvalidArgument for what is none."""
+    """Convert a value to a SchemaType, or raise InvalidArgument."""
     try:
         return SchemaType(value)
     except ValueError:
@@ -136,10 +137,10 @@ def check_type(value: object) -> SchemaType:
 
 
 def check_definition(text: object) -> str:
-    """Return a definition that is text of at most 300 KB; InvalidArgument."""
+    """Return a definition, or raise InvalidArgument for an empty or long one."""
     if not isinstance(text, str) or not text.strip():
         raise InvalidArgument(
-            f"definition: {text!r} is no definition; an Avro schema as JSON, or the text of a "
+            f"definition: {text!r} is not a definition; an Avro schema as JSON, or the text of a "
             ".proto file, is accepted"
         )
     try:
@@ -156,7 +157,7 @@ def check_definition(text: object) -> str:
 
 
 def check_encoding(value: object, field: str) -> Encoding:
-    """Return how data is written; InvalidArgument for what is none."""
+    """Convert a value to an Encoding, or raise InvalidArgument."""
     try:
         return Encoding(value)
     except ValueError:
@@ -166,7 +167,7 @@ def check_encoding(value: object, field: str) -> Encoding:
 
 
 def check_settings(settings: object) -> SchemaSettings | None:
-    """Return schema settings with their encoding as an Encoding; None means no schema."""
+    """Return checked schema settings, or None for no schema; InvalidArgument."""
     if settings is None:
         return None
     if not isinstance(settings, SchemaSettings):
@@ -176,7 +177,7 @@ def check_settings(settings: object) -> SchemaSettings | None:
     for field in ("first_revision_id", "last_revision_id"):
         if not isinstance(getattr(settings, field), str):
             raise InvalidArgument(
-                f"schema_settings.{field}: {getattr(settings, field)!r} is no text; "
+                f"schema_settings.{field}: {getattr(settings, field)!r} is not a string; "
                 "the id of a revision is accepted, or '' for no bound"
             )
     return replace(settings, encoding=check_encoding(settings.encoding, "schema_settings.encoding"))

@@ -1,7 +1,7 @@
-"""Whether the data of messages fits the schema of their topic, and what their fields are.
+"""Validates message data against the schema of its topic, and reads its fields.
 
-Both values travel to executors: they are small and hold text, and what was parsed of it is kept in
-each process.
+``SchemaValidator`` and ``TypedReader`` are sent to executors, so they are small: they hold the
+text of definitions, and each process caches what it has parsed.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any, Protocol
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.policy.schemas.revisions import Revision
-from pubsub_delta.policy.schemas.types import RecordOf, Unfit
+from pubsub_delta.policy.schemas.types import RecordOf, SchemaMismatch
 from pubsub_delta.schemas import Encoding, SchemaType
 
 ENCODING_ATTRIBUTE = "googclient_schemaencoding"
 NAME_ATTRIBUTE = "googclient_schemaname"
 REVISION_ATTRIBUTE = "googclient_schemarevisionid"
-"""What Pub/Sub puts on the messages of a topic with a schema."""
+"""Attributes that Pub/Sub adds to the messages of a topic with a schema."""
 
 __all__ = [
     "Codec",
+    "SchemaMismatch",
     "SchemaValidator",
     "TypedReader",
-    "Unfit",
     "check_compatible",
     "codec_of",
     "needs",
@@ -40,14 +40,14 @@ class Codec(Protocol):
         """The fields of a message, with their types."""
 
     def check(self, data: bytes, encoding: Encoding) -> None:
-        """Raise Unfit for data that is no message of the revision."""
+        """Raise SchemaMismatch unless data is a message of the revision."""
 
     def values(self, data: bytes, encoding: Encoding, reader: Any) -> dict[str, Any]:
-        """Return the fields of a message as another revision has them; Unfit."""
+        """Return the fields of a message, by the schema of another revision; SchemaMismatch."""
 
 
 def needs(module: str) -> FailedPrecondition:
-    """Return why nothing can be done without a module of the extra ``schemas``."""
+    """Return the error for a missing module of the extra ``schemas``."""
     return FailedPrecondition(
         f"the module {module} is not installed; pip install 'pubsub-delta[schemas]' installs it"
     )
@@ -69,13 +69,13 @@ def _codec(type_: SchemaType, definition: str, compiled: bytes | None) -> Codec:
 
 
 def codec_of(type_: SchemaType, revision: Revision) -> Codec:
-    """Return what reads messages of a revision that is not deleted."""
+    """Return the codec of a revision that is not deleted."""
     assert revision.definition is not None
     return _codec(type_, revision.definition, revision.compiled)
 
 
 def check_compatible(type_: SchemaType, new: Revision, old: Revision) -> None:
-    """Raise InvalidArgument where a new revision does not go together with an earlier one."""
+    """Raise InvalidArgument for a new revision that is incompatible with an earlier one."""
     try:
         if type_ is SchemaType.AVRO:
             from pubsub_delta.policy.schemas import avro
@@ -89,16 +89,16 @@ def check_compatible(type_: SchemaType, new: Revision, old: Revision) -> None:
             assert new.compiled is not None
             assert old.compiled is not None
             protobuf.check_compatible(new.compiled, old.compiled)
-    except Unfit as why:
+    except SchemaMismatch as why:
         raise InvalidArgument(
             f"definition: the revision is incompatible with the previous revision "
-            f"{old.revision_id}: {why}; what both can read is accepted"
+            f"{old.revision_id}: {why}; a compatible definition is accepted"
         ) from None
 
 
 @dataclass(frozen=True)
 class SchemaValidator:
-    """The revisions of a schema that a topic accepts, the newest first."""
+    """Validates data against the revisions that a topic accepts, newest first."""
 
     schema: str
     type: SchemaType
@@ -106,22 +106,23 @@ class SchemaValidator:
     revisions: tuple[Revision, ...]
 
     def revision_of(self, data: bytes) -> str:
-        """Return the id of the newest revision that data fits; Unfit, with the newest one's reason.
+        """Return the id of the newest revision that data fits.
 
-        The newest is tried first (Pub/Sub: any revision of the range will do).
+        SchemaMismatch, with the reason of the newest, if it fits none. Pub/Sub: a message must
+        fit any revision of the range.
         """
-        reason: Unfit | None = None
+        reason: SchemaMismatch | None = None
         for revision in self.revisions:
             try:
                 codec_of(self.type, revision).check(data, self.encoding)
-            except Unfit as why:
+            except SchemaMismatch as why:
                 reason = reason or why
             else:
                 return revision.revision_id
-        raise Unfit(f"{reason} (revision {self.revisions[0].revision_id})")
+        raise SchemaMismatch(f"{reason} (revision {self.revisions[0].revision_id})")
 
     def attributes(self, revision_id: str) -> dict[str, str]:
-        """Return what Pub/Sub adds to a message that fits a revision."""
+        """Return the attributes that Pub/Sub adds to a message of a revision."""
         return {
             ENCODING_ATTRIBUTE: self.encoding.value,
             NAME_ATTRIBUTE: self.schema,
@@ -129,15 +130,15 @@ class SchemaValidator:
         }
 
     def refused(self, why: object) -> str:
-        """Tell that data does not fit, for an error."""
+        """Return the text of an error about data that does not fit."""
         return f"it does not fit schema {self.schema} in {self.encoding.value}: {why}"
 
 
 @dataclass(frozen=True)
 class TypedReader:
-    """The fields of the messages of a topic: those of one revision, of messages of all of them.
+    """Reads the messages of a topic, of any revision, as fields of the newest revision.
 
-    ``revisions``: all that are not deleted. ``newest``: that which gives the columns.
+    ``revisions``: all that are not deleted. ``newest``: the revision that defines the columns.
     """
 
     schema: str
@@ -151,16 +152,16 @@ class TypedReader:
         return codec_of(self.type, self.newest).fields
 
     def values(self, data: bytes, attributes: Mapping[str, str]) -> dict[str, Any]:
-        """Return the fields of a message, which is read by its own revision; Unfit."""
+        """Return the fields of a message; SchemaMismatch if its own revision cannot read it."""
         name = attributes.get(NAME_ATTRIBUTE)
         if name is None:
-            raise Unfit("it was published when the topic had no schema")
+            raise SchemaMismatch("it was published when the topic had no schema")
         if name != self.schema:
-            raise Unfit(f"it was published under {name}")
+            raise SchemaMismatch(f"it was published under {name}")
         revision_id = attributes.get(REVISION_ATTRIBUTE)
         own = next((each for each in self.revisions if each.revision_id == revision_id), None)
         if own is None:
-            raise Unfit(f"revision {revision_id} of {name} is not there any more")
+            raise SchemaMismatch(f"revision {revision_id} of {name} was deleted")
         encoding = Encoding(attributes.get(ENCODING_ATTRIBUTE, ""))
         codec, reader = codec_of(self.type, own), codec_of(self.type, self.newest)
         return codec.values(data, encoding, reader)

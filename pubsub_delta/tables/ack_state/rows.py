@@ -16,15 +16,15 @@ from pubsub_delta.clock import UTC
 from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.ack_state import AckState, Captured, Counters, Seek, Span, State, Stream
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.tables.ack_state.figures import figures_of
+from pubsub_delta.tables.ack_state.metrics import metrics_of
 
 _CHECKSUM_MARK = b"crc1"
 _CHECKSUM_LENGTH = len(_CHECKSUM_MARK) + 4
 
 
 def row_of_state(state: AckState) -> dict[str, Any]:
-    """Return an ack state as the columns that hold it, and those of its figures."""
-    figures = figures_of(state)
+    """Return an ack state as the columns that hold it, and those of its metrics."""
+    metrics = metrics_of(state)
     return {
         "after_version": state.after_version,
         "floor": state.floor,
@@ -36,9 +36,9 @@ def row_of_state(state: AckState) -> dict[str, Any]:
         "spans": _rows_of_spans(state.spans),
         "streams": [_row_of_stream(stream) for stream in state.streams],
         "counters": asdict(state.counters),
-        "num_undelivered_messages": figures.num_undelivered_messages,
-        "num_outstanding_messages": figures.num_outstanding_messages,
-        "oldest_unacked_publish_time": figures.oldest_unacked_publish_time,
+        "num_undelivered_messages": metrics.num_undelivered_messages,
+        "num_outstanding_messages": metrics.num_outstanding_messages,
+        "oldest_unacked_publish_time": metrics.oldest_unacked_publish_time,
     }
 
 

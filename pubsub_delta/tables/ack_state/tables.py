@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pubsub_delta.errors import DataLoss, NotFound
 from pubsub_delta.policy.ack_state import AckState
-from pubsub_delta.tables.ack_state.figures import SubscriptionFigures, figures_of, spread
+from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics, metrics_of, spread
 from pubsub_delta.tables.ack_state.rows import row_of_state, state_of_row
 from pubsub_delta.tables.ack_state.states import StoredAckState
 from pubsub_delta.tables.lanes.protocol import Lane, Merge, TableMissing
@@ -76,23 +76,23 @@ class AckStateTables:
         """Keep other writers on this machine away from a table on a local disk."""
         return self._lane.locked(self._table_of(uid), wait=wait)
 
-    def figures(self, uid: str) -> SubscriptionFigures:
+    def metrics(self, uid: str) -> SubscriptionMetrics:
         """Return the metrics of a subscription that its ack state alone gives."""
-        return figures_of(self.read(uid).state)
+        return metrics_of(self.read(uid).state)
 
-    def figures_over_time(self, uid: str, most: int) -> list[SubscriptionFigures]:
-        """Return the figures after up to ``most`` commits of an ack state, the earliest first.
+    def metrics_over_time(self, uid: str, most: int) -> list[SubscriptionMetrics]:
+        """Return the metrics after up to ``most`` commits of an ack state, the earliest first.
 
         They are read from versions of its table, so they reach back as far as its log: minutes, for
         a busy subscription. The last commit is always among them.
         """
-        found = [self.figures(uid)]
+        found = [self.metrics(uid)]
         commits = self._lane.history(self._table_of(uid))
         changes = [each.version for each in commits if each.operation not in _CHANGES_NOTHING]
         for version in spread(changes, most)[1:]:
             state = self._state_if_kept(uid, version)
             if state is not None:
-                found.append(figures_of(state))
+                found.append(metrics_of(state))
         return list(reversed(found))
 
     def _state_if_kept(self, uid: str, version: int) -> AckState | None:

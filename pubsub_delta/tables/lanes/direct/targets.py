@@ -35,7 +35,7 @@ class DirectTarget:
         self._path = path
         if not reaches(path):
             raise Unwritable(
-                TableState.PERMISSION_DENIED, f"{path} is no path or URL that deltalake opens"
+                TableState.PERMISSION_DENIED, f"{path} is not a path or URL that deltalake opens"
             )
         try:
             with translating_errors(path):

@@ -1,4 +1,4 @@
-"""Positions as bits on the executors: 64 or more in what goes to the driver, and from it."""
+"""Converts positions to bitmaps on the executors, and bitmaps to DataFrames."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.spark.errors import collected
 
 _BITS = 32_768
-"""Positions in one of Spark's bitmaps, a bucket. Spark counts positions and buckets from 1."""
+"""Positions of one Spark bitmap (a bucket). Spark numbers positions and buckets from 1."""
 
 _FEW_RUNS = 32
 _FEW_BUCKETS = 16_384
-"""Bitmaps that every executor can hold: 64 MB."""
+"""The most bitmaps that are broadcast to the executors: 64 MB."""
 _FEW_POSITIONS = 1 << 24
-"""Positions that the driver takes as they are: 128 MB, and no shuffle."""
+"""The most positions that the driver collects as numbers: 128 MB, without a shuffle."""
 
 
 def fold(frame: DataFrame, most: int | None = None) -> Positions:
-    """Return the positions of a DataFrame (position BIGINT, …), none of them null.
+    """Return the positions of a DataFrame (position BIGINT NOT NULL, …).
 
-    ``most``: how many rows it may have, where that is known. The executors send few positions as
-    they are, of many a word of 64 bits for every 64 positions that are in use.
+    ``most``: the most rows that it may have, if known. The driver collects few positions as
+    numbers, and many as 64-bit words of a bitmap.
     """
     if most is not None and most <= _FEW_POSITIONS:
         return Positions.from_array(collected(frame.select("position"))["position"].to_numpy())
@@ -41,7 +41,8 @@ def fold(frame: DataFrame, most: int | None = None) -> Positions:
 def fold_named(frame: DataFrame) -> tuple[dict[int, Positions], list[str | None]]:
     """Return the positions by lease of a DataFrame (lease BIGINT, position BIGINT, ack_id STRING).
 
-    Where the lease is null, the distinct ack ids are returned as they are. It is read once.
+    The second value is the distinct ack ids of the rows without a lease. Spark reads the DataFrame
+    once.
     """
     unnamed = F.when(F.col("lease").isNull(), F.col("ack_id")).alias("unnamed")
     words = _words(frame, "lease", unnamed)
@@ -51,10 +52,10 @@ def fold_named(frame: DataFrame) -> tuple[dict[int, Positions], list[str | None]
 
 
 def _words(frame: DataFrame, *keys: str | Column) -> pa.Table:
-    """Return the positions of a DataFrame by some keys: in ``bits``, from 64 · ``word`` on.
+    """Return the positions of a DataFrame as 64-bit words, grouped by ``keys``.
 
-    Bits of a number are gathered in a hash table. Spark's own ``bitmap_construct_agg`` would have
-    it sort all rows first. The driver gets 24 bytes for each: at most three times those bitmaps.
+    Bit i of ``bits`` means the position 64 · ``word`` + i. Spark aggregates words in a hash table,
+    but would sort all rows for ``bitmap_construct_agg``. A word takes 24 bytes on the driver.
     """
     bits = F.bit_or(F.expr("shiftleft(1L, int(position & 63))")).alias("bits")
     found = frame.groupBy(*keys, F.expr("position >> 6").alias("word")).agg(bits)
@@ -65,7 +66,9 @@ def _by_key(words: pa.Table, key: str) -> dict[int, Positions]:
     keys, numbers, bits = _numbers(words, key, "word", "bits")
     order = np.argsort(keys)
     found, starts = np.unique(keys[order], return_index=True)
-    parts = zip(found.tolist(), np.split(order, starts[1:]), strict=False)  # one part of nothing
+    parts = zip(
+        found.tolist(), np.split(order, starts[1:]), strict=False
+    )  # without rows there is one part
     return {each: Positions.from_words(numbers[part], bits[part]) for each, part in parts}
 
 
@@ -74,10 +77,10 @@ def _numbers(words: pa.Table, *columns: str) -> list[np.ndarray]:
 
 
 def fold_by_time(frame: DataFrame) -> Iterator[Absorbed]:
-    """Return the messages of a DataFrame (position BIGINT, publish_time TIMESTAMP, …).
+    """Return the messages of a DataFrame (position BIGINT, publish_time TIMESTAMP, …) by bucket.
 
-    They come in parts of neighbouring positions, and so of neighbouring publish times. A part
-    without a gap, which is the usual one, is sent as its ends.
+    The messages of a bucket have close positions, so they have close publish times. A bucket
+    without gaps, the usual case, is collected as its first and last position.
     """
     first, last = F.min("position"), F.max("position")
     parts = frame.groupBy(_bucket().alias("bucket")).agg(
@@ -94,15 +97,14 @@ def fold_by_time(frame: DataFrame) -> Iterator[Absorbed]:
 
 
 def at_positions(frame: DataFrame, positions: Positions) -> DataFrame:
-    """Return the rows of a DataFrame (position BIGINT, …) whose position stands in the set."""
+    """Return the rows of a DataFrame (position BIGINT, …) whose position is in the set."""
     return labelled(frame, {0: positions}, "label").drop("label")
 
 
 def labelled(frame: DataFrame, groups: Mapping[int, Positions], label: str) -> DataFrame:
-    """Return the rows whose position stands in one of some sets, with the set's number as INT.
+    """Return the rows whose position is in one of some disjoint sets, with the set's number as INT.
 
-    No position stands in two sets. Few runs are compared in place; many are looked up in bitmaps,
-    one for every 32,768 positions.
+    Few runs become conditions on ``position``. Many are joined as bitmaps of 32,768 positions.
     """
     runs = {number: each.runs(limit=_FEW_RUNS + 1) for number, each in groups.items() if each}
     if sum(map(len, runs.values())) <= _FEW_RUNS:
@@ -131,7 +133,7 @@ def _frame(spark: SparkSession, bitmaps: pa.Table, label: str) -> DataFrame:
 
 
 def _bitmaps(number: int, positions: Positions) -> pa.Table:
-    """Return a set as rows: a number of 32,768 positions, and a bit for each in 512 words."""
+    """Return a set as rows: the number of a bucket, and its bitmap in 512 words."""
     buckets: list[np.ndarray] = []
     words: list[np.ndarray] = []
     for found, bits in positions.bits_by(_BITS):

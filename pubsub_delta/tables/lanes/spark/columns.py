@@ -1,4 +1,4 @@
-"""Policy's rules as Spark columns, for whole DataFrames at once."""
+"""The rules of ``policy`` as Spark columns: ack ids, filters, and the validation of messages."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from pubsub_delta.policy import messages as rules
 from pubsub_delta.policy.filters import And, Equals, Filter, Has, HasPrefix, Not, Or
 
 UNROLLED_ATTRIBUTES = 6
-"""How many attributes ``surely_valid`` looks into; beyond 12 the JVM gives up compiling it."""
+"""The attributes that ``surely_valid`` checks; the JVM does not compile it with more than 12."""
 
 
 def instant(time: datetime) -> Column:
-    """Return a time as a TIMESTAMP, whatever the session's time zone."""
+    """Return a time as a TIMESTAMP, independent of the session's time zone."""
     return F.timestamp_micros(F.lit(to_micros(time)))
 
 
 def published_between(earliest: datetime | None, latest: datetime | None) -> Column:
     """Tell whether a message may have been published between two times, both included.
 
-    It names the partition column too, so that whole days and then whole files are skipped. It is
-    SQL because the calls into the JVM would take longer than Spark takes to parse it.
+    The condition on the partition column lets Delta skip days, and then files. It is SQL because
+    building it of columns takes many calls into the JVM, which are slower than parsing.
     """
     tests = []
     if earliest is not None:
@@ -42,20 +42,20 @@ def published_between(earliest: datetime | None, latest: datetime | None) -> Col
 
 
 def sql_day(time: datetime) -> str:
-    """Return in SQL the day of a time, in UTC: a value of ``publish_date``."""
+    """Return the UTC day of a time in SQL, as ``publish_date`` has it."""
     return f"DATE'{time.astimezone(UTC).date().isoformat()}'"
 
 
 def sql_instant(time: datetime) -> str:
-    """Return a time as a TIMESTAMP in SQL, whatever the session's time zone."""
+    """Return a time as a TIMESTAMP in SQL, independent of the session's time zone."""
     return f"timestamp_micros({to_micros(time)})"
 
 
 def message_bytes() -> Column:
     """Return the size of each message: data, attribute keys and values, ordering key.
 
-    The same bytes as those of Pub/Sub's limit (``policy.messages``). What Google bills besides is
-    not counted: 20 bytes for the timestamp, the message id, and at least 1000 bytes a request.
+    These bytes count for Pub/Sub's limit (``policy.messages``). Google also bills the message id,
+    20 bytes for the timestamp, and at least 1000 bytes a request; they are not counted here.
     """
     texts = "octet_length(concat_ws('', map_keys(attributes), map_values(attributes)))"
     parts = ("length(data)", texts, "octet_length(ordering_key)")
@@ -63,24 +63,24 @@ def message_bytes() -> Column:
 
 
 def ack_id(subscription_uid: str, lease_id: int, position: Column) -> Column:
-    """Write the ack id of each position (the twin of ``str(AckId)``)."""
+    """Return the ack id of each position, as ``str(AckId)`` writes it."""
     named = F.concat(F.lit(ack_ids.prefix(subscription_uid, lease_id)), position.cast("string"))
     return F.concat(named, F.lit("."), F.crc32(named.cast("binary")).cast("string"))
 
 
 def value_of_span(values: Sequence[int | str]) -> Column:
-    """Return a value for each row, by the place of its span (column ``span``) in a list."""
+    """Return the value at the index of each row's span (column ``span``)."""
     if len(set(values)) == 1:
         return F.lit(values[0])
     return F.element_at(F.array(*map(F.lit, values)), F.col("span") + 1)
 
 
 def named_leases(subscription_uid: str, ids: DataFrame) -> DataFrame:
-    """Read a DataFrame (ack_id STRING, …) as (ack_id, lease BIGINT, position BIGINT).
+    """Parse the ack ids of a DataFrame (ack_id STRING, …), as ``parse_ack_id`` does.
 
-    Both are null where the text is not an id of the subscription. The twin of ``parse_ack_id``: an
-    id counts only if writing its parts gives the same text. In steps, so that Spark computes what
-    several conditions need once.
+    Returns (ack_id, lease BIGINT, position BIGINT). Lease and position are null for a text that is
+    not an ack id of the subscription, such as one with leading zeros. Each step computes values
+    that several conditions of the next step use.
     """
     parts = ids.select("ack_id", F.split("ack_id", r"\.").alias("parts"))
     lease, position = (
@@ -106,10 +106,10 @@ def named_leases(subscription_uid: str, ids: DataFrame) -> DataFrame:
 
 
 def never_null(name: str) -> Column:
-    """Return a column of messages: no data is empty, and so are no attributes.
+    """Return a column of messages, with empty data or attributes in place of null.
 
-    Publishers of DataFrames leave them null, and so do other writers. These can also store a key
-    twice: its first value counts, as it does in ``matching``.
+    Publishers of DataFrames store null there. Other writers can also store an attribute twice: the
+    first value counts, as in ``matching``.
     """
     match name:
         case "data":
@@ -121,7 +121,7 @@ def never_null(name: str) -> Column:
 
 
 def _first_values() -> Column:
-    """Return the attributes with the first value of a key that stands twice; null where null."""
+    """Return the attributes with the first value of a repeated key; null stays null."""
     return F.expr(
         "CASE WHEN size(attributes) < 2"
         " OR size(array_distinct(map_keys(attributes))) = size(attributes) THEN attributes"
@@ -131,7 +131,7 @@ def _first_values() -> Column:
 
 
 def matching(filter_: Filter | None) -> Column:
-    """Tell whether each message passes a filter (the twin of ``policy.filters.matches``)."""
+    """Tell whether each message passes a filter, as ``policy.filters.matches`` does."""
     match filter_:
         case None:
             return F.lit(True)
@@ -161,8 +161,8 @@ OF_FRAMES = {
     _KEYS_ARE_DISTINCT: "attributes",
     _KEY_IS_UTF8: "ordering_key",
 }
-"""Rules that a DataFrame alone can break, and their columns: Spark lets any bytes be a STRING, and
-passes on a MAP with a key twice where it reads one."""
+"""Rules that only a DataFrame can break, by column. In Spark a STRING can hold any bytes, and a MAP
+that was read from a file can repeat a key."""
 
 
 def violations_of_frames() -> Mapping[str, Column]:
@@ -210,12 +210,12 @@ def violations() -> Mapping[str, Column]:
 
 
 def surely_valid() -> Column:
-    """Tell quickly whether a message keeps every rule; false may also mean "not sure".
+    """Tell whether a message is valid by a quick check; false means invalid, or not sure.
 
-    Higher-order functions cost as much as writing the message does, so the attributes are looked
-    at one by one, and only the first few. The two ways of reading a key are deliberate: Spark
-    computes an expression that occurs twice for every row, also behind a condition that is false.
-    It is SQL because a hundred calls into the JVM would take longer than Spark takes to parse it.
+    Higher-order functions take as long as writing the message, so only the first attributes are
+    checked, one by one. Keys are read by two different expressions on purpose: Spark evaluates a
+    repeated expression for all rows, even if a condition before it is false. It is SQL because a
+    hundred calls into the JVM are slower than parsing.
     """
     few_bytes = UNROLLED_ATTRIBUTES * (rules.MAX_KEY_BYTES + rules.MAX_VALUE_BYTES)
     most_data = rules.MAX_MESSAGE_BYTES - few_bytes - rules.MAX_ORDERING_KEY_BYTES
@@ -224,7 +224,7 @@ def surely_valid() -> Column:
         f"(data IS NULL OR length(data) <= {most_data})",
         f"(attributes IS NULL OR size(attributes) <= {UNROLLED_ATTRIBUTES})",
         f"(ordering_key IS NULL OR octet_length(ordering_key) <= {rules.MAX_ORDERING_KEY_BYTES})",
-        # With a letter between them, texts are valid together if each of them is.
+        # The texts joined by a letter are valid UTF-8 if, and only if, each of them is.
         "is_valid_utf8(concat_ws(',', map_keys(attributes), map_values(attributes), ordering_key))",
     ]
     for place in range(UNROLLED_ATTRIBUTES):

@@ -1,4 +1,4 @@
-"""Translates errors of Spark and Delta into those of a lane and of this library."""
+"""Translates errors of Spark and Delta to errors of the lanes and of this library."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _REFUSED = re.compile(
     r"|LOCATION_OVERLAP|DBFS_DISABLED|Public DBFS root is disabled"
     r"|AccessControlException|Py4JSecurityException|Permission denied: user="
 )
-"""Errors of platforms for a path, table or schema that a session may not use."""
+"""Errors of platforms for a path, table or schema without permission."""
 _WRITTEN = re.compile(r"failed while writing rows to \S+", re.IGNORECASE)
 _NO_LOG = re.compile(r"FileNotFoundException: .*/_delta_log(?: does not exist|\s|$)")
-"""Delta's error of VERSION AS OF where there is no table at a path."""
+"""Delta's error for VERSION AS OF if there is no table at a path."""
 
 
 class _Expected(threading.local):
@@ -45,13 +45,13 @@ class _Expected(threading.local):
 
 _expected = _Expected()
 for _name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-    # PySpark prints every error as a page of JSON before anyone can handle it.
+    # PySpark logs every error as a page of JSON before it raises the error.
     PySparkLogger.getLogger(_name).addFilter(lambda _: not _expected.now)
 
 
 @contextmanager
 def expected_errors() -> Iterator[None]:
-    """Keep PySpark from printing the errors of this thread: the caller handles them."""
+    """Stop PySpark from logging errors of this thread, which the caller handles."""
     before, _expected.now = _expected.now, True
     try:
         yield
@@ -63,8 +63,8 @@ def expected_errors() -> Iterator[None]:
 def translating_errors(table: str | None, *, of_others: bool = False) -> Iterator[None]:
     """Raise errors of Spark as Conflict, TableMissing, DataLoss or FailedPrecondition.
 
-    ``of_others``: whether rows of the caller are read, too. Their files may be damaged, and their
-    tables missing: such errors are raised as they are.
+    ``of_others``: whether a DataFrame of the caller is read, too. Errors about its damaged files or
+    missing tables are raised unchanged.
     """
     try:
         with expected_errors():

@@ -1,4 +1,4 @@
-"""DataFrames of messages. All are lazy, and name messages by position, which no rewrite changes."""
+"""Lazy DataFrames of messages. They select by position, which OPTIMIZE does not change."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def messages(
     latest: datetime | None,
     label: str,
 ) -> DataFrame:
-    """Return the stored messages of some sets of positions, no two of which share one.
+    """Return the stored messages of some disjoint sets of positions.
 
-    Columns: position, those of a message, and ``label``, the number of the set, as INT. All must
-    have been published between the two times. Evaluating it twice gives the same rows, unless
-    retention has deleted some meanwhile.
+    Columns: ``position``, those of a message, and ``label``, the number of the set, as INT. All
+    messages must have been published between the two times. Each evaluation gives the same rows,
+    unless retention deletes some in between.
     """
     with translating_errors(table):
         rows = spark.table(table).where(published_between(earliest, latest))
@@ -47,7 +47,7 @@ def messages(
 
 
 def of_spans(spark: SparkSession, table: str, spans: Sequence[Span]) -> DataFrame:
-    """Return the messages of spans: what ``messages`` does, by ``span``, the place in the list."""
+    """Return the messages of spans, as ``messages`` does; ``span`` is the index in the list."""
     window = Window.of(spans)
     groups = {place: span.positions for place, span in enumerate(spans)}
     return messages(spark, table, groups, window.earliest, window.latest, "span")
@@ -70,10 +70,10 @@ def leased(
     counted: bool,
     ordered: bool = False,
 ) -> DataFrame:
-    """Return the messages of a lease with the columns of BATCH; ids only where they are selected.
+    """Return the messages of a lease with the columns of BATCH; Spark computes ids on demand.
 
-    ``counted``: whether delivery attempts are counted. ``ordered``: the messages of an ordering key
-    stand in one partition, in order.
+    ``counted``: whether delivery attempts are counted. ``ordered``: whether the messages of an
+    ordering key are in one partition, in order.
     """
     rows = _of_lease(spark, table, spans, subscription_uid, lease_id, counted, ordered=ordered)
     return rows.drop("position")
@@ -89,9 +89,10 @@ def chosen(
     lease_id: int,
     counted: bool,
 ) -> Positions:
-    """Return the messages of a lease whose row, with the columns of BATCH, fulfils a condition.
+    """Return the messages of a lease that fulfil a condition on the columns of BATCH.
 
-    Only the columns that the condition names are read, by their names: not as those of a DataFrame.
+    Spark reads only the columns of the condition. It refers to them by name, and not as columns of
+    another DataFrame.
     """
     rows = _of_lease(spark, table, spans, subscription_uid, lease_id, counted, ordered=False)
     with translating_errors(table):
@@ -158,8 +159,7 @@ def stream(
 ) -> DataFrame:
     """Return all messages as a streaming DataFrame, or those from a version or a time on.
 
-    Columns: message_id and those of a message. The DELETEs of retention add no message, and are
-    passed over.
+    Columns: message_id and those of a message. DELETE commits of retention are skipped.
     """
     reader = spark.readStream.format("delta").option("skipChangeCommits", "true")
     if from_version is not None:
@@ -180,9 +180,9 @@ def has_ack_ids(frame: DataFrame) -> bool:
 def fold_ack_ids(
     ids: DataFrame, subscription_uid: str
 ) -> tuple[dict[int, Positions], list[str | None]]:
-    """Return the positions by lease that a DataFrame (ack_id STRING, …) names, read once.
+    """Return the positions by lease of a DataFrame of ack ids (ack_id STRING, …), read once.
 
-    And the distinct ack ids that name nothing of the subscription, as they are.
+    The second value is the distinct ack ids that are not of the subscription.
     """
     return fold_named(named_leases(subscription_uid, ids))
 

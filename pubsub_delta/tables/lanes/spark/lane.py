@@ -1,4 +1,4 @@
-"""The Spark lane: every table of a store by SQL and DataFrames, on the caller's session."""
+"""The Spark lane: reads and writes all tables by SQL and DataFrames, on the caller's session."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from pubsub_delta.tables.layout import path_of
 from pubsub_delta.tables.schemas import TableSchema
 
 _LAST_COMMITS = 20
-"""Commits that are searched first for an append that has just landed."""
+"""The newest commits, which are searched first for an append that has just landed."""
 
 _WRITE_OPTIONS = {
-    "optimizeWrite": "false",  # it would shuffle the rows
-    "parquet.writer.version": "v2",  # its pages make a column of rising numbers next to free
+    "optimizeWrite": "false",  # an optimized write shuffles the rows
+    "parquet.writer.version": "v2",  # v2 pages compress the rising positions
 }
 
 
 class SparkLane:
     """Reads and writes tables by Spark (``lanes.protocol``).
 
-    It works wherever the session does: in catalogs, by Spark Connect, on every storage. It never
-    changes the session's configuration.
+    It supports catalogs, Spark Connect, and every storage of the session. It never changes the
+    session's configuration.
 
     Args:
         spark: the session.
         locks: the locks of the store's tables.
-        log: the lane that an append asks for the table's commits, where one reads the same tables
-            without Spark: each answer of Spark's is two jobs. None where there is none.
+        log: a lane that reads the log of the same tables without Spark, which takes two jobs for
+            each read; None if there is none.
     """
 
     name: Literal["direct", "spark"] = "spark"
@@ -62,7 +62,8 @@ class SparkLane:
     def create(self, table: str, schema: TableSchema, rows: pa.Table | None = None) -> None:
         """Create a table unless it exists, with its first rows in the same commit.
 
-        Its schema is created only where it does not exist: that takes another permission.
+        The catalog schema is created only if it does not exist, because that needs another
+        permission.
         """
         try:
             self._create(table, schema, rows)
@@ -94,7 +95,7 @@ class SparkLane:
         return True
 
     def table_id(self, table: str) -> str | None:
-        """Return the id that Delta gave a table when it was created; None where there is none."""
+        """Return the id of a Delta table; None if there is no table."""
         try:
             return str(self._run(f"DESCRIBE DETAIL {table}", table)["id"])
         except TableMissing:
@@ -114,7 +115,7 @@ class SparkLane:
         return int(last["version"])
 
     def prefetching(self, *tables: str) -> AbstractContextManager[None]:  # noqa: ARG002
-        """Begin nothing: reading a log takes jobs of Spark, which would wait for each other."""
+        """Do nothing: reading a log takes Spark jobs, which would wait for each other."""
         return nullcontext()
 
     def history(
@@ -149,7 +150,7 @@ class SparkLane:
         columns: Sequence[str] | None = None,
         version: int | None = None,
     ) -> pa.Table:
-        """Return rows as they are now, or were at a version; TableMissing."""
+        """Return the current rows, or those of a version; TableMissing."""
         chosen = "*" if columns is None else ", ".join(columns)
         when = "" if version is None else f" VERSION AS OF {version:d}"
         with translating_errors(table):
@@ -163,13 +164,13 @@ class SparkLane:
         table: str,
         known_version: int | None = None,  # noqa: ARG002
     ) -> tuple[pa.Table, int | None]:
-        """Return all rows as they are now; which version they are of takes another query."""
+        """Return all current rows, without their version, which takes another query."""
         return self.read(table), None
 
     def files(self, table: str) -> list[DataFile]:
-        """Return the files of a topic's table as they are now; TableMissing.
+        """Return the current files of a topic's table; TableMissing.
 
-        Spark has no public way to a file's statistics, so two columns of every message are read.
+        Spark has no public API for a file's statistics, so two columns of all messages are read.
         """
         with translating_errors(table):
             files = (
@@ -189,9 +190,9 @@ class SparkLane:
         return [DataFile(**row) for row in collected(files, table).to_pylist()]
 
     def merge(self, table: str, rows: pa.Table, merge: Merge) -> int:
-        """MERGE rows; return how many rows of the table changed, came or went.
+        """MERGE rows; return how many rows were updated, inserted and deleted.
 
-        Nothing is committed where that is 0. TableMissing, Conflict.
+        If that is 0 there is no commit. TableMissing, Conflict.
         """
         clauses = []
         if merge.update:
@@ -225,10 +226,10 @@ class SparkLane:
         transaction: tuple[str, int] | None = None,
         known_version: int | None = None,  # noqa: ARG002  (Spark reads it itself)
     ) -> Append:
-        """Append rows in one commit, in their order, which carries a text as its user metadata.
+        """Append rows in order, in one commit with a text as its user metadata.
 
-        Delta silently skips one whose transaction has landed before: then no commit has the text.
-        TableMissing, Conflict.
+        Delta skips an append whose transaction has landed before, without an error; then no commit
+        has the text. TableMissing, Conflict.
         """
         frame = arrow_frame(self.spark, rows, rows.schema).coalesce(1)
         return Append(self._append(table, frame, user_metadata, transaction, of_others=False))
@@ -242,8 +243,8 @@ class SparkLane:
     ) -> bool:
         """Append a DataFrame of all columns of a table as ``append`` does.
 
-        Without rows and a transaction there is no commit. Errors about the DataFrame's own sources
-        are raised as they are.
+        Without rows and a transaction there is no commit. Errors about sources of the DataFrame
+        are raised unchanged.
         """
         if not self._log.exists(table):  # else what is missing might be a source of the DataFrame
             raise TableMissing(f"{table} does not exist")
@@ -282,23 +283,23 @@ class SparkLane:
         return False
 
     def transaction_version(self, table: str, application: str) -> int | None:  # noqa: ARG002
-        """Return None: neither SQL nor DataFrames can read a table's transactions."""
+        """Return None: SQL and DataFrames cannot read the transactions of a table."""
         return None
 
     def delete(self, table: str, where: Where) -> int:
-        """DELETE rows; return how many there were. No conditions: all rows. TableMissing."""
+        """DELETE rows, without conditions all; return how many were deleted. TableMissing."""
         with self.locked(table):
             counts = self._run(f"DELETE FROM {table} WHERE {sql.condition(where)}", table)
         return int(counts["num_affected_rows"])
 
     def delete_row(self, table: str, where: Where, user_metadata: str) -> bool:  # noqa: ARG002
-        """DELETE the row for which conditions hold; Spark's DELETE cannot carry a text."""
+        """DELETE the row that fulfils conditions; Spark's DELETE has no user metadata."""
         return self.delete(table, where) > 0
 
     def clone(self, source: str, version: int, target: str, schema: TableSchema) -> None:
-        """Create a table with the rows that another table had at a version, in one commit.
+        """Create a table with the rows of another table at a version, in one commit.
 
-        A SHALLOW CLONE would lose its rows to the next VACUUM of its source (decision 0021).
+        A SHALLOW CLONE would lose its rows with the next VACUUM of its source (decision 0021).
         """
         with self.locked(target):
             self._run(
@@ -309,10 +310,9 @@ class SparkLane:
             )
 
     def drop(self, table: str) -> None:
-        """Drop a table that is not used any more, if it exists.
+        """Drop a table that is not needed any more, if it exists.
 
-        The rows of a table at a path are deleted. Their files stay for a later VACUUM, which may
-        not remove files that young.
+        Of a table at a path, all rows are deleted. Their files stay until a later VACUUM.
         """
         if path_of(table) is None:
             with self.locked(table):
@@ -321,18 +321,18 @@ class SparkLane:
             self.delete(table, ())
 
     def compact(self, table: str) -> int:
-        """OPTIMIZE: write small files as few large ones; return how many were replaced."""
+        """OPTIMIZE a table; return how many small files were replaced."""
         with self.locked(table):
             metrics = self._run(f"OPTIMIZE {table}", table)["metrics"]
         return int(metrics["numFilesRemoved"])
 
     def vacuum(self, table: str) -> None:
-        """VACUUM: remove the files that no version needs which the table's properties keep."""
-        with self.locked(table):  # it writes to the log that it began and ended
+        """VACUUM a table, with the retention of its properties."""
+        with self.locked(table):  # it commits its start and its end
             self._run(f"VACUUM {table}", table)
 
     def clean_log(self, table: str, keep: timedelta) -> int:
-        """Refuse: Spark has no statement that removes commits or writes a checkpoint."""
+        """Raise FailedPrecondition: no Spark statement removes commits or writes a checkpoint."""
         raise FailedPrecondition(
             f"{table}: the Spark lane cannot remove the commits that are older than {keep}; run "
             "this where deltalake opens the storage, or let Delta do it by the table's properties "
@@ -350,9 +350,9 @@ class SparkLane:
 
 
 def location_of_schema(spark: SparkSession, schema: str) -> str | None:
-    """Return the location of a catalog schema; None where the catalog has none.
+    """Return the location of a catalog schema; None if the catalog has no locations.
 
-    The schema is created only where it does not exist: that takes another permission.
+    The schema is created only if it does not exist, because that needs another permission.
     """
     with translating_errors(schema):
         try:

@@ -1,4 +1,4 @@
-"""Metrics as DataFrames: rows of metrics, and the metrics that an ack state alone gives."""
+"""Metrics as DataFrames: of a store, and the stored ones of an ack state."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ computing them from the spans took a third of a second there."""
 
 
 def metric_columns(spark: SparkSession, table: str) -> DataFrame:
-    """Return the metrics of an ack state as one row, named as in ``SubscriptionFigures``."""
+    """Return the metrics of an ack state as one row, named as in ``SubscriptionMetrics``."""
     return spark.table(table).select(*(F.col(c).alias(name) for name, c in _METRICS.items()))
 
 

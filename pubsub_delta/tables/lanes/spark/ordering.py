@@ -1,4 +1,4 @@
-"""Rows laid out in the order of their keys."""
+"""Partitions and sorts rows by ordering key."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 
 def in_key_order(frame: DataFrame, order: Column) -> DataFrame:
-    """Lay rows (ordering_key STRING, …) out so that each key's stand in one partition, in order.
+    """Partition rows (ordering_key STRING, …) by key, and keep their order within each key.
 
     Rows without a key are spread evenly.
     """

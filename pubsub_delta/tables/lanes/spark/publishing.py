@@ -1,8 +1,8 @@
-"""DataFrames of messages: checked, given their positions and written, all in one pass.
+"""Publishes DataFrames: validates messages, numbers them and writes them, in one pass.
 
-A position is ``first + partition · 2²⁶ + row``: the rows of a partition, and so of a file, are one
-run, and nothing is shuffled or counted first. How many partitions a DataFrame has Spark tells only
-when it writes, so the caller reserves positions for some, and for more where that was too few.
+A position is ``first + partition · 2²⁶ + row``. So the rows of a partition, and of its file, are
+one run, and Spark neither shuffles nor counts rows first. The number of partitions is known only
+when Spark writes: the caller reserves positions for some, and tries again with more.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from pubsub_delta.tables.schemas import MESSAGES
 
 PARTITION_BITS = 26
 ROWS_OF_PARTITION = 1 << PARTITION_BITS
-"""Positions that each partition of a DataFrame has to give out."""
+"""The positions that are reserved for each partition of a DataFrame."""
 
 _ID_BITS = 33
 """``monotonically_increasing_id``: partition << 33 | row."""
 
 _IGNORED = ("message_id", "publish_time", "publish_date")
-"""Columns that the server fills in; values that a client supplies for them are ignored."""
+"""Columns that the store assigns; values of the client are ignored."""
 
 _SUSPECT = "pubsub_delta: this message may break a rule"
 _TOO_MANY_ROWS = "pubsub_delta: a partition has too many rows"
@@ -62,18 +62,18 @@ def append_frame(
 ) -> bool:
     """Append messages (data, attributes, ordering_key, as ``conformed``) in one commit, or none.
 
-    ``first_position``: the positions from there on, ``ROWS_OF_PARTITION`` for each of so many
-    ``partitions``, must be reserved. Each partition becomes a file, which is one run of them
-    in the order of its rows. A DataFrame without rows makes no commit, unless it has a transaction.
+    ``first_position``: the first of ``partitions`` · ``ROWS_OF_PARTITION`` reserved positions. Each
+    partition becomes a file with one run of positions, in the order of its rows. An empty DataFrame
+    makes no commit, unless it has a transaction.
 
-    ``validator``: the schema that their data must fit, which adds its attributes.
+    ``validator``: the schema that the data must fit; it adds its attributes.
 
-    False where the transaction has landed before. TooManyPartitions where there are more of them;
-    InvalidArgument where a message breaks a rule, or a partition has too many rows; Conflict,
+    False if the transaction has landed before. TooManyPartitions for more than ``partitions``;
+    InvalidArgument if a message breaks a rule, or a partition has too many rows; Conflict,
     TableMissing.
     """
-    # The quick check suspects messages of many attributes, or without data, too. If a look at all
-    # messages finds that no rule is broken, they are written again with the exact check.
+    # The quick check also fails for valid messages with many attributes or without data. If all
+    # messages are valid, they are written again with the exact check.
     for valid in (surely_valid(), ~_broken()):
         checked = _failing_unless(valid, frame)
         if validator is not None:
@@ -88,7 +88,7 @@ def append_frame(
             if _TOO_MANY_ROWS in text:
                 raise _too_many_rows(frame) from error
             if validator is not None and UNFIT in text:
-                _refuse_broken(frame)  # the rules that have nothing to do with the schema first
+                _refuse_broken(frame)  # rules without the schema first
                 refuse_unfit(frame, validator)
                 raise _gives_other_rows() from error
             if _SUSPECT not in text:
@@ -107,9 +107,9 @@ def _gives_other_rows() -> InvalidArgument:
 def _stamped(
     frame: DataFrame, first_position: int, publish_time: datetime, partitions: int
 ) -> DataFrame:
-    """Give messages their positions, the time and the day.
+    """Add position, publish time and publish date to messages.
 
-    The checks stand in the expression of the position, and each is made once a row.
+    The expression of the position includes the validation, which is evaluated once per row.
     """
     partition = F.shiftright("_id", _ID_BITS)
     row = F.col("_id").bitwiseAND(F.lit((1 << _ID_BITS) - 1))
@@ -144,7 +144,7 @@ def _too_many_rows(frame: DataFrame) -> InvalidArgument:
 
 
 def check_stream(frame: DataFrame, order_by: str | None = None) -> None:
-    """Refuse what is no streaming DataFrame, or has other columns than messages have."""
+    """Raise InvalidArgument unless given a streaming DataFrame with the columns of messages."""
     if not getattr(frame, "isStreaming", False):
         raise InvalidArgument(
             f"streaming_df: a {type(frame).__name__} that does not stream; "
@@ -154,7 +154,7 @@ def check_stream(frame: DataFrame, order_by: str | None = None) -> None:
 
 
 def conformed(frame: DataFrame, order_by: str | None = None) -> DataFrame:
-    """Return a DataFrame's data, attributes and ordering_key, in order, or refuse its columns."""
+    """Return data, attributes and ordering_key of a DataFrame, or raise InvalidArgument."""
     if frame.isStreaming:
         raise InvalidArgument(
             "messages: a streaming DataFrame; a batch DataFrame is accepted, "
@@ -175,7 +175,7 @@ def conformed(frame: DataFrame, order_by: str | None = None) -> DataFrame:
 
 
 def check_columns(schema: StructType, order_by: str | None = None) -> dict[str, DataType]:
-    """Return the types of columns by name; InvalidArgument where a message has no such column."""
+    """Return the types of columns by name; InvalidArgument unless all are columns of a message."""
     names = schema.names
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -211,11 +211,11 @@ _ACCEPTED: dict[str, tuple[DataType, ...]] = {
     "attributes": (MapType(StringType(), StringType()),),
     "ordering_key": (StringType(),),
 }
-"""The columns of a message with the types that they may have, first the one that is stored."""
+"""The columns of a message with their accepted types; the first is the stored one."""
 
 
 def _fits(given: DataType, accepted: DataType) -> bool:
-    """Tell whether a column's type is accepted; one without any value fits everywhere."""
+    """Tell whether the type of a column is accepted; NullType always is."""
     if isinstance(given, MapType) and isinstance(accepted, MapType):
         return _fits(given.keyType, accepted.keyType) and _fits(given.valueType, accepted.valueType)
     return isinstance(given, NullType) or given == accepted
@@ -241,7 +241,7 @@ def _broken() -> Column:
 
 
 def _refuse_broken(frame: DataFrame) -> None:
-    """Raise InvalidArgument with the number of offending rows by rule, and one of them."""
+    """Raise InvalidArgument with the number of invalid rows by rule, and one of these rows."""
     wrong = _rules()
     counts = frame.agg(
         *(F.count_if(broken).alias(f"rule{n}") for n, broken in enumerate(wrong.values()))

@@ -1,4 +1,4 @@
-"""Questions about the messages of a topic, answered on the executors by folding into bitmaps."""
+"""Scans the messages of a topic: the executors filter and aggregate, and return bitmaps."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from pubsub_delta.tables.lanes.spark.errors import collected, translating_errors
 from pubsub_delta.tables.lanes.spark.frames import within
 
 _MESSAGES_AT_A_TIME = 50_000
-"""Messages of which each ``batches`` asks Spark in one query."""
+"""The messages of one query of ``batches``."""
 
 
 class SparkScans:
-    """Reads the messages of topics by Spark (``lanes.scans``); no message comes to the driver.
+    """Scans the messages of topics by Spark (``lanes.scans``).
 
-    Except where they are what is asked for.
+    Only ``rows`` and ``batches`` collect messages on the driver.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -39,7 +39,7 @@ class SparkScans:
             return fold(passing, _most(window))
 
     def parts(self, table: str, window: Window) -> list[Absorbed]:
-        """Return the stored messages of a window, in parts of neighbouring positions."""
+        """Return the stored messages of a window, by buckets of close positions."""
         with translating_errors(table):
             return list(fold_by_time(self._within(table, window)))
 
@@ -64,7 +64,7 @@ class SparkScans:
     def rows(self, table: str, window: Window, columns: Sequence[str]) -> pa.Table:
         """Return some columns of the messages of a window, ordered by position.
 
-        Data and attributes are empty where they are null, as other writers may leave them.
+        Data and attributes are empty where other writers stored null.
         """
         with translating_errors(table):
             ordered = self._within(table, window).orderBy("position")
@@ -73,7 +73,7 @@ class SparkScans:
     def batches(
         self, table: str, window: Window, columns: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
-        """Yield what ``rows`` returns a part at a time, so that it need not fit into memory."""
+        """Yield the rows of ``rows`` in batches, which bounds the memory of the driver."""
         left = self.fold(table, window) if window.positions is None else window.positions
         while left:
             part = left.first(_MESSAGES_AT_A_TIME)
@@ -84,9 +84,9 @@ class SparkScans:
 
     def count(self, table: str, window: Window) -> tuple[int, datetime | None]:
         """Return how many messages a window holds, and the earliest publish time among them."""
-        figures = (F.count("*").alias("count"), F.unix_micros(F.min("publish_time")).alias("first"))
+        totals = (F.count("*").alias("count"), F.unix_micros(F.min("publish_time")).alias("first"))
         with translating_errors(table):
-            row = collected(self._within(table, window).agg(*figures), table).to_pylist()[0]
+            row = collected(self._within(table, window).agg(*totals), table).to_pylist()[0]
         return row["count"], None if row["first"] is None else from_micros(row["first"])
 
     def byte_count(self, table: str, window: Window) -> int:
@@ -104,5 +104,5 @@ class SparkScans:
 
 
 def _most(window: Window) -> int | None:
-    """Return how many messages a window holds at most, None where that is not known."""
+    """Return the most messages that a window can hold; None if unknown."""
     return None if window.positions is None else len(window.positions)

@@ -1,6 +1,6 @@
-"""DataFrames of messages with a schema: held against it as they are written, and read by it.
+"""Validates DataFrames of messages against a schema, and reads their fields as columns.
 
-What is done for each row is done by Python on the executors, which need the extra ``schemas``, too.
+Python functions on the executors handle each row, so executors need the extra ``schemas``, too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.policy.schemas.validation import SchemaValidator, TypedReader, Unfit
+from pubsub_delta.policy.schemas.validation import SchemaMismatch, SchemaValidator, TypedReader
 from pubsub_delta.tables.lanes.spark.types import spark_schema
 from pubsub_delta.tables.typed import typed_rows, typed_schema
 
@@ -22,7 +22,7 @@ _REVISION, _REASON = "_revision_id", "_reason"
 
 
 def validated(frame: DataFrame, validator: SchemaValidator) -> DataFrame:
-    """Return messages with the attributes that their schema adds; one that does not fit fails."""
+    """Return messages with the attributes of their schema; a message that does not fit it fails."""
     attributes = validator.attributes("")
     pairs = [F.lit(text) for pair in list(attributes.items())[:-1] for text in pair]
     revision = F.when(F.col(_REVISION).isNull(), F.raise_error(F.lit(UNFIT)).cast("string"))
@@ -75,7 +75,7 @@ def _revisions(validator: SchemaValidator) -> Callable[[pa.Array], pa.Array]:
     def revision_of(data: bytes) -> str | None:
         try:
             return validator.revision_of(data)
-        except Unfit:
+        except SchemaMismatch:
             return None
 
     def revisions(data: pa.Array) -> pa.Array:
@@ -88,7 +88,7 @@ def _reasons(validator: SchemaValidator) -> Callable[[pa.Array], pa.Array]:
     def reason_of(data: bytes) -> str | None:
         try:
             validator.revision_of(data)
-        except Unfit as why:
+        except SchemaMismatch as why:
             return str(why)
         return None
 

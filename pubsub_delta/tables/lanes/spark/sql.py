@@ -1,6 +1,6 @@
-"""What stands in SQL: literals, conditions, columns and properties.
+"""Writes SQL: literals, conditions, columns and properties.
 
-Text is written so that it means the same whatever ``spark.sql.parser.*`` and ANSI mode say.
+Literals of text do not depend on ``spark.sql.parser.*`` and on ANSI mode.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def literal(value: object) -> str:
             return f"timestamp_micros({to_micros(value)})"
         case date():
             return f"DATE'{value.isoformat()}'"
-    raise TypeError(f"{value!r} cannot stand in SQL")
+    raise TypeError(f"{value!r} has no literal in SQL")
 
 
 def condition(where: Where) -> str:
-    """Write conditions that all hold.
+    """Write conditions joined by AND.
 
     >>> condition([("uid", "in", ["a", "b"]), ("position", ">=", 3), ("until", "is null", None)])
     "uid IN ('a', 'b') AND position >= 3 AND until IS NULL"
@@ -63,16 +63,16 @@ def _test(condition: Condition) -> str:
 
 
 def columns(schema: TableSchema) -> str:
-    """Write the columns of a table as CREATE TABLE takes them."""
+    """Write the columns of a table for CREATE TABLE."""
     return ", ".join(f"{each.name} {ddl(each.type)}" for each in schema.columns)
 
 
 def partitioned(schema: TableSchema) -> str:
-    """Write how a table is partitioned; nothing where it is not."""
+    """Write PARTITIONED BY for a table, or nothing."""
     return f"PARTITIONED BY ({', '.join(schema.partitioned_by)})" if schema.partitioned_by else ""
 
 
 def properties(schema: TableSchema) -> str:
-    """Write every property of a table, so that none is a session's default."""
+    """Write all properties of a table, so that the session's defaults do not apply."""
     pairs = ", ".join(f"'{key}' = '{value}'" for key, value in schema.properties.items())
     return f"TBLPROPERTIES ({pairs})"

@@ -1,4 +1,4 @@
-"""Arrow's types as Spark's, and rows as DataFrames and back, whatever the session's settings."""
+"""Converts Arrow types and rows to Spark's, and back, independent of the session's settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TYPES: dict[pa.DataType, tuple[T.DataType, str]] = {
 
 
 def ddl(type_: pa.DataType) -> str:
-    """Write a type as DDL does.
+    """Return the DDL of a type.
 
     >>> ddl(pa.map_(pa.string(), pa.list_(pa.struct({"at": pa.timestamp("us", tz="UTC")}))))
     'MAP<STRING, ARRAY<STRUCT<at: TIMESTAMP_LTZ>>>'
@@ -49,18 +49,18 @@ def spark_type(type_: pa.DataType) -> T.DataType:
 
 
 def spark_schema(columns: pa.Schema) -> T.StructType:
-    """Return columns as Spark's, all of which may be null."""
+    """Return the Spark schema of Arrow columns, all nullable."""
     return T.StructType([T.StructField(each.name, spark_type(each.type)) for each in columns])
 
 
 def arrow_frame(spark: SparkSession, rows: pa.Table, columns: pa.Schema) -> DataFrame:
-    """Return Arrow rows as a DataFrame of exactly some columns, in their order."""
+    """Return some columns of Arrow rows as a DataFrame."""
     chosen = rows.select(columns.names).cast(columns)
     return spark.createDataFrame(chosen, schema=spark_schema(columns))
 
 
 def normal(rows: pa.Table) -> pa.Table:
-    """Return rows from Spark in the types of ``schemas``: times in UTC, plain text and lists."""
+    """Convert rows from Spark to the types of ``tables.schemas``, with times in UTC."""
     wanted = [pa.field(each.name, _normal(each.type)) for each in rows.schema]
     return rows.cast(pa.schema(wanted))
 

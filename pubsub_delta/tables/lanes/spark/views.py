@@ -1,7 +1,7 @@
-"""Views of topics and backlogs: created, replaced and dropped, but never those of somebody else.
+"""Creates, replaces and drops views of topics and backlogs, and leaves other views alone.
 
-A view of ours carries a mark: the comment of its first column names the view, what it shows and
-the store. Views that others make of it inherit the comment, and have another name.
+The comment on the first column identifies a view of the store: it names the view, the resource and
+the store. A view that a user makes of it inherits the comment, but has another name.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from pubsub_delta.tables.lanes.spark.errors import translating_errors
 from pubsub_delta.tables.lanes.spark.sql import literal
 
 MOST_RUNS = 2_000
-"""Runs of neighbouring positions that the text of a view may have."""
+"""The most runs of positions in the SQL of a view."""
 
-_MARK = re.compile(r"pubsub_delta (\{.*\})")
+_IDENTITY = re.compile(r"pubsub_delta (\{.*\})")
 _THERE = re.compile(r"(TABLE|VIEW|TABLE_OR_VIEW)_ALREADY_EXISTS")
 _NO_VIEWS = re.compile(r"does not support views|MISSING_CATALOG_ABILITY|CATALOG_OPERATION")
 _MESSAGE = {
@@ -74,50 +74,50 @@ class Views:
         self._project = project
 
     def names(self) -> list[str]:
-        """Return the names of the views that are there, whoever made them.
+        """Return the names of all views, also of those by users.
 
-        TableMissing where the schema is not there; FailedPrecondition where its catalog has none.
+        TableMissing if the schema does not exist; FailedPrecondition if its catalog has no views.
         """
         where = "" if self._schema is None else f" IN {self._schema}"
         rows = self._collect(f"SHOW VIEWS{where}")
         wanted = self._schema is None
         return [str(row["viewName"]) for row in rows if bool(row["isTemporary"]) == wanted]
 
-    def mark(self, name: str) -> Mapping[str, str] | None:
-        """Return the mark of a view of ours; None where it is none, TableMissing if there is none.
+    def identity(self, name: str) -> Mapping[str, str] | None:
+        """Return the identity of a view of this store; None for another view; TableMissing.
 
-        The text of the view is not looked at: what it is of may be gone.
+        The SQL of the view is not analyzed, because its tables may be gone.
         """
         rows = self._collect(f"DESCRIBE TABLE {self._identifier(name)}")
-        found = _MARK.fullmatch((rows[0]["comment"] or "") if rows else "")
+        found = _IDENTITY.fullmatch((rows[0]["comment"] or "") if rows else "")
         if found is None:
             return None
-        mark: dict[str, str] = json.loads(found[1])
-        ours = self._mark(name, "", "")
-        same = all(mark.get(key) == ours[key] for key in ("view", "store", "project"))
-        return mark if same else None
+        identity: dict[str, str] = json.loads(found[1])
+        ours = self._identity(name, "", "")
+        same = all(identity.get(key) == ours[key] for key in ("view", "store", "project"))
+        return identity if same else None
 
     def drop(self, name: str) -> None:
         """Drop a view."""
         self._collect(f"DROP VIEW IF EXISTS {self._identifier(name)}")
 
     def show(self, name: str, shown: Shown, query: str, *, replace: bool) -> None:
-        """Create a view of a query, or replace the one of ours that is there.
+        """Create a view of a query, or replace a view of this store.
 
-        Conflict where something of the name has come meanwhile.
+        Conflict if a table or view of that name was created since.
         """
         how = ("OR REPLACE " if replace else "") + ("TEMPORARY " if self._schema is None else "")
         columns = _columns_of(self._spark, query)
-        comment = f"pubsub_delta {json.dumps(self._mark(name, shown.resource, query))}"
+        comment = f"pubsub_delta {json.dumps(self._identity(name, shown.resource, query))}"
         first = f"`{columns[0]}` COMMENT '{comment}'"
         listed = ", ".join([first, *(f"`{column}`" for column in columns[1:])])
         self._collect(f"CREATE {how}VIEW {self._identifier(name)} ({listed}) AS {query}")
 
     def digest(self, query: str) -> str:
-        """Return what tells a query from others in a mark."""
+        """Return a digest of a query, for the comment of its view."""
         return hashlib.sha256(query.encode()).hexdigest()[:16]
 
-    def _mark(self, name: str, resource: str, query: str) -> dict[str, str]:
+    def _identity(self, name: str, resource: str, query: str) -> dict[str, str]:
         where = "" if self._schema is None else self._schema
         view = hashlib.sha256(f"{where}.{name}".casefold().encode()).hexdigest()[:16]
         digest = self.digest(query)
@@ -156,7 +156,7 @@ def _columns_of(spark: SparkSession, query: str) -> list[str]:
 
 
 def topic_query(messages: str, shown: Shown) -> str:
-    """Return the query of a topic's messages, which fails where the topic is another one by now."""
+    """Return the query of a topic's messages; it fails if the topic was deleted or created anew."""
     columns = ", ".join(f"{value} AS {name}" for name, value in _MESSAGE.items())
     return f"SELECT {columns}, publish_date FROM {messages} WHERE {_is_there(shown)}"
 
@@ -164,7 +164,7 @@ def topic_query(messages: str, shown: Shown) -> str:
 def backlog_query(
     messages: str, shown: Shown, spans: Sequence[Span], now: datetime, *, counted: bool
 ) -> str | None:
-    """Return the query of a backlog as it is now; None where it is in too many pieces for a text.
+    """Return the query of a backlog as it is now; None if it has too many runs of positions.
 
     ``counted``: whether delivery attempts are counted.
     """
@@ -189,7 +189,7 @@ def backlog_query(
 
 
 def _is_there(shown: Shown) -> str:
-    """Write a condition that fails the query where a resource was deleted or created anew."""
+    """Write a condition that fails the query if a resource was deleted or created anew."""
     is_live = "delete_time IS NULL" if shown.kind == "topic" else "NOT detached"
     problem = literal(
         f"{shown.kind} {shown.resource} was deleted, or created anew, since this view was made; "

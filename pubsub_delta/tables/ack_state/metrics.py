@@ -1,4 +1,4 @@
-"""Figures: the metrics of a subscription that its ack state alone gives, at a moment."""
+"""The metrics of a subscription that its ack state alone gives, at a moment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pubsub_delta.policy.ack_state import AckState, State
 
 
 @dataclass(frozen=True)
-class SubscriptionFigures:
+class SubscriptionMetrics:
     """The metrics of a subscription at a moment, under Google's names.
 
     ``active_time``: of the last activity, None without any. ``delivery_attempt``: the highest one
@@ -30,14 +30,14 @@ class SubscriptionFigures:
     after_version: int = 0
 
 
-def figures_of(state: AckState) -> SubscriptionFigures:
-    """Return the figures of an ack state as it is, without messages that it has not absorbed.
+def metrics_of(state: AckState) -> SubscriptionMetrics:
+    """Return the metrics of an ack state as it is, without messages that it has not absorbed.
 
-    >>> figures_of(AckState(after_version=3)).num_undelivered_messages
+    >>> metrics_of(AckState(after_version=3)).num_undelivered_messages
     0
     """
     unacked = state.unacked()
-    return SubscriptionFigures(
+    return SubscriptionMetrics(
         active_time=state.active_time,
         num_undelivered_messages=state.count(),
         num_outstanding_messages=state.count(State.LEASED),
