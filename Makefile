@@ -8,7 +8,7 @@ NEED_NO_JAVA := tests/unit tests/model pubsub_delta
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test trial lane-test server-trial storage-trial model-trial mutation-check connect-test cluster-test object-storage-test object-storage-spark-test client-test console-test unit check format bench bench-full pictures docs lock java clean
+.PHONY: help demo test trial lane-test server-trial storage-trial model-trial mutation-check mutants connect-test cluster-test object-storage-test object-storage-spark-test client-test console-test unit check format bench bench-full pictures docs lock java clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ model-trial: .venv/ready java ## hold the library against a model of the whole s
 
 mutation-check: .venv/ready java ## put seeded bugs into a copy of the library, and see the tests notice them
 	$(BIN)/python -m tests.mutations.check
+
+mutants: .venv/ready ## change policy and book-keeping at random places (SEED=1 COUNT=100), and list what no quick test notices
+	$(BIN)/python -m tests.mutations.generated --seed $${SEED:-1} --count $${COUNT:-100}
 
 connect-test: .venv/ready java ## run the Delta tests by a Spark Connect server
 	$(BIN)/pytest tests/delta --remote --timeout 600

@@ -17,6 +17,7 @@ from tests.mutations.bugs_of_looks import BUGS_OF_LOOKS
 from tests.mutations.bugs_of_messages import BUGS_OF_MESSAGES
 from tests.mutations.bugs_of_operations import BUGS_OF_OPERATIONS
 from tests.mutations.bugs_of_order import BUGS_OF_ORDER
+from tests.mutations.bugs_of_outsiders import BUGS_OF_OUTSIDERS
 from tests.mutations.bugs_of_platforms import BUGS_OF_PLATFORMS
 from tests.mutations.bugs_of_push import BUGS_OF_PUSH
 from tests.mutations.bugs_of_readings import BUGS_OF_READINGS
@@ -67,4 +68,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_LOOKS,
     *BUGS_OF_TERMINALS,
     *BUGS_OF_FAULTS,
+    *BUGS_OF_OUTSIDERS,
 )

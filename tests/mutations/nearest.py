@@ -222,6 +222,9 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/messages/commits.py": ("looks", "restored", "tables_in_memory", "retention_job"),
     "tables/messages/messages.py": ("tables_in_memory", "retention_job", "races"),
     "tables/messages/position_allocator.py": ("tables_in_memory",),
+    "callbacks.py": ("callbacks", "subscriber"),
+    "subscriber.py": ("subscriber", "subscriber_end"),
+    "server/streams.py": ("server_streams", "server_replies"),
     "tables/registry/registry.py": (
         "tables_in_memory",
         "snapshot_calls",
@@ -267,8 +270,40 @@ CLOSE = (
 )
 """Unit tests of what the modules do together, by examples: a few seconds for all."""
 
+CLOSE_TO_CONSUMERS = (
+    "callbacks",
+    "exactly_once",
+    "outstanding",
+    "server_assigner",
+    "server_iam",
+    "server_leaser",
+    "server_leases",
+    "server_memory",
+    "server_presence",
+    "server_pull",
+    "server_push",
+    "server_push_changes",
+    "server_replies",
+    "server_response_queue",
+    "server_seeks",
+    "server_streams",
+    "server_wire",
+    "subscriber",
+    "subscriber_end",
+    "successors",
+)
+"""The same of what a server or a StreamingPull does: they know no operations of their own."""
+
 MACHINE = "tests/model/test_machine.py"
 """The state machine over the whole specification, on tables in memory."""
+
+OF_CONSUMERS = (
+    "callbacks.py",
+    "policy/ack_buffer.py",
+    "policy/outstanding.py",
+    "subscriber.py",
+)
+"""Modules whose bugs such a test notices, besides those of the server."""
 
 FAR_AWAY = (
     "architecture",
@@ -320,5 +355,7 @@ def rungs(bug: Bug, root: Path) -> list[list[str]]:
     """Return the tests to run for a bug: few at first, and more if those notice nothing."""
     if bug.needs_spark:
         return [list(bug.needs_spark)]
-    close = [f"tests/unit/test_{name}.py" for name in CLOSE]
+    of_consumers = bug.file in OF_CONSUMERS or bug.file.startswith("server/")
+    names = CLOSE_TO_CONSUMERS if of_consumers else CLOSE
+    close = [f"tests/unit/test_{name}.py" for name in names]
     return [tests for tests in (nearest_tests(bug), close, [MACHINE], other_tests(root)) if tests]
