@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 OF_THE_SERVER := $(addprefix tests/acceptance/test_,server_killed.py server_push.py \
 	server_console.py server_rest.py cli_endpoint.py)
-NEED_NO_JAVA := tests/unit tests/model tests/histories tests/proof tests/soak pubsub_delta
+NEED_NO_JAVA := tests/unit tests/model tests/histories tests/proof tests/endurance pubsub_delta
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
@@ -43,7 +43,7 @@ proof: .venv/ready java ## all that is random for HOURS (1), JOBS (1) at a time;
 	$(BIN)/python -m tests.proof.run --hours $${HOURS:-1} --jobs $${JOBS:-1}
 
 soak: .venv/ready ## keep a store busy for HOURS (1) with kills, draw memory, files and latency into soak/; needs no Java
-	$(BIN)/python -m tests.soak.run --hours $${HOURS:-1}
+	$(BIN)/python -m tests.endurance.run --hours $${HOURS:-1}
 
 mutation-check: .venv/ready java ## put seeded bugs into a copy of the library, and see the tests notice them
 	$(BIN)/python -m tests.mutations.check

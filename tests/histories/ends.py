@@ -14,7 +14,7 @@ from pubsub_delta import NotFound
 from tests.histories.plans import Step
 from tests.histories.worker import Process, Worker
 
-_MOST_ROUNDS = 200
+_MOST_ROUNDS = 40
 
 
 class End(Worker):
