@@ -4,11 +4,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 OF_THE_SERVER := $(addprefix tests/acceptance/test_,server_killed.py server_push.py \
 	server_console.py server_rest.py cli_endpoint.py)
-NEED_NO_JAVA := tests/unit tests/model pubsub_delta
+NEED_NO_JAVA := tests/unit tests/model tests/histories tests/proof tests/endurance pubsub_delta
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test trial lane-test server-trial storage-trial model-trial mutation-check mutants connect-test cluster-test object-storage-test object-storage-spark-test client-test console-test unit check format bench bench-full pictures docs lock java clean
+.PHONY: help demo test trial lane-test server-trial storage-trial model-trial history-trial proof soak mutation-check mutants connect-test cluster-test object-storage-test object-storage-spark-test client-test console-test unit check format bench bench-full pictures docs lock java clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,6 +21,7 @@ test: unit java ## run the tests (needs Java; 7 to 14 minutes, as the machine is
 
 trial: .venv/ready java ## run the long trials: killed processes, jobs, notebooks, docs, random sequences
 	SEEDS=$${SEEDS:-3} $(BIN)/pytest -m trial tests/acceptance tests/delta tests/unit \
+		tests/histories/test_histories.py \
 		$(addprefix --ignore ,$(OF_THE_SERVER))
 
 lane-test: .venv/ready java ## run the Delta tests by the Spark lane, too (half an hour or more)
@@ -34,6 +35,15 @@ storage-trial: .venv/ready java ## kill processes at named points, crowd a store
 
 model-trial: .venv/ready java ## hold the library against a model of the whole specification, for very many steps
 	STEPS=$${STEPS:-100000} DELTA_STEPS=$${DELTA_STEPS:-500} $(BIN)/pytest -m trial tests/model
+
+history-trial: .venv/ready ## kill, stop and starve several processes on one store, and check what they saw; needs no Java
+	HISTORIES=$${HISTORIES:-20} $(BIN)/pytest -m trial tests/histories
+
+proof: .venv/ready java ## all that is random for HOURS (1), JOBS (1) at a time; goes on where it was, and tells all seeds
+	$(BIN)/python -m tests.proof.run --hours $${HOURS:-1} --jobs $${JOBS:-1}
+
+soak: .venv/ready ## keep a store busy for HOURS (1) with kills, draw memory, files and latency into soak/; needs no Java
+	$(BIN)/python -m tests.endurance.run --hours $${HOURS:-1}
 
 mutation-check: .venv/ready java ## put seeded bugs into a copy of the library, and see the tests notice them
 	$(BIN)/python -m tests.mutations.check
@@ -103,7 +113,7 @@ java: ## install Java 17 where it is missing, or say how
 
 clean: ## remove what the targets made, but not .venv
 	rm -rf demo-output site spark-warehouse metastore_db derby.log .pytest_cache .mypy_cache \
-		.ruff_cache .hypothesis dist console-screens
+		.ruff_cache .hypothesis dist console-screens soak
 
 .venv/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
