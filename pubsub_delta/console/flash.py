@@ -1,38 +1,47 @@
-"""Flash messages: what was done just before. A page shows one once, and not after a reload."""
+"""Flash messages: what was done just before, or was not. A page shows one of them once."""
 
 from __future__ import annotations
 
 import secrets
 import threading
 from collections import OrderedDict
+from dataclasses import dataclass
 
 MOST = 1_000
-"""So many notes wait for their page at most; the oldest go first."""
+"""So many messages wait for their page at most; the oldest go first."""
+
+
+@dataclass(frozen=True)
+class Flash:
+    """A message for the next page. ``is_problem``: whether it says that something was not done."""
+
+    text: str
+    is_problem: bool = False
 
 
 class FlashMessages:
     """Messages that a page shows once, by the key in the address of that page.
 
-    >>> notes = FlashMessages()
-    >>> key = notes.add("The topic was created.")
-    >>> notes.take(key), notes.take(key)
-    ('The topic was created.', '')
+    >>> flashes = FlashMessages()
+    >>> key = flashes.add(Flash("The topic was created."))
+    >>> flashes.take(key), flashes.take(key)
+    (Flash(text='The topic was created.', is_problem=False), None)
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._texts: OrderedDict[str, str] = OrderedDict()
+        self._known: OrderedDict[str, Flash] = OrderedDict()
 
-    def add(self, text: str) -> str:
-        """Keep a note until its page is shown; return its key."""
+    def add(self, flash: Flash) -> str:
+        """Keep a message until its page is shown; return its key."""
         key = secrets.token_urlsafe(8)
         with self._lock:
-            self._texts[key] = text
-            while len(self._texts) > MOST:
-                self._texts.popitem(last=False)
+            self._known[key] = flash
+            while len(self._known) > MOST:
+                self._known.popitem(last=False)
         return key
 
-    def take(self, key: str) -> str:
-        """Return a note, which is then forgotten; nothing where it was shown before."""
+    def take(self, key: str) -> Flash | None:
+        """Return a message, which is then forgotten; None if it was shown before."""
         with self._lock:
-            return self._texts.pop(key, "")
+            return self._known.pop(key, None)

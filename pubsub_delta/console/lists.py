@@ -27,7 +27,8 @@ class Column(Generic[T]):
 
     ``key``: returns the sort key of a row, or None if it is not known. ``is_number``: whether the
     column is right-aligned and sorted from the largest. ``is_default``: whether it is shown unless
-    the reader chooses columns.
+    the reader chooses columns. ``is_searched``: whether the search reads it; it always reads the
+    first column.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Column(Generic[T]):
     key: Callable[[T], Any]
     is_number: bool = False
     is_default: bool = True
+    is_searched: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,14 +88,17 @@ def list_page(
 ) -> ListPage[T]:
     """Return the page of a list that a request asks for.
 
-    The search reads the first column, which is always shown and breaks ties.
+    The first column is always shown, and breaks ties.
     """
     asked = request.query_params
     by_name = {each.name: each for each in columns}
     wanted = asked.getlist("columns") or _remembered(request, at)
     names = [n for n in wanted if n in by_name] or [c.name for c in columns if c.is_default]
     query, first = asked.get("q", "").strip(), columns[0]
-    found = [row for row in rows if query.lower() in str(first.key(row)).lower()]
+    searched = [each for each in columns if each.is_searched or each is first]
+    found = [
+        row for row in rows if any(query.lower() in str(each.key(row)).lower() for each in searched)
+    ]
     sort = by_name.get(asked.get("sort", ""), by_name[default_sort])
     is_reversed = asked.get("reverse") == "on"
     found.sort(key=first.key)

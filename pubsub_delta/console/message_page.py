@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from fastapi import APIRouter, Request, Response
 
 from pubsub_delta.console.context import Console, console_of
 from pubsub_delta.console.error_texts import readable
-from pubsub_delta.console.forms import PostedForm
+from pubsub_delta.console.formatting import visible
+from pubsub_delta.console.forms import PostedForm, pairs_text
 from pubsub_delta.console.lists import list_all
 from pubsub_delta.console.message_data import MAX_TEXT_BYTES, DataView, data_views, schema_view
 from pubsub_delta.console.message_search import Kind, search_of
@@ -64,7 +66,8 @@ def dead_letter_of(console: Console, message: FoundMessage) -> DeadLetter | None
     )
 
 
-def _message(console: Console, kind: str, id_: str, number: str, most: int) -> FoundMessage:
+def message_of(console: Console, kind: str, id_: str, number: str, *, most: int) -> FoundMessage:
+    """Return a message with ``most`` bytes of its data; NotFound if it is not stored."""
     if not (number.isdecimal() and number.isascii() and len(number) <= 18):
         raise NotFound(f"{number!r} is not a message ID")
     search = search_of(console, kind, id_, MessageQuery(message_id=int(number)))
@@ -78,7 +81,8 @@ def _message(console: Console, kind: str, id_: str, number: str, most: int) -> F
 def show(request: Request, kind: Kind, id_: str, number: str) -> Response:
     """Show a message: as a fragment in a list, or as a page."""
     console = console_of(request)
-    found = _message(console, kind, id_, number, MAX_TEXT_BYTES)
+    found = message_of(console, kind, id_, number, most=MAX_TEXT_BYTES)
+    letter = dead_letter_of(console, found)
     return render(
         request,
         "opened.html" if "hx-request" in request.headers else "message.html",
@@ -86,7 +90,8 @@ def show(request: Request, kind: Kind, id_: str, number: str) -> Response:
         id=id_,
         message=found,
         bodies=[*_by_schema(console, found), *data_views(found.data, found.data_size)],
-        letter=dead_letter_of(console, found),
+        letter=letter,
+        publish_at=console.link(_topic_of(console, kind, id_) if letter is None else letter.topic),
     )
 
 
@@ -111,7 +116,7 @@ def _by_schema(console: Console, found: FoundMessage) -> list[DataView]:
 @router.get("/{kind}/{id_}/messages/{number}/data")
 def download(request: Request, kind: Kind, id_: str, number: str) -> Response:
     """Download the data of a message."""
-    found = _message(console_of(request), kind, id_, number, 2**31)
+    found = message_of(console_of(request), kind, id_, number, most=2**31)
     headers = {"Content-Disposition": f'attachment; filename="message-{found.message_id}"'}
     return Response(found.data, 200, headers, "application/octet-stream")
 
@@ -126,17 +131,21 @@ class Republish:
     readers: tuple[str, ...]
 
 
+def _topic_of(console: Console, kind: str, id_: str) -> str:
+    if kind == "topics":
+        return console.store.get_topic(id_).name
+    return console.store.get_subscription(id_).topic
+
+
 def _republishes(
     console: Console, kind: str, id_: str, numbers: Iterable[str], most: int
 ) -> tuple[list[Republish], list[str]]:
     """Return the messages by topic, and the IDs of messages whose topic is gone."""
-    own = console.store.get_topic(id_).name if kind == "topics" else (
-        console.store.get_subscription(id_).topic
-    )  # fmt: skip
+    own = _topic_of(console, kind, id_)
     by_topic: dict[str, list[tuple[FoundMessage, DeadLetter | None]]] = defaultdict(list)
     without_topic = []
     for number in list(dict.fromkeys(numbers))[:MOST]:
-        message = _message(console, kind, id_, number, most)
+        message = message_of(console, kind, id_, number, most=most)
         letter = dead_letter_of(console, message)
         topic = own if letter is None else letter.topic
         if topic in ("", DELETED_TOPIC):
@@ -205,3 +214,42 @@ def _original(message: FoundMessage) -> Message:
     if not kept and not message.data:  # an empty message is not accepted
         kept = message.attributes
     return Message(message.data, kept, message.ordering_key)
+
+
+def editable(message: FoundMessage) -> tuple[dict[str, str], list[str]]:
+    """Return a message as the fields of the form that publishes one, and what these cannot hold.
+
+    Attributes that forwarding and schemas have added are left out. The message has all its data.
+    """
+    original = _original(message)
+    text = _text_in_form(original.data)
+    values = {"data": text} if text is not None else {
+        "data": base64.b64encode(original.data).decode(), "is_base64": "on"
+    }  # fmt: skip
+    pairs, left_out = {}, []
+    for key, value in original.attributes.items():
+        if key in _OF_SCHEMAS:
+            continue
+        if "=" in key or key != key.strip() or not _NOT_IN_FIELDS.isdisjoint(key + value):
+            left_out.append(f"the attribute {visible(key)}")
+        else:
+            pairs[key] = value
+    if _NOT_IN_FIELDS.isdisjoint(original.ordering_key):
+        values["ordering_key"] = original.ordering_key
+    else:
+        left_out.append("the ordering key")
+    return {**values, "attributes": pairs_text(pairs)}, left_out
+
+
+_OF_SCHEMAS = (ENCODING_ATTRIBUTE, NAME_ATTRIBUTE, REVISION_ATTRIBUTE)
+_NOT_IN_FIELDS = frozenset("\n\r\x00")
+"""Characters that a browser changes in a field of one line."""
+
+
+def _text_in_form(data: bytes) -> str | None:
+    """Return data as text; None if a browser would change it, or would not show all of it."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if visible(text) == text else None

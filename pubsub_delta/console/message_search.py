@@ -7,11 +7,15 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import islice
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import FileResponse, StreamingResponse
 from starlette.background import BackgroundTask
 
@@ -20,13 +24,17 @@ from pubsub_delta.console.context import Console, address, console_of
 from pubsub_delta.console.jobs import WAIT_SECONDS
 from pubsub_delta.console.responses import error_page, redirect, render
 from pubsub_delta.console.search_form import STATES, SearchForm, read_search_form
-from pubsub_delta.console.searches import BackgroundSearch
+from pubsub_delta.console.searches import PREVIEW_BYTES, BackgroundSearch
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.operations.find import FoundMessage, MessageQuery, MessageSearch
 
 router = APIRouter()
 
 Kind = Literal["topics", "subscriptions"]
+MOST_LIVE = 500
+"""Rows of a list of messages above which those that come are not added any more."""
+_LONGEST = timedelta(seconds=5)
+"""How long messages that came are looked through, for one look of a page."""
 _UNKNOWN_SEARCH = "This search is not kept any more; search again."
 
 
@@ -67,11 +75,93 @@ def show(request: Request, kind: Kind, id_: str) -> Response:
 @router.get("/{kind}/{id_}/messages/found")
 def find(request: Request, kind: Kind, id_: str) -> Response:
     """Start a search, and show its results as a fragment."""
+    asked = _search_form(request, kind)
+    assert asked.message_query is not None
+    return _start(request, kind, id_, asked.message_query, asked.query_string)
+
+
+def _start(
+    request: Request, kind: Kind, id_: str, wanted: MessageQuery, query_string: str
+) -> Response:
+    console = console_of(request)
+    running = console.searches.start(
+        search_of(console, kind, id_, wanted),
+        address(kind, id_, "messages"),
+        query_string,
+        is_older=wanted.before is not None,
+    )
+    return _results(request, running)
+
+
+@dataclass(frozen=True)
+class LiveRows:
+    """Rows that are added to a list of messages as they come.
+
+    ``address``: that of the next ones, "" after the last. ``added``: how many there are.
+    ``is_full``: whether more came than the list shows. ``again``: the address of the search.
+    """
+
+    address: str
+    added: int
+    is_full: bool
+    again: str
+
+
+def _live_rows(
+    at: str,
+    query: str,
+    search: MessageSearch,
+    listed: int,
+    added: int = 0,
+    *,
+    is_full: bool = False,
+) -> LiveRows:
+    since = {"topic": search.topic_uid, "version": search.version}
+    numbers = urlencode({**since, "listed": listed, "added": added})
+    address = "" if is_full else f"{at}/newer?{query}&{numbers}"
+    return LiveRows(address, added, is_full, f"{at}?{query}")
+
+
+RowCount = Annotated[int, Query(ge=0, le=MOST_LIVE)]
+
+
+@router.get("/{kind}/{id_}/messages/newer")
+def find_newer(
+    request: Request,
+    kind: Kind,
+    id_: str,
+    topic: str,
+    listed: RowCount = 0,
+    added: RowCount = 0,
+) -> Response:
+    """Show the messages that came since a search, as rows to put above its own: a fragment.
+
+    ``topic``: the uid of the topic that was searched. ``listed``: the rows that the search has
+    found. ``added``: those that were put above since.
+    """
     console, asked = console_of(request), _search_form(request, kind)
     assert asked.message_query is not None
+    until = console.at_present() + _LONGEST
     search = search_of(console, kind, id_, asked.message_query)
-    running = console.searches.start(search, address(kind, id_, "messages"), asked.query_string)
-    return _results(request, running)
+    rows = search.messages(max_bytes=PREVIEW_BYTES, is_stopped=lambda: console.at_present() > until)
+    room = MOST_LIVE - listed - added
+    is_other = topic != search.topic_uid  # it was deleted and created again
+    found = [] if is_other else list(islice(rows, max(0, room) + 1))
+    at, query = address(kind, id_, "messages"), asked.query_string
+    if is_other or (found and not listed + added):  # the page has no list of them yet
+        whole = replace(asked.message_query, after_version=None)
+        answer = _start(request, kind, id_, whole, query)
+        answer.headers.update({"HX-Retarget": "#found", "HX-Reswap": "outerHTML"})
+        return answer
+    is_full = len(found) > room or search.progress < 1
+    shown = found[:room]
+    return render(
+        request,
+        "newer.html",
+        at=at,
+        live=_live_rows(at, query, search, listed, added + len(shown), is_full=is_full),
+        messages=list(map(summary, shown)),
+    )
 
 
 @router.get("/searches/{id_}")
@@ -107,6 +197,10 @@ def _results(request: Request, running: BackgroundSearch) -> Response:
     is_done = running.wait(WAIT_SECONDS)
     if running.problem is not None:
         raise running.problem
+    live = None
+    if is_done and not running.was_stopped and not running.is_older:
+        found = len(running.found)
+        live = _live_rows(running.at, running.query_string, running.search, found)
     request.state.section = running.at.split("/")[1]
     last = running.found[-1].message_id if running.found else ""
     return render(
@@ -115,6 +209,7 @@ def _results(request: Request, running: BackgroundSearch) -> Response:
         search=running,
         is_done=is_done,
         messages=list(map(summary, running.found)),
+        live=live,
         more=f"{running.at}?{running.query_string}&before={last}" if running.has_more else "",
         download=f"{running.at}/download?{running.query_string}",
     )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Sequence
+from functools import partial
 
 from fastapi import APIRouter, Request, Response
 
 from pubsub_delta.console.context import console_of
 from pubsub_delta.console.forms import Form, InvalidField, PostedForm, pairs, redisplay_with
+from pubsub_delta.console.message_page import editable, message_of
 from pubsub_delta.console.responses import RequiresWrite, redirect_with_flash, render, run_job
+from pubsub_delta.errors import FailedPrecondition, NotFound
 from pubsub_delta.policy.messages import FIELD_OF_RULE, broken_rule
 from pubsub_delta.resources import Message
 
@@ -18,15 +22,38 @@ router = APIRouter()
 _FIELDS = {"data": "data", "attributes": "attributes", "ordering_key": "ordering_key"}
 
 
-def _form_page(request: Request, form: Form, id_: str) -> Response:
-    return render(request, "publish.html", 400 if form.has_errors else 200, id=id_, form=form)
+MAX_COPIED_BYTES = 1_000_000
+"""Bytes of data that a form may be filled in with."""
+
+
+def _form_page(
+    request: Request, form: Form, id_: str, copied: str = "", left_out: Sequence[str] = ()
+) -> Response:
+    status = 400 if form.has_errors else 200
+    return render(
+        request, "publish.html", status, id=id_, form=form, copied=copied, left_out=left_out
+    )
 
 
 @router.get("/topics/{id_}/publish")
-def ask_publish(request: Request, id_: str, _: RequiresWrite) -> Response:
-    """Show the form for a message."""
-    console_of(request).store.get_topic(id_)
-    return _form_page(request, Form(), id_)
+def ask_publish(request: Request, id_: str, _: RequiresWrite, copy_of: str = "") -> Response:
+    """Show the form for a message. ``copy_of``: a message to fill it in with."""
+    console = console_of(request)
+    console.store.get_topic(id_)
+    if not copy_of:
+        return _form_page(request, Form(), id_)
+    kind, rest = copy_of.partition("/")[::2]
+    of, number = rest.partition("/")[::2]
+    if kind not in ("topics", "subscriptions"):
+        raise NotFound(f"{copy_of!r} is no message; topics/ID/MESSAGE_ID is accepted")
+    found = message_of(console, kind, of, number, most=MAX_COPIED_BYTES)
+    if found.data_size > MAX_COPIED_BYTES:
+        raise FailedPrecondition(
+            f"message {number} has {found.data_size:,} bytes of data, and a form is filled in with "
+            f"up to {MAX_COPIED_BYTES:,}; download it, and publish it by a command"
+        )
+    values, left_out = editable(found)
+    return _form_page(request, Form(values), id_, number, left_out)
 
 
 @router.post("/topics/{id_}/publish")
@@ -46,11 +73,17 @@ def publish(request: Request, id_: str, form: PostedForm) -> Response:
         request,
         f"Publishing a message to {id_}",
         lambda: store.publish(id_, [message]).message_ids[0],
-        lambda asked, made: redirect_with_flash(
-            asked, f"The message was published. Its ID is {made}.", "topics", id_
-        ),
+        partial(_published, id_=id_, stays=form["next"] == "another"),
         lambda asked, error: _form_page(asked, form.add_error(error, _FIELDS), id_),
     )
+
+
+def _published(request: Request, made: str, id_: str, stays: bool) -> Response:
+    note = f"The message was published. Its ID is {made}."
+    if stays:
+        copied = f"topics/{id_}/{made}"
+        return redirect_with_flash(request, note, "topics", id_, "publish", copy_of=copied)
+    return redirect_with_flash(request, note, "topics", id_)
 
 
 def _data(form: Form) -> bytes:

@@ -16,6 +16,7 @@ from pubsub_delta.console.responses import (
     error_page,
     redirect,
     redirect_with_flash,
+    redirect_with_problem,
     render,
     run_job,
 )
@@ -112,7 +113,7 @@ def answer(request: Request, id_: str, batch_id: str, form: PostedForm) -> Respo
     if verb == "extend":
         ack_ids = [each.ack_id for each in held.messages]
     if not ack_ids:
-        return redirect_with_flash(request, "No message was selected; select one or more.", *at)
+        return redirect_with_problem(request, "No message was selected; select one or more.", *at)
 
     def work() -> AckResult:
         if verb == "ack":
@@ -130,7 +131,7 @@ def answer(request: Request, id_: str, batch_id: str, form: PostedForm) -> Respo
         return redirect_with_flash(asked, _note(verb, counts), *at)
 
     def failed(asked: Request, error: PubSubError) -> Response:
-        return redirect_with_flash(asked, str(error), *at)
+        return redirect_with_problem(asked, str(error), *at)
 
     return run_job(request, "Acknowledging pulled messages", work, then, failed)
 

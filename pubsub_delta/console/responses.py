@@ -15,6 +15,7 @@ from pubsub_delta.clock import to_micros
 from pubsub_delta.console import formatting
 from pubsub_delta.console.context import address, console_of
 from pubsub_delta.console.error_texts import readable
+from pubsub_delta.console.flash import Flash
 from pubsub_delta.console.jobs import WAIT_SECONDS, Job
 from pubsub_delta.errors import PubSubError
 
@@ -69,7 +70,13 @@ def redirect(*parts: str, **query: str) -> Response:
 
 def redirect_with_flash(request: Request, note: str, *parts: str, **query: str) -> Response:
     """Redirect the browser to a page, which shows a flash message."""
-    return redirect(*parts, **query, done=console_of(request).flash_messages.add(note))
+    return redirect(*parts, **query, done=console_of(request).flash_messages.add(Flash(note)))
+
+
+def redirect_with_problem(request: Request, text: str, *parts: str) -> Response:
+    """Redirect the browser to a page, which shows once what was not done."""
+    flash = Flash(readable(text), is_problem=True)
+    return redirect(*parts, done=console_of(request).flash_messages.add(flash))
 
 
 def require_write(request: Request) -> None:
@@ -128,7 +135,7 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
             csrf_token=console.sessions.csrf_token(request.state.session),
             is_in=request.state.session.signed_in,
             signed_in=console.access.token is not None and request.state.session.signed_in,
-            note=partial(console.flash_messages.take, key),
+            take_flash=partial(console.flash_messages.take, key),
             **values,
         ),
         status,

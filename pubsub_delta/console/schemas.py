@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import unified_diff
+from itertools import zip_longest
 
 from fastapi import APIRouter, Request, Response
 
 from pubsub_delta.console.context import console_of
+from pubsub_delta.console.formatting import definition
 from pubsub_delta.console.lists import Column, list_all, list_page, remember_columns
 from pubsub_delta.console.responses import render
 from pubsub_delta.schemas import Schema
@@ -23,6 +27,35 @@ class Row:
     schema: Schema
     topics: int
 
+
+@dataclass(frozen=True)
+class Revision:
+    """A revision of a schema. ``changes``: the lines that differ from the revision before it.
+
+    Each has a sign before it: + where it was added, - where it was removed, else a space.
+    """
+
+    schema: Schema
+    before: str
+    changes: tuple[tuple[str, str], ...]
+
+
+def revisions_of(schemas: Sequence[Schema]) -> list[Revision]:
+    """Return revisions, the newest first, with what changed since the one before."""
+    found = []
+    for each, before in zip_longest(schemas, schemas[1:]):
+        if before is None:
+            found.append(Revision(each, "", ()))
+            continue
+        old, new = (definition(which.definition).splitlines() for which in (before, each))
+        lines = list(unified_diff(old, new, n=_CONTEXT, lineterm=""))[2:]  # without file names
+        changes = tuple((line[:1], line[1:]) for line in lines)
+        found.append(Revision(each, before.revision_id, changes))
+    return found
+
+
+_CONTEXT = 2
+"""Unchanged lines around a change."""
 
 COLUMNS: tuple[Column[Row], ...] = (
     Column("id", "Schema ID", lambda row: row.id),
@@ -62,6 +95,6 @@ def show(request: Request, id_: str) -> Response:
         "schema.html",
         id=id_,
         schema=newest,
-        revisions=list_all(store.list_schema_revisions, newest.name),
+        revisions=revisions_of(list_all(store.list_schema_revisions, newest.name)),
         topics=topics,
     )

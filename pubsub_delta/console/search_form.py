@@ -24,7 +24,7 @@ STATES = {
 }
 """The states in the menu, by their value in the address."""
 
-FIELDS = ("text", "attribute", "key", "message_id", "earliest", "latest", "state")
+FIELDS = ("text", "attribute", "json_field", "key", "message_id", "earliest", "latest", "state")
 ERROR_FIELDS = {name: name for name in FIELDS}
 
 
@@ -48,7 +48,11 @@ class SearchForm:
 
 
 def read_search_form(asked: Mapping[str, str], *, of_topic: bool) -> SearchForm:
-    """Read a search. ``before``: only messages with lower IDs, for the next page."""
+    """Read a search.
+
+    ``before``: only messages with lower IDs, for the next page. ``version``: only messages that
+    were committed after this version of the topic, for those that came since.
+    """
     form = Form({name: asked.get(name, "").strip() for name in FIELDS})
     if not of_topic:
         form.values["state"] = form["state"] or "unacked"
@@ -58,10 +62,12 @@ def read_search_form(asked: Mapping[str, str], *, of_topic: bool) -> SearchForm:
         earliest=form.validate(lambda: _time(form, "earliest"), ERROR_FIELDS),
         latest=form.validate(lambda: _time(form, "latest"), ERROR_FIELDS),
         ordering_key=form["key"] or None,
-        attribute=_attribute(form),
+        attribute=_pair(form, "attribute"),
+        json_field=_pair(form, "json_field"),
         text=form["text"].encode(errors="surrogatepass"),
         states=states,
-        before=_id(Form({"before": asked.get("before", "")}), "before"),
+        before=_number(asked, "before"),
+        after_version=_number(asked, "version"),
     )
     return SearchForm(form, None if form.has_errors else found)
 
@@ -94,8 +100,12 @@ def _time(form: Form, name: str) -> datetime | None:
         ) from None
 
 
-def _attribute(form: Form) -> tuple[str, str | None] | None:
-    key, equals, value = form["attribute"].partition("=")
-    if not form["attribute"]:
+def _number(asked: Mapping[str, str], name: str) -> int | None:
+    return _id(Form({name: asked.get(name, "")}), name)
+
+
+def _pair(form: Form, name: str) -> tuple[str, str | None] | None:
+    key, equals, value = form[name].partition("=")
+    if not form[name]:
         return None
     return key.strip(), value.strip() if equals else None

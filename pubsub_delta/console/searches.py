@@ -19,7 +19,7 @@ KEPT = 50
 """The largest number of searches that are kept; the oldest that are done go first."""
 IDLE_TIMEOUT = timedelta(seconds=60)
 """A search is stopped if no request has asked for its progress for so long."""
-_PREVIEW_BYTES = 300
+PREVIEW_BYTES = 300
 """Bytes of data that are kept of each message."""
 
 
@@ -30,19 +30,26 @@ class BackgroundSearch:
         search: finds the messages.
         at: the address of the list of messages.
         query_string: the search as in the address.
+        is_older: whether it is for a page that is not the first.
         at_present: returns the time.
     """
 
     def __init__(
-        self, search: MessageSearch, at: str, query_string: str, at_present: Callable[[], datetime]
+        self,
+        search: MessageSearch,
+        at: str,
+        query_string: str,
+        is_older: bool,
+        at_present: Callable[[], datetime],
     ) -> None:
         self.id = secrets.token_urlsafe(16)
         self.at = at
         self.query_string = query_string
+        self.is_older = is_older
         self.found: list[FoundMessage] = []
         self.has_more = False
         self.problem: PubSubError | None = None
-        self._search = search
+        self.search = search
         self._at_present = at_present
         self._asked = at_present()
         self._stop = threading.Event()
@@ -51,7 +58,7 @@ class BackgroundSearch:
     @property
     def progress(self) -> float:
         """The share of messages that was searched, from 0 to 1."""
-        return self._search.progress
+        return self.search.progress
 
     @property
     def is_done(self) -> bool:
@@ -78,7 +85,7 @@ class BackgroundSearch:
         self._future = threads.submit(self._run)
 
     def _run(self) -> None:
-        messages = self._search.messages(max_bytes=_PREVIEW_BYTES, is_stopped=self._is_over)
+        messages = self.search.messages(max_bytes=PREVIEW_BYTES, is_stopped=self._is_over)
         try:
             for message in messages:
                 if len(self.found) == PAGE:
@@ -103,9 +110,11 @@ class BackgroundSearches:
         self._lock = threading.Lock()
         self._known: OrderedDict[str, BackgroundSearch] = OrderedDict()
 
-    def start(self, search: MessageSearch, at: str, query: str) -> BackgroundSearch:
-        """Start a search."""
-        running = BackgroundSearch(search, at, query, self._at_present)
+    def start(
+        self, search: MessageSearch, at: str, query: str, *, is_older: bool = False
+    ) -> BackgroundSearch:
+        """Start a search; the arguments are those of ``BackgroundSearch``."""
+        running = BackgroundSearch(search, at, query, is_older, self._at_present)
         running.start(self._threads)
         with self._lock:
             self._known[running.id] = running

@@ -52,10 +52,10 @@ class Row:
 
 COLUMNS: tuple[Column[Row], ...] = (
     Column("id", "Snapshot ID", lambda row: row.id),
-    Column("topic", "Topic", lambda row: row.snapshot.topic),
+    Column("topic", "Topic", lambda row: row.snapshot.topic.rpartition("/")[2], is_searched=True),
     Column("created", "Created", lambda row: row.snapshot.create_time),
     Column("expires", "Expires", lambda row: row.snapshot.expire_time),
-    Column("labels", "Labels", lambda row: str(row.snapshot.labels)),
+    Column("labels", "Labels", lambda row: pairs_text(row.snapshot.labels), is_searched=True),
 )
 
 _ERROR_FIELDS = {

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request, Response
 from pubsub_delta.console import ack_state_chart, charts, formatting
 from pubsub_delta.console.context import Console, address, console_of
 from pubsub_delta.console.dead_letters import action_items
+from pubsub_delta.console.forms import pairs_text
 from pubsub_delta.console.lists import Column, list_all, list_page, remember_columns
 from pubsub_delta.console.measurements import Measurement
 from pubsub_delta.console.responses import fragment, render
@@ -49,7 +50,8 @@ def _rate(row: Row) -> float | None:
 
 COLUMNS: tuple[Column[Row], ...] = (
     Column("id", "Subscription ID", lambda row: row.id),
-    Column("topic", "Topic", lambda row: row.subscription.topic),
+    Column("topic", "Topic", lambda row: row.subscription.topic.rpartition("/")[2],
+           is_searched=True),
     Column("backlog", "Backlog", lambda row: row.of("num_undelivered_messages"), is_number=True),
     Column("age", "Oldest", lambda row: row.age, is_number=True),
     Column("leased", "Leased", lambda row: row.of("num_outstanding_messages"), is_number=True),
@@ -80,10 +82,12 @@ COLUMNS: tuple[Column[Row], ...] = (
            is_number=True, is_default=False),
     Column("retention", "Retention", lambda row: row.subscription.message_retention_duration,
            is_number=True, is_default=False),
-    Column("filter", "Filter", lambda row: row.subscription.filter, is_default=False),
+    Column("filter", "Filter", lambda row: row.subscription.filter, is_default=False,
+           is_searched=True),
     Column("features", "Features", lambda row: row.subscription.enable_message_ordering,
            is_default=False),
-    Column("labels", "Labels", lambda row: str(row.subscription.labels), is_default=False),
+    Column("labels", "Labels", lambda row: pairs_text(row.subscription.labels), is_default=False,
+           is_searched=True),
     Column("created", "Created", lambda row: row.subscription.create_time, is_default=False),
 )  # fmt: skip
 

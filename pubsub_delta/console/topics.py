@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request, Response
 
 from pubsub_delta.console import charts, formatting, subscriptions
 from pubsub_delta.console.context import Console, console_of
+from pubsub_delta.console.forms import pairs_text
 from pubsub_delta.console.lists import Column, list_all, list_page, remember_columns
 from pubsub_delta.console.measurements import Measurement
 from pubsub_delta.console.responses import fragment, render
@@ -48,7 +49,8 @@ COLUMNS: tuple[Column[Row], ...] = (
     Column("readers", "Subscriptions", lambda row: row.readers, is_number=True),
     Column("retention", "Message retention",
            lambda row: row.topic.message_retention_duration, is_number=True),
-    Column("labels", "Labels", lambda row: str(row.topic.labels), is_default=False),
+    Column("labels", "Labels", lambda row: pairs_text(row.topic.labels), is_default=False,
+           is_searched=True),
     Column("created", "Created", lambda row: row.topic.create_time, is_default=False),
 )  # fmt: skip
 

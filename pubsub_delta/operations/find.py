@@ -1,4 +1,4 @@
-"""Find messages: by time, id, key, attribute, text or state, the newest first.
+"""Find messages: by time, id, key, attribute, text, JSON field or state, the newest first.
 
 A search finds any stored message, with a subscription or without one. It leases and writes nothing.
 It reads a topic a part at a time, so it has a progress and can be stopped.
@@ -19,6 +19,7 @@ from pubsub_delta.delivery.unreadable import python_values
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.policy.ack_state import Span, State, union
+from pubsub_delta.policy.json_fields import WRITTEN_OTHERWISE, JsonField
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.messages.messages import Messages
@@ -40,9 +41,12 @@ class MessageQuery:
     """The conditions of a search, all of which a message meets.
 
     ``earliest``, ``latest``: publish times, both included. ``attribute``: a key, and the value that
-    it has, or None for any. ``text``: bytes that the data contains. ``states``: of a subscription's
-    messages; None also finds those that are in no state, being acknowledged for good, left out by
-    the filter, or older than the subscription. ``before``: only messages with lower ids.
+    it has, or None for any. ``text``: bytes that the data contains. ``json_field``: of data that is
+    JSON: a path with dots, such as ``gate.terminal``, and the value there, or None for any.
+    ``states``: of a subscription's messages; None also finds those that are in no state, being
+    acknowledged for good, left out by the filter, or older than the subscription.
+    ``before``: only messages with lower ids. ``after_version``: only messages that were committed
+    after this version of the topic's table, such as the one of an earlier search.
     """
 
     message_id: int | None = None
@@ -53,6 +57,8 @@ class MessageQuery:
     text: bytes = b""
     states: frozenset[str] | None = None
     before: int | None = None
+    json_field: tuple[str, str | None] | None = None
+    after_version: int | None = None
 
 
 @dataclass(frozen=True)
@@ -75,13 +81,20 @@ class FoundMessage:
 
 @dataclass
 class MessageSearch:
-    """A search. ``progress``: the part of the topic that was searched, from 0 to 1."""
+    """A search.
 
+    ``topic_uid``: of the topic that is searched. ``progress``: the part of it that was searched,
+    from 0 to 1. ``version``: that of its table when the search began; it finds what was committed
+    until then, and maybe more.
+    """
+
+    topic_uid: str
     _messages: Messages
     _wanted: MessageQuery
     _spans: Sequence[Span] = ()
     _is_counted: bool = False
     progress: float = field(default=0.0, init=False)
+    version: int = field(default=-1, init=False)
 
     def rows(self, is_stopped: Callable[[], bool] = lambda: False) -> Iterator[pa.Table]:
         """Yield the messages that match as rows with the columns of a message, the newest first.
@@ -89,7 +102,11 @@ class MessageSearch:
         It ends early when ``is_stopped`` returns true.
         """
         held = self._held()
-        parts = _parts(self._messages, self._wanted)
+        self.version = self._messages.history.version()
+        if self._wanted.after_version is not None:
+            added = self._added(self._wanted.after_version)
+            held = added if held is None else held & added
+        parts = _parts(self._messages, self._wanted, held)
         for number, part in enumerate(parts):
             if is_stopped():
                 return
@@ -130,6 +147,21 @@ class MessageSearch:
             return None
         return union(span for span in self._spans if span.state.value in states)
 
+    def _added(self, version: int) -> Positions:
+        """Return the messages that were committed after a version of the topic's table."""
+        if version > self.version:
+            raise InvalidArgument(
+                f"after_version: {version} is after the topic's version, {self.version}; the topic "
+                "may have been restored; search without it"
+            )
+        commits, known = self._messages.history.commits_after(version)
+        if not known:
+            raise InvalidArgument(
+                f"after_version: {version}; the log of the topic does not reach back to it; search "
+                "without it"
+            )
+        return Positions.union(part.positions for part in self._messages.absorb(commits))
+
     def _found(self, row: dict[str, Any], max_bytes: int) -> FoundMessage:
         data = row["data"] or b""
         state, attempt = self.state_of(row["position"])
@@ -158,7 +190,8 @@ def search(
         if wanted.states is not None:
             raise InvalidArgument("states: messages of a topic have none; those of its "
                                   "subscriptions have")  # fmt: skip
-        return MessageSearch(tables.messages(tables.topic(topic_name(name, project)).uid), wanted)
+        uid = tables.topic(topic_name(name, project)).uid
+        return MessageSearch(uid, tables.messages(uid), wanted)
     if kind != "subscriptions":
         raise InvalidArgument(
             f"name: {name!r} is not a full name of a topic or a subscription, such as "
@@ -167,20 +200,26 @@ def search(
     found = source(tables, subscription_name(name, project))
     state = found.catch_up(tables.ack_states.read(found.uid), now)
     is_counted = found.subscription.dead_letter_policy is not None
-    return MessageSearch(found.messages, wanted, state.spans, is_counted)
+    return MessageSearch(found.topic_uid, found.messages, wanted, state.spans, is_counted)
 
 
-def _parts(messages: Messages, wanted: MessageQuery) -> Sequence[tuple[int, int] | None]:
+def _parts(
+    messages: Messages, wanted: MessageQuery, held: Positions | None
+) -> Sequence[tuple[int, int] | None]:
     """Return the positions to search, in parts, the highest first.
 
-    Where the log has no statistics of a file, everything is one part: None.
+    ``held``: only these. Where the log has no statistics of a file, everything is one part: None.
     """
+    if held is not None and not held:
+        return []
     if wanted.message_id is not None:
         lowest, highest = wanted.message_id, wanted.message_id
     else:
         lowest, highest = 0, _HIGHEST
     if wanted.before is not None:
         highest = min(highest, wanted.before - 1)
+    if held is not None:
+        lowest, highest = max(lowest, held.min), min(highest, held.max)
     ranges: list[tuple[int, int, int]] = []
     files = messages.files()
     if any(each.position_min is None or each.position_max is None for each in files):
@@ -229,4 +268,17 @@ def _matching(rows: pa.Table, wanted: MessageQuery) -> pa.Table:
         rows = rows.filter(pc.is_valid(found) if value is None else pc.equal(found, value))
     if wanted.text and rows.num_rows:
         rows = rows.filter(pc.match_substring(rows["data"], wanted.text))
+    if wanted.json_field is not None and rows.num_rows:
+        rows = _with_json_field(rows, JsonField(*wanted.json_field))
     return rows
+
+
+def _with_json_field(rows: pa.Table, wanted: JsonField) -> pa.Table:
+    """Return the rows whose data has a JSON field; only those that may have it are parsed."""
+    data = rows["data"]
+    has_texts = pc.and_(
+        pc.match_substring(data, wanted.name_text), pc.match_substring(data, wanted.value_text)
+    )
+    rows = rows.filter(pc.or_(has_texts, pc.match_substring_regex(data, WRITTEN_OTHERWISE)))
+    found = [wanted.matches(each.as_py() or b"") for each in rows["data"]]
+    return rows.filter(pa.array(found, pa.bool_()))

@@ -31,12 +31,11 @@ START = read_time("2026-03-02T06:00:00Z", "start")
 DAY, HOUR, MINUTE = 86_400, 3_600, 60
 LONG = 30_000
 """Milliseconds: on a busy machine a first look takes its time."""
-AVRO = json.dumps(
-    {
-        "type": "record",
-        "name": "State",
-        "fields": [{"name": "name", "type": "string"}, {"name": "area", "type": "long"}],
-    }
+_FIELDS = [{"name": "name", "type": "string"}, {"name": "area", "type": "long"}]
+_CODE = {"name": "code", "type": "string", "default": ""}
+AVRO, AVRO_WITH_CODE = (
+    json.dumps({"type": "record", "name": "State", "fields": fields})
+    for fields in (_FIELDS, [*_FIELDS, _CODE])
 )
 POISONED = b'{"flight": 4711, "delay": "poisoned"}'
 
@@ -83,6 +82,7 @@ def store(clock: ManualClock, tmp_path_factory: pytest.TempPathFactory) -> PubSu
     made.create_schema("states", "AVRO", AVRO)
     made.create_topic("us-states", schema_settings=SchemaSettings("states", "BINARY"))
     made.publish("us-states", [b"\x08Utah\x00", b"\x08Ohio\xc4\x8b\x0e"])
+    made.commit_schema("states", AVRO_WITH_CODE)
     clock.advance(HOUR)
     made.publish("flights", _flights(0, 300))
     clock.advance(HOUR)

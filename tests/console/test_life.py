@@ -90,6 +90,50 @@ def test_figures_follow_what_happens_unless_live_is_off(
         page.context.close()
 
 
+def test_messages_that_come_are_put_above_the_list_without_closing_what_is_open(
+    chromium: Browser, own: tuple[PubSub, ManualClock]
+) -> None:
+    store, clock = own
+    store.publish("orders", [b"first late", b"on time"])
+    with Served(store, clock, ConsoleAccess("127.0.0.1")) as running:
+        page = opened(chromium, running)
+        page.clock.install()
+        page.goto("/topics/orders/messages?text=late")
+        page.locator("ul.found summary").first.click()
+        expect(page.locator("ul.found .opened pre").first).to_be_visible()
+        page.locator("ul.found input").first.check()
+        store.publish("orders", [b"second late", b"on time too"])
+        page.clock.run_for(11_000)
+        expect(page.locator("ul.found code.line")).to_have_text(["second late", "first late"])
+        expect(page.get_by_text("1 came since")).to_be_visible()
+        expect(page.locator("ul.found input:checked")).to_have_count(1)
+        expect(page.locator("ul.found > li").nth(1).locator("pre").first).to_be_visible()
+        page.get_by_role("button", name="Choose all").click()
+        expect(page.locator("ul.found input:checked")).to_have_count(2)
+        page.context.close()
+
+
+def test_a_message_is_repaired_in_a_copy(
+    chromium: Browser, own: tuple[PubSub, ManualClock]
+) -> None:
+    store, clock = own
+    store.publish("orders", [Message(b'{"total": "x"}\n', {"carrier": "UA"}, "UA-17")])
+    with Served(store, clock, ConsoleAccess("127.0.0.1")) as running:
+        page = opened(chromium, running)
+        page.goto("/subscriptions/billing/messages")
+        page.locator("ul.found summary").first.click()
+        page.get_by_role("link", name="Edit a copy").click()
+        expect(page.get_by_label("Attributes: value 1")).to_have_value("UA")
+        page.get_by_label("Data", exact=True).fill('{"total": 7}\n')
+        page.get_by_role("button", name="Publish, then another like it").click()
+        expect(page.get_by_label("Data", exact=True)).to_have_value('{"total": 7}\n')
+        expect(page.get_by_role("status").filter(has_text="was published")).to_be_visible()
+        page.context.close()
+    old, new = store.peek("billing")
+    assert (old.data, new.data) == (b'{"total": "x"}\n', b'{"total": 7}\n')
+    assert (new.attributes, new.ordering_key) == ({"carrier": "UA"}, "UA-17")
+
+
 def test_a_console_that_is_down_is_told_and_nothing_that_was_typed_is_lost(
     chromium: Browser, own: tuple[PubSub, ManualClock]
 ) -> None:

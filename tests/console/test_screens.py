@@ -28,6 +28,7 @@ PAGES = {
     "topic-edit": "/topics/flights/edit",
     "topic-delete": "/topics/flights/delete",
     "publish": "/topics/flights/publish",
+    "publish-copy": "/topics/us-states/publish?copy_of=topics/us-states/1",
     "subscriptions": "/subscriptions",
     "subscription-new": "/subscriptions/new",
     "subscription": "/subscriptions/departures-board",

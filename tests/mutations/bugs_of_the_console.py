@@ -9,8 +9,8 @@ BUGS_OF_THE_CONSOLE = (
         "note-comes-back",
         "A page says again that something was done when it is loaded again.",
         "console/flash.py",
-        'return self._texts.pop(key, "")',
-        'return self._texts.get(key, "")',
+        "return self._known.pop(key, None)",
+        "return self._known.get(key)",
     ),
     Bug(
         "stale-form-is-obeyed",
@@ -124,5 +124,47 @@ BUGS_OF_THE_CONSOLE = (
         "number = min(self._before[place] + position - self._firsts[place], "
         "self._before[place + 1])",
         "number = position",
+    ),
+    Bug(
+        "live-list-repeats",
+        "A list of messages asks for those that came since, and gets all that match again.",
+        "operations/find.py",
+        "        if self._wanted.after_version is not None:\n",
+        "        if False:\n",
+    ),
+    Bug(
+        "escaped-field-is-missed",
+        "A search by a field of JSON data misses names and texts that are written with escapes.",
+        "policy/json_fields.py",
+        'WRITTEN_OTHERWISE = r"\\\\|[0-9][.eE]"',
+        'WRITTEN_OTHERWISE = r"[0-9][.eE]"',
+    ),
+    Bug(
+        "copy-keeps-its-history",
+        "A copy of a dead letter that is edited keeps the attributes that forwarding added.",
+        "console/message_page.py",
+        "    original = _original(message)\n",
+        "    original = message\n",
+    ),
+    Bug(
+        "failure-looks-done",
+        "A page tells what was not done as if it had been done.",
+        "console/responses.py",
+        "Flash(readable(text), is_problem=True)",
+        "Flash(readable(text))",
+    ),
+    Bug(
+        "changes-the-wrong-way-round",
+        "A revision of a schema shows what it has added as removed.",
+        "console/schemas.py",
+        "for which in (before, each)",
+        "for which in (each, before)",
+    ),
+    Bug(
+        "only-ids-are-searched",
+        "The search of a list does not look at topics, filters and labels.",
+        "console/lists.py",
+        "if each.is_searched or each is first]",
+        "if each is first]",
     ),
 )

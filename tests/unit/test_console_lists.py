@@ -73,6 +73,20 @@ def test_a_list_is_searched_and_sorted(asked: str, found: list[str]) -> None:
         assert "No subscription has" in words(html)
 
 
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [("topic-2", ["reader-2"]), ("team=gates", ["reader-1"]), ("carrier", ["reader-9"]),
+     ("projects/local", [])],
+)  # fmt: skip
+def test_a_list_is_searched_by_topic_labels_and_filter_too(asked: str, found: list[str]) -> None:
+    browser = behind()
+    browser.store.update_subscription("reader-1", labels={"team": "gates"})
+    browser.store.create_subscription("reader-9", "topic-1", filter="attributes:carrier")
+    browser.store.update_topic("topic-3", labels={"team": "maps"})
+    assert ids(browser.get("/subscriptions", params={"q": asked}).text) == found
+    assert ids(browser.get("/topics", params={"q": "team=maps"}).text) == ["topic-3"]
+
+
 def test_columns_are_chosen_and_remembered() -> None:
     browser = behind()
     html = browser.get("/subscriptions?columns=filter&columns=labels").text

@@ -94,7 +94,7 @@ def test_an_answer_without_a_message_says_so() -> None:
     page = browser.pull()
     form = form_from_pairs(page.text, page.url.path)
     answer = browser.client.post(form.action, data={**form.fields, "verb": "ack"})
-    assert "No message was selected" in words(answer.text)
+    assert 'class="problem" role="alert">No message was selected' in answer.text
     assert "1 message is leased to you" in words(answer.text)
 
 

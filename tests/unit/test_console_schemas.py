@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 pytest.importorskip("fastapi")
@@ -107,6 +109,16 @@ def test_a_schema_shows_its_revisions_and_topics(browser: Browser) -> None:
     assert told.index(second) < told.index(first)
     assert '"name": "area"' in told
     assert browser.client.get("/schemas/absent").status_code == 404
+
+
+def test_a_revision_shows_what_it_changed(browser: Browser) -> None:
+    first = browser.store.get_schema("states").revision_id
+    browser.store.commit_schema("states", AVRO_WITH_AREA)
+    page = browser.get("/schemas/states").text
+    changed, told = page.partition("Definition")[0], words(page)
+    assert f"Changes since {first}" in told
+    assert "+ &#34;name&#34;: &#34;area&#34;" in re.sub(r"\s+", " ", changed)
+    assert told.count("Changes since") == 1, "the first revision has none before it"
 
 
 def test_a_store_without_a_schema_tells_how_one_is_made() -> None:

@@ -6,7 +6,9 @@ import pytest
 
 from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.operations import find
-from pubsub_delta.operations.find import MessageQuery
+from pubsub_delta.operations.find import UNACKED, MessageQuery
+from pubsub_delta.policy.json_fields import JsonField
+from pubsub_delta.resources import Message
 from tests.unit.in_memory import InMemory
 
 READER = "projects/local/subscriptions/first"
@@ -71,3 +73,60 @@ def test_what_cannot_be_searched_is_refused() -> None:
             store.store.find_messages(name)
     with pytest.raises(InvalidArgument, match="messages of a topic have none"):
         store.store.find_messages(TOPIC, MessageQuery(states=find.UNACKED))
+
+
+def test_what_was_committed_after_a_version_is_found_without_what_was_there() -> None:
+    store = three()
+    search = store.store.find_messages(TOPIC)
+    assert len(list(search.messages())) == 3
+    store.publish(*"de")
+    assert found(store, TOPIC, MessageQuery(after_version=search.version)) == ["e", "d"]
+    assert found(store, READER, MessageQuery(after_version=search.version, states=UNACKED)) == [
+        "e", "d",
+    ]  # fmt: skip
+    newest = store.store.find_messages(TOPIC)
+    list(newest.messages())
+    assert found(store, TOPIC, MessageQuery(after_version=newest.version)) == []
+    with pytest.raises(InvalidArgument, match="is after the topic's version"):
+        found(store, TOPIC, MessageQuery(after_version=newest.version + 1))
+
+
+WRITTEN = (
+    b'{"a": 7}', b'{"a": 7.0}', b'{"a": 70e-1}', b'{"a": "7"}', b'{"a": "late"}', b'{"b": 7}',
+    b'{"\\u0061": 7}', b'{"a": "l\\u0061te"}', b'{"a": [5, "late"]}', b'{"a": {"0": 5}}',
+    b'{"a": true}', b'{"a": null}', b'{"a": -7}', b'{"a": 0}', b'{"a": -0.0}', b'["a", 7]',
+    b'{"a": NaN}', b'{"a": 1e999999999}', b'{"a": {"b": {"c": "late"}}}', b"a 7 late", b"",
+    b"\xff", b'{"a": 7', b"[" * 3_000,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        ("a", None), ("a", "7"), ("a", "007"), ("a", "-7"), ("a", "0"), ("a", "7.0"),
+        ("a", "late"), ("a", "true"), ("a", "null"), ("a", "NaN"), ("a", "sNaN"),
+        ("a", "1e999999999"), ("a.1", None),
+        ("a.0", "5"), ("a.1", "late"), ("a.b.c", "late"), ("1", "7"), ("1.0", None), ("", None),
+        ("a.99999999999", None),
+    ],
+)  # fmt: skip
+def test_a_json_field_is_found_however_it_is_written(wanted: tuple[str, str | None]) -> None:
+    """What is not parsed, as its texts are absent, would not match."""
+    store = InMemory()
+    store.store.publish("flights", [Message(each, {"k": "v"}) for each in WRITTEN])
+    seen = store.store.find_messages(TOPIC, MessageQuery(json_field=wanted)).messages()
+    matching = [each for each in WRITTEN if JsonField(*wanted).matches(each)]
+    assert [each.data for each in seen] == matching[::-1]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "count"),
+    [
+        ("a", "7", 5), ("a", "007", 4), ("a", "0", 2), ("a", "late", 2), ("a", "NaN", 1),
+        ("a.0", "5", 2),
+    ],
+)  # fmt: skip
+def test_numbers_are_compared_as_numbers_and_the_rest_as_text(
+    path: str, value: str, count: int
+) -> None:
+    assert sum(JsonField(path, value).matches(each) for each in WRITTEN) == count

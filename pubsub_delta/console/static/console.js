@@ -85,6 +85,12 @@
     kept.open = all(target, "details[open][id]").map((each) => each.id);
     kept.checked = all(target, "input[type=checkbox]:checked").map((each) => [each.name, each.value]);
   });
+  // A message that was committed while its list was made is not put above the list again.
+  document.addEventListener("htmx:oobBeforeSwap", (event) => {
+    event.detail.fragment.querySelectorAll("details[id]").forEach((each) => {
+      if (document.getElementById(each.id)) each.closest("li")?.remove();
+    });
+  });
   document.addEventListener("htmx:load", (event) => {
     const part = event.detail.elt;
     kept.open.forEach((id) => part.querySelector(`#${CSS.escape(id)}`)?.setAttribute("open", ""));
