@@ -56,13 +56,17 @@ def changed_labels(
     *,
     clear: bool,
 ) -> dict[str, str]:
-    """Return labels after removals, and then updates.
+    """Return labels after updates, and then removals; ``clear`` removes those that were there.
 
-    >>> changed_labels({"a": "1", "b": "2"}, {"c": "3"}, ["b"], clear=False)
-    {'a': '1', 'c': '3'}
+    gcloud: "If --update-labels is also specified then --update-labels is applied first".
+
+    >>> changed_labels({"a": "1", "b": "2"}, {"a": "3", "c": "4"}, ["a", "b"], clear=False)
+    {'c': '4'}
+    >>> changed_labels({"a": "1"}, {"b": "2"}, [], clear=True)
+    {'b': '2'}
     """
-    gone = set(now) if clear else set(remove)
-    return {**{key: value for key, value in now.items() if key not in gone}, **update}
+    changed = {**({} if clear else now), **update}
+    return {key: value for key, value in changed.items() if key not in set(remove)}
 
 
 class ListType(ParamType):

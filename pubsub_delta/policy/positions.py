@@ -162,10 +162,6 @@ class Positions:
             return False
         return int(self._bitmap.next_set_bit(max(first, 0))) <= last
 
-    def covers(self, first: int, last: int) -> bool:
-        """Tell whether every position from first to last, both included, stands in the set."""
-        return bool(self._bitmap.contains_range(first, last + 1))
-
     def holds(self, positions: np.ndarray) -> np.ndarray:
         """Tell of each number of an array whether it stands in the set.
 

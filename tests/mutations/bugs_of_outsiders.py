@@ -57,13 +57,6 @@ BUGS_OF_OUTSIDERS = (
         "        bitmap.remove_range(max(last, -1) + 1, self.max)\n",
     ),
     Bug(
-        "positions-cover-all-but-the-last",
-        "A range is covered whose last position is missing.",
-        "policy/positions.py",
-        "return bool(self._bitmap.contains_range(first, last + 1))",
-        "return bool(self._bitmap.contains_range(first, last))",
-    ),
-    Bug(
         "positions-bits-skip-a-bitmap",
         "Of more than a thousand bitmaps every 1024th is lost.",
         "policy/positions.py",
@@ -97,25 +90,6 @@ BUGS_OF_OUTSIDERS = (
         "    tables.ack_states.create(subscription.uid, AckState(after_version=tail))\n",
     ),
     Bug(
-        "backlog-dropped-before-detaching",
-        "The backlog of a subscription goes before it is detached, and so does that of one that "
-        "could not be.",
-        "operations/administer.py",
-        '    _change_subscription(tables, name, uid, {"detached": True, "update_time": now})\n'
-        "    tables.ack_states.forget(uid)\n",
-        "    tables.ack_states.forget(uid)\n"
-        '    _change_subscription(tables, name, uid, {"detached": True, "update_time": now})\n',
-    ),
-    Bug(
-        "backlog-dropped-before-deleting",
-        "The backlog of a subscription goes before its row, and so does that of one that stays.",
-        "operations/administer.py",
-        "    _must_be_there(tables.registry.remove_subscription(uid), name)\n"
-        "    tables.ack_states.forget(uid)\n",
-        "    tables.ack_states.forget(uid)\n"
-        "    _must_be_there(tables.registry.remove_subscription(uid), name)\n",
-    ),
-    Bug(
         "snapshot-row-before-its-table",
         "The row of a snapshot goes before its table, which nobody finds after a crash.",
         "tables/registry/registry.py",
@@ -124,18 +98,6 @@ BUGS_OF_OUTSIDERS = (
         "        )  # also the table of one that lapsed before a process crashed\n"
         "        self._snapshots.remove(uid)\n",
         "        self._snapshots.remove(uid)\n        self._snapshot_tables.drop(uid)\n",
-    ),
-    Bug(
-        "backlog-dropped-before-it-is-looked-at-again",
-        "The backlog of an idle subscription goes before it is known that nobody used it since.",
-        "operations/maintain.py",
-        "    if _is_idle(tables, now, subscription):\n"
-        "        tables.ack_states.forget(uid)\n"
-        "        return True\n",
-        "    is_idle_still = _is_idle(tables, now, subscription)\n"
-        "    tables.ack_states.forget(uid)\n"
-        "    if is_idle_still:\n"
-        "        return True\n",
     ),
     # The smallest of several
     Bug(
@@ -218,13 +180,6 @@ BUGS_OF_OUTSIDERS = (
         "failures=max(self.failures - 1, 0))",
         "failures=0)",
     ),
-    Bug(
-        "push-resumes-by-an-earlier-pause",
-        "A pause ends when an earlier one would have.",
-        "server/pushing.py",
-        "            self._consumer.is_paused = True\n            self._cancel_resume()\n",
-        "            self._consumer.is_paused = True\n",
-    ),
     # Access
     Bug(
         "seek-without-the-snapshot",
@@ -286,11 +241,12 @@ BUGS_OF_OUTSIDERS = (
         "    return set(late).difference(counted)\n",
     ),
     Bug(
-        "labels-removed-after-they-are-set",
-        "A label that is removed and set by one command is gone.",
+        "labels-removed-before-they-are-set",
+        "A label that one command removes and sets stays, which gcloud removes.",
         "cli/arguments.py",
-        "    return {**{key: value for key, value in now.items() if key not in gone}, **update}\n",
-        "    changed = {**now, **update}\n"
-        "    return {key: value for key, value in changed.items() if key not in gone}\n",
+        "    changed = {**({} if clear else now), **update}\n"
+        "    return {key: value for key, value in changed.items() if key not in set(remove)}\n",
+        "    kept = {} if clear else {key: now[key] for key in now if key not in set(remove)}\n"
+        "    return {**kept, **update}\n",
     ),
 )

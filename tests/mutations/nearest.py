@@ -61,7 +61,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "cli/grammar/transforms.py": ("gcloud_listings", "cli_formats"),
     "jobs/entry_points.py": ("dependencies",),
     "session.py": ("session_settings",),
-    "server/wire.py": ("fine_times", "server_wire"),
+    "server/wire.py": ("fine_times", "server_wire", "server_push_calls"),
     "policy/ack_ids.py": ("ack_ids",),
     "policy/ack_state.py": ("spans", "replay", "snapshots", "delivery_order"),
     "policy/delivery.py": (
@@ -132,6 +132,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "if_unchanged",
         "crossed_changes",
         "expiration",
+        "order_of_writes",
     ),
     "operations/history.py": ("topic_history",),
     "operations/maintain.py": ("expiration", "retention_job", "races", "tables_in_memory"),
@@ -238,6 +239,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "snapshot_calls",
         "expiration",
         "schema_publishing",
+        "order_of_writes",
     ),
     "tables/registry/resource_table.py": (
         "layout_version",

@@ -117,6 +117,8 @@ def test_what_was_created_is_printed_where_a_format_is_given() -> None:
         (["--update-labels", "b=3,c=4"], {"labels": {"a": "1", "b": "3", "c": "4"}}),
         (["--remove-labels", "a", "--remove-labels=b"], {"labels": {}}),
         (["--clear-labels", "--update-labels=z=1"], {"labels": {"z": "1"}}),
+        # gcloud: "If --update-labels is also specified then --update-labels is applied first"
+        (["--update-labels=a=9,c=4", "--remove-labels=a,b"], {"labels": {"c": "4"}}),
     ],
 )
 def test_update_names_only_what_changes(options: list[str], fields: dict[str, Any]) -> None:

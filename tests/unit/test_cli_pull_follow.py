@@ -85,6 +85,13 @@ def test_follow_ends_at_its_limit(world: World) -> None:
     assert (world.undelivered, world.outstanding) == (1, 0)
 
 
+def test_follow_takes_no_more_than_its_limit_with_its_last_batch(world: World) -> None:
+    world.store.publish("flights", ["a"])
+    world.meanwhile = [lambda: world.store.publish("flights", ["b", "c", "d"])]
+    assert world.run("--follow", "--limit=2", DATA).stdout == "a\nb\n"
+    assert (world.undelivered, world.outstanding) == (2, 0)
+
+
 def test_each_batch_is_acknowledged_before_the_next_is_taken(
     world: World, monkeypatch: pytest.MonkeyPatch, printing: list[str]
 ) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -11,11 +13,14 @@ pytest.importorskip("fastapi")
 
 from fastapi import Request, Response
 
+from pubsub_delta.console import forms
 from pubsub_delta.console.forms import Form
 from pubsub_delta.console.resource_changes import EDIT_CONFLICT, fingerprint, on_conflict
+from pubsub_delta.console.subscription_form import form_values
 from pubsub_delta.errors import Aborted, InvalidArgument
-from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy
+from pubsub_delta.resources import DeadLetterPolicy, ExpirationPolicy, RetryPolicy
 from tests.unit.browsing import Browser, form_from_pairs, words
+from tests.unit.builders import PLAIN
 
 WRONG = [
     ({"id": "x"}, "id", "'x' is not a subscription id"),
@@ -339,3 +344,21 @@ def test_a_form_from_before_a_restart_comes_back_with_what_was_typed(
     form = form_from_pairs(answer.text, path)
     again = browser.client.post(path, data=form.fields)
     assert again.status_code == (400 if "kept=this" in sent.get("id", "") else 200)
+
+
+@pytest.mark.parametrize("minutes", [10, 59, 60, 13 * 60, 18 * 60 + 1, 24 * 60, 31 * 24 * 60 - 1])
+def test_a_form_reads_the_duration_that_it_shows(minutes: int) -> None:
+    """ "What a form leaves alone": nothing changes because somebody has looked at it."""
+    length = timedelta(minutes=minutes)
+    assert forms.duration(Form(forms.duration_values("retention", length)), "retention") == length
+
+
+def test_a_form_reads_the_time_that_it_shows_whatever_its_zone() -> None:
+    time = datetime(2026, 1, 2, 23, 4, 5, tzinfo=timezone(timedelta(hours=5)))
+    assert forms.utc_time(Form(forms.utc_time_values("until", time)), "until") == time
+
+
+@pytest.mark.parametrize("days", ["1.5", "31", "1234", "36500"])
+def test_a_form_shows_each_day_of_a_ttl(days: str) -> None:
+    ttl = ExpirationPolicy(timedelta(days=float(days)))
+    assert form_values(replace(PLAIN, expiration_policy=ttl), "p")["expiration_days"] == days

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.policy.paging import page
+from pubsub_delta.policy.paging import page, page_in_order
 
 
 @dataclass(frozen=True)
@@ -69,3 +69,16 @@ def test_a_bad_token_is_refused(token: object) -> None:
 def test_a_page_size_out_of_range_is_refused(page_size: object) -> None:
     with pytest.raises(InvalidArgument, match=r"page_size: .* 1 or more is accepted"):
         page(named("a"), page_size, None)  # type: ignore[arg-type]
+
+
+@given(st.lists(st.integers(-50, 50), unique=True), st.integers(1, 5))
+def test_pages_of_what_keeps_its_order_have_each_item_once(
+    numbers: list[int], page_size: int
+) -> None:
+    """Revisions of a schema: they have rising numbers, which they keep when others are deleted."""
+    items = [(number, str(number)) for number in sorted(numbers)]
+    pages = [page_in_order(items, page_size, None)]
+    while pages[-1].next_page_token and len(pages) <= len(items):
+        pages.append(page_in_order(items, page_size, pages[-1].next_page_token))
+    assert [item for each in pages for item in each] == [item for _, item in items]
+    assert bool(pages[-1]) == bool(items)

@@ -152,3 +152,23 @@ def test_the_range_of_a_data_frame_is_never_made_a_set() -> None:
     assert list(stored.first(2)) == [5, (1 << 36) + 1]
     assert list(stored.within(6, 7)) == []
     assert list(stored.within(1 << 58, 1 << 59)) == [1 << 58]
+
+
+def test_a_range_leaves_out_what_is_before_it_and_after_it() -> None:
+    # "the positions from first to last, both included"
+    found = Positions.of([0, 1, 5, 9, 10])
+    assert list(found.within(1, 9)) == [1, 5, 9]
+    assert list(found.within(2, 9)) == [5, 9]
+    assert list(found.within(0, 0)) == [0]
+
+
+def test_of_many_scattered_positions_each_is_told_from_its_neighbours() -> None:
+    found = Positions.of(range(0, 400, 4))  # more runs than are compared one by one
+    asked = np.array([396, 1, 0, 397, 8, 400])
+    assert found.holds(asked).tolist() == [True, False, True, False, True, False]
+
+
+def test_however_many_plain_bitmaps_there_are_none_is_left_out() -> None:
+    parts = list(Positions.of(range(0, 8 * 3_000, 8)).bits_by(8))
+    assert [n for numbers, _ in parts for n in numbers.tolist()] == list(range(3_000))
+    assert {bit for _, bits in parts for bit in bits.tolist()} == {1}

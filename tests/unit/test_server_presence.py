@@ -138,6 +138,18 @@ def test_a_server_that_ends_in_order_leaves_nothing(tmp_path: Path) -> None:
     assert list((tmp_path / FOLDER).iterdir()) == []
 
 
+def test_a_server_without_leases_has_no_journal(tmp_path: Path) -> None:
+    """What is read from a journal was leased: an old one would tell of leases that are over."""
+    journal = Journal(tmp_path / UID, "projects/p/subscriptions/s")
+    journal.end()
+    journal.leased(7, Positions.of([1]))
+    assert (tmp_path / UID).exists()
+    journal.end()
+    assert not (tmp_path / UID).exists()
+    journal.leased(8, Positions.of([2]))
+    assert "leased 7 " not in (tmp_path / UID).read_text()
+
+
 def test_another_machine_cannot_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # "nothing of the kind on object stores": nor where a lock may be of another machine
     process = other_server(tmp_path)

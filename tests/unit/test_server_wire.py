@@ -30,6 +30,7 @@ from pubsub_delta.resources import (
     Message,
     ReceivedMessage,
     RetryPolicy,
+    Snapshot,
     Topic,
 )
 from pubsub_delta.server import wire
@@ -267,3 +268,34 @@ def test_a_loopback_address_is_always_accepted(host: str) -> None:
 def test_a_token_is_printable_text(token: str) -> None:
     with pytest.raises(InvalidArgument, match="token"):
         Security(token=token).check("localhost")
+
+
+def test_fractions_of_a_second_are_written_in_nanoseconds() -> None:
+    """Protobuf: "Signed fractions of a second at nanosecond resolution"."""
+    half, moment = timedelta(milliseconds=1_500), START + timedelta(milliseconds=250)
+    written = wire.subscription_message(replace(PLAIN, retry_policy=RetryPolicy(half, "1m")))
+    backoff = written.retry_policy.minimum_backoff
+    assert (backoff.seconds, backoff.nanos) == (1, 500_000_000)
+    snapshot = Snapshot("projects/p/snapshots/s", "projects/p/topics/t", moment, {}, START, "u")
+    assert wire.snapshot_message(snapshot).expire_time.nanos == 250_000_000
+    received = ReceivedMessage("ack id", "0", moment, b"a", {}, "", None)
+    assert wire.received_message(received).message.publish_time.nanos == 250_000_000
+
+
+def test_every_field_of_a_subscription_is_written_and_read_back() -> None:
+    full = replace(
+        PLAIN,
+        ack_deadline_seconds=20,
+        retain_acked_messages=True,
+        message_retention_duration=timedelta(days=2, milliseconds=5),
+        labels={"a": "b"},
+        enable_message_ordering=True,
+        expiration_policy=ExpirationPolicy(10 * DAY),
+        filter="attributes:key",
+        dead_letter_policy=DeadLetterPolicy("projects/p/topics/dead", 7),
+        retry_policy=RetryPolicy("1s", "2m"),
+        enable_exactly_once_delivery=True,
+    )
+    fields = wire.subscription_fields(wire.subscription_message(full))
+    assert len(fields) == len(wire.SUBSCRIPTION_FIELDS)
+    assert fields == {name: getattr(full, name) for name in fields}

@@ -1,0 +1,47 @@
+"""Which of two writes comes first: what is left by a process that ends between them is harmless."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from pubsub_delta.errors import NotFound
+from pubsub_delta.tables.messages.messages import Messages
+from tests.unit.in_memory import NAME, TOPIC, InMemory
+
+
+def fail(*_: Any, **__: Any) -> Any:
+    raise ConnectionError("the process ends here")
+
+
+def test_a_topic_exists_once_its_table_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = InMemory()
+    monkeypatch.setattr(Messages, "create", fail)
+    with pytest.raises(ConnectionError):
+        world.store.create_topic("second")
+    with pytest.raises(NotFound):
+        world.store.get_topic("second")
+
+
+def test_a_subscription_exists_once_its_ack_state_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = InMemory()
+    monkeypatch.setattr(world.tables.ack_states, "create", fail)
+    with pytest.raises(ConnectionError):
+        world.store.create_subscription("second", TOPIC)
+    with pytest.raises(NotFound):
+        world.store.get_subscription("second")
+
+
+def test_a_snapshot_whose_table_is_still_there_is_found_by_maintenance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = InMemory()
+    world.store.create_snapshot("before", NAME)
+    with monkeypatch.context() as patched:
+        patched.setattr(world.tables.registry._snapshot_tables, "drop", fail)
+        with pytest.raises(ConnectionError):
+            world.store.delete_snapshot("before")
+    later = world.now + timedelta(days=1)
+    assert len(world.tables.registry.abandoned_snapshots(later)) == 1
