@@ -162,15 +162,15 @@ BUGS_OF_OUTSIDERS = (
         "stream-deadline-stays",
         "A stream keeps the ack deadline of its first request, whatever a later one says.",
         "server/streams.py",
-        "                if request.stream_ack_deadline_seconds:\n",
-        "                if not request.stream_ack_deadline_seconds:\n",
+        "                    self._consumer.ack_deadline_seconds = _stream_ack_deadline(\n",
+        "                    _ = _stream_ack_deadline(\n",
     ),
     Bug(
         "pull-of-a-predecessor",
         "A new pull is given what the server has leased of a deleted subscription of that name.",
         "server/hub.py",
         "        if running is not None and running.has_leased:\n",
-        "        if running is None:\n",
+        "        if running is not None and not running.has_leased:\n",
     ),
     # Push
     Bug(

@@ -105,6 +105,8 @@ class _Mutator:
             case ast.AnnAssign():
                 if node.value is not None and "TypeAlias" not in ast.dump(node.annotation):
                     yield node.value
+            case ast.keyword(arg="init" | "repr" | "compare" | "kw_only"):
+                return  # of a field of a dataclass
             case ast.Raise() | ast.Assert() | ast.JoinedStr() | ast.Import() | ast.ImportFrom():
                 return
             case ast.If() if "TYPE_CHECKING" in ast.dump(node.test):

@@ -33,7 +33,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "client.py": ("client",),
     "methods/subscriptions.py": ("client",),
     "server/pushing.py": ("server_push_changes", "push_tokens"),
-    "server/hub.py": ("server_presence",),
+    "server/hub.py": ("server_presence", "server_seeks"),
     "clock.py": ("fine_times", "clock"),
     "durations.py": ("fine_times", "durations"),
     "cli/arguments.py": ("cli_arguments",),
@@ -233,7 +233,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/messages/position_allocator.py": ("tables_in_memory",),
     "callbacks.py": ("callbacks", "subscriber"),
     "subscriber.py": ("subscriber", "subscriber_end"),
-    "server/streams.py": ("server_streams", "server_replies"),
+    "server/streams.py": ("server_streams", "server_replies", "server_response_queue"),
     "tables/registry/registry.py": (
         "tables_in_memory",
         "snapshot_calls",

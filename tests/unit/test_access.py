@@ -269,3 +269,11 @@ def test_the_revision_of_a_schema_is_the_schema() -> None:
 def test_what_is_no_name_is_refused_as_such(method: str, fields: Any) -> None:
     with pytest.raises(InvalidArgument):
         needed_permissions(method, request(**fields))
+
+
+def test_each_basic_role_includes_the_one_below_it() -> None:
+    """Google: "Basic roles": viewer, editor with the viewer's, owner with the editor's."""
+    basic = [ROLES[f"roles/{each}"] for each in ("viewer", "editor", "owner")]
+    assert basic[0] < basic[1] < basic[2] == KNOWN
+    of_pubsub = [ROLES[f"roles/pubsub.{each}"] for each in ("viewer", "editor", "admin")]
+    assert of_pubsub[0] < of_pubsub[1] < of_pubsub[2] == KNOWN - {ACT_AS}

@@ -192,6 +192,14 @@ def test_all_that_was_leased_before_a_seek_is_lost() -> None:
 # Any order of events, beside a store with the real policy
 
 
+def test_what_nobody_was_given_goes_back_once_read_or_not() -> None:
+    # "Give back what nobody has a deadline for, read or not"
+    book = leased(0, 1, 2, read=[0])
+    assert book.give_back_waiting([1]) == 3
+    assert (len(book), book.leases, book.messages, book.bytes) == (0, {}, 0, 0)
+    assert book.request(at(9)) == AckRequest(given_back={1: Positions.of([0, 1, 2])})
+
+
 class Consumer(RuleBasedStateMachine):
     """One consumer of an ordered subscription, whose book must agree with the store's ack state."""
 

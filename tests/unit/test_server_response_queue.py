@@ -14,7 +14,8 @@ import pytest
 pytest.importorskip("grpc")
 from pubsub_delta.errors import NotFound
 from pubsub_delta.server import response_queue
-from pubsub_delta.server.assigner import Delivery
+from pubsub_delta.server.assigner import Consumer, Delivery
+from pubsub_delta.server.response_queue import ResponseQueue
 from tests.unit.serving import LONG
 from tests.unit.serving_calls import NAME, Calls, leases, opening, request, running, soon
 
@@ -207,5 +208,47 @@ def test_a_stream_whose_client_says_no_more_ends_and_is_given_no_more() -> None:
         assert [each async for each in stream] == []
         await calls.publish("a")
         assert len(await calls.pull(1)) == 1
+
+    running(test)
+
+
+def test_a_confirmation_does_not_wait_for_a_message() -> None:
+    """Pub/Sub: "This field will only be set if `enable_exactly_once_delivery` is set to `true`"."""
+
+    async def test() -> None:
+        queue = ResponseQueue(Consumer())
+        coming = asyncio.ensure_future(anext(queue.responses()))
+        await asyncio.sleep(0)  # it waits for something to send
+        queue.expect(1)
+        queue.confirm("acknowledge_confirmation", {"ack_ids": ["a"], "invalid_ack_ids": []})
+        sent = await asyncio.wait_for(coming, LONG)
+        assert sent == {"acknowledge_confirmation": {"ack_ids": ["a"]}}
+
+    asyncio.run(test())
+
+
+def test_a_later_request_of_a_stream_changes_its_ack_deadline() -> None:
+    """Pub/Sub: "The ack deadline to use for the stream. This must be provided in the first request
+    on the stream, but it can also be updated on subsequent requests"."""
+
+    async def test(calls: Calls) -> None:
+        later = asyncio.Event()
+
+        async def requests() -> AsyncIterator[Any]:
+            yield request(subscription=NAME, stream_ack_deadline_seconds=60)
+            await later.wait()
+            yield request(stream_ack_deadline_seconds=20)
+            await asyncio.Event().wait()
+
+        stream = calls.stream(requests())
+        await calls.publish("a")
+        await following(stream)
+        dispatcher = calls.hub.running(NAME)
+        assert dispatcher is not None
+        (consumer,) = dispatcher._receivers
+        assert consumer.ack_deadline_seconds == 60
+        later.set()
+        await soon(lambda: consumer.ack_deadline_seconds == 20)
+        await stream.aclose()  # type: ignore[attr-defined]
 
     running(test)
