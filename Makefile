@@ -8,7 +8,7 @@ NEED_NO_JAVA := tests/unit tests/model tests/histories tests/proof tests/enduran
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test trial lane-test server-trial storage-trial model-trial history-trial proof soak mutation-check mutants connect-test cluster-test object-storage-test object-storage-spark-test client-test console-test unit check format bench bench-full pictures docs lock java clean
+.PHONY: help demo test trial lane-test server-trial storage-trial model-trial history-trial proof soak mutation-check mutants spark-pairs-test connect-test cluster-test object-storage-test object-storage-spark-test client-test console-test unit check format bench bench-full pictures docs lock java clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ mutation-check: .venv/ready java ## put seeded bugs into a copy of the library, 
 
 mutants: .venv/ready ## change policy and book-keeping at random places (SEED=1 COUNT=100), and list what no quick test notices
 	$(BIN)/python -m tests.mutations.generated --seed $${SEED:-1} --count $${COUNT:-100}
+
+spark-pairs-test: java ## run tests of DataFrames with other pairs of Spark and Delta (0.8 GB a pair, and half an hour)
+	@PYTHON=$(PYTHON) sh conf/spark_pairs.sh .pairs $(PAIRS)
 
 connect-test: .venv/ready java ## run the Delta tests by a Spark Connect server
 	$(BIN)/pytest tests/delta --remote --timeout 600

@@ -10,6 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,6 +23,12 @@ Sessions: TypeAlias = "SparkSession | Callable[[], SparkSession] | None"
 """A session, a function that starts one on first use, or None for a store without Spark."""
 
 DELTA_VERSION = "4.4.0"
+LINES_OF_SPARK = ("4.0", "4.1", "4.2")
+"""For which this Delta has JARs; docs/spark.md tells what has run with each."""
+
+
+def _line(version: str) -> str:
+    return ".".join(version.split(".")[:2])
 
 
 def delta_package(spark_version: str = "4.2.0") -> str:
@@ -30,8 +37,27 @@ def delta_package(spark_version: str = "4.2.0") -> str:
     >>> delta_package("4.0.5")
     'io.delta:delta-spark_4.0_2.13:4.4.0'
     """
-    line = ".".join(spark_version.split(".")[:2])
-    return f"io.delta:delta-spark_{line}_2.13:{DELTA_VERSION}"
+    return f"io.delta:delta-spark_{_line(spark_version)}_2.13:{DELTA_VERSION}"
+
+
+def check_pair(spark_version: str, delta_version: str) -> None:
+    """Refuse a Spark and a Delta that are installed and are no pair: there are no JARs for both.
+
+    >>> check_pair("4.1.4", "4.4.1")
+    >>> check_pair("4.3.0", "4.4.1")
+    Traceback (most recent call last):
+    pubsub_delta.errors.FailedPrecondition: pyspark 4.3.0 and delta-spark 4.4.1 are installed; \
+pyspark 4.0, 4.1 or 4.2 with delta-spark 4.4 is accepted: pip install 'pubsub-delta[spark]' \
+installs such a pair
+    """
+    if _line(spark_version) in LINES_OF_SPARK and _line(delta_version) == _line(DELTA_VERSION):
+        return
+    lines = f"{', '.join(LINES_OF_SPARK[:-1])} or {LINES_OF_SPARK[-1]}"
+    raise FailedPrecondition(
+        f"pyspark {spark_version} and delta-spark {delta_version} are installed; pyspark {lines} "
+        f"with delta-spark {_line(DELTA_VERSION)} is accepted: pip install 'pubsub-delta[spark]' "
+        "installs such a pair"
+    )
 
 
 DELTA_PACKAGE = delta_package()
@@ -132,6 +158,7 @@ def local_session(
     running = running_session()
     if running is not None:
         return running
+    import pyspark
     from pyspark.sql import SparkSession
 
     if DATABRICKS in os.environ:
@@ -145,6 +172,8 @@ def local_session(
         except ModuleNotFoundError as error:
             raise _not_installed("delta-spark") from error
 
+        if "spark.jars.packages" not in (settings or {}):
+            check_pair(pyspark.__version__, version("delta-spark"))
         if master.startswith("local"):  # the default is the python3 on the PATH
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = configure_spark_with_delta_pip(builder.master(master))
@@ -241,10 +270,17 @@ def setting_of(spark: SparkSession, setting: str, default: str) -> str | None:
 
 
 def check_session(spark: SparkSession) -> None:
-    """Raise FailedPrecondition for a session without Delta; warn of missing ``SPEED_SETTINGS``.
+    """Raise FailedPrecondition for a session without Delta, or of a Spark that is too old.
+
+    It warns of missing ``SPEED_SETTINGS``.
 
     Settings that the platform does not permit to read are not checked.
     """
+    if int(spark.version.split(".")[0]) < 4:
+        raise FailedPrecondition(
+            f"the Spark session is of Spark {spark.version}; 4.0 or a newer one is accepted, or "
+            "PubSub(None, root), which needs none"
+        )
     extensions = setting_of(spark, "spark.sql.extensions", "")
     if (
         extensions is not None

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 
 from pubsub_delta import __version__
-from pubsub_delta.errors import PubSubError
+from pubsub_delta.errors import FailedPrecondition, PubSubError
 from pubsub_delta.names import DELETED_TOPIC
 from pubsub_delta.resources import Subscription
+from pubsub_delta.session import check_pair
 from pubsub_delta.tables.layout import Layout
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_ABSENT = "(not installed)"
 
 State = Literal["ok", "warning", "problem"]
 
@@ -63,7 +66,15 @@ def versions() -> Finding:
 
 def spark(environment: Mapping[str, str], *, needed: bool) -> Finding:
     """Check whether Spark could be started, without a JVM."""
-    found, java = f"pyspark {_version('pyspark')}, delta-spark {_version('delta-spark')}", None
+    pair, java = (_version("pyspark"), _version("delta-spark")), None
+    found = f"pyspark {pair[0]}, delta-spark {pair[1]}"
+    if _ABSENT not in pair:
+        try:
+            check_pair(*pair)
+        except FailedPrecondition as error:
+            return Finding(
+                "spark", "problem" if needed else "warning", f"{found}: no pair", str(error)
+            )
     home = environment.get("JAVA_HOME")
     if home and Path(home, "bin/java").exists():
         java = f"{_java_version(Path(home))} in {home}"
@@ -298,7 +309,7 @@ def _version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
-        return "(not installed)"
+        return _ABSENT
 
 
 def _java_version(home: Path) -> str:

@@ -19,11 +19,12 @@ LINE = "_pubsub_delta_line"
 """The column of the original JSON object, which is the data of the message."""
 
 AS_JSON = {
+    "ignoreNullFields": "true",
     "timeZone": "UTC",
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
-"""JSON options: times in UTC with microseconds, in any session time zone."""
+"""JSON options: times in UTC with microseconds, and no nulls, whatever the session's settings."""
 
 _NESTED = (T.ArrayType, T.MapType, T.StructType, T.VariantType)
 
@@ -61,8 +62,9 @@ def reading_options(command: Command) -> Command:
         click.option(
             "--format",
             "format_",
-            type=click.Choice(["csv", "json", "parquet", "delta"]),
-            help="By default what the names of the files say, or Delta for a Delta table.",
+            type=click.Choice(["csv", "json", "parquet", "delta", "table"]),
+            help="By default what the names of the files say, or Delta for a Delta table. "
+            "table: --input names a table or view of the catalog.",
         ),
     ):
         command = option(command)

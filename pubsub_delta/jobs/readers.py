@@ -49,7 +49,7 @@ class ReadOptions:
         wrong = {
             "--infer-schema": self.infer and format_ != "csv",
             "--multiline": self.multiline and format_ not in ("csv", "json"),
-            "--schema": bool(self.schema) and format_ == "delta",
+            "--schema": bool(self.schema) and format_ in ("delta", "table"),
         }
         for option, given in wrong.items():
             if given:
@@ -72,6 +72,8 @@ def read(spark: SparkSession, source: sources.Source, how: ReadOptions) -> Recor
             return _csv(spark.read, source.path, named, how, has_their_names=alone)
         if source.format == "json":
             return _json_now(spark, source, how, columns)
+        if source.format == "table":
+            return Records(_table(spark.read, source.path), source.path)
         reader = spark.read.format(source.format)
         rows = _load(reader if columns is None else reader.schema(columns), source.path)
         return Records(rows, source.path)
@@ -81,12 +83,15 @@ def read_stream(spark: SparkSession, source: sources.Source, how: ReadOptions) -
     """Read a directory or a Delta table as a stream."""
     if source.format is None:
         raise InvalidArgument(
-            f"--format: none, and {source.path!r} is empty; csv, json, parquet or delta is needed"
+            f"--format: none, and {source.path!r} is empty; csv, json, parquet, delta or table is "
+            "needed"
         )
     how.check(source.format)
     reader, columns = spark.readStream, _columns(how.schema)
     if source.format == "delta":
         return Records(_load(reader.format("delta"), source.path), source.path)
+    if source.format == "table":
+        return Records(_table(reader, source.path), source.path)
     if columns is None:
         raise InvalidArgument(
             f"--schema: none; a stream of {source.format} files needs its columns"
@@ -158,6 +163,14 @@ def _load(reader: Reader, path: str) -> DataFrame:
         return reader.load(path)
     except Exception as error:
         raise sources.unreadable(path, error) from None
+
+
+def _table(reader: Reader, name: str) -> DataFrame:
+    """Read a table or view by its name; an error is InvalidArgument with one line."""
+    try:
+        return reader.table(name)
+    except Exception as error:
+        raise sources.unreadable(name, error) from None
 
 
 def _with_file(rows: DataFrame) -> DataFrame:

@@ -13,6 +13,8 @@ from pubsub_delta import InvalidArgument
 from pubsub_delta.jobs import file_formats
 
 _OF_FILE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] (.+?)(?: +SQLSTATE.*)?$", re.MULTILINE)
+_DELTA = re.compile(r"delta\.`((?:[^`]|``)+)`", re.IGNORECASE)
+"""A Delta table as it stands in SQL."""
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+?)(?=\n\s+at |\Z)", re.MULTILINE | re.DOTALL)
 """Spark's error of a file that it cannot read, and its cause."""
 
@@ -32,11 +34,15 @@ class Source:
 def find(spark: SparkSession, path: str, asked: str | None) -> Source:
     """Return an input with its format: the given one, or that of its files.
 
-    A Delta table is always recognized: its files may have rows that were deleted. InvalidArgument
-    if the input does not exist, or has several formats.
+    A Delta table is always recognized: its files may have rows that were deleted. The format
+    ``table`` is a table or view of the catalog. InvalidArgument if the input does not exist, or has
+    several formats.
     """
-    if asked == "delta":
-        return Source(path, "delta")
+    named = _DELTA.fullmatch(path)
+    if named is not None and asked in (None, "delta"):
+        return Source(named[1].replace("``", "`"), "delta")
+    if asked in ("delta", "table"):
+        return Source(path, asked)
     files = _files(spark, path)
     if all(file_formats.format_of(name, path) not in file_formats.TEXTS for name in files):
         if _is_delta(spark, path):

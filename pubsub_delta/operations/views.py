@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from pubsub_delta.delivery.schemas import typed_reader_of
 from pubsub_delta.delivery.sources import source_of
-from pubsub_delta.errors import InvalidArgument, NotFound
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.names import DELETED_TOPIC
-from pubsub_delta.policy.view_names import backlog_view, check_prefix, distinct, topic_view
+from pubsub_delta.policy.schemas.validation import TypedReader
+from pubsub_delta.policy.view_names import (
+    backlog_view,
+    check_prefix,
+    distinct,
+    topic_view,
+    typed_view,
+)
+from pubsub_delta.resources import Topic
+from pubsub_delta.schemas import Encoding
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
 from pubsub_delta.tables.layout import layout_of
 from pubsub_delta.tables.store import Tables
@@ -24,6 +34,7 @@ _TAKEN = (
     "a table or view of this name is there that create_views of this store has not made; "
     "create_views(prefix=…) takes other names"
 )
+_ELSEWHERE = "temporary=True, or read_topic(typed=True), has the fields"
 _PIECES = (
     "the backlog is in too many pieces for a view; maintain or a pull of it may join them, and "
     "backlog() of the store reads it as it is"
@@ -35,6 +46,7 @@ class ViewsReport:
     """What ``create_views`` did, by the names of the views.
 
     ``refused``: which views could not be made, and why; what has their name is as it was.
+    ``untyped``: which topics with a schema have no view of their fields, and why.
     """
 
     created: tuple[str, ...] = ()
@@ -42,6 +54,7 @@ class ViewsReport:
     unchanged: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
+    untyped: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def views(self) -> tuple[str, ...]:
@@ -49,10 +62,11 @@ class ViewsReport:
         return tuple(sorted((*self.created, *self.replaced, *self.unchanged)))
 
     def lines(self) -> Iterator[str]:
-        """Yield a line for each view that was made, replaced, dropped or refused."""
+        """Yield a line for each view that was made, replaced, dropped or refused, or is missing."""
         for done in ("created", "replaced", "dropped"):
             yield from (f"{done}: {name}" for name in getattr(self, done))
         yield from (f"refused: {name}: {why}" for name, why in self.refused.items())
+        yield from (f"without fields: {topic}: {why}" for topic, why in self.untyped.items())
 
 
 @dataclass(frozen=True)
@@ -63,11 +77,13 @@ class _Wanted:
         plain: its name, where no other has that.
         shown: what it shows.
         query: of what; None where no text can say it.
+        typing: the fields that Python reads from its rows.
     """
 
     plain: str
     shown: Shown
     query: str | None
+    typing: TypedReader | None = None
 
 
 def create_views(
@@ -90,9 +106,11 @@ def create_views(
         there = views.names()
     except TableMissing:
         raise NotFound(f"schema: {schema!r} does not exist; create it, and try again") from None
-    found = [*_topics(tables, project), *_backlogs(tables, project, now)]
+    topics = tables.registry.topics(f"projects/{project}/")
+    typed, untyped = _typed(tables, topics, temporary=place is None)
+    found = [*_topics(tables, topics), *typed, *_backlogs(tables, project, now)]
     wanted = sorted(found, key=lambda each: each.plain)
-    names = distinct({each.shown.resource: each.plain for each in wanted}, prefix, _REGISTRY)
+    names = distinct({each.shown.key: each.plain for each in wanted}, prefix, _REGISTRY)
     kept = {name.casefold() for name in names.values()}
     done: dict[str, list[str]] = {each: [] for each in ("created", "replaced", "unchanged")}
     dropped, refused = [], {}
@@ -101,7 +119,7 @@ def create_views(
             views.drop(name)
             dropped.append(name)
     for each in wanted:
-        name = names[each.shown.resource]
+        name = names[each.shown.key]
         try:
             done[_make(views, name, each)].append(name)
         except _Refused as error:
@@ -110,6 +128,7 @@ def create_views(
         **{key: tuple(value) for key, value in done.items()},
         dropped=tuple(dropped),
         refused=refused,
+        untyped=untyped,
     )
 
 
@@ -137,13 +156,51 @@ def _place(tables: Tables, schema: str | None, *, temporary: bool | None) -> str
     return None if temporary else own
 
 
-def _topics(tables: Tables, project: str) -> Iterator[_Wanted]:
+def _topics(tables: Tables, topics: Sequence[Topic]) -> Iterator[_Wanted]:
     from pubsub_delta.tables.lanes.spark.views import Shown, topic_query
 
-    for topic in tables.registry.topics(f"projects/{project}/"):
+    for topic in topics:
         shown = Shown(topic.name, tables.layout.topics, topic.uid, "topic")
         query = topic_query(tables.layout.messages(topic.uid), shown)
         yield _Wanted(topic_view(_id(topic.name)), shown, query)
+
+
+def _typed(
+    tables: Tables, topics: Sequence[Topic], *, temporary: bool
+) -> tuple[list[_Wanted], dict[str, str]]:
+    """Return the views of messages with their fields, and of which topics there is none, and why.
+
+    A temporary one has Python read the fields, and one in a catalog is SQL alone.
+    """
+    found, untyped = [], {}
+    for topic in topics:
+        if topic.schema_settings is None:
+            continue
+        try:
+            found.append(_typed_view(tables, topic, temporary=temporary))
+        except (FailedPrecondition, _Refused) as why:
+            untyped[topic.name] = str(why)
+    return found, untyped
+
+
+def _typed_view(tables: Tables, topic: Topic, *, temporary: bool) -> _Wanted:
+    from pubsub_delta.tables.lanes.spark.views import Shown, messages_query
+
+    typing = typed_reader_of(tables, topic)
+    _ = typing.fields  # FailedPrecondition where the extra is not installed
+    shown = Shown(topic.name, tables.layout.topics, topic.uid, "topic", typed=True)
+    plain = typed_view(_id(topic.name))
+    query = messages_query(tables.layout.messages(topic.uid), shown)
+    if temporary:
+        return _Wanted(plain, shown, query, typing)
+    from pubsub_delta.tables.lanes.spark.typed_sql import Unreadable, typed_query
+
+    settings = topic.schema_settings
+    assert settings is not None
+    try:
+        return _Wanted(plain, shown, typed_query(query, typing, Encoding(settings.encoding)))
+    except Unreadable as why:
+        raise _Refused(f"{why}, which SQL alone does not read; {_ELSEWHERE}") from why
 
 
 def _backlogs(tables: Tables, project: str, now: datetime) -> Iterator[_Wanted]:
@@ -173,11 +230,11 @@ def _make(views: Views, name: str, wanted: _Wanted) -> str:
         identity = _identity(views, name)
         if wanted.query is None:
             raise _Refused(_PIECES)
-        if identity is not None and identity["digest"] == views.digest(wanted.query):
+        if identity is not None and identity["digest"] == views.digest(wanted.query, wanted.typing):
             return "unchanged"
         replace = identity is not None
         try:
-            views.show(name, wanted.shown, wanted.query, replace=replace)
+            views.show(name, wanted.shown, wanted.query, wanted.typing, replace=replace)
         except Conflict:  # another program has created it meanwhile: is it one of ours?
             continue
         return "replaced" if replace else "created"

@@ -33,6 +33,15 @@ def topic_view(topic: str) -> str:
     return re.sub(r"[^A-Za-z0-9_]", "_", topic)
 
 
+def typed_view(topic: str) -> str:
+    """Return what the view of a topic's messages with their fields is to be called.
+
+    >>> typed_view("web-orders")
+    'web_orders_typed'
+    """
+    return f"{topic_view(topic)}_typed"
+
+
 def backlog_view(topic: str | None, subscription: str) -> str:
     """Return what the view of a subscription's backlog is to be called.
 

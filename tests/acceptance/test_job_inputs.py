@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -209,6 +210,35 @@ def test_a_delta_table_is_read_as_one_and_its_files_are_not(
     assert "files of a Delta table" in publish.refused(table / "*.parquet")
     spark.sql(f"DELETE FROM delta.`{table}`")
     assert publish.published(table) == []
+
+
+def test_a_table_is_read_by_its_name_in_sql(
+    publish: Publishing, spark: SparkSession, tmp_path: Path
+) -> None:
+    # "a Delta table is recognised by URL as well as by path"; "catalogs as they are"
+    table = tmp_path / "a table"
+    columns = "id BIGINT GENERATED ALWAYS AS IDENTITY, `n o` STRING, twice INT"
+    spark.sql(
+        f"CREATE TABLE named_orders ({columns}) USING delta LOCATION '{table}' TBLPROPERTIES "
+        "('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true')"
+    )
+    try:
+        spark.sql("INSERT INTO named_orders (`n o`, twice) VALUES ('a', 2), ('b', 4), ('c', NULL)")
+        spark.sql("DELETE FROM named_orders WHERE `n o` = 'a'")
+        spark.sql("ALTER TABLE named_orders RENAME COLUMN twice TO `2 x`")
+        expected = ['{"n o":"b","2 x":4}', '{"n o":"c"}']
+        for named in (f"delta.`{table}`", f"Delta.`file:{table}`"):
+            found = publish.published(Path(named))
+            assert [re.sub(r'"id":\d+,', "", each) for each in found] == expected
+        found = publish.published(
+            Path("default.named_orders"), "--format", "table", "--data", "n o"
+        )
+        assert found == ["b", "c"]
+        assert "TABLE_OR_VIEW_NOT_FOUND" in publish.refused(Path("no.such"), "--format", "table")
+        told = publish.refused(Path("named_orders"), "--format", "table", "--schema", "a INT")
+        assert "--schema is not for table" in told
+    finally:
+        spark.sql("DROP TABLE named_orders")
 
 
 def test_an_empty_input_is_no_error(publish: Publishing, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
 import pytest
 from chispa import assert_df_equality
@@ -134,3 +136,30 @@ def test_attributes_with_a_key_twice_are_refused(bench: Bench) -> None:
         with pytest.raises(InvalidArgument, match=r"attributes.*twice"):
             bench.store.publish(topic, messages)
     assert stored(bench, topic) == []
+
+
+def test_texts_are_texts_whatever_their_collation(bench: Bench) -> None:
+    # "no row of theirs may change on its way in"
+    topic, subscription = bench.pair()
+    frame = bench.spark.sql(
+        "SELECT 'A' COLLATE UTF8_LCASE AS data, 'K' COLLATE UNICODE AS ordering_key, "
+        "map('B' COLLATE UTF8_LCASE, 'C' COLLATE UNICODE_CI) AS attributes"
+    )
+    bench.store.publish(topic, frame)
+    (message,) = bench.store.pull(subscription)
+    assert (message.data, message.ordering_key, message.attributes) == (b"A", "K", {"B": "C"})
+
+
+@pytest.mark.parametrize(
+    ("value", "type_"),
+    [
+        ("map('a', 1)", "MAP<STRING,INT>"),
+        ("parse_json('1')", "VARIANT"),
+        ("make_interval(1)", "INTERVAL"),
+        ("array(map('a', 1))", "ARRAY<MAP<STRING,INT>>"),
+    ],
+)
+def test_a_column_without_an_order_orders_nothing(bench: Bench, value: str, type_: str) -> None:
+    frame = bench.spark.sql(f"SELECT 'a' AS data, {value} AS n")
+    with pytest.raises(InvalidArgument, match=re.escape(f"order_by: 'n' is {type_}, whose")):
+        bench.store.publish(bench.topic(), frame, order_by="n")

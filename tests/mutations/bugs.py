@@ -25,6 +25,7 @@ from tests.mutations.bugs_of_replay import BUGS_OF_REPLAY
 from tests.mutations.bugs_of_rest import BUGS_OF_REST
 from tests.mutations.bugs_of_schemas import BUGS_OF_SCHEMAS
 from tests.mutations.bugs_of_server import BUGS_OF_SERVER
+from tests.mutations.bugs_of_sessions import BUGS_OF_SESSIONS
 from tests.mutations.bugs_of_storages import BUGS_OF_STORAGES
 from tests.mutations.bugs_of_surfaces import BUGS_OF_SURFACES
 from tests.mutations.bugs_of_table_writes import BUGS_OF_TABLE_WRITES
@@ -65,6 +66,7 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_PLATFORMS,
     *BUGS_OF_THE_CONSOLE,
     *BUGS_OF_STORAGES,
+    *BUGS_OF_SESSIONS,
     *BUGS_OF_LOOKS,
     *BUGS_OF_TERMINALS,
     *BUGS_OF_FAULTS,

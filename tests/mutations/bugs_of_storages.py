@@ -9,7 +9,6 @@ _HANDLES = "tables/lanes/direct/open_tables.py"
 _COMMITS = "tables/lanes/direct/commits.py"
 _CREDENTIALS = "tables/lanes/direct/credentials.py"
 _FAILURES = "tables/lanes/direct/errors.py"
-_CHOICE = "tables/lanes/choice.py"
 
 BUGS_OF_STORAGES = (
     Bug(
@@ -78,8 +77,8 @@ BUGS_OF_STORAGES = (
     Bug(
         "several-drivers-on-s3",
         "Spark's lane writes to S3 with a log store that is safe for one driver only.",
-        _CHOICE,
-        "if not location.startswith(_S3) or runs_on_databricks():",
-        "if location.startswith(_S3) or runs_on_databricks():",
+        "tables/lanes/s3_writers.py",
+        "if not is_on_s3(location) or runs_on_databricks() or",
+        "if is_on_s3(location) or runs_on_databricks() or",
     ),
 )

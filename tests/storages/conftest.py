@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from pubsub_delta import PubSub, local_session
 from pubsub_delta.session import DELTA_PACKAGE
-from pubsub_delta.tables.lanes.choice import ONLY_WRITER
+from pubsub_delta.tables.lanes.s3_writers import ONLY_WRITER
 from tests.conftest import QUIET, SHORT
 from tests.servers import spark_home
 from tests.storages.servers import KEY, SECRET, STORAGES, Storage

@@ -7,13 +7,16 @@ import os
 import subprocess
 import sys
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from pubsub_delta import FailedPrecondition, PubSub
 from pubsub_delta.tables.lanes.choice import Lanes
+from pubsub_delta.tables.lanes.s3_writers import LANE_PROPERTY
 from pubsub_delta.tables.layout import layout_of
 from pubsub_delta.tables.schemas import TOPICS
 from tests.acceptance.processes import environment
@@ -156,3 +159,44 @@ def test_a_key_that_is_refused_in_the_middle_of_a_commit_loses_nothing(
     with pytest.raises(FailedPrecondition, match="403"):
         store.publish("orders", ["b"])
     assert [m.data for m in store.pull("billing")] == [b"a"]
+
+
+def test_a_store_that_was_created_by_the_other_lane_is_read_and_not_written(
+    s3: Storage, s3_root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "Two Spark drivers …, either made safe or refused with one line": nor a second lane."""
+    for name, value in s3.environment.items():
+        monkeypatch.setenv(name, value)
+    PubSub(None, s3_root).create_topic("orders")
+    address = layout_of(s3_root).topics.split("`")[1]
+    DeltaTable(address).alter.set_table_properties(
+        {LANE_PROPERTY: "spark"}, raise_if_not_exists=False
+    )
+    store = PubSub(None, s3_root)
+    assert [each.name for each in store.list_topics()] == ["projects/local/topics/orders"]
+    writes: list[Callable[[], object]] = [
+        lambda: store.publish("orders", ["a"]),
+        lambda: store.create_topic("letters"),
+        lambda: store.delete_topic("orders"),
+    ]
+    for write in writes:
+        with pytest.raises(FailedPrecondition, match="this store's is lane='spark'"):
+            write()
+
+
+def test_who_allows_deltalake_unsafe_renames_still_overwrites_no_commit(
+    s3: Storage, s3_root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others' programs are often told that; a commit of this library is no rename."""
+    for name, value in (*s3.environment.items(), ("AWS_S3_ALLOW_UNSAFE_RENAME", "true")):
+        monkeypatch.setenv(name, value)
+    store = PubSub(None, s3_root)
+    store.create_topic("orders")
+    with ThreadPoolExecutor(4) as pool:
+        published = pool.map(
+            lambda n: PubSub(None, s3_root).publish("orders", [str(n)]).message_ids[0], range(40)
+        )
+        ids = list(published)
+    assert len({*ids}) == 40
+    address = layout_of(s3_root).messages(store.get_topic("orders").uid).split("`")[1]
+    assert DeltaTable(address).to_pyarrow_table().num_rows == 40

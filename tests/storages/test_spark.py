@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pubsub_delta import FailedPrecondition, ManualClock, PubSub
-from pubsub_delta.tables.lanes.choice import ONLY_WRITER
+from pubsub_delta.tables.lanes.s3_writers import ONLY_WRITER
 from tests.storages.servers import Storage
 
 pytestmark = [pytest.mark.storages, pytest.mark.timeout(1200)]

@@ -58,6 +58,15 @@ TRIED = (
             "tests/storages/test_spark.py::test_a_second_driver_is_refused_before_it_writes",
         ),
     ),
+    Tried(
+        "S3",
+        "a lane beside the other one",
+        "none: who takes the one that did not create the store is refused",
+        (
+            "tests/storages/test_settings.py::"
+            "test_a_store_that_was_created_by_the_other_lane_is_read_and_not_written",
+        ),
+    ),
     Tried("S3", "Spark's lane with `S3DynamoDBLogStore`", "any number, as Delta says"),
     Tried("Azure", "the direct lane", "any number: a conditional put", _RACES + _FAULTS + _SERVERS),
     Tried("Azure", "Spark's lane", "any number: an atomic rename, as Delta says"),

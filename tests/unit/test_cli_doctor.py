@@ -150,6 +150,17 @@ def test_java_is_missed_only_where_it_is_needed(tmp_path: Path, needed: bool) ->
     assert (found.state, "Java 17.0.9" in found.found) == ("ok", True)
 
 
+@pytest.mark.parametrize("needed", [False, True])
+def test_packages_that_are_no_pair_are_told(monkeypatch: pytest.MonkeyPatch, needed: bool) -> None:
+    # "ranges of versions that are tested as pairs"
+    installed = {"pyspark": "4.3.0", "delta-spark": "4.4.1"}
+    monkeypatch.setattr(checks, "version", installed.__getitem__)
+    found = checks.spark({"PATH": ""}, needed=needed)
+    assert found.state == ("problem" if needed else "warning")
+    assert found.found == "pyspark 4.3.0, delta-spark 4.4.1: no pair"
+    assert "pyspark 4.0, 4.1 or 4.2 with delta-spark 4.4 is accepted" in found.advice
+
+
 def test_a_subscription_that_loses_messages_or_keeps_dead_letters_is_told(
     store: Any, tmp_path: Path
 ) -> None:

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.jobs import entry_points
-from pubsub_delta.session import DELTA_VERSION
+from pubsub_delta.session import DELTA_VERSION, check_pair
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROJECT: dict[str, Any] = import_module(
@@ -64,6 +65,24 @@ def test_the_two_are_a_pair_that_has_jars() -> None:
     assert wanted["delta-spark"] == f"delta-spark=={DELTA_VERSION}"
     locked = (REPOSITORY / "constraints.txt").read_text("utf-8").splitlines()
     assert set(wanted.values()) <= set(locked)
+    check_pair(wanted["pyspark"].partition("==")[2], DELTA_VERSION)
+
+
+def test_the_pairs_that_can_be_tried_are_started() -> None:
+    script = (REPOSITORY / "conf/spark_pairs.sh").read_text("utf-8")
+    pairs = re.search(r'^PAIRS="(.+)"$', script, re.MULTILINE)
+    assert pairs is not None
+    for pair in pairs[1].split():
+        check_pair(*pair.split("/"))
+
+
+@pytest.mark.parametrize(
+    ("of_spark", "of_delta"), [("3.5.9", "4.4.0"), ("4.3.0", "4.4.1"), ("4.2.0", "4.3.1")]
+)
+def test_what_has_no_jars_is_not_started(of_spark: str, of_delta: str) -> None:
+    told = rf"pyspark {of_spark} and delta-spark {of_delta} are"
+    with pytest.raises(FailedPrecondition, match=told):
+        check_pair(of_spark, of_delta)
 
 
 def test_every_script_is_a_function_and_every_job_has_one() -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.tables.lanes.choice import Lanes
+from pubsub_delta.tables.lanes.protocol import TableMissing
+from pubsub_delta.tables.lanes.s3_writers import LANE_PROPERTY
 from pubsub_delta.tables.layout import layout_of
 
 
@@ -51,3 +53,76 @@ def test_who_names_a_directory_without_its_slash_is_told() -> None:
         Lanes(None, layout_of("store")).spark  # noqa: B018
     with pytest.raises(FailedPrecondition, match=r"^this needs Spark .*local_session\(\)"):
         Lanes(None, layout_of("./store")).spark  # noqa: B018
+
+
+class Conf:
+    def __init__(self, settings: dict[str, str]) -> None:
+        self.getAll = settings
+
+
+class Session:
+    """A stand-in for a session, of which only the settings are asked."""
+
+    def __init__(self, **settings: str) -> None:
+        self.conf = Conf({key.replace("_", "."): value for key, value in settings.items()})
+
+    def createDataFrame(self) -> None: ...
+
+
+DYNAMODB = "io.delta.storage.S3DynamoDBLogStore"
+
+
+def test_a_session_that_commits_by_dynamodb_takes_sparks_lane_and_no_other() -> None:
+    """ "Made safe … or refused with one line": deltalake asks no DynamoDB."""
+    session: Any = Session(spark_delta_logStore_s3a_impl=DYNAMODB)
+    layout = layout_of("s3a://bucket/pubsub")
+    assert Lanes(session, layout).line == (
+        "spark lane: its session commits on S3 by DynamoDB, of which deltalake knows nothing"
+    )
+    with pytest.raises(FailedPrecondition, match="'direct' cannot be taken: its session commits"):
+        _ = Lanes(session, layout, "direct").choice
+    assert Lanes(session, layout_of("gs://bucket/pubsub")).choice[0] == "direct"
+
+
+def test_an_environment_that_asks_deltalake_for_dynamodb_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AWS_S3_LOCKING_PROVIDER", "dynamodb")
+    with pytest.raises(FailedPrecondition, match="AWS_S3_LOCKING_PROVIDER is dynamodb, and"):
+        _ = lanes("s3a://bucket/pubsub").control
+    _ = lanes("gs://bucket/pubsub").control
+
+
+class Registry:
+    """A stand-in for a lane, which tells the properties of a registry that was created by one."""
+
+    def __init__(self, created_by: str | None) -> None:
+        self.created_by = created_by
+
+    def properties(self, table: str) -> dict[str, str]:
+        if self.created_by is None:
+            raise TableMissing(table)
+        return {LANE_PROPERTY: self.created_by}
+
+
+def test_on_s3_nothing_is_written_beside_another_lane(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ "What cannot be made safe is refused by name", as far as the store tells it."""
+    registry = Registry(None)
+    monkeypatch.setattr(Lanes, "control", registry)
+    locks = lanes("s3a://bucket/pubsub").locks
+    with locked(locks):
+        registry.created_by = "spark"
+    with pytest.raises(FailedPrecondition, match=r"this store's is lane='spark': open it with"):
+        locked(locks).__enter__()
+    registry.created_by = "direct"
+    for root in ("s3a://bucket/pubsub", "gs://bucket/pubsub"):
+        with locked(lanes(root).locks):
+            pass
+    session: Any = Session(spark_delta_logStore_s3a_impl=DYNAMODB)
+    locks = Lanes(session, layout_of("s3a://bucket/pubsub")).locks
+    with pytest.raises(FailedPrecondition, match=r"this store's is lane='direct': open it with"):
+        locked(locks).__enter__()
+
+
+def locked(locks: Any) -> Any:
+    return locks.locked("delta.`s3a://bucket/pubsub/topics`")

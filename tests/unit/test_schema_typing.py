@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 pytest.importorskip("fastavro")
 
+from pubsub_delta.clock import from_micros
 from pubsub_delta.policy.schemas.revisions import Revision
 from pubsub_delta.policy.schemas.types import DecimalOf, FieldType, ListOf, MapOf, RecordOf
 from pubsub_delta.policy.schemas.validation import SchemaMismatch, SchemaValidator, TypedReader
@@ -61,6 +63,40 @@ def test_each_message_is_read_by_its_own_revision() -> None:
     assert TYPING.values(OHIO, told(SECOND)) == {"name": "Ohio", "area": 116096, "code": None}
     earlier = TypedReader(STATES, SchemaType.AVRO, FIRST, (FIRST, SECOND))
     assert earlier.values(OHIO, told(SECOND)) == {"name": "Ohio"}
+
+
+DEFAULTS: list[tuple[Any, Any, object]] = [
+    ("bytes", "\u00ff", b"\xff"),
+    ({"type": "fixed", "name": "Two", "size": 2}, "\u0000\u00e9", b"\x00\xe9"),
+    ({"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}, "\u00ff", "-0.01"),
+    ({"type": "long", "logicalType": "timestamp-millis"}, 5, from_micros(5000)),
+    ({"type": "int", "logicalType": "time-millis"}, 1000, "00:00:01"),
+    (["null", "bytes"], None, None),
+    (["bytes", "null"], "\u00ff", b"\xff"),
+    ({"type": "map", "values": "bytes"}, {"a": "\u00ff"}, [("a", b"\xff")]),
+    ({"type": "array", "items": ["long", "null"]}, [5], [5]),
+    (json.loads(record(NAME, AREA, name="Inner")), {"name": "a"}, {"name": "a", "area": 0}),
+]
+
+
+@pytest.mark.parametrize(("type_", "default", "expected"), DEFAULTS)
+def test_a_default_is_a_value_of_its_type(type_: Any, default: Any, expected: object) -> None:
+    """Avro: bytes are "JSON strings" of ISO-8859-1, and a logical type is one of its base type."""
+    field = {"name": "f", "type": type_, "default": default}
+    wider = Revision("0badcafe", at(9), record(NAME, field))
+    typing = TypedReader(STATES, SchemaType.AVRO, wider, (FIRST, wider))
+    found = typing.values(UTAH, told(FIRST))["f"]
+    assert (str(found) if isinstance(found, Decimal) else found) == expected
+    rows = pa.table(
+        {
+            "message_id": ["1"],
+            "publish_time": pa.array([at(0)], pa.timestamp("us", "UTC")),
+            "data": [UTAH],
+            "attributes": pa.array([[*told(FIRST).items()]], TEXT_BY_TEXT),
+            "ordering_key": [""],
+        }
+    )
+    assert typed_rows(rows, typing)["schema_error"].to_pylist() == [None]
 
 
 def test_each_message_is_read_in_its_own_encoding() -> None:

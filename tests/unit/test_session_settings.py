@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -47,9 +49,14 @@ class Conf:
 class Session:
     """A stand-in for a session, of which only the settings are asked."""
 
-    version = "4.0.5"
-
-    def __init__(self, settings: dict[str, str], *hidden: str, all_hidden: bool = False) -> None:
+    def __init__(
+        self,
+        settings: dict[str, str],
+        *hidden: str,
+        all_hidden: bool = False,
+        version: str = "4.0.5",
+    ) -> None:
+        self.version = version
         self.conf = Conf(settings, None if all_hidden else frozenset(hidden))
 
 
@@ -91,3 +98,21 @@ def test_a_session_that_tells_that_it_has_no_delta_is_refused_with_the_jars_of_i
 def test_settings_of_the_storage_have_hadoops_names() -> None:
     session: Any = Session({"spark.hadoop.fs.s3a.endpoint": "x", "spark.master": "y"})
     assert settings_of(session) == {"fs.s3a.endpoint": "x", "spark.master": "y"}
+
+
+def test_a_session_of_an_older_spark_is_refused_with_what_is_accepted() -> None:
+    # "ranges of versions that are tested as pairs"
+    with pytest.raises(FailedPrecondition, match=r"is of Spark 3\.5\.9; 4\.0 or a newer one is"):
+        told(Session(DELTA | SPEED_SETTINGS, version="3.5.9"))
+    assert told(Session(DELTA | SPEED_SETTINGS, version="5.0.0")) == []
+
+
+def test_no_jvm_is_started_for_packages_that_are_no_pair() -> None:
+    program = (
+        "import pyspark; pyspark.__version__ = '4.3.0'; "
+        "from pubsub_delta import local_session; local_session()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=240
+    )
+    assert "FailedPrecondition: pyspark 4.3.0 and delta-spark 4.4" in done.stderr

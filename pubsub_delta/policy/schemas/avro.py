@@ -22,6 +22,7 @@ from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibi
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.schemas.avro_binary import Walker, must_be_walked
+from pubsub_delta.policy.schemas.avro_defaults import read_defaults
 from pubsub_delta.policy.schemas.avro_json import JsonReader, read_json
 from pubsub_delta.policy.schemas.types import (
     MOST_DIGITS,
@@ -97,16 +98,17 @@ class AvroCodec:
     """Reads messages of an Avro schema."""
 
     def __init__(self, definition: str) -> None:
-        self._named: dict[str, Any] = {}
-        self.schema = fastavro.parse_schema(json.loads(definition), self._named)
-        self._json = JsonReader(self.schema, self._named)
-        self._walker = Walker(self.schema, self._named)
-        self._is_walked = must_be_walked(self.schema, self._named)
+        self.named: dict[str, Any] = {}
+        self.schema = fastavro.parse_schema(json.loads(definition), self.named)
+        read_defaults(self.schema, self.named)
+        self._json = JsonReader(self.schema, self.named)
+        self._walker = Walker(self.schema, self.named)
+        self._is_walked = must_be_walked(self.schema, self.named)
 
     @cached_property
     def fields(self) -> RecordOf:
         """The fields of a message, with their types."""
-        found = _Types(self._named).of(self.schema)
+        found = _Types(self.named).of(self.schema)
         assert isinstance(found, RecordOf)
         return found
 

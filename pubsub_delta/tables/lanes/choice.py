@@ -8,13 +8,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from contextlib import suppress
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, cast
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
-from pubsub_delta.session import check_session, is_remote, runs_on_databricks, settings_of
+from pubsub_delta.session import check_session, is_remote, settings_of
 from pubsub_delta.tables.lanes.locks import TableLocks
-from pubsub_delta.tables.lanes.protocol import Lane
+from pubsub_delta.tables.lanes.protocol import Lane, TableMissing
+from pubsub_delta.tables.lanes.s3_writers import (
+    BY_DYNAMODB,
+    commits_by_dynamodb,
+    is_on_s3,
+    refusal_of_lane,
+    refusal_of_spark,
+)
 from pubsub_delta.tables.lanes.scans import Scans
 from pubsub_delta.tables.layout import Layout, on_disk
 from pubsub_delta.tables.targets import Target
@@ -28,11 +36,6 @@ LaneName = Literal["direct", "spark"]
 
 MANY_MESSAGES = 2_000_000
 """From so many messages on, Spark scans them faster than this process."""
-
-
-_S3 = ("s3:", "s3a:", "s3n:")
-ONLY_WRITER = "spark.pubsub_delta.s3.onlyWriter"
-"""The setting of a session that says that no other program writes to its store."""
 
 
 class Lanes:
@@ -61,6 +64,7 @@ class Lanes:
         self._lock = threading.Lock()
         self._started: SparkSession | None = None
         self._is_same = False
+        self._properties_on_s3: Mapping[str, str] | None = None
         if spark is not None and not _is_factory(spark):
             self._started = cast("SparkSession", spark)
 
@@ -87,6 +91,8 @@ class Lanes:
         if self._layout.in_catalog:
             needs = f"root: {base!r} is a schema of a catalog, which needs Spark"
             hint = f"; a directory is written {f'./{base}'!r}"
+        elif not self._is_reached:
+            needs = f"root: {base!r} needs Spark, as deltalake is not taken for it"
         return FailedPrecondition(
             f"{needs}, and the store was opened without: open it as PubSub(spark, root), where "
             f"local_session() returns a session{hint}"
@@ -101,15 +107,25 @@ class Lanes:
             if self._lane == "direct":
                 raise FailedPrecondition(f"lane: 'direct' cannot be taken: {why}")
             return "spark", why
+        if self._started is not None and commits_by_dynamodb(
+            layout.base, settings_of(self._started)
+        ):
+            if self._lane == "direct":
+                raise FailedPrecondition(f"lane: 'direct' cannot be taken: {BY_DYNAMODB}")
+            return "spark", BY_DYNAMODB
         if self._lane is not None:
             return self._lane, "it was asked for"
         if self._started is not None and is_remote(self._started):
             return "spark", f"{layout.base} is where the Spark Connect server looks for it"
-        from pubsub_delta.tables.lanes.direct.storage import reaches
-
-        if not reaches(layout.base):
+        if not self._is_reached:
             return "spark", f"deltalake cannot open {layout.base} as it is written"
         return "direct", f"deltalake opens {layout.base}"
+
+    @property
+    def _is_reached(self) -> bool:
+        from pubsub_delta.tables.lanes.direct.storage import reaches
+
+        return reaches(self._layout.base)
 
     @property
     def line(self) -> str:
@@ -152,7 +168,7 @@ class Lanes:
         other: Delta's log store for S3 checks that a version is free, and then writes it.
         """
         self.session_for(table)
-        if self.choice[0] == "direct" and self._layout.base.startswith(_S3):
+        if self.choice[0] == "direct" and is_on_s3(self._layout.base):
             raise FailedPrecondition(
                 f"{table}: on S3 a DataFrame cannot be published beside the direct lane, as "
                 "Delta's log store for Spark overwrites a commit that lands at the same moment; "
@@ -178,9 +194,24 @@ class Lanes:
             location = location_of_schema(self.spark, self._layout.schema)
         if location is None:
             return TableLocks(None)
-        if self.choice[0] == "spark" and location.startswith(_S3):
-            return TableLocks(None, refusal_of_spark(location, settings_of(self.spark)))
+        if is_on_s3(location):
+            return TableLocks(None, partial(self._refusal_on_s3, location))
         return TableLocks(on_disk(location))
+
+    def _refusal_on_s3(self, location: str) -> str | None:
+        """Return why this process may not write there; None where it may.
+
+        What the registry tells of its lane is asked once, as soon as there is one.
+        """
+        name = self.choice[0]
+        if name == "spark":
+            refusal = refusal_of_spark(location, settings_of(self.spark))
+            if refusal is not None:
+                return refusal
+        if self._properties_on_s3 is None:
+            with suppress(TableMissing):
+                self._properties_on_s3 = self.control.properties(self._layout.topics)
+        return refusal_of_lane(name, self._properties_on_s3 or {})
 
     def scans(self, count: int) -> Scans:
         """Return the scans for so many messages of a topic: Spark's, where they are many."""
@@ -221,34 +252,6 @@ class Lanes:
 
         hadoop = self._hadoop if self._started is None else settings_of(self._started)
         return storage_options(hadoop, root)
-
-
-def refusal_of_spark(location: str, settings: Mapping[str, str]) -> str | None:
-    """Return why Spark's lane may not write somewhere; None where it may.
-
-    Delta: on S3 its default log store is safe for the writers of one driver only.
-
-    >>> refusal_of_spark("abfss://pubsub@till.dfs.core.windows.net", {}) is None
-    True
-    >>> refusal_of_spark("s3a://bucket/pubsub", {})[:42]
-    'on S3 a commit of Spark overwrites one of '
-    >>> dynamodb = {"spark.delta.logStore.s3a.impl": "io.delta.storage.S3DynamoDBLogStore"}
-    >>> refusal_of_spark("s3a://bucket/pubsub", dynamodb) is None
-    True
-    """
-    scheme = location.partition(":")[0]
-    if not location.startswith(_S3) or runs_on_databricks():
-        return None
-    if "DynamoDB" in settings.get(f"spark.delta.logStore.{scheme}.impl", ""):
-        return None
-    if settings.get(ONLY_WRITER, "").lower() == "true":
-        return None
-    return (
-        "on S3 a commit of Spark overwrites one of another program that lands at the same moment, "
-        "so Spark's lane writes nothing: let the direct lane commit (without lane='spark', and "
-        f"DataFrames by format('pubsub_delta')), set spark.delta.logStore.{scheme}.impl to "
-        f"io.delta.storage.S3DynamoDBLogStore, or {ONLY_WRITER}=true where no other program writes"
-    )
 
 
 def _is_factory(spark: object) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -42,10 +42,12 @@ class TableLocks:
 
     Args:
         directory: the root on a local disk; None where it is elsewhere, and nothing is locked.
-        refusal: why no table may be written, if that is so.
+        refusal: tells why no table may be written, if that is so; asked before each write.
     """
 
-    def __init__(self, directory: str | None, refusal: str | None = None) -> None:
+    def __init__(
+        self, directory: str | None, refusal: Callable[[], str | None] | None = None
+    ) -> None:
         self._directory = directory
         self._refusal = refusal
         self._held = _HeldLocks()
@@ -58,8 +60,9 @@ class TableLocks:
         where another writer holds it; with ``wait`` Aborted where that lasts too long.
         FailedPrecondition where no table may be written.
         """
-        if self._refusal is not None:
-            raise FailedPrecondition(f"{table}: {self._refusal}")
+        refusal = None if self._refusal is None else self._refusal()
+        if refusal is not None:
+            raise FailedPrecondition(f"{table}: {refusal}")
         if self._directory is None:
             yield
             return

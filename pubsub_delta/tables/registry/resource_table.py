@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ import pyarrow as pa
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.lanes.protocol import Conflict, Lane, Match, Merge, TableMissing, Where
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
+from pubsub_delta.tables.lanes.s3_writers import LANE_PROPERTY
 from pubsub_delta.tables.layout_version import check_layout_version
 from pubsub_delta.tables.schemas import TEXT, TableSchema
 
@@ -234,8 +236,9 @@ class ResourceTable:
             return None
 
     def create(self) -> None:
-        """Create the table unless it exists."""
-        self._lane.create(self._table, self._schema)
+        """Create the table unless it exists; it tells the lane, which on S3 no other one joins."""
+        properties = {**self._schema.properties, LANE_PROPERTY: self._lane.name}
+        self._lane.create(self._table, replace(self._schema, properties=properties))
 
     def vacuum(self) -> None:
         """Join small files, and VACUUM those that are not needed any more."""

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from pubsub_delta.errors import FailedPrecondition
+
 _S3 = {
     "access.key": "aws_access_key_id",
     "secret.key": "aws_secret_access_key",
@@ -61,6 +63,12 @@ def _of_s3(given: Mapping[str, str], bucket: str) -> dict[str, str]:
     >>> _of_s3(by_host, "till")["aws_endpoint"]
     'https://till.s3.shop.com'
     """
+    if os.environ.get("AWS_S3_LOCKING_PROVIDER", "").lower() == "dynamodb":
+        raise FailedPrecondition(
+            "AWS_S3_LOCKING_PROVIDER is dynamodb, and deltalake does not ask DynamoDB any more: it "
+            "commits by conditional puts, which programs that ask DynamoDB may overwrite; unset it "
+            "where all programs take the direct lane, or let all take Spark's (lane='spark')"
+        )
     own = f"fs.s3a.bucket.{bucket}."
     found = {k.removeprefix("fs.s3a."): v for k, v in given.items() if k.startswith("fs.s3a.")}
     found |= {k.removeprefix(own): v for k, v in given.items() if k.startswith(own)}

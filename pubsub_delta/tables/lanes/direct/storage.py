@@ -21,8 +21,11 @@ def reaches(path: str) -> bool:
     >>> reaches("/data/pubsub"), reaches("/data/100%25"), reaches("dbfs:/pubsub")
     (True, False, False)
     """
-    scheme = path.split(":", 1)[0] if on_disk(path) is None else "file"
-    return scheme in _SCHEMES and _UNREACHABLE.search(path) is None
+    return _scheme(path) in _SCHEMES and _UNREACHABLE.search(path) is None
+
+
+def _scheme(path: str) -> str:
+    return path.split(":", 1)[0] if on_disk(path) is None else "file"
 
 
 def address_of(table: str) -> str:
@@ -31,6 +34,11 @@ def address_of(table: str) -> str:
     if path is None:
         raise FailedPrecondition(
             f"{table}: only Spark opens tables of a catalog; open the store with a session"
+        )
+    if _scheme(path) not in _SCHEMES:
+        raise FailedPrecondition(
+            f"{table}: the direct lane opens no storage of {_scheme(path)!r}, but those of "
+            f"{', '.join(sorted(_SCHEMES))}; Spark's lane opens what its session does"
         )
     if not reaches(path):
         raise FailedPrecondition(

@@ -12,7 +12,19 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, DataType, MapType, NullType, StringType, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    CalendarIntervalType,
+    CharType,
+    DataType,
+    MapType,
+    NullType,
+    StringType,
+    StructType,
+    VarcharType,
+    VariantType,
+)
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.messages import FIELD_OF_RULE
@@ -185,6 +197,11 @@ def check_columns(schema: StructType, order_by: str | None = None) -> dict[str, 
         raise InvalidArgument(
             f"order_by: {order_by!r} is not a column; one of {', '.join(given)} is accepted"
         )
+    if order_by is not None and not _has_an_order(given[order_by]):
+        raise InvalidArgument(
+            f"order_by: {order_by!r} is {given[order_by].simpleString().upper()}, whose values "
+            "Spark does not order; a column of numbers, texts or times is accepted"
+        )
     for name, type_ in given.items():
         if name in (*_IGNORED, order_by) and name not in _ACCEPTED:
             continue
@@ -215,10 +232,24 @@ _ACCEPTED: dict[str, tuple[DataType, ...]] = {
 
 
 def _fits(given: DataType, accepted: DataType) -> bool:
-    """Tell whether the type of a column is accepted; NullType always is."""
+    """Tell whether the type of a column is accepted; NullType always is.
+
+    So is text of a fixed or bounded length, or with a collation, where text is.
+    """
+    if isinstance(accepted, StringType) and isinstance(given, (StringType, CharType, VarcharType)):
+        return True
     if isinstance(given, MapType) and isinstance(accepted, MapType):
         return _fits(given.keyType, accepted.keyType) and _fits(given.valueType, accepted.valueType)
     return isinstance(given, NullType) or given == accepted
+
+
+def _has_an_order(type_: DataType) -> bool:
+    """Tell whether Spark sorts values of a type."""
+    if isinstance(type_, StructType):
+        return all(_has_an_order(each.dataType) for each in type_)
+    if isinstance(type_, ArrayType):
+        return _has_an_order(type_.elementType)
+    return not isinstance(type_, (MapType, VariantType, CalendarIntervalType))
 
 
 def _failing_unless(valid: Column, frame: DataFrame) -> DataFrame:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.pandas import functions as of_batches
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.schemas.validation import SchemaMismatch, SchemaValidator, TypedReader
@@ -65,26 +65,30 @@ def typed(messages: DataFrame, typing: TypedReader) -> DataFrame:
     return messages.mapInArrow(read, spark_schema(typed_schema(typing)))
 
 
-def _column(of_data: Callable[[pa.Array], pa.Array]) -> Column:
-    scalar = arrow_udf(of_data, "string")  # type: ignore[call-overload]
-    column: Column = scalar(F.coalesce(F.col("data"), F.lit(b"")))
+def _column(of_data: Callable[[bytes], str | None]) -> Column:
+    data = F.coalesce(F.col("data"), F.lit(b""))
+    arrow_udf = getattr(of_batches, "arrow_udf", None)
+    if arrow_udf is None:  # Spark 4.0 has it not: a row at a time
+        return F.udf(lambda each: of_data(bytes(each)), "string")(data)
+
+    def of_batch(batch: pa.Array) -> pa.Array:
+        return pa.array([of_data(each.as_py()) for each in batch], pa.string())
+
+    column: Column = arrow_udf(of_batch, "string")(data)
     return column
 
 
-def _revisions(validator: SchemaValidator) -> Callable[[pa.Array], pa.Array]:
+def _revisions(validator: SchemaValidator) -> Callable[[bytes], str | None]:
     def revision_of(data: bytes) -> str | None:
         try:
             return validator.revision_of(data)
         except SchemaMismatch:
             return None
 
-    def revisions(data: pa.Array) -> pa.Array:
-        return pa.array([revision_of(each.as_py()) for each in data], pa.string())
-
-    return revisions
+    return revision_of
 
 
-def _reasons(validator: SchemaValidator) -> Callable[[pa.Array], pa.Array]:
+def _reasons(validator: SchemaValidator) -> Callable[[bytes], str | None]:
     def reason_of(data: bytes) -> str | None:
         try:
             validator.revision_of(data)
@@ -92,7 +96,4 @@ def _reasons(validator: SchemaValidator) -> Callable[[pa.Array], pa.Array]:
             return str(why)
         return None
 
-    def reasons(data: pa.Array) -> pa.Array:
-        return pa.array([reason_of(each.as_py()) for each in data], pa.string())
-
-    return reasons
+    return reason_of

@@ -15,14 +15,17 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.policy.ack_state import Span
+from pubsub_delta.policy.schemas.validation import TypedReader
 from pubsub_delta.tables.lanes.protocol import Conflict
 from pubsub_delta.tables.lanes.spark.columns import sql_instant
 from pubsub_delta.tables.lanes.spark.errors import translating_errors
+from pubsub_delta.tables.lanes.spark.schemas import typed
 from pubsub_delta.tables.lanes.spark.sql import literal
+from pubsub_delta.tables.schemas import MESSAGE_COLUMNS
 
 MOST_RUNS = 2_000
 """The most runs of positions in the SQL of a view."""
@@ -49,12 +52,19 @@ class Shown:
         registry: the table that it stands in.
         uid: its uid there.
         kind: ``topic`` or ``subscription``.
+        typed: whether it shows the fields of messages, too.
     """
 
     resource: str
     registry: str
     uid: str
     kind: str
+    typed: bool = False
+
+    @property
+    def key(self) -> str:
+        """What no other view of a store has."""
+        return f"{self.resource} typed" if self.typed else self.resource
 
 
 class Views:
@@ -101,26 +111,41 @@ class Views:
         """Drop a view."""
         self._collect(f"DROP VIEW IF EXISTS {self._identifier(name)}")
 
-    def show(self, name: str, shown: Shown, query: str, *, replace: bool) -> None:
+    def show(
+        self, name: str, shown: Shown, query: str, typing: TypedReader | None, *, replace: bool
+    ) -> None:
         """Create a view of a query, or replace a view of this store.
 
-        Conflict if a table or view of that name was created since.
+        ``typing``: with the fields of the messages as columns. Python reads those, so such a view
+        is a temporary one. Conflict if a table or view of that name was created since.
         """
+        identity = self._identity(name, shown.resource, self.digest(query, typing))
+        comment = f"pubsub_delta {json.dumps(identity)}"
+        if typing is not None:
+            self._show_frame(name, typed(self._spark.sql(query), typing), comment, replace=replace)
+            return
         how = ("OR REPLACE " if replace else "") + ("TEMPORARY " if self._schema is None else "")
         columns = _columns_of(self._spark, query)
-        comment = f"pubsub_delta {json.dumps(self._identity(name, shown.resource, query))}"
         first = f"`{columns[0]}` COMMENT '{comment}'"
         listed = ", ".join([first, *(f"`{column}`" for column in columns[1:])])
         self._collect(f"CREATE {how}VIEW {self._identifier(name)} ({listed}) AS {query}")
 
-    def digest(self, query: str) -> str:
-        """Return a digest of a query, for the comment of its view."""
-        return hashlib.sha256(query.encode()).hexdigest()[:16]
+    def _show_frame(self, name: str, frame: DataFrame, comment: str, *, replace: bool) -> None:
+        described = frame.withMetadata(frame.columns[0], {"comment": comment})
+        with _telling_of_views("the session"):
+            if replace:
+                described.createOrReplaceTempView(name)
+            else:
+                described.createTempView(name)
 
-    def _identity(self, name: str, resource: str, query: str) -> dict[str, str]:
+    def digest(self, query: str, typing: TypedReader | None) -> str:
+        """Return a digest of a view's query and fields, for its comment."""
+        text = query if typing is None else f"{query} {typing}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def _identity(self, name: str, resource: str, digest: str) -> dict[str, str]:
         where = "" if self._schema is None else self._schema
         view = hashlib.sha256(f"{where}.{name}".casefold().encode()).hexdigest()[:16]
-        digest = self.digest(query)
         of = {"of": resource, "project": self._project}
         return {**of, "view": view, "store": self._store, "digest": digest}
 
@@ -159,6 +184,12 @@ def topic_query(messages: str, shown: Shown) -> str:
     """Return the query of a topic's messages; it fails if the topic was deleted or created anew."""
     columns = ", ".join(f"{value} AS {name}" for name, value in _MESSAGE.items())
     return f"SELECT {columns}, publish_date FROM {messages} WHERE {_is_there(shown)}"
+
+
+def messages_query(messages: str, shown: Shown) -> str:
+    """Return the query of a topic's messages, by the columns that their fields are read from."""
+    columns = ", ".join(f"{_MESSAGE[name]} AS {name}" for name in ("message_id", *MESSAGE_COLUMNS))
+    return f"SELECT {columns} FROM {messages} WHERE {_is_there(shown)}"
 
 
 def backlog_query(

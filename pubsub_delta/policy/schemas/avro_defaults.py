@@ -1,0 +1,115 @@
+"""Avro's defaults as the values that a reader has for them.
+
+``fastavro`` gives a field that the writer did not have the JSON of its default: text for bytes, a
+number for a time, and of a record only the fields that stand there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+from pubsub_delta.policy.schemas.avro_binary import resolved
+
+IN_JSON = "default_in_json"
+"""The key of a field of a parsed schema with the JSON of its default."""
+
+_EPOCH = datetime(1970, 1, 1)
+_LOGICAL: Mapping[str, Callable[[int], Any]] = {
+    "date": lambda days: date(1970, 1, 1) + timedelta(days=days),
+    "time-millis": lambda millis: (_EPOCH + timedelta(milliseconds=millis)).time(),
+    "time-micros": lambda micros: (_EPOCH + timedelta(microseconds=micros)).time(),
+    "timestamp-millis": lambda millis: _aware(timedelta(milliseconds=millis)),
+    "timestamp-micros": lambda micros: _aware(timedelta(microseconds=micros)),
+    "local-timestamp-millis": lambda millis: _EPOCH + timedelta(milliseconds=millis),
+    "local-timestamp-micros": lambda micros: _EPOCH + timedelta(microseconds=micros),
+}
+
+
+def _aware(since: timedelta) -> datetime:
+    return _EPOCH.replace(tzinfo=timezone.utc) + since
+
+
+def read_defaults(schema: Any, named: Mapping[str, Any]) -> None:
+    """Replace the defaults of the fields of a parsed schema, and of its named types, by values."""
+    for each in (schema, *named.values()):
+        _of_fields(each, named, set())
+
+
+def _of_fields(schema: Any, named: Mapping[str, Any], seen: set[int]) -> None:
+    if isinstance(schema, list):
+        for branch in schema:
+            _of_fields(branch, named, seen)
+    if not isinstance(schema, dict) or id(schema) in seen:
+        return
+    seen.add(id(schema))
+    for inner in ("type", "items", "values"):
+        _of_fields(schema.get(inner), named, seen)
+    for field in schema.get("fields", ()):
+        _of_fields(field["type"], named, seen)
+        if "default" in field and IN_JSON not in field:
+            field[IN_JSON] = field["default"]
+            field["default"] = value_of(field["type"], field[IN_JSON], named)
+
+
+def value_of(schema: Any, default: Any, named: Mapping[str, Any]) -> Any:
+    r"""Return the value that the JSON of a default stands for.
+
+    Avro: bytes are text of a character a byte, and the default of a union is one of its branches.
+
+    >>> value_of("bytes", "\xff", {}), value_of(["null", "int"], None, {})
+    (b'\xff', None)
+    >>> value_of({"type": "int", "logicalType": "date"}, 1, {})
+    datetime.date(1970, 1, 2)
+    """
+    schema = resolved(schema, named)
+    if isinstance(schema, list):
+        branch = next(each for each in schema if _is_of(resolved(each, named), default))
+        return value_of(branch, default, named)
+    kind = schema["type"] if isinstance(schema, dict) else schema
+    if kind == "array":
+        return [value_of(schema["items"], each, named) for each in default]
+    if kind == "map":
+        return {key: value_of(schema["values"], each, named) for key, each in default.items()}
+    if kind in ("record", "error"):
+        return {field["name"]: _of_field(field, default, named) for field in schema["fields"]}
+    logical = schema.get("logicalType") if isinstance(schema, dict) else None
+    if kind in ("bytes", "fixed"):
+        raw = default.encode("latin-1")
+        if logical != "decimal":
+            return raw
+        unscaled = Decimal(int.from_bytes(raw, "big", signed=True))
+        return unscaled.scaleb(-schema.get("scale", 0))
+    if kind in ("float", "double"):
+        return float(default)
+    read = _LOGICAL.get(str(logical))
+    return default if read is None else read(default)
+
+
+def _of_field(field: Any, default: Mapping[str, Any], named: Mapping[str, Any]) -> Any:
+    if field["name"] in default:
+        return value_of(field["type"], default[field["name"]], named)
+    return value_of(field["type"], field.get(IN_JSON, field.get("default")), named)
+
+
+_OF_JSON: Mapping[str, tuple[type, ...]] = {
+    "null": (type(None),),
+    "boolean": (bool,),
+    "int": (int,),
+    "long": (int,),
+    "float": (int, float),
+    "double": (int, float),
+    "array": (list,),
+    "map": (dict,),
+    "record": (dict,),
+    "error": (dict,),
+}
+
+
+def _is_of(schema: Any, default: Any) -> bool:
+    """Tell whether the JSON of a default may be of a branch of a union; text is of all others."""
+    kind = schema["type"] if isinstance(schema, dict) else schema
+    accepted = _OF_JSON.get(kind, (str,))
+    return isinstance(default, accepted) and (kind == "boolean" or not isinstance(default, bool))

@@ -1,0 +1,232 @@
+"""The fields of messages in SQL alone: what a view in a catalog can have, which runs no Python.
+
+Avro in JSON, whose types are one of SQL's each, and nullable ones; the rest is Unreadable. A
+message is read by the revision that it was published under, as ``TypedReader`` does it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from pubsub_delta.policy.schemas.avro import AvroCodec
+from pubsub_delta.policy.schemas.avro_binary import resolved
+from pubsub_delta.policy.schemas.avro_defaults import IN_JSON
+from pubsub_delta.policy.schemas.avro_json import name_of
+from pubsub_delta.policy.schemas.validation import (
+    ENCODING_ATTRIBUTE,
+    NAME_ATTRIBUTE,
+    REVISION_ATTRIBUTE,
+    TypedReader,
+    codec_of,
+)
+from pubsub_delta.schemas import Encoding, SchemaType
+from pubsub_delta.tables.lanes.spark.sql import literal
+from pubsub_delta.tables.typed import SCHEMA_ERROR, column_names
+
+_SQL = {"boolean": "BOOLEAN", "int": "INT", "long": "BIGINT", "float": "DOUBLE",
+        "double": "DOUBLE", "string": "STRING", "enum": "STRING", "bytes": "STRING",
+        "fixed": "STRING"}  # fmt: skip
+"""What a value of JSON is first read as."""
+_CASTS = {"boolean": "BOOLEAN", "int": "INT", "long": "BIGINT", "float": "FLOAT",
+          "double": "DOUBLE", "string": "STRING", "enum": "STRING", "bytes": "BINARY",
+          "fixed": "BINARY"}  # fmt: skip
+_TIMES = {
+    ("int", "date"): "date_from_unix_date",
+    ("long", "timestamp-millis"): "timestamp_millis",
+    ("long", "timestamp-micros"): "timestamp_micros",
+}
+_OTHER_LOGICAL = {
+    "decimal", "time-millis", "time-micros", "local-timestamp-millis", "local-timestamp-micros",
+}  # fmt: skip
+
+
+class Unreadable(Exception):
+    """SQL alone does not read these fields; the text tells why."""
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """How a value of JSON is read: as a type of ``from_json``, and then by an expression of it."""
+
+    type: str
+    of: Callable[[str], str]
+
+
+def typed_query(messages: str, typing: TypedReader, encoding: Encoding) -> str:
+    """Return a query of messages with their fields, as ``typed_schema`` has the columns.
+
+    Args:
+        messages: a query of the columns ``message_id`` and those of a message.
+        typing: the fields.
+        encoding: of the topic.
+    """
+    if typing.type is not SchemaType.AVRO:
+        raise Unreadable("its schema is one of Protocol Buffers")
+    if encoding is not Encoding.JSON:
+        raise Unreadable("its messages are in Avro's binary encoding")
+    newest = codec_of(typing.type, typing.newest)
+    assert isinstance(newest, AvroCodec)
+    texts, by_revision = [], []
+    for place, revision in enumerate(typing.revisions):
+        own = codec_of(typing.type, revision)
+        assert isinstance(own, AvroCodec)
+        root = _Resolution(own, newest).reading()
+        id_ = literal(revision.revision_id)
+        parsed = f"from_json(CAST(data AS STRING), {literal(root.type)})"
+        texts.append(f"CASE WHEN {SCHEMA_ERROR} IS NULL AND _revision = {id_} THEN {parsed} END")
+        by_revision.append(f"WHEN {id_} THEN {root.of(f'_{place}')}")
+    read = ", ".join(f"{text} AS _{place}" for place, text in enumerate(texts))
+    names = [name for name, _ in newest.fields.fields]
+    fields = ", ".join(
+        f"_fields.{_quoted(name)} AS {_quoted(column)}"
+        for name, column in zip(names, column_names(names), strict=True)
+    )
+    own_columns = "message_id, publish_time, data, attributes, ordering_key"
+    found = f"SELECT *, {_error(typing)} AS {SCHEMA_ERROR} FROM ({_with_attributes(messages)})"
+    rows = f"SELECT *, {read} FROM ({found})"
+    value = f"CASE _revision {' '.join(by_revision)} END"
+    resolved_ = f"SELECT *, CASE WHEN {SCHEMA_ERROR} IS NULL THEN {value} END AS _fields"
+    return f"SELECT {own_columns}, {fields}, {SCHEMA_ERROR} FROM ({resolved_} FROM ({rows}))"
+
+
+def _with_attributes(messages: str) -> str:
+    named = {"_schema": NAME_ATTRIBUTE, "_revision": REVISION_ATTRIBUTE,
+             "_encoding": ENCODING_ATTRIBUTE}  # fmt: skip
+    added = ", ".join(
+        f"try_element_at(attributes, {literal(key)}) AS {name}" for name, key in named.items()
+    )
+    return f"SELECT *, {added} FROM ({messages})"
+
+
+def _error(typing: TypedReader) -> str:
+    """Write why a message has no fields, in the words of ``TypedReader.values``."""
+    name = literal(typing.schema)
+    there = ", ".join(literal(each.revision_id) for each in typing.revisions)
+    return (
+        "CASE WHEN _schema IS NULL THEN 'it was published when the topic had no schema' "
+        f"WHEN _schema <> {name} THEN concat('it was published under ', _schema) "
+        f"WHEN coalesce(_revision NOT IN ({there}), true) THEN concat('revision ', "
+        f"coalesce(_revision, 'None'), {literal(f' of {typing.schema} is not there any more')}) "
+        "WHEN coalesce(_encoding, '') <> 'JSON' THEN 'it is not in JSON, and SQL reads no other' "
+        "END"
+    )
+
+
+class _Resolution:
+    """Avro's resolution of what one schema wrote by another one, in SQL."""
+
+    def __init__(self, writer: AvroCodec, reader: AvroCodec) -> None:
+        self._writer, self._reader = writer, reader
+        self._variables = count()
+
+    def reading(self) -> _Reading:
+        """Return how a message is read."""
+        return self._value(self._writer.schema, self._reader.schema, "", ())
+
+    def _value(self, writer: Any, reader: Any, path: str, within: tuple[str, ...]) -> _Reading:
+        one = _only_branch(resolved(reader, self._reader.named), path)
+        reader = resolved(one, self._reader.named)
+        written = resolved(writer, self._writer.named)
+        if isinstance(written, list):
+            branch = _only_branch(written, path)
+            inner, name = self._value(branch, reader, path, within), _quoted(name_of(branch))
+            return _Reading(f"STRUCT<{name}: {inner.type}>", lambda v: inner.of(f"{v}.{name}"))
+        kind = written["type"] if isinstance(written, dict) else written
+        into = reader["type"] if isinstance(reader, dict) else reader
+        if kind == into == "record":
+            return self._record(written, reader, path, within)
+        if kind == into == "array":
+            inner = self._value(written["items"], reader["items"], f"{path}[]", within)
+            variable = f"x{next(self._variables)}"
+            return _Reading(
+                f"ARRAY<{inner.type}>",
+                lambda v: f"transform({v}, {variable} -> {inner.of(variable)})",
+            )
+        if kind == into == "map":
+            inner = self._value(written["values"], reader["values"], f"{path}{{}}", within)
+            key, variable = (f"{name}{next(self._variables)}" for name in "kx")
+            return _Reading(
+                f"MAP<STRING, {inner.type}>",
+                lambda v: f"transform_values({v}, ({key}, {variable}) -> {inner.of(variable)})",
+            )
+        return _plain(written, reader, path)
+
+    def _record(self, writer: Any, reader: Any, path: str, within: tuple[str, ...]) -> _Reading:
+        if reader["name"] in within:
+            raise Unreadable(f"field {path!r} is a type within itself")
+        names = [each["name"] for each in (*writer["fields"], *reader["fields"])]
+        if not reader["fields"] or len({*map(str.lower, names)}) < len({*names}):
+            what = "differ by case alone" if reader["fields"] else "are none"
+            raise Unreadable(f"the fields of record {reader['name']} {what}")
+        of_writer = {each["name"]: each for each in writer["fields"]}
+        types, values = [], []
+        for field in reader["fields"]:
+            name, place = field["name"], f"{path}.{field['name']}".lstrip(".")
+            own = next((n for n in (name, *field.get("aliases", ())) if n in of_writer), None)
+            if own is None:
+                values.append((name, self._default(field, place, (*within, reader["name"]))))
+                continue
+            inner = self._value(
+                of_writer[own]["type"], field["type"], place, (*within, reader["name"])
+            )
+            types.append(f"{_quoted(own)}: {inner.type}")
+            values.append((name, lambda v, own=own, inner=inner: inner.of(f"{v}.{_quoted(own)}")))  # type: ignore[misc]
+        if not types:  # from_json reads at least one field
+            types.append("`_`: STRING")
+
+        def of(value: str) -> str:
+            made = ", ".join(f"{literal(name)}, {write(value)}" for name, write in values)
+            return f"CASE WHEN {value} IS NOT NULL THEN named_struct({made}) END"
+
+        return _Reading(f"STRUCT<{', '.join(types)}>", of)
+
+    def _default(self, field: Any, path: str, within: tuple[str, ...]) -> Callable[[str], str]:
+        """Return what a field has where the writer's record has none: its default."""
+        default, type_ = field.get(IN_JSON), resolved(field["type"], self._reader.named)
+        same = _Resolution(self._reader, self._reader)
+        one = _only_branch(type_, path)
+        if isinstance(default, (dict, list)) and default:
+            raise Unreadable(f"the default of field {path!r} is {json.dumps(default)}")
+        inner = same._value(one, one, path, within)
+        given = literal(json.dumps({"v": default}))
+        parsed = f"from_json({given}, {literal(f'STRUCT<v: {inner.type}>')}).v"
+        return lambda _: inner.of(parsed)
+
+
+def _plain(writer: Any, reader: Any, path: str) -> _Reading:
+    """Return how a value of a plain type is read: as the reader's, which may be a wider one."""
+    kind = writer["type"] if isinstance(writer, dict) else writer
+    into = reader["type"] if isinstance(reader, dict) else reader
+    logical = tuple(each.get("logicalType") if isinstance(each, dict) else None
+                    for each in (writer, reader))  # fmt: skip
+    if kind not in _SQL or into not in _SQL or {*logical} & _OTHER_LOGICAL:
+        raise Unreadable(f"field {path!r} is of type {logical[1] or into}")
+    of_time = [_TIMES.get((each, of or "")) for each, of in zip((kind, into), logical, strict=True)]
+    if of_time[0] != of_time[1]:
+        raise Unreadable(f"field {path!r} has become of type {logical[1] or into}")
+    if kind == "enum" and not {*writer["symbols"]} <= {*reader.get("symbols", ())}:
+        raise Unreadable(f"field {path!r} is an enum that has lost symbols")
+    function, cast = of_time[1], _CASTS[into]
+    if function is not None:
+        return _Reading(_SQL[kind], lambda v: f"{function}({v})")
+    if kind in ("bytes", "fixed"):
+        return _Reading("STRING", lambda v: f"CAST(encode({v}, 'ISO-8859-1') AS {cast})")
+    return _Reading(_SQL[kind], lambda v: v if _SQL[kind] == cast else f"CAST({v} AS {cast})")
+
+
+def _quoted(name: str) -> str:
+    return f"`{name}`"  # Avro's names have no backtick
+
+
+def _only_branch(schema: Any, path: str) -> Any:
+    """Return the type of a union of it and null, or what is no union."""
+    if not isinstance(schema, list):
+        return schema
+    found = [each for each in schema if each != "null"]
+    if len(found) != 1:
+        raise Unreadable(f"field {path!r} is a union of several types")
+    return found[0]
