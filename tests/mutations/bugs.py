@@ -9,6 +9,7 @@ from tests.mutations.bugs_of_answers import BUGS_OF_ANSWERS
 from tests.mutations.bugs_of_commands import BUGS_OF_COMMANDS
 from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
 from tests.mutations.bugs_of_faults import BUGS_OF_FAULTS
+from tests.mutations.bugs_of_given_data import BUGS_OF_GIVEN_DATA
 from tests.mutations.bugs_of_grammar import BUGS_OF_GRAMMAR
 from tests.mutations.bugs_of_layouts import BUGS_OF_LAYOUTS
 from tests.mutations.bugs_of_lines import BUGS_OF_LINES
@@ -67,4 +68,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_LOOKS,
     *BUGS_OF_TERMINALS,
     *BUGS_OF_FAULTS,
+    *BUGS_OF_GIVEN_DATA,
 )

@@ -118,7 +118,12 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "policy/ack_requests.py": ("ack_requests",),
     "policy/view_names.py": ("view_names",),
     "policy/preconditions.py": ("if_unchanged",),
-    "operations/acknowledge.py": ("consumer_calls", "expiration", "tables_in_memory"),
+    "operations/acknowledge.py": (
+        "consumer_calls",
+        "expiration",
+        "tables_in_memory",
+        "arrow_from_elsewhere",
+    ),
     "operations/administer.py": (
         "update_calls",
         "if_unchanged",
@@ -131,6 +136,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "operations/metrics.py": ("metrics_of_a_store",),
     "operations/views.py": ("views",),
     "operations/publish.py": ("publish_calls", "tables_in_memory", "races", "schema_publishing"),
+    "delivery/message_rows.py": ("arrow_from_elsewhere", "publish_calls"),
+    "tables/arrow_types.py": ("arrow_from_elsewhere",),
     "operations/pull.py": (
         "consumer_calls",
         "expiration",
@@ -188,7 +195,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "server/serve.py": ("server_answers",),
     "server/rest/connection.py": ("rest_connection", "server_rest"),
     "server/rest/gateway.py": ("server_rest",),
-    "server/rest/payload.py": ("rest_transcoding",),
+    "server/rest/payload.py": ("rest_transcoding", "bodies_from_elsewhere"),
     "server/rest/transcoding.py": ("rest_transcoding", "rest_answers"),
     "server/security.py": ("server_multiplexer", "server_rest", "server_command"),
     "server/leaser.py": ("server_leaser", "server_leases", "server_seeks"),
