@@ -32,6 +32,7 @@ from tests.mutations.bugs_of_tables import BUGS_OF_TABLES
 from tests.mutations.bugs_of_terminals import BUGS_OF_TERMINALS
 from tests.mutations.bugs_of_the_client import BUGS_OF_THE_CLIENT
 from tests.mutations.bugs_of_the_console import BUGS_OF_THE_CONSOLE
+from tests.mutations.bugs_of_the_protocol import BUGS_OF_THE_PROTOCOL
 from tests.mutations.bugs_of_the_source import BUGS_OF_THE_SOURCE
 from tests.mutations.bugs_of_traces import BUGS_OF_TRACES
 from tests.mutations.bugs_of_values import BUGS_OF_VALUES
@@ -69,4 +70,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_TERMINALS,
     *BUGS_OF_FAULTS,
     *BUGS_OF_GIVEN_DATA,
+    *BUGS_OF_THE_PROTOCOL,
 )
