@@ -264,7 +264,11 @@ class Search:
         else:
             number, contents = self._executed(moment.contents, place, call)
         following = self._put(moment, index, number, contents, locks)
-        if call.method == ACQUIRE and locks is not moment.locks:
+        comes_next = self._places[number].call
+        waits = (
+            comes_next is not None and comes_next.method == ACQUIRE
+        )  # two may wait for each other
+        if call.method == ACQUIRE and locks is not moment.locks and not waits:
             following = replace(following, holder=index)
         return place.process.name, described(call), following
 

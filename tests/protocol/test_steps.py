@@ -37,6 +37,8 @@ def begin(store: PubSub) -> None:
         store.pull("first").nack()
     store.create_snapshot("before", "held")
     store.pull("held").ack()
+    clock: Any = store.clock
+    clock.advance(1)
     store.publish("flights", ["b"])
 
 
