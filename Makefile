@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 OF_THE_SERVER := $(addprefix tests/acceptance/test_,server_killed.py server_push.py \
 	server_console.py server_rest.py cli_endpoint.py)
-NEED_NO_JAVA := tests/unit tests/model tests/histories tests/proof tests/endurance pubsub_delta
+NEED_NO_JAVA := $(addprefix tests/,unit model histories proof endurance protocol) pubsub_delta
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
@@ -33,8 +33,8 @@ server-trial: .venv/ready ## run a server: its pushes, its console, REST, comman
 storage-trial: .venv/ready java ## kill processes at named points, crowd a store, damage its files, fill its disk
 	TRIALS=$${TRIALS:-200} $(BIN)/pytest -m trial tests/trials
 
-model-trial: .venv/ready java ## hold the library against a model of the whole specification, for very many steps
-	STEPS=$${STEPS:-100000} DELTA_STEPS=$${DELTA_STEPS:-500} $(BIN)/pytest -m trial tests/model
+model-trial: .venv/ready java ## hold the library against a model of the whole specification, and search its protocol to the end
+	STEPS=$${STEPS:-100000} DELTA_STEPS=$${DELTA_STEPS:-500} $(BIN)/pytest -m trial tests/model tests/protocol
 
 history-trial: .venv/ready ## kill, stop and starve several processes on one store, and check what they saw; needs no Java
 	HISTORIES=$${HISTORIES:-20} $(BIN)/pytest -m trial tests/histories

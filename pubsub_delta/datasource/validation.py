@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pubsub_delta.operations.publish import checked_rows
+from pubsub_delta.delivery.message_rows import checked_rows
 from pubsub_delta.policy.messages import (
     MAX_KEY_BYTES,
     MAX_ORDERING_KEY_BYTES,

@@ -107,6 +107,8 @@ def _bytes_of(source: Source, spans: Sequence[Span], positions: Positions) -> in
 def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
     """Append what is being forwarded to its dead-letter topic, and acknowledge it here.
 
+    A dead-letter topic that was deleted meanwhile gets it all the same while a subscription is left
+    to it: another process may have appended it there already. Without one it is given back.
     Messages whose number other messages have used get a higher one, and are appended under that.
     """
     count, problem = 0, None
@@ -119,17 +121,18 @@ def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
         target = spans[0].forward_to
         assert target is not None
         done: _Step = forwarded
-        topic = tables.registry.topic_of_uid(target)
-        if topic is None or not tables.messages(target).exists():
+        if not tables.messages(target).exists() or not tables.is_received(target):
             done, problem = redelivery.give_back, _not_forwarded(source, messages, GONE)
         else:
             try:
                 landed = _append(tables, source, target, number, spans, now)
             except Exception as error:
+                topic = tables.registry.topic_of_uid(target)
+                name = "that was deleted" if topic is None else topic.name
                 why = next(iter(str(error).splitlines()), repr(error))
                 return Forwarded(
                     count,
-                    _not_forwarded(source, messages, f"{topic.name} cannot be written: {why}"),
+                    _not_forwarded(source, messages, f"{name} cannot be written: {why}"),
                 )
             if not landed:
                 tables.ack_states.change(

@@ -19,6 +19,7 @@ from pubsub_delta.policy.delivery import Outcomes
 from pubsub_delta.policy.fields import check_new_deadline
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import AckResult, Ids, Subscription
+from pubsub_delta.tables.arrow_types import is_text
 from pubsub_delta.tables.store import Tables
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _read(ack_ids: AckIds, subscription: Subscription) -> AckTargets:
         ack_ids = _ack_id_column(ack_ids)
     given: Any = ack_ids
     if isinstance(given, (pa.Array, pa.ChunkedArray)):
-        given = given.to_pylist()
+        given = _texts(given)
     try:
         texts = list(dict.fromkeys(given))
     except TypeError:
@@ -133,12 +134,28 @@ def _is_frame(ack_ids: Any) -> TypeGuard[DataFrame]:
 def _ack_id_column(table: pa.Table | pa.RecordBatch) -> pa.Array | pa.ChunkedArray:
     """Return the column of an Arrow table that holds the ack ids."""
     given = [column.type for column in table.schema if column.name == "ack_id"]
-    if len(given) != 1 or not (pa.types.is_string(given[0]) or pa.types.is_large_string(given[0])):
+    if len(given) != 1 or pa.types.is_null(given[0]) or not is_text(given[0]):
         columns = ", ".join(f"{column.name} {column.type}" for column in table.schema)
         raise InvalidArgument(
             f"ack_ids: an Arrow table with columns {columns}; one STRING column 'ack_id' is needed"
         )
     return table.column("ack_id")
+
+
+def _texts(ack_ids: pa.Array | pa.ChunkedArray) -> list[str | None]:
+    """Return the texts of an Arrow array."""
+    if not is_text(ack_ids.type):
+        raise InvalidArgument(
+            f"ack_ids: an Arrow array of {ack_ids.type}; one of string is accepted"
+        )
+    try:
+        found: list[str | None] = ack_ids.to_pylist()
+    except UnicodeDecodeError as error:
+        raise InvalidArgument(
+            f"ack_ids: a text of the Arrow array is no UTF-8 ({error.reason} at byte "
+            f"{error.start}); pass the ack_id of messages that were pulled"
+        ) from None
+    return found
 
 
 def _read_frame(frame: DataFrame, subscription: Subscription) -> AckTargets:

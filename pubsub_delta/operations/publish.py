@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 import pyarrow as pa
 
+from pubsub_delta.delivery.message_rows import checked_rows
 from pubsub_delta.delivery.schemas import validated, validator_of
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
-from pubsub_delta.policy.messages import as_message
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.schemas.validation import SchemaValidator
-from pubsub_delta.resources import Ids, Message, Topic
+from pubsub_delta.resources import Ids, Topic
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.messages.commits import Commit
 from pubsub_delta.tables.messages.messages import Messages
-from pubsub_delta.tables.schemas import TEXT_BY_TEXT
 from pubsub_delta.tables.store import Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-_IGNORED = ("message_id", "publish_time", "publish_date")
-"""Columns that the store fills in; values that a client supplies for them are ignored."""
 
 
 class PublishResult:
@@ -96,7 +92,7 @@ class PublishResult:
 def publish(
     tables: Tables,
     topic: Topic,
-    what: DataFrame | pa.Table | Iterable[object],
+    what: DataFrame | pa.Table | pa.RecordBatch | Iterable[object],
     now: datetime,
     idempotency_id: tuple[str, int] | None,
     order_by: str | None = None,
@@ -126,7 +122,7 @@ def publish(
         )
         positions = None
     else:
-        if order_by is not None and not isinstance(what, pa.Table):
+        if order_by is not None and not isinstance(what, (pa.Table, pa.RecordBatch)):
             raise InvalidArgument(
                 f"order_by: {order_by!r} names a column, and these messages are no DataFrame; "
                 "messages given one by one are received in that order"
@@ -178,85 +174,6 @@ def check_received(tables: Tables, name: str, uid: str) -> None:
 
 def _is_frame(what: object) -> TypeGuard[DataFrame]:
     return hasattr(what, "sparkSession") and hasattr(what, "schema")
-
-
-def checked_rows(what: Iterable[object] | pa.Table, order_by: str | None) -> pa.Table:
-    """Check a list or an Arrow table of messages, and return them as rows in their order."""
-    if isinstance(what, pa.Table):
-        what = _messages_of(what, order_by)
-    try:
-        given = list(what)
-    except TypeError:
-        raise InvalidArgument(
-            f"messages: a {type(what).__name__} is neither a DataFrame nor iterable; "
-            "pass a list of Message, bytes or str"
-        ) from None
-    checked = [as_message(value, index) for index, value in enumerate(given)]
-    if not checked:
-        raise InvalidArgument("messages: an empty list; at least one message is needed")
-    return rows_of(checked)
-
-
-def rows_of(messages: Sequence[Message]) -> pa.Table:
-    """Return checked messages as rows: data, attributes, ordering_key."""
-    return pa.table(
-        {
-            "data": pa.array([bytes(message.data) for message in messages], pa.binary()),
-            "attributes": pa.array(
-                [list(message.attributes.items()) for message in messages], TEXT_BY_TEXT
-            ),
-            "ordering_key": pa.array([m.ordering_key for m in messages], pa.string()),
-        }
-    )
-
-
-_ACCEPTED = "data BINARY (or STRING), attributes MAP<STRING,STRING> and ordering_key STRING"
-
-
-def _messages_of(table: pa.Table, order_by: str | None) -> Iterable[Message]:
-    """Return the rows of an Arrow table as messages; its columns are those of a DataFrame."""
-    names = table.column_names
-    if order_by is not None:
-        if order_by not in names:
-            raise InvalidArgument(
-                f"order_by: {order_by!r} is not a column; one of {', '.join(names)} is accepted"
-            )
-        table = table.sort_by(order_by)
-    unknown = [n for n in names if n not in (*rows_of([]).column_names, *_IGNORED, order_by)]
-    if unknown:
-        raise InvalidArgument(
-            f"column {unknown[0]!r} is not a column of a message; {_ACCEPTED} are accepted"
-        )
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InvalidArgument(f"column {twice!r} stands twice in {names}; each once is accepted")
-    if "data" not in names and "attributes" not in names:
-        raise InvalidArgument(
-            f"columns {sorted(names)}: neither 'data' nor 'attributes'; at least one is needed"
-        )
-    try:
-        rows = table.select([n for n in names if n in rows_of([]).column_names]).to_pylist()
-    except UnicodeDecodeError as error:
-        raise InvalidArgument(
-            f"messages: a text of the table is not UTF-8 ({error.reason} at byte {error.start}); "
-            "valid UTF-8 is accepted; nothing was published"
-        ) from None
-    return [_message_of(row, index) for index, row in enumerate(rows)]
-
-
-def _message_of(row: dict[str, Any], index: int) -> Message:
-    data = row.get("data")
-    pairs = row.get("attributes") or []
-    attributes = dict(pairs)
-    if len(attributes) < len(pairs):
-        raise InvalidArgument(
-            f"messages[{index}].attributes: a key stands twice in {pairs}; each once is accepted"
-        )
-    return Message(
-        data.encode() if isinstance(data, str) else data or b"",
-        attributes,
-        row.get("ordering_key") or "",
-    )
 
 
 _FIRST_PARTITIONS = 1024

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -47,6 +49,10 @@ class _Target:
     captured: Captured | None = None
 
 
+_NoteRule = Callable[[AckState, Source, _Target, datetime], "tuple[AckState, Seek | None]"]
+"""Notes a seek in an ack state; None where something has to be done first."""
+
+
 def seek(
     tables: Tables,
     name: ResourceName,
@@ -64,16 +70,27 @@ def seek(
         name, tables.layout.snapshots if time is None else tables.layout.topics
     ):
         source, target = _target(tables, name, now, time, snapshot)
-        noted = tables.ack_states.change(
-            source.uid, lambda state: _note_unless_forwarding(state, source, target, now)
-        )
+        noted = _noted(tables, source, target, now, _note_unless_forwarding)
     if noted is None:
         dead_letters.forward(tables, source, now)
-        noted = tables.ack_states.change(
-            source.uid, lambda state: _note(state, source, target, now)
-        )
+        noted = _noted(tables, source, target, now, _note)
+    assert noted is not None
     if target.snapshot is not None and not _still_exists(tables, target.snapshot, now):
         _withdraw(tables, source, noted, target.snapshot)
+
+
+def _noted(
+    tables: Tables, source: Source, target: _Target, now: datetime, note: _NoteRule
+) -> Seek | None:
+    """Note a seek in the stored ack state.
+
+    A seek to a time brings acknowledged messages back, so it waits for the lock of a local topic:
+    retention holds that from its last look at the subscriptions until it has deleted. What a
+    snapshot holds retention does not delete.
+    """
+    brings_back = target.time is not None
+    with source.messages.locked() if brings_back else nullcontext():
+        return tables.ack_states.change(source.uid, lambda state: note(state, source, target, now))
 
 
 def preview(

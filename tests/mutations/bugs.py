@@ -9,6 +9,7 @@ from tests.mutations.bugs_of_answers import BUGS_OF_ANSWERS
 from tests.mutations.bugs_of_commands import BUGS_OF_COMMANDS
 from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
 from tests.mutations.bugs_of_faults import BUGS_OF_FAULTS
+from tests.mutations.bugs_of_given_data import BUGS_OF_GIVEN_DATA
 from tests.mutations.bugs_of_grammar import BUGS_OF_GRAMMAR
 from tests.mutations.bugs_of_layouts import BUGS_OF_LAYOUTS
 from tests.mutations.bugs_of_lines import BUGS_OF_LINES
@@ -33,6 +34,7 @@ from tests.mutations.bugs_of_tables import BUGS_OF_TABLES
 from tests.mutations.bugs_of_terminals import BUGS_OF_TERMINALS
 from tests.mutations.bugs_of_the_client import BUGS_OF_THE_CLIENT
 from tests.mutations.bugs_of_the_console import BUGS_OF_THE_CONSOLE
+from tests.mutations.bugs_of_the_protocol import BUGS_OF_THE_PROTOCOL
 from tests.mutations.bugs_of_the_source import BUGS_OF_THE_SOURCE
 from tests.mutations.bugs_of_traces import BUGS_OF_TRACES
 from tests.mutations.bugs_of_values import BUGS_OF_VALUES
@@ -71,4 +73,6 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_TERMINALS,
     *BUGS_OF_FAULTS,
     *BUGS_OF_OUTSIDERS,
+    *BUGS_OF_GIVEN_DATA,
+    *BUGS_OF_THE_PROTOCOL,
 )

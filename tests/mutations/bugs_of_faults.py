@@ -88,9 +88,9 @@ BUGS_OF_FAULTS = (
     Bug(
         "arrow-key-twice",
         "Of an attribute that stands twice in a row of an Arrow table the first value is lost.",
-        "operations/publish.py",
-        "if len(attributes) < len(pairs):",
-        "if len(attributes) < 0:",
+        "delivery/message_rows.py",
+        "if pairs is not None and len(attributes) < len(pairs):",
+        "if pairs is not None and len(attributes) < 0:",
     ),
     Bug(
         "dead-letters-all-at-once",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pubsub_delta import InvalidArgument
 from pubsub_delta.datasource import validation
 from pubsub_delta.datasource.validation import checked
-from pubsub_delta.operations.publish import checked_rows
+from pubsub_delta.delivery.message_rows import checked_rows
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
 
 COLUMNS = ["ordering_key", "attributes", "data"]

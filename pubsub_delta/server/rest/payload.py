@@ -17,6 +17,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from pubsub_delta.errors import InvalidArgument, shortened
 
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/_-]{4})*(?:[A-Za-z0-9+/_-]{2,3}={0,2})?")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _INTEGER = re.compile(r"-?[0-9]{1,20}")
 _INTEGERS = frozenset(
     {FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_INT64}
@@ -31,7 +32,11 @@ def loaded(body: bytes) -> Any:
     if not body.strip():
         return None
     try:
-        return json.loads(body, object_pairs_hook=_unique, parse_constant=_no_number)
+        text = body.decode(json.detect_encoding(body))
+        found = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
+        if _SURROGATE.search(text):
+            _check_characters(found)
+        return found
     except InvalidArgument:
         raise
     except RecursionError:
@@ -174,6 +179,23 @@ def _wrong(path: str, given: Any, accepted: str) -> InvalidArgument:
     return InvalidArgument(
         f"Invalid value at '{path or 'the body'}': {shown}; {accepted} is accepted"
     )
+
+
+def _check_characters(value: Any) -> None:
+    """Raise InvalidArgument for half of a surrogate pair, which protobuf and UTF-8 do not have."""
+    left = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, dict):
+            left += [*each, *each.values()]
+        elif isinstance(each, list):
+            left += each
+        elif isinstance(each, str) and any("\ud800" <= letter <= "\udfff" for letter in each):
+            shown = shortened(json.dumps(each), _SHOWN)
+            raise InvalidArgument(
+                f"Invalid JSON payload received: {shown} has half of a surrogate pair; whole "
+                "characters are accepted"
+            )
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:

@@ -1,0 +1,52 @@
+"""Bugs that take data from elsewhere for what it is not, or for nothing."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+_ROWS = "delivery/message_rows.py"
+
+BUGS_OF_GIVEN_DATA = (
+    Bug(
+        "numbers-are-published",
+        "A column of numbers is published as messages, and a zero as no data.",
+        _ROWS,
+        "if name in names and not fits(table.field(name).type):",
+        "if name in names and fits is None:",
+    ),
+    Bug(
+        "names-are-published",
+        "Of a DataFrame of pandas the names of the columns are published.",
+        _ROWS,
+        "elif _is_other_table(what):",
+        "elif isinstance(what, set):",
+    ),
+    Bug(
+        "any-type-is-sorted",
+        "Arrow is asked to sort a column of any type, and ends the process at some.",
+        _ROWS,
+        "if is_sortable(type_):",
+        "if not is_text(type_):",
+    ),
+    Bug(
+        "ack-ids-in-no-utf8",
+        "An Arrow array of texts that are no UTF-8 is an error that is not documented.",
+        "operations/acknowledge.py",
+        "    except UnicodeDecodeError as error:",
+        "    except LookupError as error:",
+    ),
+    Bug(
+        "half-a-surrogate-pair",
+        "A name in JSON that is half of a surrogate pair is an error of the server.",
+        "server/rest/payload.py",
+        "        if _SURROGATE.search(text):",
+        "        if not text:",
+    ),
+    Bug(
+        "encoded-texts-are-refused",
+        "A column of texts that a dictionary encodes is refused.",
+        "tables/arrow_types.py",
+        "return type_.value_type if is_encoded else type_",
+        "return type_",
+    ),
+)

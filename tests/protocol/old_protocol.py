@@ -1,0 +1,175 @@
+"""The protocol as it was: each variant is put into the library, and the search must fail on it.
+
+These are faults that the first edition had, and steps that a later one might take to be needless.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+from unittest import mock
+
+from pubsub_delta.delivery import dead_letters
+from pubsub_delta.operations import maintain, seek, snapshot
+from pubsub_delta.policy import redelivery
+from pubsub_delta.tables.lanes.retries import repeat_on_conflict
+from pubsub_delta.tables.registry import Registry
+from pubsub_delta.tables.store import Tables
+
+
+@contextmanager
+def retention_that_looks_once() -> Iterator[None]:
+    """Retention found once what is needed, and deleted it whatever came in between."""
+    needed = maintain._needed_from
+    known: dict[int, Any] = {}
+
+    def once(tables: Any, kept: Any, messages: Any, now: datetime) -> Any:
+        if id(kept) not in known:
+            known[id(kept)] = (needed(tables, kept, messages, now), kept)
+        return known[id(kept)][0]
+
+    with mock.patch.object(maintain, "_needed_from", once):
+        yield
+
+
+@contextmanager
+def seek_that_does_not_look_again() -> Iterator[None]:
+    """A seek to a snapshot did not ask whether that still exists once it was noted."""
+    with mock.patch.object(seek, "_still_exists", return_value=True):
+        yield
+
+
+@contextmanager
+def snapshot_that_is_not_announced() -> Iterator[None]:
+    """A snapshot was captured first, and then added: retention did not know of it meanwhile."""
+    announced = snapshot._announced
+    wanted: dict[str, Any] = {}
+
+    def later(tables: Any, name: Any, subscription: Any, now: datetime, labels: Any) -> Any:
+        with mock.patch.object(Registry, "announce_snapshot", return_value=True):
+            source, made = announced(tables, name, subscription, now, labels)
+        wanted[made.uid] = (made, source)
+        return source, made
+
+    def add(registry: Registry, uid: str, expire_time: datetime) -> bool:
+        made, source = wanted[uid]
+        row = replace(made, expire_time=expire_time)
+        added = Registry.announce_snapshot(
+            registry, row, source.topic_uid, source.subscription.filter
+        )
+        return added and finish(registry, uid, expire_time)
+
+    finish = Registry.finish_snapshot
+    with (
+        mock.patch.object(snapshot, "_announced", later),
+        mock.patch.object(Registry, "finish_snapshot", add),
+    ):
+        yield
+
+
+@contextmanager
+def dead_letters_without_a_transaction() -> Iterator[None]:
+    """Dead letters were appended by a plain publish: two processes could both append them."""
+
+    def append(
+        tables: Any, source: Any, target: str, number: int, spans: Sequence[Any], now: datetime
+    ) -> bool:
+        letters, messages = dead_letters._letters(tables, source, spans), tables.messages(target)
+        made = partial(messages.append, letters, now, tables.new_id())
+        return repeat_on_conflict(made, "dead letters") is not None
+
+    with mock.patch.object(dead_letters, "_append", append):
+        yield
+
+
+@contextmanager
+def dead_letters_that_are_taken_for_landed() -> Iterator[None]:
+    """What Delta skipped was taken for landed, also where other messages had used the number."""
+    append = dead_letters._append
+
+    def landed(*args: Any) -> bool:
+        append(*args)
+        return True
+
+    with mock.patch.object(dead_letters, "_append", landed):
+        yield
+
+
+@contextmanager
+def dead_letters_that_are_acknowledged_first() -> Iterator[None]:
+    """Dead letters were acknowledged on the source, and then appended: a crash lost them."""
+    append = dead_letters._append
+
+    def acknowledged_first(
+        tables: Any, source: Any, target: str, number: int, spans: Sequence[Any], now: datetime
+    ) -> bool:
+        done = partial(dead_letters._finish, redelivery.forwarded, number)
+        tables.ack_states.change(source.uid, done)
+        return append(tables, source, target, number, spans, now)
+
+    with mock.patch.object(dead_letters, "_append", acknowledged_first):
+        yield
+
+
+@contextmanager
+def dead_letters_that_go_back_with_their_topic() -> Iterator[None]:
+    """A dead letter was given back as its topic was deleted, also where it had landed there."""
+    received = Tables.is_received
+
+    def living(self: Any, uid: str) -> bool:
+        frame = sys._getframe(1)
+        at_first = frame.f_code.co_name == "forward" and "landed" not in frame.f_locals
+        return self.registry.topic_of_uid(uid) is not None if at_first else received(self, uid)
+
+    with mock.patch.object(Tables, "is_received", living):
+        yield
+
+
+@contextmanager
+def seek_that_waits_for_nobody() -> Iterator[None]:
+    """A seek was noted while retention deleted what it brought back."""
+
+    def noted(tables: Any, source: Any, target: Any, now: datetime, note: Any) -> Any:
+        return tables.ack_states.change(source.uid, lambda state: note(state, source, target, now))
+
+    with mock.patch.object(seek, "_noted", noted):
+        yield
+
+
+VARIANTS: dict[str, tuple[Callable[[], Any], str]] = {
+    "retention that looks once": (
+        retention_that_looks_once,
+        "a snapshot of what a seek brought back",
+    ),
+    "a seek that does not look again": (
+        seek_that_does_not_look_again,
+        "a seek to a snapshot that is deleted",
+    ),
+    "a seek that waits for nobody": (
+        seek_that_waits_for_nobody,
+        "a snapshot of what a seek brought back",
+    ),
+    "dead letters that go back with their topic": (
+        dead_letters_that_go_back_with_their_topic,
+        "a dead letter whose topic is deleted",
+    ),
+    "a snapshot that is not announced": (
+        snapshot_that_is_not_announced,
+        "a snapshot beside retention",
+    ),
+    "dead letters without a transaction": (dead_letters_without_a_transaction, "a dead letter"),
+    "dead letters that are taken for landed": (
+        dead_letters_that_are_taken_for_landed,
+        "dead letters and a RESTORE",
+    ),
+    "dead letters that are acknowledged first": (
+        dead_letters_that_are_acknowledged_first,
+        "a dead letter",
+    ),
+}
+"""By name: how the protocol was, and the scenario that shows its fault."""
