@@ -62,7 +62,7 @@ def show(request: Request) -> Response:
     is_part = "hx-request" in request.headers
     rows = subscriptions.rows_of(console, [], 0)
     timeout = 0 if is_part or len(rows) > QUICK else subscriptions.WAIT_SECONDS
-    wanted = rows if len(rows) <= QUICK else _behind(rows)[:MOST_BEHIND]
+    wanted = rows if len(rows) <= QUICK else measured_first(rows)
     rows = subscriptions.rows_of(console, [row.subscription.name for row in wanted], timeout)
     readers = [row.subscription for row in rows]
     every = topics.rows_of(console, [], 0, readers)
@@ -90,6 +90,17 @@ def show(request: Request) -> Response:
         unknown=sum(row.measurement is None for row in rows)
         + sum(row.measurement is None for row in every),
     )
+
+
+def measured_first(rows: list[subscriptions.Row]) -> list[subscriptions.Row]:
+    """Return the subscriptions of many that the page needs first: dead letters, then the rest.
+
+    So a reader soon sees the dead letters that wait, and the backlogs known to be the largest.
+    """
+    policies = [row.subscription.dead_letter_policy for row in rows]
+    letters = {each.dead_letter_topic for each in policies if each is not None}
+    found = [row for row in rows if row.subscription.topic in letters][:_MOST_ITEMS]
+    return found + [row for row in _behind(rows)[:MOST_BEHIND] if row not in found]
 
 
 def _behind(rows: list[subscriptions.Row]) -> list[subscriptions.Row]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from pubsub_delta.errors import DataLoss
-from pubsub_delta.policy.filters import parse_filter
+from pubsub_delta.policy.filters import Filter, Has, Not, parse_filter
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables.lanes.direct.passing import Passing, PassingPositions
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import TableMissing
 from pubsub_delta.tables.lanes.scans import Window
@@ -123,6 +125,73 @@ def test_null_attributes_are_none(bench: Bench) -> None:
         ('NOT hasPrefix(attributes.a, "1")', [0]),
     ):
         assert list(bench.scans.fold(table, EVERYTHING, parse_filter(text))) == expected, text
+
+
+EVEN: Filter = Has("even")
+ODD: Filter = Not(EVEN)
+
+
+def of_two_kinds(first: int, count: int, time: datetime) -> pa.Table:
+    attributes = [{"even": ""} if n % 2 == 0 else None for n in range(first, first + count)]
+    return numbers(first, count, attributes=attributes, time=time)
+
+
+def test_what_passes_a_filter_is_the_same_whatever_was_asked_before(bench: Bench) -> None:
+    """Of a file that was read before, and of one that is rewritten or new."""
+    table = topic(
+        bench.lane,
+        bench.table("messages", "1"),
+        of_two_kinds(0, 10, at(days=0)),
+        of_two_kinds(10, 10, at(days=1)),
+    )
+    windows = (
+        EVERYTHING,
+        Window(Positions.between(0, 13)),
+        Window(None, at(days=1), None),
+        Window(None, None, at(hours=23)),
+        Window(Positions.between(8, 12), at(days=0), at(days=2)),
+        Window(None, None, at(days=1, microseconds=-1)),
+        positions(3, 4, 17),
+    )
+    for _ in range(2):
+        for filter_, odd in ((EVEN, 0), (ODD, 1)):
+            for window in windows:
+                found = bench.scans.fold(table, window, filter_)
+                every = bench.scans.fold(table, window)
+                assert list(found) == [n for n in every if n % 2 == odd], window
+        bench.lane.append(table, of_two_kinds(20, 10, at(days=2)), "another")
+        bench.lane.delete(table, [("position", "<", 4)])
+
+
+def test_a_file_that_a_filter_has_read_is_not_read_again(tmp_path: Path) -> None:
+    """The console, metrics and previews look again and again at what nobody pulls."""
+    bench = Bench("direct", tmp_path, direct)
+    table = topic(
+        bench.lane,
+        bench.table("messages", "1"),
+        of_two_kinds(0, 10, at(days=0)),
+        of_two_kinds(10, 10, at(days=1)),
+    )
+    assert len(bench.scans.fold(table, EVERYTHING, EVEN)) == 10
+    windows = (EVERYTHING, 10), (positions(3, 4), 1), (Window(None, at(days=1)), 5)
+    for file in bench.path("messages", "1").rglob("*.parquet"):
+        file.unlink()
+    for window, count in windows:
+        assert len(bench.scans.fold(table, window, EVEN)) == count
+    with pytest.raises(DataLoss):
+        bench.scans.fold(table, EVERYTHING, ODD)
+
+
+def test_so_many_rows_are_kept_at_most_the_oldest_go_first() -> None:
+    kept = PassingPositions(most_rows=10)
+    for number, rows in enumerate((4, 4, 4)):
+        kept.add("id", f"file {number}", EVEN, rows, Passing(Positions.of([number]), 0, 0))
+        kept.find("id", "file 0", EVEN)  # it is asked for, so it stays
+    found = [kept.find("id", f"file {number}", EVEN) is not None for number in range(3)]
+    assert found == [True, False, True]
+    kept.add("id", "file 2", EVEN, 4, Passing(Positions.of([7]), 0, 0))
+    assert kept.find("id", "file 0", EVEN) is not None, "what is added again counts once"
+    assert kept.find("another", "file 0", EVEN) is None
 
 
 def keyed(first: int, *keys: str | None) -> pa.Table:

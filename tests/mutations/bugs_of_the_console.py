@@ -167,4 +167,19 @@ BUGS_OF_THE_CONSOLE = (
         "if each.is_searched or each is first]",
         "if each is first]",
     ),
+    Bug(
+        "filters-share-their-files",
+        "What passes one filter of a file is taken for what passes another.",
+        "tables/lanes/direct/passing.py",
+        "            self._known[table_id, path, filter_] = rows, passing\n",
+        "            for key in (*self._known, (table_id, path, filter_)):\n"
+        "                self._known[key] = rows, passing\n",
+    ),
+    Bug(
+        "kept-whatever-the-times",
+        "Messages of a file that was read are found outside of the times that are asked for.",
+        "tables/lanes/direct/scans.py",
+        "        if passing is not None and passing.is_within(window):\n",
+        "        if passing is not None:\n",
+    ),
 )

@@ -45,6 +45,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/direct/errors.py": ("storage_failures",),
     "tables/lanes/direct/filters.py": ("stored_attributes",),
     "cli/records.py": ("cli_publish_records",),
+    "tables/lanes/direct/passing.py": ("lanes/test_scans",),
+    "tables/lanes/direct/scans.py": ("lanes/test_scans",),
     "tables/lanes/direct/open_tables.py": ("swaps", "looks"),
     "tables/lanes/direct/merging.py": ("looks",),
     "tables/lanes/direct/table_snapshots.py": ("looks",),

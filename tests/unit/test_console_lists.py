@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from pubsub_delta.clock import ManualClock
+from pubsub_delta.console import overview, subscriptions
 from pubsub_delta.console.measurements import MAX_AGE, MAX_AGE_OF_OTHERS, Measurements
 from pubsub_delta.errors import NotFound
 from pubsub_delta.resources import DeadLetterPolicy
@@ -249,3 +250,13 @@ def test_what_is_closed_measures_nothing() -> None:
     counting.known.close()
     assert counting.known.latest({"a": "1"}, ["a"], 0.01) == {}
     assert counting.asked == []
+
+
+def test_of_many_subscriptions_those_of_dead_letters_are_measured_first() -> None:
+    browser = behind()
+    browser.store.update_subscription("reader-1", dead_letter_policy=DeadLetterPolicy("topic-2"))
+    eventually(browser, "/subscriptions", "3,000")
+    app: Any = browser.app.app
+    rows = subscriptions.rows_of(app.state.console, [], 0)
+    first = [row.id for row in overview.measured_first(rows)]
+    assert first == ["reader-2", "reader-3", "reader-1"]

@@ -18,6 +18,7 @@ from pubsub_delta.tables.lanes.direct.attributes import entries, tidied
 from pubsub_delta.tables.lanes.direct.errors import translating_errors
 from pubsub_delta.tables.lanes.direct.filters import matching
 from pubsub_delta.tables.lanes.direct.open_tables import OpenTables
+from pubsub_delta.tables.lanes.direct.passing import Passing, PassingPositions
 from pubsub_delta.tables.lanes.direct.table_snapshots import StoredFile, TableSnapshot
 from pubsub_delta.tables.lanes.protocol import Condition
 from pubsub_delta.tables.lanes.scans import Window
@@ -39,10 +40,15 @@ class DirectScans:
 
     def __init__(self, open_tables: OpenTables) -> None:
         self._open_tables = open_tables
+        self._passing = PassingPositions()
 
     def fold(self, table: str, window: Window, filter_: Filter | None = None) -> Positions:
         """Return the stored messages of a window that pass a filter."""
-        return self._open_tables.read(table, lambda snapshot: _fold(snapshot, window, filter_))
+        if filter_ is None:
+            return self._open_tables.read(table, lambda snapshot: _fold(snapshot, window))
+        return self._open_tables.read(
+            table, lambda snapshot: _fold_passing(snapshot, window, filter_, self._passing)
+        )
 
     def parts(self, table: str, window: Window) -> list[Absorbed]:
         """Return the stored messages of a window in parts of neighbouring positions, with times."""
@@ -123,11 +129,11 @@ class DirectScans:
         return self._open_tables.read(table, lambda snapshot: _rows(snapshot, window, columns))
 
 
-def _fold(snapshot: TableSnapshot, window: Window, filter_: Filter | None) -> Positions:
+def _fold(snapshot: TableSnapshot, window: Window) -> Positions:
     """Return the positions of a window; the log tells those of a file that is one run."""
     files = _files(snapshot, window)
     known: list[Positions] = []
-    if filter_ is None and window.earliest is None and window.latest is None:
+    if window.earliest is None and window.latest is None:
         runs = [file for file in files if file.is_run()]
         known = [
             Positions.between(run.minimum["position"], run.maximum["position"]) for run in runs
@@ -135,7 +141,49 @@ def _fold(snapshot: TableSnapshot, window: Window, filter_: Filter | None) -> Po
         files = [file for file in files if not file.is_run()]
     every = Positions.union(known)
     stored = every if window.positions is None else every & window.positions
-    return stored | _positions(_rows_of(snapshot, files, window, ("position",), filter_))
+    return stored | _positions(_rows_of(snapshot, files, window, ("position",)))
+
+
+def _fold_passing(
+    snapshot: TableSnapshot, window: Window, filter_: Filter, kept: PassingPositions
+) -> Positions:
+    """Return the positions of a window that pass a filter. A file that is asked for is kept."""
+    found: list[Positions] = []
+    others: list[StoredFile] = []
+    for file in _files(snapshot, window):
+        passing = kept.find(snapshot.id, file.path, filter_)
+        if passing is None and _asks_for_most(window, file):
+            passing = _passing(snapshot, file, filter_)
+            if passing is not None:
+                kept.add(snapshot.id, file.path, filter_, file.rows or 0, passing)
+        if passing is not None and passing.is_within(window):
+            found.append(passing.positions)
+        else:
+            others.append(file)
+    every = Positions.union(found)
+    stored = every if window.positions is None else every & window.positions
+    return stored | _positions(_rows_of(snapshot, others, window, ("position",), filter_))
+
+
+def _passing(snapshot: TableSnapshot, file: StoredFile, filter_: Filter) -> Passing | None:
+    """Return what passes a filter of a file; None where a message has no publish time."""
+    rows = _rows_of(snapshot, [file], Window(), ("position", "publish_time"), filter_)
+    if rows["publish_time"].null_count:
+        return None
+    times = pc.min_max(rows["publish_time"].cast(pa.int64())).as_py()
+    return Passing(_positions(rows), times["min"] or 0, times["max"] or 0)
+
+
+def _asks_for_most(window: Window, file: StoredFile) -> bool:
+    """Tell whether, by the log, about half of a file or more is in a window."""
+    first, last = file.minimum.get("publish_time"), file.maximum.get("publish_time")
+    if window.earliest is not None and (first is None or first < window.earliest):
+        return False
+    if window.latest is not None and (last is None or window.latest < last):
+        return False
+    if window.positions is None:
+        return True
+    return 2 * len(window.positions.within(*_range(file))) >= (file.rows or 0)
 
 
 def _count(snapshot: TableSnapshot, window: Window) -> tuple[int, datetime | None]:

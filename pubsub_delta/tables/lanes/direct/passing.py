@@ -1,0 +1,68 @@
+"""Which messages of a data file pass a filter: kept, as a file of a table never changes.
+
+A subscription with a filter that nobody pulls from is looked at again and again: by the console, by
+metrics, and by previews of a seek. Each look reads only files that no look has read before.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from pubsub_delta.clock import to_micros
+from pubsub_delta.policy.filters import Filter
+from pubsub_delta.policy.positions import Positions
+from pubsub_delta.tables.lanes.scans import Window
+
+MOST_ROWS = 1 << 29
+"""Rows of the files that are kept, all together: at most 64 MiB of bitmaps. The oldest go first."""
+
+_Key = tuple[str, str, Filter]
+
+
+@dataclass(frozen=True)
+class Passing:
+    """The messages of a file that pass a filter, and when the first and the last were published.
+
+    The times are in microseconds, as the log may have them cut to milliseconds.
+    """
+
+    positions: Positions
+    earliest: int
+    latest: int
+
+    def is_within(self, window: Window) -> bool:
+        """Tell whether all of them were published within the times of a window."""
+        if not self.positions:
+            return True
+        starts = window.earliest is None or to_micros(window.earliest) <= self.earliest
+        return starts and (window.latest is None or self.latest <= to_micros(window.latest))
+
+
+class PassingPositions:
+    """The positions of the messages that pass a filter, by table id, file and filter."""
+
+    def __init__(self, most_rows: int = MOST_ROWS) -> None:
+        self._most_rows = most_rows
+        self._lock = threading.Lock()
+        self._known: OrderedDict[_Key, tuple[int, Passing]] = OrderedDict()
+        self._rows = 0
+
+    def find(self, table_id: str, path: str, filter_: Filter) -> Passing | None:
+        """Return what passes of a file; None where it is not kept."""
+        with self._lock:
+            found = self._known.get((table_id, path, filter_))
+            if found is None:
+                return None
+            self._known.move_to_end((table_id, path, filter_))
+            return found[1]
+
+    def add(self, table_id: str, path: str, filter_: Filter, rows: int, passing: Passing) -> None:
+        """Keep what passes of a file with so many rows."""
+        with self._lock:
+            before = self._known.pop((table_id, path, filter_), None)
+            self._rows += rows - (0 if before is None else before[0])
+            self._known[table_id, path, filter_] = rows, passing
+            while self._rows > self._most_rows:
+                self._rows -= self._known.popitem(last=False)[1][0]
