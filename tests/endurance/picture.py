@@ -37,7 +37,7 @@ def draw(soak: Mapping[str, Any], kind: str) -> str:
         top += _PANEL + _GAP
     last = top - _GAP + 18
     for share in (0, 0.25, 0.5, 0.75, 1):
-        label = f"{60 * hours * share:.0f} min"
+        label = f"{60 * hours * share:.3g} min"
         drawn.append(text_at(_x(hours * share, hours), last, label, colours.quiet, 12,
                              anchor="middle"))  # fmt: skip
     title = "Memory, files, log and latency of a store under a steady load, over time"

@@ -177,8 +177,9 @@ class Soak:
         latencies: dict[str, list[tuple[float, float]]] = defaultdict(list)
         problems: dict[str, int] = defaultdict(int)
         for _, entry in entries(self._folder):
-            if "op" in entry and entry["at"] >= self._began:
-                latencies[entry["op"]].append((entry["at"] - self._began, entry["ms"]))
+            since = entry.get("at", 0.0) - self._began
+            if "op" in entry and 0 <= since < 3600 * self._hours:
+                latencies[entry["op"]].append((since, entry["ms"]))
             problems["aborted"] += "aborted" in entry
             problems["not done by maintain"] += len(entry.get("problems", ()))
         window = max(30.0, 3600 * self._hours / 60)

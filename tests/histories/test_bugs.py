@@ -65,8 +65,8 @@ def test_a_bug_is_looked_for_where_it_can_show(shown: Shown) -> None:
 def test_a_bug_in_the_library_is_found(shown: Shown, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     copy_repository(copy)
-    command = [sys.executable, "-m", "tests.histories.run", "--seed", "1", "--count", _SEEDS]
-    command += [f"--features={','.join(shown.features)}"]
+    command = [sys.executable, "-m", "tests.histories.run", "--seed=1", f"--count={_SEEDS}"]
+    command += ["--steps=25", f"--features={','.join(shown.features)}"]
     command += [f"--subscriptions={','.join(shown.subscriptions)}", f"--folder={tmp_path / 'h'}"]
     with seeded(shown.bug, copy):
         done = subprocess.run(
