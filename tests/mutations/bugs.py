@@ -6,6 +6,7 @@ from tests.mutations.bug import Bug
 from tests.mutations.bugs_of_access import BUGS_OF_ACCESS
 from tests.mutations.bugs_of_administration import BUGS_OF_ADMINISTRATION
 from tests.mutations.bugs_of_answers import BUGS_OF_ANSWERS
+from tests.mutations.bugs_of_clients import BUGS_OF_CLIENTS
 from tests.mutations.bugs_of_commands import BUGS_OF_COMMANDS
 from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
 from tests.mutations.bugs_of_faults import BUGS_OF_FAULTS
@@ -67,4 +68,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_LOOKS,
     *BUGS_OF_TERMINALS,
     *BUGS_OF_FAULTS,
+    *BUGS_OF_CLIENTS,
 )
