@@ -219,3 +219,12 @@ def test_what_is_held_is_told() -> None:
     found = {each.name: each.samples[0].value for each in exporter.collect() if each.samples}
     assert found["pubsub_delta_server_held_messages"] == 3
     assert found["pubsub_delta_server_held_bytes"] == 2_000
+
+
+@pytest.mark.parametrize(("named", "used"), [(None, "system"), ("jemalloc", "jemalloc")])
+def test_a_server_uses_the_allocator_of_the_system_unless_another_one_is_named(
+    named: str | None, used: str
+) -> None:
+    environment = {} if named is None else {memory.ALLOCATOR: named}
+    memory.choose_allocator(environment)
+    assert environment == {memory.ALLOCATOR: used}
