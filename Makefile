@@ -8,7 +8,7 @@ NEED_NO_JAVA := $(addprefix tests/,unit model histories proof endurance protocol
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test trial lane-test server-trial storage-trial model-trial history-trial proof soak mutation-check mutants spark-pairs-test connect-test cluster-test object-storage-test object-storage-spark-test client-test console-test unit check format bench bench-full pictures docs lock java clean
+.PHONY: help demo test trial lane-test server-trial storage-trial model-trial history-trial proof soak mutation-check mutants spark-pairs-test connect-test cluster-test object-storage-test object-storage-spark-test client-test client-soak console-test unit check format bench bench-full pictures docs lock java clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,10 +68,15 @@ object-storage-spark-test: .venv/ready java ## the same by Spark on S3 (fetches 
 	@sh conf/storages.sh .storages
 	$(BIN)/pytest -m storages tests/storages/test_spark.py
 
-client-test: .venv/ready ## run Google's Node client against a server (needs npm, and no Java)
+client-test: .venv/ready ## run Google's clients against a server: Node, Python, and Go and Java if they are there
 	@sh conf/node.sh
 	cd tests/clients/node && npm ci --ignore-scripts --no-audit --no-fund
+	if command -v go >/dev/null; then cd tests/clients/go && go build -o client .; fi
+	if command -v mvn >/dev/null; then cd tests/clients/java && mvn -q -B package dependency:copy-dependencies; fi
 	$(BIN)/pytest -m clients tests/clients
+
+client-soak: .venv/ready ## load a server for an hour, watch its memory, streams and leases, and draw them (needs no Java)
+	$(BIN)/python -m tests.soak soak-result --seconds $${SECONDS:-3600} --rate $${RATE:-500}
 
 console-test: .venv/ready ## drive the console in Chromium (installs it), and take screenshots; needs no Java
 	@sh conf/chromium.sh

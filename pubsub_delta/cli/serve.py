@@ -101,7 +101,11 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     """
     # Imported here: the extra is needed for this command only, and asyncio takes long.
     import asyncio
+    import os
 
+    from pubsub_delta.server.memory import choose_allocator
+
+    choose_allocator(os.environ)  # before anything imports Arrow
     from pubsub_delta.server.authorization import may_forward, store_authorizer
     from pubsub_delta.server.backend import StoreBackend
     from pubsub_delta.server.counters import Counters

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from pubsub_delta.server.memory import Memory
+
 
 @dataclass
 class Counters:
@@ -12,7 +14,7 @@ class Counters:
 
     ``requests`` by method and canonical code, ``pushes`` by the code of the answer, or by why there
     was none. ``table_rows``: messages that were written to tables, ``table_failures``: deliveries
-    whose message did not fit its table.
+    whose message did not fit its table. ``memory``: of the messages that the server holds now.
     """
 
     published: int = 0
@@ -27,3 +29,4 @@ class Counters:
     table_failures: int = 0
     requests: Counter[tuple[str, str]] = field(default_factory=Counter)
     pushes: Counter[str] = field(default_factory=Counter)
+    memory: Memory = field(default_factory=Memory)

@@ -24,6 +24,17 @@ _COUNTS = {
     "table_failures": "Number of deliveries whose message did not fit the table.",
     "failed_exchanges": "Number of exchanges that failed and were tried again.",
 }
+_GAUGES: dict[str, tuple[str, Callable[[Counters], int]]] = {
+    "open_streams": ("Number of StreamingPull calls that are open.", lambda c: c.open_streams),
+    "held_messages": (
+        "Number of messages that clients have not answered for, or that wait for clients.",
+        lambda c: c.memory.messages,
+    ),
+    "held_bytes": (
+        "Bytes of the messages that wait to be sent, or are being sent.",
+        lambda c: c.memory.bytes,
+    ),
+}
 
 
 def own_names() -> dict[str, bool]:
@@ -33,7 +44,7 @@ def own_names() -> dict[str, bool]:
     """
     counters = (*_COUNTS, "requests", "pushes")
     found = {f"pubsub_delta_server_{name}": True for name in counters}
-    return {**found, "pubsub_delta_server_open_streams": False}
+    return {**found, **{f"pubsub_delta_server_{name}": False for name in _GAUGES}}
 
 
 class ServerExporter(MetricsExporter):
@@ -55,11 +66,9 @@ class ServerExporter(MetricsExporter):
         for name, help_text in _COUNTS.items():
             value = getattr(self._counted, name)
             yield CounterMetricFamily(f"pubsub_delta_server_{name}", help_text, value)
-        yield GaugeMetricFamily(
-            "pubsub_delta_server_open_streams",
-            "Number of StreamingPull calls that are open.",
-            self._counted.open_streams,
-        )
+        for name, (help_text, read) in _GAUGES.items():
+            value = read(self._counted)
+            yield GaugeMetricFamily(f"pubsub_delta_server_{name}", help_text, value)
         requests = CounterMetricFamily(
             "pubsub_delta_server_requests",
             "Number of calls that have ended, by method and canonical code.",

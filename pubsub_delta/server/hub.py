@@ -18,7 +18,6 @@ from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.dispatcher import Dispatcher
 from pubsub_delta.server.leaser import LEASE
-from pubsub_delta.server.memory import Memory
 from pubsub_delta.server.presence import Abandoned, Presence
 from pubsub_delta.server.publishing import Append, PublishBatcher
 from pubsub_delta.server.status import Unavailable
@@ -80,7 +79,7 @@ class Hub:
         self.counters = counters
         self._timing = timing
         self._now = now
-        self._memory = Memory()
+        self._memory = counters.memory
         self.listeners: list[Callable[[str], object]] = []
         self._batchers: dict[str, PublishBatcher] = {}
         self._dispatchers: dict[str, Dispatcher] = {}
@@ -92,6 +91,8 @@ class Hub:
         self._refuse_if_stopping()
         batcher = self._batchers.get(topic)
         if batcher is None:
+            for each in [name for name, known in self._batchers.items() if known.is_idle]:
+                del self._batchers[each]
             batcher = self._batchers[topic] = PublishBatcher(
                 lambda: self._tracing.appending(topic, self.backend.publisher(topic)),
                 self.backend.blocking,

@@ -7,7 +7,6 @@ conventions for messaging. The trace context of a message is in its attribute
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from pubsub_delta import __version__
+from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.exporter import family_names
 from pubsub_delta.names import ResourceName, subscription_name, topic_name
 from pubsub_delta.resources import Message
@@ -277,10 +277,12 @@ class Telemetry:
         )
         if _is_wanted("TRACES", endpoint, environment):
             provider = TracerProvider(resource=named, shutdown_on_exit=False)
-            provider.add_span_processor(BatchSpanProcessor(_exporter("traces", endpoint)))
+            provider.add_span_processor(
+                BatchSpanProcessor(_exporter("traces", endpoint, environment))
+            )
             self.tracing = Traces(provider)
         if _is_wanted("METRICS", endpoint, environment):
-            reader = PeriodicExportingMetricReader(_exporter("metrics", endpoint))
+            reader = PeriodicExportingMetricReader(_exporter("metrics", endpoint, environment))
             self._meters = MeterProvider([reader], resource=named, shutdown_on_exit=False)
             observe(self._meters.get_meter("pubsub_delta.server", __version__), collect)
 
@@ -292,19 +294,26 @@ class Telemetry:
 
 
 def _is_wanted(signal: str, endpoint: str | None, environment: Mapping[str, str]) -> bool:
-    if environment.get(f"OTEL_{signal}_EXPORTER", "otlp") != "otlp":
+    exporter = environment.get(f"OTEL_{signal}_EXPORTER") or "otlp"
+    if exporter not in ("otlp", "none"):
+        raise InvalidArgument(f"OTEL_{signal}_EXPORTER: {exporter!r}; otlp and none are accepted")
+    if exporter == "none":
         return False
     named = ("OTEL_EXPORTER_OTLP_ENDPOINT", f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT")
     return endpoint is not None or any(environment.get(name) for name in named)
 
 
-def _exporter(signal: str, endpoint: str | None) -> Any:
+def _exporter(signal: str, endpoint: str | None, environment: Mapping[str, str]) -> Any:
     """Return the OTLP exporter of spans or metrics; without an endpoint the environment decides."""
-    protocol = os.environ.get(
+    protocol = environment.get(
         f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL",
-        os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+        environment.get("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
     )
-    is_http = protocol.startswith("http")
+    if protocol not in ("grpc", "http/protobuf"):
+        raise InvalidArgument(
+            f"OTEL_EXPORTER_OTLP_PROTOCOL: {protocol!r}; grpc and http/protobuf are accepted"
+        )
+    is_http = protocol != "grpc"
     given: dict[str, Any] = {}
     if endpoint is not None and is_http:
         given = {"endpoint": f"{endpoint.rstrip('/')}/v1/{signal}"}

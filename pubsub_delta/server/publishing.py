@@ -60,6 +60,11 @@ class PublishBatcher:
         self._draining = False
         self._task: asyncio.Task[None] | None = None
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way: another batcher of the topic would do as well."""
+        return self._task is None and not self._requests
+
     async def publish(self, messages: Sequence[Message], size: int) -> Sequence[str]:
         """Publish the messages of a request of so many bytes, and return their ids.
 

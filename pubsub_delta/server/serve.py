@@ -19,6 +19,7 @@ from pubsub_delta.server.hub import Backend, Hub
 from pubsub_delta.server.iam_service import IamService
 from pubsub_delta.server.interceptors import wrapped_methods
 from pubsub_delta.server.internal_channel import InternalChannel
+from pubsub_delta.server.memory import release_unused_always
 from pubsub_delta.server.multiplexer import PortMultiplexer
 from pubsub_delta.server.presence import Presence
 from pubsub_delta.server.protocol import grpc, health
@@ -145,7 +146,10 @@ class Server:
         self._presence.begin()
         await self._server.start()
         self._internal.open()
-        self._looking = [asyncio.create_task(self._take_over(), name="take over")]
+        self._looking = [
+            asyncio.create_task(self._take_over(), name="take over"),
+            asyncio.create_task(release_unused_always(), name="free memory"),
+        ]
         if self._access is not None:
             self._looking.append(asyncio.create_task(self._access.watch(), name="policy file"))
         self._pushers.start()

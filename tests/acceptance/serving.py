@@ -48,6 +48,12 @@ class ServerProcess:
         serve = [sys.executable, "-m", "pubsub_delta.cli", "serve", f"--root={self.root}"]
         return [*serve, f"--host-port={self.address}", *self._options]
 
+    @property
+    def process_id(self) -> int:
+        """The number of its process."""
+        assert self._process is not None
+        return self._process.pid
+
     def start(self) -> None:
         """Start it, and wait until it listens."""
         with self.log.open("ab") as output:

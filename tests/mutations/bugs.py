@@ -6,6 +6,7 @@ from tests.mutations.bug import Bug
 from tests.mutations.bugs_of_access import BUGS_OF_ACCESS
 from tests.mutations.bugs_of_administration import BUGS_OF_ADMINISTRATION
 from tests.mutations.bugs_of_answers import BUGS_OF_ANSWERS
+from tests.mutations.bugs_of_clients import BUGS_OF_CLIENTS
 from tests.mutations.bugs_of_commands import BUGS_OF_COMMANDS
 from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
 from tests.mutations.bugs_of_faults import BUGS_OF_FAULTS
@@ -75,4 +76,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_OUTSIDERS,
     *BUGS_OF_GIVEN_DATA,
     *BUGS_OF_THE_PROTOCOL,
+    *BUGS_OF_CLIENTS,
 )

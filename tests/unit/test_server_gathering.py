@@ -157,3 +157,19 @@ def test_it_is_looked_whether_the_topic_is_there_while_requests_gather() -> None
         return looked
 
     assert asyncio.run(run()) == (2, 1)
+
+
+def test_a_batcher_is_idle_when_nothing_is_under_way() -> None:
+    async def run() -> list[bool]:
+        log = Log()
+        batcher = log.batcher(0.01)
+        told = [batcher.is_idle]
+        publishing = asyncio.create_task(batcher.publish([Message(b"a")], 1))
+        await log.begun.wait()
+        told.append(batcher.is_idle)
+        log.landed.set()
+        await publishing
+        await batcher.drain()
+        return [*told, batcher.is_idle]
+
+    assert asyncio.run(run()) == [True, False, True]

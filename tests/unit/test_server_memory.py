@@ -15,8 +15,10 @@ from pubsub_delta.errors import ResourceExhausted
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server import interceptors, leaser, memory
 from pubsub_delta.server.assigner import Assigner, Consumer, Delivery
+from pubsub_delta.server.counters import Counters
+from pubsub_delta.server.exporting import ServerExporter
 from pubsub_delta.server.memory import Memory
-from pubsub_delta.server.protocol import SERVICES, STREAMING_PULL, SUBSCRIBER
+from pubsub_delta.server.protocol import PUBLISHER, SERVICES, STREAMING_PULL, SUBSCRIBER
 from pubsub_delta.server.response_queue import ResponseQueue
 from tests.unit.builders import PLAIN, at
 from tests.unit.serving import LONG, SUBSCRIPTION, MemoryStore, eventually, serving
@@ -193,3 +195,36 @@ def test_dispatchers_of_subscriptions_that_are_gone_are_forgotten() -> None:
         assert len(calls_.hub._dispatchers) <= 2
 
     running(test)
+
+
+def test_what_publishes_to_topics_that_nobody_publishes_to_any_more_is_forgotten() -> None:
+    async def test(calls_: Calls) -> None:
+        for n in range(5):
+            topic = f"{TOPIC}-{n}"
+            await calls_._call(PUBLISHER, "CreateTopic", name=topic)
+            await calls_._call(PUBLISHER, "Publish", topic=topic, messages=[{"data": b"x"}])
+            await calls_._call(PUBLISHER, "DeleteTopic", topic=topic)
+        await asyncio.gather(*(each.drain() for each in calls_.hub._batchers.values()))
+        await calls_._call(PUBLISHER, "Publish", topic=TOPIC, messages=[{"data": b"x"}])
+        assert list(calls_.hub._batchers) == [TOPIC]
+
+    running(test)
+
+
+def test_what_is_held_is_told() -> None:
+    counters = Counters()
+    held = [delivery(counters.memory.part(), n) for n in range(3)]
+    held[0].was_sent()
+    exporter = ServerExporter(counters, list, lambda: at(0), "60s")
+    found = {each.name: each.samples[0].value for each in exporter.collect() if each.samples}
+    assert found["pubsub_delta_server_held_messages"] == 3
+    assert found["pubsub_delta_server_held_bytes"] == 2_000
+
+
+@pytest.mark.parametrize(("named", "used"), [(None, "system"), ("jemalloc", "jemalloc")])
+def test_a_server_uses_the_allocator_of_the_system_unless_another_one_is_named(
+    named: str | None, used: str
+) -> None:
+    environment = {} if named is None else {memory.ALLOCATOR: named}
+    memory.choose_allocator(environment)
+    assert environment == {memory.ALLOCATOR: used}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -42,7 +44,7 @@ PARENT = f"00-{TRACE}-b7ad6b7169203331-01"
 
 
 class Receiver:
-    """What is sent to a receiver of OTLP over gRPC."""
+    """What is sent to a receiver of OTLP."""
 
     def __init__(self) -> None:
         self.spans: list[Any] = []
@@ -80,6 +82,36 @@ def receiving() -> Iterator[tuple[Receiver, str]]:
         yield receiver, f"http://127.0.0.1:{port}"
     finally:
         server.stop(None).wait()
+
+
+@contextmanager
+def receiving_http() -> Iterator[tuple[Receiver, str]]:
+    """Run a receiver of OTLP over HTTP, with the paths and bodies of OpenTelemetry's protocol."""
+    receiver = Receiver()
+    requests = {
+        "/v1/traces": trace_service_pb2.ExportTraceServiceRequest,
+        "/v1/metrics": metrics_service_pb2.ExportMetricsServiceRequest,
+    }
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            assert self.headers["Content-Type"] == "application/x-protobuf"
+            response = receiver.Export(requests[self.path].FromString(body), None)
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(response.SerializeToString())
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever).start()
+    try:
+        yield receiver, f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 @contextmanager
@@ -213,6 +245,53 @@ def test_the_metrics_of_a_store_and_a_server_have_all_their_names() -> None:
     exporter = ServerExporter(Counters(), list, store.now, "60s")
     found = {each.name for each in exporter.collect() if "_server_" in each.name}
     assert found == set(own_names())
+
+
+@pytest.mark.parametrize("names_it", ["the option", "the variables"])
+@pytest.mark.parametrize(
+    ("protocol", "listening"), [("grpc", receiving), ("http/protobuf", receiving_http)]
+)
+def test_otlp_goes_over_grpc_and_over_http(
+    protocol: str,
+    listening: Callable[[], AbstractContextManager[tuple[Receiver, str]]],
+    names_it: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # OpenTelemetry: OTEL_EXPORTER_OTLP_PROTOCOL is grpc or http/protobuf; over HTTP the paths are
+    # /v1/traces and /v1/metrics below the endpoint
+    store = MemoryStore()
+    exporter = ServerExporter(store.counters, list, store.now, "60s")
+    with listening() as (receiver, endpoint):
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
+        if names_it == "the variables":
+            monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+        option = endpoint if names_it == "the option" else None
+        told = Telemetry(option, os.environ, exporter.collect)
+        with serving(store, tracing=told.tracing) as address:
+            url = f"http://{address}/v1/{TOPIC}:publish"
+            headers = {"Content-Type": "application/json", "traceparent": PARENT}
+            urlopen(Request(url, b'{"messages": [{"data": "eA=="}]}', headers)).close()
+        told.stop()
+    assert receiver.of_trace(TRACE) == {"google.pubsub.v1.Publisher/Publish"}
+    assert "pubsub_delta_server_published" in receiver.metrics
+    assert receiver.services == {"pubsub-delta"}
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "accepted"),
+    [
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json", "grpc and http/protobuf are accepted"),
+        ("OTEL_TRACES_EXPORTER", "zipkin", "otlp and none are accepted"),
+        ("OTEL_METRICS_EXPORTER", "console", "otlp and none are accepted"),
+    ],
+)
+def test_a_protocol_or_an_exporter_that_is_not_there_is_refused(
+    variable: str, value: str, accepted: str
+) -> None:
+    store = MemoryStore()
+    exporter = ServerExporter(store.counters, list, store.now, "60s")
+    with pytest.raises(InvalidArgument, match=f"{variable}.*{accepted}"):
+        Telemetry("http://localhost:4318", {variable: value}, exporter.collect)
 
 
 def test_it_is_off_unless_somebody_asks() -> None:
