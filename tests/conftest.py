@@ -33,21 +33,12 @@ os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 SETTINGS = {
-    "spark.driver.extraJavaOptions": f"{QUIET} {SHORT} -Dspark.testing=true",
+    "spark.driver.extraJavaOptions": f"{QUIET} {SHORT}",
     "spark.sql.session.timeZone": "America/New_York",
     # Plans here are tiny, and there are thousands of them.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.shuffle.partitions": "1",
-    # Spark takes this in a JVM for testing only. Generating the code of projections is a quarter
-    # of all that such plans cost.
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # What such a JVM would check of Spark and Delta besides.
-    "spark.sql.planChangeValidation": "false",
-    "spark.sql.lightweightPlanChangeValidation": "false",
-    "spark.databricks.delta.incremental.commit.forceVerifyInTests": "false",
-    # Else each commit of a session that is not in UTC reads the table's state once more.
-    "spark.databricks.delta.allFilesInCrc.verificationMode.forceOnNonUTC.enabled": "false",
 }
 
 
