@@ -6,12 +6,11 @@ import logging
 from pathlib import Path
 
 import pytest
-from pyspark.sql.types import StructType
 
 from pubsub_delta.clock import to_micros
 from pubsub_delta.policy.ack_state import AckState, Counters
 from pubsub_delta.tables.ack_state.metrics import metrics_of
-from pubsub_delta.tables.lanes.spark.ticks import METRICS, MetricsFile, TickReader, TickSource
+from pubsub_delta.tables.lanes.spark.ticks import METRICS, MetricsFile, TickReader
 from tests.unit.builders import at, available_span
 
 NOTHING = (None,) * len(METRICS)
@@ -33,7 +32,7 @@ def test_a_row_has_the_metrics_that_were_written_last() -> None:
     file.write(metrics_of(AckState(0)))
     spans = (available_span(range(3), 1.5, 9),)
     file.write(metrics_of(AckState(0, spans=spans, counters=Counters(success=7, dead_letters=1))))
-    reader = TickSource({"metrics": str(file.path)}).simpleStreamReader(StructType())
+    reader = TickReader(file.path)
     rows, following = reader.read(reader.initialOffset())
     expected = (3, 0, to_micros(at(1.5)), 7, 0, 0, 1)
     assert list(rows) == [expected]
