@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from threading import Condition, Thread
@@ -12,6 +13,7 @@ from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import acknowledge, pull
 from pubsub_delta.operations.acknowledge import AckTargets
+from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.tables.store import Tables
 
 IDLE_SECONDS = 1.0
@@ -44,7 +46,9 @@ class LeaseKeeper:
         query_id: str,
         batch_id: int,
         clock: Clock,
+        on_acknowledged: Callable[[AckState], None] = lambda _: None,
     ) -> None:
+        """``on_acknowledged``: is called with the ack state after the messages left it."""
         self._tables = tables
         self._name = name
         self._messages = AckTargets(lease.source.uid, {lease.lease_id: lease.positions})
@@ -52,6 +56,7 @@ class LeaseKeeper:
         self._query_id = query_id
         self._batch_id = batch_id
         self._clock = clock
+        self._on_acknowledged = on_acknowledged
         self._changed = Condition()
         self._phase = _Phase.PROCESSING
         self._is_done = False
@@ -121,10 +126,11 @@ class LeaseKeeper:
                     *(name, self._batch_id),
                 )
         elif phase in (_Phase.PROCESSED, _Phase.LAST):
-            pull.finish_micro_batch(
+            state = pull.finish_micro_batch(
                 *(tables, name, self._query_id, self._batch_id, now),
                 uid=self._messages.subscription_uid,
             )
+            self._on_acknowledged(state)
         elif phase is not _Phase.LEFT:
             pull.give_back_micro_batch(
                 *(tables, name, self._query_id, self._batch_id, now),

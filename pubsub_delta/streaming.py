@@ -20,15 +20,19 @@ from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.lease_keeper import LeaseKeeper
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import publish, pull
+from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.available_now import AvailableNow
 from pubsub_delta.policy.fields import check_max_messages
 from pubsub_delta.policy.streams import started_last
 from pubsub_delta.session import is_remote
+from pubsub_delta.tables.ack_state.metrics import metrics_of
 from pubsub_delta.tables.store import Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from pubsub_delta.tables.lanes.spark.ticks import MetricsFile
 
 Process: TypeAlias = "Callable[[DataFrame, int], object]"
 Trigger: TypeAlias = Mapping[str, Any]
@@ -57,15 +61,14 @@ def subscribe_stream(
     chosen = _DEFAULT_TRIGGER if trigger is None else _checked(trigger)
     location = _location(checkpoint_location)
     subscribed, _ = tables.attached(name)
-    ticks = _ticks(tables, subscribed.uid)
     drain = AvailableNow() if "availableNow" in chosen else None
     consuming = _Consuming(
         tables, name, location, clock, subscribed.uid, process, max_messages, drain
     )
     if drain is None:
-        return consuming.start(ticks, chosen)
-    # Spark would end a query over a ticker after one micro-batch; it is ended here.
-    query = consuming.start(ticks, {"processingTime": "0 seconds"})
+        return consuming.start(consuming.ticks(), chosen)
+    # Spark would end a query over these ticks after one micro-batch; it is ended here.
+    query = consuming.start(consuming.ticks(), {"processingTime": "0 seconds"})
     Thread(target=_stop_when_drained, args=(query, consuming), daemon=True).start()
     return query
 
@@ -189,6 +192,15 @@ class _Consuming(_MicroBatches):
         self._max_messages = max_messages
         self._drain = drain
         self._keeper: LeaseKeeper | None = None
+        self._metrics: MetricsFile | None = None
+
+    def ticks(self) -> DataFrame:
+        """Return what drives the query: a row a micro-batch, with the subscription's metrics."""
+        from pubsub_delta.tables.lanes.spark.ticks import MetricsFile, ticks  # it imports pyspark
+
+        self._metrics = MetricsFile()
+        self._tell_metrics(self._tables.ack_states.read(self._uid))
+        return ticks(self._tables.spark, self._metrics, OBSERVED)
 
     def run(self, batch: DataFrame, batch_id: int) -> None:
         batch.write.format("noop").mode("append").save()  # so that Spark sees the metrics
@@ -201,7 +213,15 @@ class _Consuming(_MicroBatches):
         lease = self._lease(batch_id)
         if lease is None:
             return
-        keeper = LeaseKeeper(self._tables, self._name, lease, self.query_id, batch_id, self._clock)
+        keeper = LeaseKeeper(
+            self._tables,
+            self._name,
+            lease,
+            self.query_id,
+            batch_id,
+            self._clock,
+            self._tell_metrics,
+        )
         try:
             self._process(lease.df, batch_id)
         except BaseException:
@@ -224,12 +244,17 @@ class _Consuming(_MicroBatches):
             self._clock.now(),
             uid=self._uid,
         )
+        self._tell_metrics(given.state)
         if self._drain is not None:
             last = started_last(given.state, self.query_id)
             again = last is not None and last.batch_id >= batch_id
             leased = None if given.lease is None else given.lease.positions
             self._drain.note(leased, given.state, again=again)
         return given.lease
+
+    def _tell_metrics(self, state: AckState) -> None:
+        if self._metrics is not None:
+            self._metrics.write(metrics_of(state))
 
 
 def _stop_when_drained(query: StreamingQuery, consuming: _Consuming) -> None:
@@ -241,24 +266,6 @@ def _stop_when_drained(query: StreamingQuery, consuming: _Consuming) -> None:
             query.stop()
             return
         wait.wait(_POLL_SECONDS)
-
-
-def _ticks(tables: Tables, uid: str) -> DataFrame:
-    """Return a stream of one row a micro-batch, whether there are messages or not.
-
-    Redeliveries must come also when nothing is published. The row carries the metrics of the
-    subscription as the micro-batch before left them, for Spark to observe.
-    """
-    # Imported here: a store that is used without Spark does not import it.
-    from pyspark.sql import functions as F
-
-    from pubsub_delta.tables.lanes.spark.metrics import metric_columns
-
-    ticker = tables.spark.readStream.format("rate-micro-batch")
-    tick = ticker.option("rowsPerBatch", 1).option("numPartitions", 1).load().select("value")
-    metrics = metric_columns(tables.spark, tables.ack_state_tables.table(uid))
-    observed = [F.max(name).alias(name) for name in metrics.columns]
-    return tick.crossJoin(F.broadcast(metrics)).observe(OBSERVED, *observed)
 
 
 def _refuse_remote(tables: Tables, verb: str) -> None:

@@ -109,13 +109,16 @@ def newest_position(tables: Tables, name: ResourceName, now: datetime) -> int:
 
 def finish_micro_batch(
     tables: Tables, name: ResourceName, query_id: str, batch_id: int, now: datetime, *, uid: str
-) -> None:
-    """Acknowledge a micro-batch that was processed, without leasing another one."""
+) -> AckState:
+    """Acknowledge a micro-batch that was processed, without leasing another one.
+
+    Return the ack state after it.
+    """
 
     def decide(state: AckState, terms: Terms) -> AckState:
         return streams.finish_before(state, query_id, batch_id + 1, terms, now)
 
-    _change(tables, name, uid, now, decide)
+    return _change(tables, name, uid, now, decide)
 
 
 def give_back_micro_batch(
@@ -145,15 +148,16 @@ def _change(
     uid: str,
     now: datetime,
     decide: Callable[[AckState, Terms], AckState],
-) -> None:
-    """Change an ack state without leasing anything."""
+) -> AckState:
+    """Change an ack state without leasing anything; return it as it is then."""
     found = source(tables, name, uid)
 
-    def change(state: AckState) -> tuple[AckState, None]:
+    def change(state: AckState) -> tuple[AckState, AckState]:
         following = decide(state, found.terms)
-        return replay.note_activity(state, following, found.subscription, now), None
+        following = replay.note_activity(state, following, found.subscription, now)
+        return following, following
 
-    tables.ack_states.change(found.uid, change)
+    return tables.ack_states.change(found.uid, change)
 
 
 def exchange(

@@ -1,6 +1,6 @@
 """Processes that are killed while they write a subscription to its table: each message is one row.
 
-``KILLS=100 pytest tests/acceptance/test_table_killed.py`` kills so many.
+``KILLS=100 pytest -m trial tests/acceptance/test_table_killed.py`` kills so many.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from deltalake import DeltaTable
 
 from pubsub_delta import PubSub, TableConfig
@@ -30,6 +31,7 @@ while True:
 ENDING = "from pubsub_delta import PubSub; import sys; PubSub(None, sys.argv[1]).maintain()"
 
 
+@pytest.mark.trial
 def test_killed_writers_leave_each_message_once(tmp_path: Path) -> None:
     # "exactly once": one row for each message, however many writers there are and are killed
     root, table = str(tmp_path / "store"), str(tmp_path / "store" / "tables" / "orders")

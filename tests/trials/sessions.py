@@ -5,12 +5,9 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from pubsub_delta import local_session
-from tests.conftest import QUIET, SETTINGS
+from tests.conftest import QUIET, SETTINGS, SHORT
 
-_JVM = (
-    f"{QUIET} -Dspark.testing=true -XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
-    "-XX:ReservedCodeCacheSize=240m"
-)
+_JVM = f"{QUIET} {SHORT} -XX:ReservedCodeCacheSize=240m"
 """Quicker for a few minutes. With the usual size the cache is soon full, and all is interpreted."""
 
 

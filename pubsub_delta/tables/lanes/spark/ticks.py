@@ -1,0 +1,122 @@
+"""The source that drives ``subscribe_stream``: one row a micro-batch, with metrics to observe.
+
+Redeliveries must come also when nothing is published, so there is always a next offset. Spark asks
+the source in a Python process of its own, beside the driver. A file tells that process the metrics
+of the subscription, since a look at the ack state by Spark would cost each micro-batch half a
+second.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
+from pyspark.sql.types import StructType
+
+from pubsub_delta.clock import to_micros
+from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics
+
+_TIME = "oldest_unacked_publish_time"
+METRICS = (
+    "num_undelivered_messages",
+    "num_outstanding_messages",
+    _TIME,
+    "ack_message_count_success",
+    "ack_message_count_expired",
+    "ack_message_count_invalid",
+    "dead_letter_message_count",
+)
+"""The metrics that the progress of a query carries, as ``SubscriptionMetrics`` has them."""
+
+_log = logging.getLogger("pubsub_delta")
+
+
+class MetricsFile:
+    """The metrics of a query's subscription, in a file that lives as long as this object."""
+
+    def __init__(self) -> None:
+        self._directory = TemporaryDirectory(prefix="pubsub-delta-")
+        self.path = Path(self._directory.name, "metrics.json")
+
+    def write(self, metrics: SubscriptionMetrics) -> None:
+        """Replace what is in the file.
+
+        Where that fails it is logged, and the progress of the query carries older metrics.
+        """
+        row = {name: _number(getattr(metrics, name)) for name in METRICS}
+        written = self.path.with_suffix(".new")
+        try:
+            written.write_text(json.dumps(row))
+            written.replace(self.path)
+        except OSError as error:
+            _log.warning("the progress of the query carries no newer metrics: %s", error)
+
+
+def _number(value: int | datetime | None) -> int | None:
+    return to_micros(value) if isinstance(value, datetime) else value
+
+
+def ticks(spark: SparkSession, metrics_file: MetricsFile, observed: str) -> DataFrame:
+    """Return a stream of one row a micro-batch, of which Spark observes the metrics in a file.
+
+    ``observed``: the name under which they stand in the progress of the query.
+    """
+    spark.dataSource.register(TickSource)
+    source = spark.readStream.format(TickSource.name()).option("metrics", str(metrics_file.path))
+    metrics = source.load().withColumn(_TIME, F.timestamp_micros(_TIME))
+    return metrics.observe(observed, *(F.max(name).alias(name) for name in METRICS))
+
+
+class TickSource(DataSource):
+    """Gives a query one row a micro-batch."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format, which is of use to nobody else."""
+        return "pubsub_delta_ticks"
+
+    def schema(self) -> str:
+        """Return the metrics as numbers."""
+        return ", ".join(f"{name} BIGINT" for name in METRICS)
+
+    def simpleStreamReader(self, schema: StructType) -> TickReader:  # noqa: ARG002, N802
+        """Return what counts the micro-batches."""
+        return TickReader(Path(self.options["metrics"]))
+
+
+class TickReader(SimpleDataSourceStreamReader):
+    """Counts the micro-batches of a query; its offset is the number of the next."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        """Return the offset before the first micro-batch."""
+        return {"tick": 0}
+
+    def read(self, start: dict[str, Any]) -> tuple[Iterator[tuple[Any, ...]], dict[str, Any]]:
+        """Return the metrics as they are, and the next offset."""
+        return self._metrics(), {"tick": start["tick"] + 1}
+
+    def readBetweenOffsets(  # noqa: N802
+        self,
+        start: dict[str, Any],  # noqa: ARG002
+        end: dict[str, Any],  # noqa: ARG002
+    ) -> Iterator[tuple[Any, ...]]:
+        """Return the metrics as they are, for a micro-batch that is run again."""
+        return self._metrics()
+
+    def _metrics(self) -> Iterator[tuple[Any, ...]]:
+        try:
+            metrics = json.loads(self._path.read_text())
+        except FileNotFoundError:  # this process is not where the query's own is
+            metrics = {}
+        return iter([tuple(metrics.get(name) for name in METRICS)])

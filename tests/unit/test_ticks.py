@@ -1,0 +1,56 @@
+"""The source of one row a micro-batch, which carries a subscription's metrics to Spark."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from pubsub_delta.clock import to_micros
+from pubsub_delta.policy.ack_state import AckState, Counters
+from pubsub_delta.tables.ack_state.metrics import metrics_of
+from pubsub_delta.tables.lanes.spark.ticks import METRICS, MetricsFile, TickReader
+from tests.unit.builders import at, available_span
+
+NOTHING = (None,) * len(METRICS)
+
+
+def test_the_source_has_always_a_next_offset(tmp_path: Path) -> None:
+    """Redeliveries must come also when nothing is published."""
+    reader = TickReader(tmp_path / "metrics.json")
+    offset = reader.initialOffset()
+    for _ in range(3):
+        rows, following = reader.read(offset)
+        assert len(list(rows)) == 1
+        assert following != offset
+        offset = following
+
+
+def test_a_row_has_the_metrics_that_were_written_last() -> None:
+    file = MetricsFile()
+    file.write(metrics_of(AckState(0)))
+    spans = (available_span(range(3), 1.5, 9),)
+    file.write(metrics_of(AckState(0, spans=spans, counters=Counters(success=7, dead_letters=1))))
+    reader = TickReader(file.path)
+    rows, following = reader.read(reader.initialOffset())
+    expected = (3, 0, to_micros(at(1.5)), 7, 0, 0, 1)
+    assert list(rows) == [expected]
+    # A micro-batch that is run again has them as they are then.
+    assert list(reader.readBetweenOffsets(reader.initialOffset(), following)) == [expected]
+
+
+def test_a_row_without_metrics_comes_where_their_file_cannot_be_read(tmp_path: Path) -> None:
+    """A platform may run the source elsewhere: the query goes on."""
+    rows, _ = TickReader(tmp_path / "away" / "metrics.json").read({"tick": 4})
+    assert list(rows) == [NOTHING]
+
+
+def test_a_file_that_cannot_be_written_is_logged_and_stops_no_query(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    file = MetricsFile()
+    file.path.parent.rmdir()
+    with caplog.at_level(logging.WARNING, "pubsub_delta"):
+        file.write(metrics_of(AckState(0)))
+    assert "carries no newer metrics" in caplog.text
