@@ -88,7 +88,7 @@ def receiving() -> Iterator[tuple[Receiver, str]]:
 def receiving_http() -> Iterator[tuple[Receiver, str]]:
     """Run a receiver of OTLP over HTTP, with the paths and bodies of OpenTelemetry's protocol."""
     receiver = Receiver()
-    requests = {
+    requests: dict[str, Any] = {
         "/v1/traces": trace_service_pb2.ExportTraceServiceRequest,
         "/v1/metrics": metrics_service_pb2.ExportMetricsServiceRequest,
     }
