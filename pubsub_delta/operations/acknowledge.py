@@ -152,7 +152,7 @@ def _texts(ack_ids: pa.Array | pa.ChunkedArray) -> list[str | None]:
         found: list[str | None] = ack_ids.to_pylist()
     except UnicodeDecodeError as error:
         raise InvalidArgument(
-            f"ack_ids: a text of the Arrow array is no UTF-8 ({error.reason} at byte "
+            f"ack_ids: a text of the Arrow array is not UTF-8 ({error.reason} at byte "
             f"{error.start}); pass the ack_id of messages that were pulled"
         ) from None
     return found

@@ -31,6 +31,7 @@ from tests.protocol.stepping import (
     run,
 )
 
+DIES = "dies"
 STABLE = ("exists", "properties", "table_id")
 """What is asked of a table that stays as it is, once the table is there."""
 
@@ -165,7 +166,7 @@ class Search:
             moment = left.popleft()
             self._hold(moment, came)
             moves = self._moves(moment)
-            if not moves:
+            if all(what == DIES for _, what, _ in moves):
                 self._be_over(moment, came)
             for process, what, following in moves:
                 steps += 1
@@ -304,7 +305,7 @@ class Search:
         """End a process that holds a lock. Without one, it is as if it did not go on."""
         locks = tuple(each for each in moment.locks if each[1] != place.process.number)
         dead = self._number(place.dead())
-        return place.process.name, "dies", self._put(moment, index, dead, {}, locks)
+        return place.process.name, DIES, self._put(moment, index, dead, {}, locks)
 
     def _put(
         self,
