@@ -28,7 +28,7 @@ _DISK = 'mount -t tmpfs -o size=48m tmpfs "$0" && exec "$@"'
 
 
 class Child:
-    """A process of a plan, in a process group of its own, its JVM included."""
+    """A process of a plan, in a process group of its own."""
 
     def __init__(
         self, folder: Path, name: str, number: int, extra: Mapping[str, str] | None = None
@@ -123,7 +123,7 @@ class Run:
             passed = (time.time() - origin) * self.plan["speed"]
             offsets = [each["offset"] for each in self.plan["processes"].values()]
             late = passed + max(offsets) + _LEASES
-            drain = {"origin": time.time(), "speed": 1.0, "offset": late, "lane": "direct"}
+            drain = {"origin": time.time(), "speed": 1.0, "offset": late}
             self._tell({**running, "drain": drain})
             self._alone("drain")
         finally:
@@ -217,7 +217,7 @@ class Run:
 def _first(plan: Plan) -> dict[str, Any]:
     """Return the clock of whoever creates what the plan is about: that of the slowest process."""
     offsets = [each["offset"] for each in plan["processes"].values()]
-    return {"offset": min(offsets), "lane": "direct"}
+    return {"offset": min(offsets)}
 
 
 def on_a_small_disk(plan: Plan, folder: Path) -> None:

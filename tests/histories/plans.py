@@ -47,28 +47,24 @@ def draw(
     *,
     steps: int = 40,
     storage: str = "",
-    spark: bool = False,
     features: Sequence[str] | None = None,
     subscriptions: Sequence[str] = (),
 ) -> Plan:
     """Return the plan of a seed: each thread of it takes so many steps.
 
-    ``storage``: the kind of object store that it runs on; by default a local disk. ``spark``:
-    whether one of the processes works by the Spark lane. ``features`` and ``subscriptions``: these,
-    and not those that the seed draws.
+    ``storage``: the kind of object store that it runs on; by default a local disk. ``features``
+    and ``subscriptions``: these, and not those that the seed draws.
     """
     chance = random.Random(seed)
     drawn = [each for each in FEATURES if chance.random() < (0.3 if each in RARE else 0.6)]
     features = drawn if features is None else list(features)
-    if storage and "disk" in features:
-        features.remove("disk")
+    features = [each for each in features if not (storage and each == "disk")]
     world = _world(chance, features, subscriptions)
     world |= {"disk": "disk" in features, "storage": storage, "seed": seed, "features": features}
     names = "abcdef"[: chance.randint(2, 4)]
     processes = {
         name: {
             "offset": chance.choice((-HOUR, 0.0, HOUR)) if "clocks" in features else 0.0,
-            "lane": "spark" if spark and name == "a" else "direct",
             "threads": [
                 _thread(chance, features, world, steps) for _ in range(chance.randint(1, 3))
             ],

@@ -1,6 +1,6 @@
 """Run histories of seeds, or of a kept plan, and print what is wrong with them.
 
-    python -m tests.histories.run --seed 1 --count 10 [--steps 40] [--shrink] [--spark]
+    python -m tests.histories.run --seed 1 --count 10 [--steps 40] [--shrink]
     python -m tests.histories.run --plan failed/plan.json
 
 The exit code is 1 after the first seed whose history breaks a promise; its folder is kept.
@@ -83,7 +83,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=first, help="the first seed")
     parser.add_argument("--count", type=int, default=1, help="how many seeds")
     parser.add_argument("--steps", type=int, default=40, help="steps of each thread")
-    parser.add_argument("--spark", action="store_true", help="one process works by Spark")
     parser.add_argument("--features", type=_list, help="these, and not those of the seed")
     parser.add_argument("--subscriptions", type=_list, default=(), help="these, likewise")
     parser.add_argument("--plan", type=Path, help="a plan that was kept, in place of a seed")
@@ -97,7 +96,6 @@ def main() -> int:
         plan = plans.draw(
             seed,
             steps=asked.steps,
-            spark=asked.spark,
             features=asked.features,
             subscriptions=asked.subscriptions,
         )

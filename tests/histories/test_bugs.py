@@ -13,7 +13,6 @@ import pytest
 from tests.acceptance.processes import environment
 from tests.histories.plans import FEATURES, SUBSCRIPTIONS
 from tests.mutations.bug import Bug
-from tests.mutations.bugs import BUGS
 from tests.mutations.check import copy_repository, seeded
 
 _SEEDS = "6"
@@ -26,7 +25,6 @@ _CONFLICT = Bug(
     "landed = commit_id in self._storage.read(uid).recent_commits",
     "landed = True",
 )
-_OF_THE_LIST = {bug.name: bug for bug in BUGS}
 
 
 @dataclass(frozen=True)
@@ -39,16 +37,7 @@ class Shown:
     subscriptions: Sequence[str]
 
 
-SHOWN = [
-    Shown(_CONFLICT, "double lease", (), ("once",)),
-    Shown(_OF_THE_LIST["tail-not-moved"], "given again", (), ("plain",)),
-    Shown(_OF_THE_LIST["ordered-pull-of-all"], "out of order", ("keys",), ("once-ordered",)),
-    Shown(_OF_THE_LIST["seek-voids-no-lease"], "wrong outcome", ("seeks",), ("once",)),
-    Shown(_OF_THE_LIST["snapshot-forgets-what-followed"], "lost", ("snapshots",), ("plain",)),
-    Shown(_OF_THE_LIST["once-less-than-permitted"], "forwarded early", ("letters",), ("plain",)),
-    Shown(_OF_THE_LIST["idempotency-id-not-passed"], "published twice", (), ("plain",)),
-    Shown(_OF_THE_LIST["foreign-lease"], "another life", ("lives",), ("plain",)),
-]
+SHOWN = [Shown(_CONFLICT, "double lease", (), ("once",))]
 each_bug = pytest.mark.parametrize("shown", [pytest.param(s, id=s.bug.name) for s in SHOWN])
 
 

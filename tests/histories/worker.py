@@ -100,13 +100,8 @@ class Process:
         self.id = f"{name}.{number}"
         speed = spec.get("speed", self.plan["speed"])
         self.clock = FrozenClock(spec.get("origin", running["origin"]), speed, spec["offset"])
-        spark = None
-        if spec["lane"] == "spark":
-            from tests.trials.sessions import small_session
-
-            spark = small_session()
         self.root = running["root"]
-        self.store = PubSub(spark, self.root, clock=self.clock, lane=spec["lane"])
+        self.store = PubSub(None, self.root, clock=self.clock)
         self.held = Held()
         self.journal = Journal(folder / f"{self.id}.jsonl")
         self.threads = spec.get("threads", [])
