@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -132,8 +132,13 @@ ODD: Filter = Not(EVEN)
 
 
 def of_two_kinds(first: int, count: int, time: datetime) -> pa.Table:
+    """Return messages that were published a second apart."""
     attributes = [{"even": ""} if n % 2 == 0 else None for n in range(first, first + count)]
-    return numbers(first, count, attributes=attributes, time=time)
+    rows = numbers(first, count, attributes=attributes, time=time)
+    times = [time + timedelta(seconds=n) for n in range(count)]
+    place = rows.schema.get_field_index("publish_time")
+    kind = rows.schema.field(place)
+    return rows.set_column(place, kind, pa.array(times, kind.type))
 
 
 def test_what_passes_a_filter_is_the_same_whatever_was_asked_before(bench: Bench) -> None:
@@ -150,7 +155,8 @@ def test_what_passes_a_filter_is_the_same_whatever_was_asked_before(bench: Bench
         Window(None, at(days=1), None),
         Window(None, None, at(hours=23)),
         Window(Positions.between(8, 12), at(days=0), at(days=2)),
-        Window(None, None, at(days=1, microseconds=-1)),
+        Window(None, None, at(days=1, seconds=3)),
+        Window(None, at(days=1, seconds=6), None),
         positions(3, 4, 17),
     )
     for _ in range(2):
