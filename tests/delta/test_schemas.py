@@ -210,6 +210,8 @@ def test_a_stream_ends_with_what_does_not_fit(bench: Bench, tmp_path: Path) -> N
 def test_the_data_source_holds_rows_against_the_schema(bench: Bench) -> None:
     if bench.lane == "spark":
         pytest.skip("the data source stands on the direct lane")
+    if tuple(map(int, bench.spark.version.split(".")[:2])) < (4, 2):
+        pytest.skip("the data source needs Spark 4.2")
     topic = typed(bench)
 
     def write(frame: DataFrame) -> None:

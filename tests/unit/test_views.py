@@ -29,21 +29,21 @@ class Place:
             raise TableMissing(name)
         return self.there[name]
 
-    def digest(self, query: str) -> str:
-        return f"of {query}"
+    def digest(self, query: str, typing: object) -> str:
+        return f"of {query}" if typing is None else f"of {query} and {typing}"
 
-    def show(self, name: str, shown: object, query: str, *, replace: bool) -> None:
+    def show(self, name: str, shown: object, query: str, typing: object, *, replace: bool) -> None:
         if self.meanwhile is not None:
             self.meanwhile()
             self.meanwhile = None
         if name in self.there and not replace:
             raise Conflict("TABLE_OR_VIEW_ALREADY_EXISTS")
         self.did.append((name, replace))
-        self.there[name] = {"digest": self.digest(query)}
+        self.there[name] = {"digest": self.digest(query, typing)}
 
 
-def make(place: Place, query: str | None = "new") -> str:
-    wanted: Any = operation._Wanted("orders", None, query)  # type: ignore[arg-type]
+def make(place: Place, query: str | None = "new", typing: object = None) -> str:
+    wanted: Any = operation._Wanted("orders", None, query, typing)  # type: ignore[arg-type]
     try:
         return operation._make(place, "orders", wanted)  # type: ignore[arg-type]
     except operation._Refused as error:
@@ -62,6 +62,12 @@ def test_a_view_of_ours_is_replaced_where_it_shows_something_else() -> None:
     assert place.did == []
     assert make(place) == "replaced"
     assert place.did == [("orders", True)]
+
+
+def test_a_view_is_replaced_where_the_fields_of_its_messages_have_changed() -> None:
+    place = Place({"orders": {"digest": "of old and one revision"}})
+    assert make(place, "old", "one revision") == "unchanged"
+    assert make(place, "old", "two revisions") == "replaced"
 
 
 def test_what_is_not_ours_stays_as_it_is() -> None:
@@ -89,9 +95,10 @@ def test_a_backlog_that_no_text_can_say_leaves_the_view_as_it_was() -> None:
 
 
 def test_a_report_lists_what_was_done_and_what_is_there() -> None:
-    report = ViewsReport(("b",), ("a",), ("c",), ("d",), {"e": "why"})
+    report = ViewsReport(("b",), ("a",), ("c",), ("d",), {"e": "why"}, {"f": "it is in binary"})
     assert report.views == ("a", "b", "c")
     told = ["created: b", "replaced: a", "dropped: d", "refused: e: why"]
+    told.append("without fields: f: it is in binary")
     assert list(report.lines()) == told
 
 
