@@ -260,5 +260,5 @@ def test_an_offset_is_read_as_it_was_written() -> None:
 
 @pytest.mark.parametrize("kept", [{}, {"index": 7}, {**Offset("0").as_json(), "format": 2}])
 def test_an_offset_of_something_else_is_refused(kept: dict[str, object]) -> None:
-    with pytest.raises(FailedPrecondition, match="no offset of"):
+    with pytest.raises(FailedPrecondition, match="not an offset of"):
         read_offset(kept)

@@ -115,7 +115,7 @@ def test_a_lease_survives_a_reconnect() -> None:
     ("first", "later", "told"),
     [
         ({"stream_ack_deadline_seconds": 9}, {}, "stream_ack_deadline_seconds"),
-        ({}, {"ack_ids": ["nonsense"]}, "no ack id"),
+        ({}, {"ack_ids": ["nonsense"]}, "not an ack id"),
         ({}, {"modify_deadline_ack_ids": ["x"]}, "modify_deadline_seconds"),
         ({}, {"subscription": SUBSCRIPTION}, "first request"),
     ],

@@ -168,7 +168,7 @@ def test_errors_carry_the_canonical_code_and_an_error_info() -> None:
             publish(publisher, bad)
         with pytest.raises(exceptions.InvalidArgument, match="1001"):
             publish(publisher, {"topic": TOPIC, "messages": [{"data": b"x"}] * 1001})
-        with pytest.raises(exceptions.InvalidArgument, match="no ack id"):
+        with pytest.raises(exceptions.InvalidArgument, match="not an ack id"):
             subscriber.acknowledge(subscription=SUBSCRIPTION, ack_ids=["nonsense"])
 
 

@@ -303,7 +303,7 @@ def test_without_the_extra_a_server_cannot_be_used(monkeypatch: pytest.MonkeyPat
         cli, ["topics", "list", "--remote=sc://localhost:1"], obj=App(environment=VARIABLES)
     )
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-    told = "FAILED_PRECONDITION: sc://localhost:1: the client of Spark Connect lacks grpc"
+    told = "FAILED_PRECONDITION: sc://localhost:1: the Spark Connect client needs grpc"
     assert told in result.stderr
     assert "pip install 'pubsub-delta[connect]'" in result.stderr
 
