@@ -19,6 +19,7 @@ from pubsub_delta.tables.schemas import TEXT_BY_TEXT
 
 _IGNORED = ("message_id", "publish_time", "publish_date")
 """Columns that the store fills in; values that a client supplies for them are ignored."""
+_ACCEPTED = "data BINARY (or STRING), attributes MAP<STRING,STRING> and ordering_key STRING"
 
 
 def checked_rows(
@@ -76,8 +77,7 @@ def _messages_of(table: pa.Table, order_by: str | None) -> Iterable[Message]:
     unknown = [n for n in names if n not in (*_TYPES, *_IGNORED, order_by)]
     if unknown:
         raise InvalidArgument(
-            f"column {unknown[0]!r} is not a column of a message; data BINARY (or STRING), "
-            "attributes MAP<STRING,STRING> and ordering_key STRING are accepted"
+            f"column {unknown[0]!r} is not a column of a message; {_ACCEPTED} are accepted"
         )
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

@@ -157,3 +157,10 @@ class Story:
         """Return what is found, counted by its kind."""
         found: Counter[str] = kinds(violations(self.history()))
         return dict(found)
+
+
+def leased(**fields: bool) -> tuple[Story, list[str]]:
+    """Return a story in which somebody holds ``a`` for ten seconds."""
+    story = Story(**fields)
+    story.publish("a")
+    return story, story.pull("a")
