@@ -171,9 +171,9 @@ BUGS_OF_THE_CONSOLE = (
         "filters-share-their-files",
         "What passes one filter of a file is taken for what passes another.",
         "tables/lanes/direct/passing.py",
-        "            self._known[table_id, path, filter_] = rows, passing\n",
+        "            self._known[table_id, path, filter_] = size, passing\n",
         "            for key in (*self._known, (table_id, path, filter_)):\n"
-        "                self._known[key] = rows, passing\n",
+        "                self._known[key] = size, passing\n",
     ),
     Bug(
         "kept-whatever-the-times",

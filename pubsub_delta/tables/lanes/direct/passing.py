@@ -15,8 +15,10 @@ from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.scans import Window
 
-MOST_ROWS = 1 << 29
-"""Rows of the files that are kept, all together: at most 64 MiB of bitmaps. The oldest go first."""
+MOST_BYTES = 1 << 26
+"""What is kept at most, all together. What was not asked for longest goes first."""
+_LEAST_BYTES = 1 << 10
+"""What is counted for a file at least: its name and a set of few positions."""
 
 _Key = tuple[str, str, Filter]
 
@@ -43,11 +45,11 @@ class Passing:
 class PassingPositions:
     """The positions of the messages that pass a filter, by table id, file and filter."""
 
-    def __init__(self, most_rows: int = MOST_ROWS) -> None:
-        self._most_rows = most_rows
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
         self._lock = threading.Lock()
         self._known: OrderedDict[_Key, tuple[int, Passing]] = OrderedDict()
-        self._rows = 0
+        self._bytes = 0
 
     def find(self, table_id: str, path: str, filter_: Filter) -> Passing | None:
         """Return what passes of a file; None where it is not kept."""
@@ -59,10 +61,11 @@ class PassingPositions:
             return found[1]
 
     def add(self, table_id: str, path: str, filter_: Filter, rows: int, passing: Passing) -> None:
-        """Keep what passes of a file with so many rows."""
+        """Keep what passes of a file with so many rows: at most a bit for each of them."""
+        size = max(_LEAST_BYTES, rows // 8)
         with self._lock:
             before = self._known.pop((table_id, path, filter_), None)
-            self._rows += rows - (0 if before is None else before[0])
-            self._known[table_id, path, filter_] = rows, passing
-            while self._rows > self._most_rows:
-                self._rows -= self._known.popitem(last=False)[1][0]
+            self._bytes += size - (0 if before is None else before[0])
+            self._known[table_id, path, filter_] = size, passing
+            while self._bytes > self._most_bytes:
+                self._bytes -= self._known.popitem(last=False)[1][0]
