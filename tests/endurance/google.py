@@ -19,7 +19,7 @@ from typing import Any
 
 from google.cloud import pubsub_v1
 
-from tests.endurance.journal import Lines
+from tests.journal import Journal
 
 TOPIC, SUBSCRIPTION = "projects/local/topics/served", "projects/local/subscriptions/served"
 
@@ -34,7 +34,7 @@ class Work:
     """Publishes and receives."""
 
     def __init__(self, folder: Path, name: str, rate: float, addresses: list[str]) -> None:
-        self._lines, self._name, self._rate = Lines(folder / f"{name}.jsonl"), name, rate
+        self._lines, self._name, self._rate = Journal(folder / f"{name}.jsonl"), name, rate
         self._publisher = client(pubsub_v1.PublisherClient, addresses[0])
         self._subscriber = client(pubsub_v1.SubscriberClient, addresses[1])
         self._chance = random.Random(name)

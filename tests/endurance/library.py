@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pubsub_delta import Aborted, AlreadyExists, NotFound, PubSub
-from tests.endurance.journal import Lines
+from tests.journal import Journal
 
 T = TypeVar("T")
 TOPIC, SUBSCRIPTION, REPLAYED = "flow", "flow", "replayed"
@@ -32,7 +32,7 @@ class Workers:
 
     def __init__(self, root: str, folder: Path, name: str, rate: float) -> None:
         self._store = PubSub(None, root)
-        self._lines, self._name, self._rate = Lines(folder / f"{name}.jsonl"), name, rate
+        self._lines, self._name, self._rate = Journal(folder / f"{name}.jsonl"), name, rate
         self._ended = threading.Event()
         self._chance = random.Random(name)
 

@@ -26,8 +26,8 @@ from typing import Any
 from tests.acceptance.processes import environment
 from tests.acceptance.serving import ServerProcess
 from tests.endurance import google, library, picture
-from tests.endurance.journal import entries
 from tests.endurance.series import Verdict, judge, percentiles, table
+from tests.journal import entries
 
 SAMPLE = 10.0
 """Seconds between two looks at memory and files."""
@@ -161,7 +161,7 @@ class Soak:
         """Drain what is left, and count what was confirmed and never came."""
         published: dict[str, set[str]] = defaultdict(set)
         came: dict[str, set[str]] = defaultdict(set)
-        for name, entry in entries(self._folder):
+        for name, entry in self._entries():
             of = "served" if name in ("client", "other") else library.SUBSCRIPTION
             published[of].update(entry.get("published", ()))
             came[of].update(entry.get("acked", ()))
@@ -173,10 +173,15 @@ class Soak:
             )
         return lost
 
+    def _entries(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Return what all processes wrote, each with the name of the process."""
+        for path in sorted(self._folder.glob("*.jsonl")):
+            yield from ((path.stem.split("@")[0], entry) for entry in entries(path))
+
     def _told(self) -> dict[str, Any]:
         latencies: dict[str, list[tuple[float, float]]] = defaultdict(list)
         problems: dict[str, int] = defaultdict(int)
-        for _, entry in entries(self._folder):
+        for _, entry in self._entries():
             since = entry.get("at", 0.0) - self._began
             if "op" in entry and 0 <= since < 3600 * self._hours:
                 latencies[entry["op"]].append((since, entry["ms"]))

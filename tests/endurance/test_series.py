@@ -9,10 +9,10 @@ import pytest
 
 from pubsub_delta import PubSub
 from tests.endurance import library
-from tests.endurance.journal import Lines
 from tests.endurance.picture import draw
 from tests.endurance.run import SAMPLE, Soak
 from tests.endurance.series import judge, percentiles, slope, table
+from tests.journal import Journal
 
 HOURS = [n / 100 for n in range(100)]
 
@@ -64,6 +64,6 @@ def test_messages_that_were_confirmed_and_never_came_are_lost(tmp_path: Path) ->
     store = PubSub(None, str(root))
     store.publish(library.TOPIC, ["a", "b"])
     store.pull(library.SUBSCRIPTION, 1).ack()
-    Lines(tmp_path / "steady@0.jsonl").write(published=["a", "b", "c"], acked=["a"])
+    Journal(tmp_path / "steady@0.jsonl").write(published=["a", "b", "c"], acked=["a"])
     assert SAMPLE > 0
     assert list(Soak(tmp_path, 1, 1)._lost().values()) == [1]

@@ -15,6 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tests.journal import entries
+
 NEVER = 1 << 62
 _AFTER_A_KILL = 1_000_000_000
 """How long after it was killed what a process had sent may still arrive: a second."""
@@ -141,11 +143,7 @@ class History:
     def read(cls, folder: Path) -> History:
         """Read what the processes of a run wrote down."""
         world = json.loads((folder / "plan.json").read_text(encoding="utf-8"))["world"]
-        lines = [
-            json.loads(line)
-            for path in sorted(folder.glob("*.jsonl"))
-            for line in path.read_text(encoding="utf-8").split("\n")[:-1]
-        ]
+        lines = [entry for path in sorted(folder.glob("*.jsonl")) for entry in entries(path)]
         return cls.of(world, lines)
 
     @classmethod

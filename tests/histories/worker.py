@@ -26,6 +26,7 @@ from deltalake import DeltaTable
 from pubsub_delta import DeadLetterPolicy, Message, PubSub
 from pubsub_delta.batches import PulledBatch
 from pubsub_delta.clock import from_micros, to_micros
+from tests.journal import Journal
 
 Step = dict[str, Any]
 _SOURCE = "CloudPubSubDeadLetterSourceSubscription"
@@ -53,18 +54,6 @@ class FrozenClock:
     def _present(self) -> int:
         passed = (time.time() - self._origin) * self._speed
         return int((self._origin + passed + self._offset) * 1_000_000)
-
-
-class Journal:
-    """Lines of JSON, each handed to the machine before ``write`` returns; a kill loses none."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("ab", buffering=0)
-        self._lock = threading.Lock()
-
-    def write(self, **entry: Any) -> None:
-        with self._lock:
-            self._file.write(json.dumps(entry).encode() + b"\n")
 
 
 class Held:

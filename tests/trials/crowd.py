@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from pubsub_delta import Aborted, PubSub
 from pubsub_delta.clock import to_micros
 from pubsub_delta.tables.lanes.locks import TableLocks
-from tests.trials.journal import Journal
+from tests.journal import Journal
 from tests.trials.worker import say, session
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.journal import Journal, entries
 from tests.trials import checker
 from tests.trials.children import Worker
 from tests.trials.expected import Model
-from tests.trials.journal import Journal, entries
 from tests.trials.plans import Call
 
 

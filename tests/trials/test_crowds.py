@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
+from tests.journal import entries
 from tests.trials import checker, delta_log
 from tests.trials.children import Worker
-from tests.trials.journal import entries
 
 pytestmark = [pytest.mark.trial, pytest.mark.timeout(1800)]
 

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from pubsub_delta import PubSub
+from tests.journal import entries
 from tests.trials.children import Worker
 from tests.trials.crowd import SUBSCRIPTION, TOPIC, prepare
-from tests.trials.journal import entries
 
 pytestmark = [pytest.mark.trial, pytest.mark.timeout(3600)]
 

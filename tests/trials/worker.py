@@ -23,7 +23,7 @@ from deltalake import DeltaTable
 from pubsub_delta import DeadLetterPolicy, ManualClock, PubSub
 from pubsub_delta.clock import from_micros, to_micros
 from pubsub_delta.tables.lanes.direct import DirectLane
-from tests.trials.journal import Journal, entries
+from tests.journal import Journal, entries
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
