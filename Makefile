@@ -16,8 +16,8 @@ help: ## list the targets
 demo: .venv/ready java ## publish a year of real flights and drain it twice (2 minutes)
 	@$(BIN)/python -m pubsub_delta.jobs.demo
 
-test: .venv/ready java ## run the tests (needs Java): those with Spark in one process, beside all others
-	$(BIN)/pytest --numprocesses 3 --dist loadgroup
+test: unit java ## run the tests (needs Java; 10 to 14 minutes, as the machine is quiet or not)
+	$(BIN)/pytest tests $(addprefix --ignore ,$(NEED_NO_JAVA))
 
 trial: .venv/ready java ## run the long trials: killed processes, jobs, notebooks, docs, random sequences
 	SEEDS=$${SEEDS:-3} $(BIN)/pytest -m trial tests/acceptance tests/delta tests/unit \

@@ -66,14 +66,6 @@ def lane_of(item: pytest.Item) -> object:
     return None if call is None else call.params.get("lane", call.params.get("bench"))
 
 
-def needs_java(item: pytest.Item) -> bool:
-    """Tell whether a test uses the session of the run, or may start a JVM of its own.
-
-    With ``--dist loadgroup`` all of those run in one process.
-    """
-    return "spark" in getattr(item, "fixturenames", ()) or item.path.parent.name == "acceptance"
-
-
 def pytest_configure(config: pytest.Config) -> None:
     for mark, why in OF_THEIR_OWN.items():
         config.addinivalue_line("markers", f"{mark}: {why}")
@@ -98,8 +90,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept = [i for i in items if {m.name for m in i.iter_markers()} & set(OF_THEIR_OWN) <= asked]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = kept
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group("java" if needs_java(item) else item.path.name))
     for item in items:
         why = NOT_REMOTE.get(item.path.name) or NOT_REMOTE.get(item.name.split("[")[0])
         if remote and why:

@@ -311,7 +311,7 @@ def test_without_its_two_roles_nothing_is_forwarded_and_no_attempt_counted(
         assert [attempt(forwarding) for _ in range(8)] == [0] * 8
     assert letters(forwarding) == []
     text = "dead letters are not forwarded"
-    told = [each.message for each in caplog.records if text in each.message]
+    told = [each.getMessage() for each in caplog.records if text in each.getMessage()]
     assert len(told) == 1
     role = "roles/pubsub.subscriber" if missing == 1 else "roles/pubsub.publisher"
     assert told[0].endswith(f"{AGENT} needs {role} on {SUBSCRIPTION if missing == 1 else DEAD}")
