@@ -45,7 +45,7 @@ def create_subscription(
         topic: the topic's id or full name. NotFound if there is none.
         ack_deadline_seconds: how long a lease lasts, 10 to 600.
         message_retention_duration: how long an unacknowledged message is kept, 10 minutes to
-            7 days.
+            31 days.
         retain_acked_messages: keep acknowledged messages that long too, for a seek to bring
             them back.
         expiration_policy: after how long without use the subscription is deleted, by

@@ -15,14 +15,16 @@ from pubsub_delta.errors import AlreadyExists
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import redelivery, retention
 from pubsub_delta.policy.ack_state import AckState, State
+from pubsub_delta.policy.fields import MAX_SUBSCRIPTION_RETENTION
 from pubsub_delta.resources import Subscription, Topic
 from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.store import Tables
 
 _ATTEMPTS = 3
 _FOR_EVER = timedelta(days=36_500)
-_FORGET_AFTER = timedelta(days=31)
-"""How long the row of a deleted topic stays, so that VACUUM can remove its files."""
+_FORGET_AFTER = MAX_SUBSCRIPTION_RETENTION + timedelta(days=14)
+"""How long the row of a deleted topic stays, so that VACUUM can remove its files: subscriptions may
+keep its messages for the longest retention, and VACUUM keeps their files for 8 days more."""
 _CALLING = re.compile(r"An error occurred while calling \S+\s+: ")
 """The beginning of a Java error that PySpark has no class for."""
 _LOG_RETENTION = (timedelta(minutes=1), timedelta(days=365))

@@ -28,7 +28,7 @@ DEFAULT_ACK_DEADLINE_SECONDS = 10
 MIN_ACK_DEADLINE_SECONDS = 10
 MAX_ACK_DEADLINE_SECONDS = 600
 MIN_RETENTION = timedelta(minutes=10)
-MAX_SUBSCRIPTION_RETENTION = timedelta(days=7)
+MAX_SUBSCRIPTION_RETENTION = timedelta(days=31)
 MAX_LABEL_CHARACTERS = 63
 
 MAX_BACKOFF = timedelta(seconds=600)
@@ -108,7 +108,7 @@ def _whole_seconds(seconds: int, field: str, least: int, also: str) -> int:
 
 
 def check_subscription_retention(value: Duration) -> timedelta:
-    """Return how long unacknowledged messages are kept: 10 minutes to 7 days."""
+    """Return how long unacknowledged messages are kept: 10 minutes to 31 days."""
     return parse_duration_within(
         value, "message_retention_duration", MIN_RETENTION, MAX_SUBSCRIPTION_RETENTION
     )

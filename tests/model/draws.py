@@ -27,7 +27,7 @@ seldom = st.integers(0, 9)
 
 topic_retentions = st.sampled_from([None, None, 10 * MINUTE, 20 * MINUTE, 2 * HOUR, 31 * DAY])
 new_topic_retentions = topic_retentions | st.sampled_from([10 * MINUTE - 1, 31 * DAY + 1])
-retentions = st.sampled_from([10 * MINUTE, 15 * MINUTE, HOUR, 7 * DAY, 7 * DAY])
+retentions = st.sampled_from([10 * MINUTE, 15 * MINUTE, HOUR, 7 * DAY, 7 * DAY, 30 * DAY])
 retries = st.sampled_from([None, (2, 16), (10, 60), (600, 600), (0, 0)])
 dead_letters = st.sampled_from([None, (LETTERS, 5), (LETTERS, 6)])
 ack_deadlines = st.sampled_from([0, 10, 10, 20, 60, 600])
@@ -81,7 +81,7 @@ new_fields = fields | st.builds(Fields, filter=wrong_filters)
 
 CHANGEABLE = {
     "ack_deadline": ack_deadlines | st.just(9),
-    "retention": retentions | st.just(7 * DAY + 1),
+    "retention": retentions | st.just(31 * DAY + 1),
     "retain_acked": st.booleans(),
     "ttl": ttls,
     "exactly_once": st.booleans(),

@@ -111,7 +111,7 @@ class Fields:
     def check(self, topic: str) -> None:
         """Refuse what the table of section 3 does not permit."""
         refuse_unless(self.ack_deadline == 0 or 10 <= self.ack_deadline <= 600)
-        refuse_unless(10 * MINUTE <= self.retention <= 7 * DAY)
+        refuse_unless(10 * MINUTE <= self.retention <= 31 * DAY)
         # "≥ 1 d and > `message_retention_duration`"
         refuse_unless(self.ttl is None or (self.ttl >= DAY and self.ttl > self.retention))
         refuse_unless(self.filter in FILTERS)

@@ -93,9 +93,8 @@ BUGS_OF_OUTSIDERS = (
         "snapshot-row-before-its-table",
         "The row of a snapshot goes before its table, which nobody finds after a crash.",
         "tables/registry/registry.py",
-        "        self._snapshot_tables.drop(\n"
-        "            uid\n"
-        "        )  # also the table of one that lapsed before a process crashed\n"
+        "        self._snapshot_tables.drop(uid)  # also of one that lapsed "
+        "before a process crashed\n"
         "        self._snapshots.remove(uid)\n",
         "        self._snapshots.remove(uid)\n        self._snapshot_tables.drop(uid)\n",
     ),
@@ -248,5 +247,13 @@ BUGS_OF_OUTSIDERS = (
         "    return {key: value for key, value in changed.items() if key not in set(remove)}\n",
         "    kept = {} if clear else {key: now[key] for key in now if key not in set(remove)}\n"
         "    return {**kept, **update}\n",
+    ),
+    Bug(
+        "deleted-and-an-error",
+        "A snapshot is deleted, and an error says that it was not, where its table cannot be.",
+        "operations/snapshot.py",
+        "    with suppress(Exception):  # the snapshot is deleted, and an error would deny it\n"
+        "        tables.registry.remove_snapshot(uid)\n",
+        "    tables.registry.remove_snapshot(uid)\n",
     ),
 )

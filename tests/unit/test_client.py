@@ -90,7 +90,7 @@ def test_a_topic_has_the_fields_that_it_was_created_with() -> None:
     ("field", "wrong"),
     [
         ("ack_deadline_seconds", 9),
-        ("message_retention_duration", "8d"),
+        ("message_retention_duration", "32d"),
         ("retain_acked_messages", "yes"),
         ("expiration_policy", "20d"),
         ("filter", "carrier"),

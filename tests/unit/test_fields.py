@@ -76,14 +76,14 @@ def test_modify_ack_deadline_refuses_other_values(seconds: Any) -> None:
         fields.check_new_deadline(seconds)
 
 
-@pytest.mark.parametrize("value", ["10m", 600, "7d", timedelta(days=7), "1d12h"])
-def test_a_subscription_keeps_messages_for_10_minutes_to_7_days(value: Any) -> None:
-    # "message_retention_duration | 7 d | 10 min–7 d"
+@pytest.mark.parametrize("value", ["10m", 600, "7d", timedelta(days=31), "1d12h"])
+def test_a_subscription_keeps_messages_for_10_minutes_to_31_days(value: Any) -> None:
+    # "message_retention_duration | 7 d | 10 min–31 d"
     kept = fields.check_subscription_retention(value)
-    assert timedelta(minutes=10) <= kept <= timedelta(days=7)
+    assert timedelta(minutes=10) <= kept <= timedelta(days=31)
 
 
-@pytest.mark.parametrize("value", ["9m59s", 0, "7d1s", "31d", -1, None, "a week"])
+@pytest.mark.parametrize("value", ["9m59s", 0, "31d1s", "32d", -1, None, "a week"])
 def test_any_other_retention_is_refused(value: Any) -> None:
     with pytest.raises(InvalidArgument, match="message_retention_duration: "):
         fields.check_subscription_retention(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pubsub_delta import DeadLetterPolicy, MaintenanceReport
+from pubsub_delta import DeadLetterPolicy, ExpirationPolicy, MaintenanceReport
 from tests.unit.builders import DAY, HOUR
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 
@@ -136,11 +136,29 @@ def test_a_deleted_topic_is_known_until_its_files_may_be_removed() -> None:
     store.store.delete_topic(TOPIC)
     registry = store.tables.registry
     run(store)
-    store.be_at(30 * DAY)
+    store.be_at(44 * DAY)
     run(store)
     assert [topic.name for topic, _ in registry.deleted_topics()] == [
         f"projects/local/topics/{TOPIC}"
     ]
-    store.be_at(32 * DAY)
+    store.be_at(46 * DAY)
     run(store)
     assert registry.deleted_topics() == []
+
+
+def test_it_is_known_after_the_longest_retention_until_vacuum_has_removed_the_files() -> None:
+    """VACUUM keeps what retention has deleted for 8 days."""
+    store = InMemory(message_retention_duration="31d", expiration_policy=ExpirationPolicy(ttl=None))
+    store.publish("kept")
+    uid = store.store.get_topic(TOPIC).uid
+    store.store.delete_topic(TOPIC)
+    store.be_at(31 * DAY - HOUR)
+    run(store)
+    assert store.stored_under(uid) == ["kept"]
+    store.be_at(31 * DAY + HOUR)
+    store.store.delete_subscription(NAME)
+    run(store)
+    assert store.stored_under(uid) == []
+    store.be_at(31 * DAY + HOUR + 8 * DAY)
+    run(store)
+    assert len(store.tables.registry.deleted_topics()) == 1

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta.errors import Aborted, AlreadyExists, FailedPrecondition
+from pubsub_delta.errors import Aborted, AlreadyExists, FailedPrecondition, NotFound
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.resources import Snapshot
+from pubsub_delta.tables.ack_state.snapshots import SnapshotTables
 from tests.unit.builders import DAY, HOUR, MINUTE
 from tests.unit.in_memory import NAME, InMemory
 
@@ -162,3 +163,25 @@ def test_a_copy_of_a_state_that_was_restored_meanwhile_is_not_taken(
     world.store.create_subscription("second", "flights")
     world.store.seek("second", snapshot=TAKEN)
     assert set(world.backlog("second")) == {"before"}
+
+
+def test_a_snapshot_whose_table_cannot_be_deleted_is_deleted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An error would deny what the first commit has done; ``maintain`` deletes the table later."""
+    world = InMemory()
+    world.publish("a")
+    world.store.create_snapshot(TAKEN, NAME)
+
+    def fail(*_: object) -> None:
+        raise FailedPrecondition("no space is left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SnapshotTables, "drop", fail)
+        world.store.delete_snapshot(TAKEN)
+    with pytest.raises(NotFound):
+        world.store.get_snapshot(TAKEN)
+    world.be_at(DAY)
+    assert len(left_over(world)) == 1
+    assert world.store.maintain().problems == {}
+    assert left_over(world) == []

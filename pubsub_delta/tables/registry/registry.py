@@ -302,6 +302,10 @@ class Registry:
         check = precondition(snapshot_of, lambda row: row["announced"] is None, if_unchanged)
         return self._snapshots.change(uid, columns_of_fields(fields), check)
 
+    def lapse_snapshot(self, uid: str) -> bool:
+        """Make a snapshot invisible for good; tell whether it was visible."""
+        return self._lapse(uid, lambda row: row["announced"] is None)
+
     def remove_snapshot(self, uid: str) -> bool:
         """Delete a snapshot and its table; tell whether it still existed."""
         return self._remove_snapshot(uid, lambda _: True)
@@ -324,9 +328,7 @@ class Registry:
 
         if not self._lapse(uid, is_to_go) and is_there:
             return False
-        self._snapshot_tables.drop(
-            uid
-        )  # also the table of one that lapsed before a process crashed
+        self._snapshot_tables.drop(uid)  # also of one that lapsed before a process crashed
         self._snapshots.remove(uid)
         return is_there
 
