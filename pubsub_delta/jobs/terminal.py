@@ -215,6 +215,12 @@ def print_error(code: str, why: str) -> None:
 
 
 def cause_of(error: Exception) -> tuple[str, str]:
-    """Return the class name and the message of the Python error that ended a query."""
-    causes = re.findall(r"^(?:[\w.]+\.)?(\w+): (.+)$", str(error), flags=re.MULTILINE)
+    """Return the class name and the message of the Python error that ended a query.
+
+    >>> told = "pubsub_delta.errors.InvalidArgument: no\\n=== Streaming Query ===\\nIdentifier: [id]"
+    >>> cause_of(Exception(told))
+    ('InvalidArgument', 'no')
+    """
+    text = str(error).partition("\n=== Streaming Query ===\n")[0]
+    causes = re.findall(r"^(?:[\w.]+\.)?(\w+): (.+)$", text, flags=re.MULTILINE)
     return causes[-1] if causes else ("StreamingQueryException", str(error).splitlines()[0])
