@@ -215,10 +215,10 @@ def print_error(code: str, why: str) -> None:
 
 
 def cause_of(error: Exception) -> tuple[str, str]:
-    """Return the class name and the message of the Python error that ended a query.
+    r"""Return the class name and the message of the Python error that ended a query.
 
-    >>> told = "pubsub_delta.errors.InvalidArgument: no\\n=== Streaming Query ===\\nIdentifier: [id]"
-    >>> cause_of(Exception(told))
+    >>> query = "=== Streaming Query ===\nIdentifier: [id = 1]"
+    >>> cause_of(Exception(f"pubsub_delta.errors.InvalidArgument: no\n{query}"))
     ('InvalidArgument', 'no')
     """
     text = str(error).partition("\n=== Streaming Query ===\n")[0]

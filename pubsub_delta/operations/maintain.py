@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pubsub_delta.delivery import dead_letters, table_subscriptions, table_writes
 from pubsub_delta.delivery.sources import Source, source_of
 from pubsub_delta.durations import Duration, parse_duration_within
-from pubsub_delta.errors import AlreadyExists
+from pubsub_delta.errors import Aborted, AlreadyExists, FailedPrecondition
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import redelivery, retention
 from pubsub_delta.policy.ack_state import AckState, State
@@ -336,7 +336,7 @@ def _needed_from(
         for each in captured:
             following, known = messages.history.first_publish_after(each.after_version)
             if not known:
-                raise RuntimeError(
+                raise FailedPrecondition(
                     f"the history of {topic.name} does not tell what came after a snapshot"
                 )
             times.append(retention.needed_by_snapshot(each, following))
@@ -347,7 +347,7 @@ def _needed_from(
         if tables.registry.snapshots_version() == version:
             needed = min((time for time in times if time is not None), default=None)
             return needed, len(captured) + len(attached)
-    raise RuntimeError(
+    raise Aborted(
         f"snapshots were created or deleted {_ATTEMPTS} times meanwhile; run maintain again"
     )
 

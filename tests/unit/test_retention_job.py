@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import count
+
+import pytest
+
 from pubsub_delta import DeadLetterPolicy, ExpirationPolicy, MaintenanceReport
 from tests.unit.builders import DAY, HOUR
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
@@ -162,3 +166,16 @@ def test_it_is_known_after_the_longest_retention_until_vacuum_has_removed_the_fi
     store.be_at(31 * DAY + HOUR + 8 * DAY)
     run(store)
     assert len(store.tables.registry.deleted_topics()) == 1
+
+
+def test_snapshots_that_come_and_go_faster_than_it_looks_are_told_as_aborted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Aborted is for what others did meanwhile: trying again is safe."""
+    store = acked_and_unacked()
+    versions = count()
+    monkeypatch.setattr(store.tables.registry, "snapshots_version", lambda: next(versions))
+    told = store.store.maintain(optimize=False, vacuum=False)
+    problem = told.problems[f"projects/local/topics/{TOPIC}"]
+    assert problem.startswith("Aborted: snapshots were created or deleted")
+    assert store.stored() == ["acked", "unacked"]
