@@ -67,8 +67,8 @@ class Model:
                 self._apply(self.open, entry["done"])
             elif entry["settled"] == "after":
                 self._apply(self.open, _assumed(self.open))
-            if "settled" in entry and self.open["op"] in ("pull", "nack"):
-                self.doubtful_pulls += 1
+            if "settled" in entry:
+                self._allow_for_doubt()
             self.open = None
         return self
 
@@ -77,13 +77,19 @@ class Model:
         before = copy.deepcopy(self)
         if before.open is None:
             return {"before": before}
-        before.doubtful_pulls += before.open["op"] in ("pull", "nack")
         after = copy.deepcopy(before)
         assert after.open is not None
         after._apply(after.open, _assumed(after.open))
-        if before.open["op"] in ("seek_time", "seek_snapshot"):
-            before.consumers[before.open["subscription"]].leases.clear()  # it may have ended them
+        for each in (before, after):
+            each._allow_for_doubt()
         return {"before": before, "after": after}
+
+    def _allow_for_doubt(self) -> None:
+        """Allow for what the open call may have done although all else stands as before it."""
+        assert self.open is not None
+        self.doubtful_pulls += self.open["op"] in ("pull", "nack")
+        if self.open["op"] in ("seek_time", "seek_snapshot"):
+            self.consumers[self.open["subscription"]].leases.clear()
 
     def wanted(self, name: str) -> set[str]:
         """Return what a subscription may still get: unacknowledged, and not too old."""
