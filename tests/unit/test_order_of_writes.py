@@ -38,10 +38,10 @@ def test_a_snapshot_whose_table_is_still_there_is_found_by_maintenance(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     world = InMemory()
-    world.store.create_snapshot("before", NAME)
+    snapshot = world.store.create_snapshot("before", NAME)
     with monkeypatch.context() as patched:
         patched.setattr(world.tables.registry._snapshot_tables, "drop", fail)
         with pytest.raises(ConnectionError):
-            world.store.delete_snapshot("before")
+            world.tables.registry.remove_snapshot(snapshot.uid)
     later = world.now + timedelta(days=1)
     assert len(world.tables.registry.abandoned_snapshots(later)) == 1
