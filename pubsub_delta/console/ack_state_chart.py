@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import accumulate, groupby
 from typing import Literal, Protocol
@@ -23,6 +23,8 @@ MIN_WIDTH = 0.6
 """The smallest width of a block, so that ten messages are visible beside 10^9."""
 MAX_BLOCKS = 60
 TICKS = 5
+BESIDE_NOW = 16
+"""Percent: the label of a tick that is closer to the present would be written over "now"."""
 
 _LANES = (
     ("available", "Available"),
@@ -106,7 +108,10 @@ class Lane:
 
 @dataclass(frozen=True)
 class Tick:
-    """A tick of the axis. ``anchor``: the end of its label that is aligned with it."""
+    """A tick of the axis.
+
+    ``label``: empty where "now" stands. ``anchor``: the end of the label that is aligned with it.
+    """
 
     x: float
     label: str
@@ -230,12 +235,19 @@ def draw(
         if lane.blocks or lane.message_count or state in states:
             lanes.append(lane)
     now_x = axis.x(survey.time) if isinstance(axis, _Times) else None
+    if now_x is not None and not 0 <= now_x <= 100:
+        now_x = None
+    ticks = axis.ticks()
+    if now_x is not None:
+        ticks = tuple(
+            replace(tick, label="") if abs(tick.x - now_x) < BESIDE_NOW else tick for tick in ticks
+        )
     return AckStateChart(
         lanes=tuple(lanes),
-        ticks=axis.ticks(),
+        ticks=ticks,
         start=axis.start,
         end=axis.end,
-        now_x=None if now_x is None or not 0 <= now_x <= 100 else round(now_x, 2),
+        now_x=None if now_x is None else round(now_x, 2),
         summary=_summary(lanes),
     )
 

@@ -12,6 +12,8 @@ pytest.importorskip("playwright")
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from pubsub_delta import ManualClock, PubSub
+from pubsub_delta.console.security import ConsoleAccess
 from tests.console.conftest import LONG, Served
 
 pytestmark = pytest.mark.console
@@ -128,3 +130,18 @@ def test_every_page_is_seen_and_has_no_barrier(chromium: Browser, served: Served
                 problems.append(f"{name}, {look}: wider than the screen")
         context.close()
     assert not problems, "\n".join(problems)
+
+
+def test_the_pages_of_an_empty_store_fit_a_telephone(
+    chromium: Browser, clock: ManualClock, tmp_path: Path
+) -> None:
+    empty = PubSub(None, str(tmp_path / "store"), clock=clock)
+    with Served(empty, clock, ConsoleAccess("127.0.0.1")) as running:
+        context = chromium.new_context(base_url=running.url, **LOOKS["narrow"])
+        context.set_default_timeout(LONG)
+        page = context.new_page()
+        for path in ("/", "/topics", "/subscriptions", "/snapshots", "/schemas"):
+            page.goto(path)
+            settled(page)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        context.close()

@@ -193,7 +193,20 @@ def test_the_axis_has_a_few_round_times(length: float) -> None:
     ticks = draw(survey(span("available", 3, 0.5), now=length)).ticks
     assert 1 <= len(ticks) <= ack_state_chart.TICKS + 1
     assert [tick.x for tick in ticks] == sorted({tick.x for tick in ticks})
-    assert len({tick.label for tick in ticks}) == len(ticks)
+    labels = [tick.label for tick in ticks if tick.label]
+    assert len(set(labels)) == len(labels)
+
+
+@pytest.mark.parametrize("length", [30, 10 * MINUTE, 5 * HOUR, 3 * DAY, 31 * DAY, 900 * DAY])
+def test_no_label_of_a_time_is_written_over_that_of_the_present(length: float) -> None:
+    until_now = draw(survey(span("available", 3, 0.5), now=length))
+    beyond = draw(survey(span("available", 3, 0), now=length, purged=2 * length))
+    for drawn in (until_now, beyond):
+        now_x = drawn.now_x
+        assert now_x is not None
+        labelled = [tick.x for tick in drawn.ticks if tick.label]
+        assert labelled
+        assert all(abs(x - now_x) >= ack_state_chart.BESIDE_NOW for x in labelled)
 
 
 def test_the_page_draws_what_the_subscription_holds() -> None:
