@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import socket
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +16,9 @@ from pubsub_delta.cli.commands import Command
 from pubsub_delta.cli.console import SERVE_PREFIX, access_options, console_in_thread
 from pubsub_delta.cli.times import parse_duration
 from pubsub_delta.clock import SystemClock
+
+if TYPE_CHECKING:
+    from pubsub_delta.server.security import Security
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -99,30 +103,22 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     runs until it is interrupted (Ctrl+C, SIGTERM): then it commits what was said, and gives back
     what nobody was given.
     """
-    # Imported here: the extra is needed for this command only, and asyncio takes long.
-    import asyncio
+    # Imported here: the extra is needed for this command only.
     import os
 
     from pubsub_delta.server.memory import choose_allocator
 
     choose_allocator(os.environ)  # before anything imports Arrow
-    from pubsub_delta.server.authorization import may_forward, store_authorizer
-    from pubsub_delta.server.backend import StoreBackend
-    from pubsub_delta.server.counters import Counters
-    from pubsub_delta.server.logs import log_to
-    from pubsub_delta.server.presence import FOLDER, Presence
-    from pubsub_delta.server.push_keys import KEYS
-    from pubsub_delta.server.push_tokens import checked_issuer
+    from pubsub_delta.server.listening import listen
     from pubsub_delta.server.security import Security, split_address
-    from pubsub_delta.server.serve import Server, ServerSettings, run
-    from pubsub_delta.server.timing import Timing
-    from pubsub_delta.server.tracing import telemetry
 
     host, port = split_address(host_port)
-    token, policy, clock = options["token_file"], options["policy_file"], SystemClock()
-    access = (
-        None if policy is None else store_authorizer(policy, lambda: app.store.tables, clock.now)
-    )
+    token, policy = options["token_file"], options["policy_file"]
+    access = None
+    if policy is not None:
+        from pubsub_delta.server.authorization import store_authorizer
+
+        access = store_authorizer(policy, lambda: app.store.tables, SystemClock().now)
     security = Security(
         certificate=options["tls_certificate"],
         key=options["tls_key"],
@@ -131,6 +127,38 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
         insecure=bool(options["insecure"]),
     )
     security.check(host)
+    with ExitStack() as listening:
+        sockets = listen(host, port)
+        for each in sockets:
+            listening.callback(each.close)
+        _serve(app, host, sockets, security, log_format, options)
+
+
+def _serve(
+    app: App,
+    host: str,
+    sockets: tuple[socket.socket, ...],
+    security: Security,
+    log_format: str,
+    options: dict[str, Any],
+) -> None:
+    """Serve until the process is told to end. Clients that connect meanwhile wait for a reply."""
+    # Imported here: they take more than a second, and the sockets listen already.
+    import asyncio
+
+    from pubsub_delta.server.authorization import may_forward
+    from pubsub_delta.server.backend import StoreBackend
+    from pubsub_delta.server.counters import Counters
+    from pubsub_delta.server.listening import port_of
+    from pubsub_delta.server.logs import log_to
+    from pubsub_delta.server.presence import FOLDER, Presence
+    from pubsub_delta.server.push_keys import KEYS
+    from pubsub_delta.server.push_tokens import checked_issuer
+    from pubsub_delta.server.serve import Server, ServerSettings, run
+    from pubsub_delta.server.timing import Timing
+    from pubsub_delta.server.tracing import telemetry
+
+    clock = SystemClock()
     issuer = checked_issuer(options["push_issuer"])
     gather = parse_duration(options["group_commit"], "group-commit").total_seconds()
     timing = Timing(gather=gather, confirm_acks=bool(options["confirm_acks"]))
@@ -140,7 +168,7 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
         store = app.store
         log_to(logging.StreamHandler(), log_format, "info" if level == "error" else level)
         counters = Counters()
-        backend = StoreBackend(store, options["workers"], may_forward(access))
+        backend = StoreBackend(store, options["workers"], may_forward(security.access))
         running.callback(backend.close)
 
         def started(listening: int) -> None:
@@ -153,7 +181,9 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
             local = store.tables.local_directory
             keys = options["push_keys_file"] or (local and Path(local, FOLDER, KEYS))
             presence = Presence(local, store.tables.new_id())
-            settings = ServerSettings(host, port, security, timing, keys or None, issuer)
+            settings = ServerSettings(
+                host, port_of(sockets), security, timing, keys or None, issuer
+            )
             return Server(backend, clock.now, settings, counters, presence, tracing)
 
         tracing, port_of_metrics = None, options["metrics_port"]
@@ -171,4 +201,4 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
             if port_of_metrics is not None:
                 scraped = exporter.serve(port_of_metrics)
                 app.print_status(f"Metrics: http://127.0.0.1:{scraped}/metrics")
-        asyncio.run(run(server, started))
+        asyncio.run(run(server, started, sockets))

@@ -8,15 +8,14 @@ both protocols.
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
-from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.server.listening import BACKLOG
 
 logger = logging.getLogger("pubsub_delta.server")
 
@@ -29,7 +28,6 @@ DRAIN_SECONDS = 2.0
 """The time that open connections have to end after the server has ended."""
 _FILES_OF_A_CONNECTION = 3
 _OTHER_FILES = 256
-_BACKLOG = 1024
 
 _UNDECIDED = 64
 """Connections above the limit whose protocol is read, so that the refusal can be in it."""
@@ -78,29 +76,14 @@ class PortMultiplexer:
         self._is_full = False
         self._emptied: asyncio.Future[None] | None = None
 
-    def listen(self, host: str, port: int) -> int:
-        """Bind the address, and return the port. FailedPrecondition if that is not possible.
-
-        Connections are accepted after ``start``.
-        """
-        try:
-            for each in _listening(host, port):
-                self._sockets.append(each)
-        except OSError as error:
-            self._close_sockets()
-            raise FailedPrecondition(
-                f"{host}:{port} cannot be bound ({error.strerror or error}); choose a free port of "
-                "an address of this machine"
-            ) from None
-        return int(self._sockets[0].getsockname()[1])
-
-    async def start(self) -> None:
-        """Start to accept connections."""
+    async def start(self, sockets: Iterable[socket.socket]) -> None:
+        """Start to accept connections of sockets that listen."""
+        self._sockets = list(sockets)
         loop = asyncio.get_running_loop()
         for each in self._sockets:
             self._servers.append(
                 await loop.create_server(
-                    lambda: _UndecidedConnection(self), sock=each, backlog=_BACKLOG
+                    lambda: _UndecidedConnection(self), sock=each, backlog=BACKLOG
                 )
             )
 
@@ -327,34 +310,6 @@ def _tune(transport: asyncio.BaseTransport) -> None:
     with suppress(OSError):  # the client has closed the connection
         carrier.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         carrier.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-
-
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
-    """Yield a socket for each address of a host, all with the same port.
-
-    Addresses that this machine does not have are skipped, such as ``::1`` without IPv6.
-    """
-    found = socket.getaddrinfo(
-        host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )
-    missing: OSError | None = None
-    made = 0
-    for family, address in dict.fromkeys((family, each[0]) for family, *_, each in found):
-        both = address == "::" and socket.has_dualstack_ipv6()
-        try:
-            one = socket.create_server(
-                (str(address), port), family=family, backlog=_BACKLOG, dualstack_ipv6=both
-            )
-        except OSError as error:
-            if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
-                raise
-            missing = error
-            continue
-        port = one.getsockname()[1]
-        made += 1
-        yield one
-    if not made and missing is not None:
-        raise missing
 
 
 def _affordable(most: int) -> int:

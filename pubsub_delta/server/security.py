@@ -1,17 +1,17 @@
-"""Who may connect: addresses that may be listened to, certificates, and bearer tokens."""
+"""Who may connect: addresses that may be listened to, and certificates.
+
+It imports neither gRPC nor Arrow: a server checks its address and listens before these are there.
+"""
 
 from __future__ import annotations
 
 import ssl
 from dataclasses import dataclass
-from hmac import compare_digest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from pubsub_delta.addresses import is_loopback
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
-from pubsub_delta.server.protocol import grpc, health
-from pubsub_delta.server.status import Unauthenticated, abort
 
 if TYPE_CHECKING:  # it needs the store, which a client does not have
     from pubsub_delta.server.authorization import Authorizer
@@ -45,19 +45,14 @@ class Security:
                 "token-file: it is given together with a policy file, whose tokens are accepted "
                 "instead; one of the two is accepted"
             )
-        protected = self.certificate is not None and self.tokens() is not None
+        asks_for_tokens = self.token is not None or self.access is not None
+        protected = self.certificate is not None and asks_for_tokens
         if not (is_loopback(host) or protected or self.insecure):
             raise FailedPrecondition(
                 f"host: {host!r} can be reached by others, and the server has not both TLS and a "
                 "token; --tls-certificate, --tls-key and --token-file or --policy-file protect it, "
                 "a loopback address is always accepted, and --insecure listens all the same"
             )
-
-    def tokens(self) -> Tokens | None:
-        """Return what tells whether a token is accepted; None where none is asked for."""
-        if self.access is not None:
-            return self.access
-        return None if self.token is None else ServerToken(self.token)
 
     def tls(self) -> ssl.SSLContext | None:
         """Return what connections are encrypted by; None for plaintext.
@@ -91,56 +86,3 @@ def split_address(text: str) -> tuple[str, int]:
     if not colon or not port.isdecimal() or not 0 <= int(port) <= 65535 or "/" in host:
         raise InvalidArgument(f"host-port: {text!r}; host:port is accepted, as in localhost:8085")
     return host or "localhost", int(port)
-
-
-class Tokens(Protocol):
-    """What tells whether a token is accepted."""
-
-    def authenticate(self, authorization: str | bytes, /) -> object:
-        """Raise Unauthenticated unless that is an authorization that is accepted."""
-
-
-class ServerToken:
-    """The one token of a server: who has it may do everything."""
-
-    def __init__(self, token: str) -> None:
-        self._expected = f"Bearer {token}".encode()
-
-    def authenticate(self, authorization: str | bytes) -> None:
-        """Raise Unauthenticated unless that is the authorization that is expected."""
-        if not compare_digest(_bytes(authorization), self._expected):
-            raise Unauthenticated(
-                "authorization: the bearer token is missing or not the server's; "
-                "metadata 'authorization: Bearer <token>' is accepted"
-            )
-
-
-class TokenInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
-    """Refuses calls without a token; health checks need none."""
-
-    def __init__(self, tokens: Tokens) -> None:
-        self._tokens = tokens
-
-    async def intercept_service(self, continuation: Any, details: Any) -> Any:
-        """Let a call through, or answer it UNAUTHENTICATED."""
-        handler = await continuation(details)
-        if handler is None or details.method.startswith(f"/{health.SERVICE_NAME}/"):
-            return handler
-        try:
-            self._tokens.authenticate(dict(details.invocation_metadata).get("authorization", ""))
-        except Unauthenticated as error:
-            return _refusing(handler, error)
-        return handler
-
-
-def _bytes(text: str | bytes) -> bytes:
-    return text if isinstance(text, bytes) else text.encode(errors="replace")
-
-
-def _refusing(handler: Any, error: Unauthenticated) -> Any:
-    async def refuse(_request: Any, context: Any) -> None:
-        await abort(context, error)
-
-    if handler.response_streaming:
-        return grpc.stream_stream_rpc_method_handler(refuse)
-    return grpc.unary_unary_rpc_method_handler(refuse)

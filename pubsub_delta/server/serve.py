@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import socket
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from pubsub_delta.server.hub import Backend, Hub
 from pubsub_delta.server.iam_service import IamService
 from pubsub_delta.server.interceptors import wrapped_methods
 from pubsub_delta.server.internal_channel import InternalChannel
+from pubsub_delta.server.listening import listen, port_of
 from pubsub_delta.server.memory import release_unused_always
 from pubsub_delta.server.multiplexer import PortMultiplexer
 from pubsub_delta.server.presence import Presence
@@ -30,10 +32,11 @@ from pubsub_delta.server.pushing import Pushers
 from pubsub_delta.server.rest.connection import Connections
 from pubsub_delta.server.rest.gateway import Gateway
 from pubsub_delta.server.schema_service import SchemaService
-from pubsub_delta.server.security import Security, TokenInterceptor
+from pubsub_delta.server.security import Security
 from pubsub_delta.server.subscriber_service import SubscriberService
 from pubsub_delta.server.table_writing import TableWriters
 from pubsub_delta.server.timing import Timing
+from pubsub_delta.server.tokens import TokenInterceptor, accepted_tokens
 from pubsub_delta.server.tracing import Tracing
 
 logger = logging.getLogger("pubsub_delta.server")
@@ -100,7 +103,7 @@ class Server:
         self._pushers = Pushers(self._hub, now, self._tokens)
         self._writers = TableWriters(self._hub, settings.timing)
         self._access = access = settings.security.access
-        tokens = settings.security.tokens()
+        tokens = accepted_tokens(settings.security)
         interceptors = [] if tokens is None else [TokenInterceptor(tokens)]
         self._server = grpc.aio.server(
             interceptors=interceptors, options=_OPTIONS, maximum_concurrent_rpcs=MOST_CALLS
@@ -137,9 +140,13 @@ class Server:
         """Whether a policy file says who may do what."""
         return self._access is not None
 
-    async def start(self) -> int:
-        """Begin to listen; return the port. FailedPrecondition if it cannot be had."""
-        port = self._multiplexer.listen(self._settings.host, self._settings.port)
+    async def start(self, sockets: tuple[socket.socket, ...] = ()) -> int:
+        """Begin to serve; return the port. FailedPrecondition if it cannot be had.
+
+        ``sockets``: they listen already; without them it listens at the address of its settings.
+        """
+        sockets = sockets or listen(self._settings.host, self._settings.port)
+        port = port_of(sockets)
         if self._tokens is not None:
             self._tokens.issuer = self._settings.push_issuer or self._address(port)
         self._internal.listen(self._server)
@@ -155,7 +162,7 @@ class Server:
         self._pushers.start()
         self._writers.start()
         await self._set_health(protocol.SERVING)
-        await self._multiplexer.start()
+        await self._multiplexer.start(sockets)
         return port
 
     async def stop(self) -> None:
@@ -200,12 +207,17 @@ class Server:
             await self._health.set(service, status)
 
 
-async def run(make: Callable[[], Server], started: Callable[[int], object]) -> None:
+async def run(
+    make: Callable[[], Server],
+    started: Callable[[int], object],
+    sockets: tuple[socket.socket, ...] = (),
+) -> None:
     """Run a server until the process is told to end (SIGINT, SIGTERM).
 
     SIGHUP lets it read its policy file again, if it has one.
 
-    ``make`` makes it, in the event loop; ``started`` is told its port.
+    ``make`` makes it, in the event loop; ``started`` is told its port. ``sockets``: they listen
+    already.
     """
     told_to_end = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -222,7 +234,7 @@ async def run(make: Callable[[], Server], started: Callable[[int], object]) -> N
 
     if server.has_policy_file and hasattr(signal, "SIGHUP"):
         loop.add_signal_handler(signal.SIGHUP, reload)
-    started(await server.start())
+    started(await server.start(sockets))
     await told_to_end.wait()
     logger.info("the server is shutting down")
     await server.stop()

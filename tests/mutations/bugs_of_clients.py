@@ -45,4 +45,19 @@ BUGS_OF_CLIENTS = (
         "lambda c: c.memory.messages,",
         "lambda c: c.memory.publishing,",
     ),
+    Bug(
+        "port-of-an-address-listened-to-once",
+        "A name with two addresses, such as localhost, gets another port at the second one.",
+        "server/listening.py",
+        "        port = one.getsockname()[1]\n",
+        "",
+    ),
+    Bug(
+        "server-imported-before-it-listens",
+        "A server that is started again refuses its clients while it imports, and they back off.",
+        "server/security.py",
+        "from pubsub_delta.addresses import is_loopback\n",
+        "from pubsub_delta.addresses import is_loopback\n"
+        "from pubsub_delta.server.protocol import grpc  # noqa: F401\n",
+    ),
 )

@@ -18,9 +18,9 @@ import pytest
 pytest.importorskip("grpc")
 import grpc
 
-from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.server import multiplexer as multiplexer_module
 from pubsub_delta.server.internal_channel import HAS_PATHS, InternalChannel
+from pubsub_delta.server.listening import listen, port_of
 from pubsub_delta.server.multiplexer import PREFACE, PortMultiplexer
 from pubsub_delta.server.security import Security
 from tests.unit.serving import LONG, SUBSCRIPTION, MemoryStore, clients, serving
@@ -71,10 +71,10 @@ async def running(**options: Any) -> AsyncIterator[tuple[int, Inner, PortMultipl
     inner = Inner()
     server = await inner.start()
     multiplexer = PortMultiplexer(inner.connect, http, **{"tls": None, **options})
-    port = multiplexer.listen("127.0.0.1", 0)
-    await multiplexer.start()
+    sockets = listen("127.0.0.1", 0)
+    await multiplexer.start(sockets)
     try:
-        yield port, inner, multiplexer
+        yield port_of(sockets), inner, multiplexer
     finally:
         await multiplexer.close()
         server.close()
@@ -237,39 +237,6 @@ def test_a_client_of_grpc_that_is_refused_waits_before_it_tries_again(
         assert refused.value.code() == grpc.StatusCode.UNAVAILABLE
         assert len(tried) < 10
     assert caplog.text.count("0 connections are open; more are refused") == 1
-
-
-def test_a_port_that_is_taken_is_refused() -> None:
-    async def test(port: int, _inner: Inner, multiplexer: PortMultiplexer) -> None:
-        other = PortMultiplexer(_inner.connect, http, None)
-        with pytest.raises(FailedPrecondition, match=rf"127.0.0.1:{port} cannot be bound"):
-            other.listen("127.0.0.1", port)
-
-    over(test)
-
-
-@pytest.mark.parametrize("host", ["absent.invalid", "203.0.113.1"])
-def test_an_address_of_another_machine_is_refused(host: str) -> None:
-    multiplexer = PortMultiplexer(Inner.connect, http, None)  # type: ignore[arg-type]
-    with pytest.raises(FailedPrecondition, match=f"{host}:8085 cannot be bound"):
-        multiplexer.listen(host, 8085)
-
-
-def test_localhost_is_one_port_at_every_address_that_it_has() -> None:
-    multiplexer = PortMultiplexer(Inner.connect, http, None)  # type: ignore[arg-type]
-    port = multiplexer.listen("localhost", 0)
-    names = {each.getsockname()[1] for each in multiplexer._sockets}
-    multiplexer.stop_listening()
-    assert names == {port}
-
-
-@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
-def test_every_address_of_ipv6_is_every_address_of_ipv4_too() -> None:
-    multiplexer = PortMultiplexer(Inner.connect, http, None)  # type: ignore[arg-type]
-    port = multiplexer.listen("[::]", 0)
-    with socket.create_connection(("127.0.0.1", port), timeout=LONG):
-        pass
-    multiplexer.stop_listening()
 
 
 def trusting(pem: Path, *protocols: str) -> ssl.SSLContext:

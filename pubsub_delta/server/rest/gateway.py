@@ -30,8 +30,8 @@ from pubsub_delta.server.rest.responses import (
     status_response,
 )
 from pubsub_delta.server.rest.selection import Selection, selected, selection
-from pubsub_delta.server.security import Tokens
 from pubsub_delta.server.status import DETAILS, PermissionDenied, Unavailable, code_of, status_of
+from pubsub_delta.server.tokens import Tokens
 
 logger = logging.getLogger("pubsub_delta.server")
 

@@ -1,0 +1,70 @@
+"""Bearer tokens of a server: which are accepted, and the refusal of calls without one."""
+
+from __future__ import annotations
+
+from hmac import compare_digest
+from typing import Any, Protocol
+
+from pubsub_delta.server.protocol import grpc, health
+from pubsub_delta.server.security import Security
+from pubsub_delta.server.status import Unauthenticated, abort
+
+
+def accepted_tokens(security: Security) -> Tokens | None:
+    """Return what tells whether a token is accepted; None where none is asked for."""
+    if security.access is not None:
+        return security.access
+    return None if security.token is None else ServerToken(security.token)
+
+
+class Tokens(Protocol):
+    """What tells whether a token is accepted."""
+
+    def authenticate(self, authorization: str | bytes, /) -> object:
+        """Raise Unauthenticated unless that is an authorization that is accepted."""
+
+
+class ServerToken:
+    """The one token of a server: who has it may do everything."""
+
+    def __init__(self, token: str) -> None:
+        self._expected = f"Bearer {token}".encode()
+
+    def authenticate(self, authorization: str | bytes) -> None:
+        """Raise Unauthenticated unless that is the authorization that is expected."""
+        if not compare_digest(_bytes(authorization), self._expected):
+            raise Unauthenticated(
+                "authorization: the bearer token is missing or not the server's; "
+                "metadata 'authorization: Bearer <token>' is accepted"
+            )
+
+
+class TokenInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
+    """Refuses calls without a token; health checks need none."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
+
+    async def intercept_service(self, continuation: Any, details: Any) -> Any:
+        """Let a call through, or answer it UNAUTHENTICATED."""
+        handler = await continuation(details)
+        if handler is None or details.method.startswith(f"/{health.SERVICE_NAME}/"):
+            return handler
+        try:
+            self._tokens.authenticate(dict(details.invocation_metadata).get("authorization", ""))
+        except Unauthenticated as error:
+            return _refusing(handler, error)
+        return handler
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode(errors="replace")
+
+
+def _refusing(handler: Any, error: Unauthenticated) -> Any:
+    async def refuse(_request: Any, context: Any) -> None:
+        await abort(context, error)
+
+    if handler.response_streaming:
+        return grpc.stream_stream_rpc_method_handler(refuse)
+    return grpc.unary_unary_rpc_method_handler(refuse)
