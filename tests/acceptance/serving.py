@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +54,9 @@ class ServerProcess:
         return self._process.pid
 
     def start(self) -> None:
-        """Start it, and wait until it listens."""
+        """Start it, and wait until it says that it serves: it listens long before."""
         with self.log.open("ab") as output:
+            before = output.tell()
             self._process = subprocess.Popen(
                 self.command,
                 stdout=output,
@@ -66,10 +66,9 @@ class ServerProcess:
             )
         end = time.monotonic() + START_SECONDS
         while time.monotonic() < end and self._process.poll() is None:
-            with closing(socket.socket()) as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.2)
+            if b"Listening on" in self.log.read_bytes()[before:]:
+                return
+            time.sleep(0.05)
         raise AssertionError(f"the server did not start:\n{self.log.read_text()[-3000:]}")
 
     def kill(self) -> None:
