@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from pubsub_delta.errors import NotFound
+from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.ack_state import AckState, Counters, Span, State
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.ack_state import AckStates, AckStateTables, StoredAckState
@@ -48,8 +48,8 @@ def test_what_was_created_is_read_back(tables: AckStateTables) -> None:
     assert tables.read(UID) == stored
 
 
-def test_an_ack_state_that_is_gone_is_not_found(tables: AckStateTables) -> None:
-    with pytest.raises(NotFound, match=UID):
+def test_an_ack_state_that_is_gone_is_data_loss(tables: AckStateTables) -> None:
+    with pytest.raises(DataLoss, match=f"{UID}.*: this table is gone"):
         tables.read(UID)
 
 

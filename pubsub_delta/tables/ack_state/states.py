@@ -74,7 +74,7 @@ class AckStateStorage(Protocol):
         """Store the ack state of a new subscription; return its version, where it is known."""
 
     def read(self, uid: str) -> StoredAckState:
-        """Return what is stored; NotFound where it is gone."""
+        """Return what is stored; DataLoss where it is gone."""
 
     def replace(self, uid: str, following: StoredAckState, expected: StoredAckState) -> bool:
         """Store a state if what is stored is the same as expected; tell whether it was.

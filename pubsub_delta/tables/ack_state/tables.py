@@ -8,12 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from pubsub_delta.errors import DataLoss, NotFound
+from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics, metrics_of, spread
 from pubsub_delta.tables.ack_state.rows import row_of_state, state_of_row
 from pubsub_delta.tables.ack_state.states import StoredAckState
-from pubsub_delta.tables.lanes.protocol import Lane, Merge, TableMissing
+from pubsub_delta.tables.lanes.protocol import Lane, Merge
 from pubsub_delta.tables.schemas import ACK_STATE, TEXT, WHOLE
 
 _CHANGES_NOTHING = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})
@@ -45,15 +45,9 @@ class AckStateTables:
         return self._lane.create(self._table_of(uid), ACK_STATE, rows)
 
     def read(self, uid: str) -> StoredAckState:
-        """Return the row; NotFound without a table, DataLoss if it is not one row."""
+        """Return the row; DataLoss without a table, or if it is not one row."""
         table = self._table_of(uid)
-        try:
-            rows, version = self._lane.read_latest(table)
-        except TableMissing as error:
-            raise NotFound(
-                f"the ack state of subscription {uid} does not exist; the subscription was deleted "
-                "just now"
-            ) from error
+        rows, version = self._lane.read_latest(table)
         row = only_row(rows, table)
         commits = tuple(row["recent_commits"])
         return StoredAckState(state_of_row(row, table), row["revision"], commits, version)

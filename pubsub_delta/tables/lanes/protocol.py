@@ -18,6 +18,7 @@ from typing import Any, Literal, Protocol
 
 import pyarrow as pa
 
+from pubsub_delta.errors import DataLoss
 from pubsub_delta.tables.schemas import TableSchema
 
 Operator = Literal["=", "<", "<=", ">", ">=", "in", "starts with", "is null", "is not null"]
@@ -36,8 +37,14 @@ class Conflict(Exception):
     """A concurrent writer was faster. Nothing was written."""
 
 
-class TableMissing(Exception):
-    """There is no such table."""
+class TableMissing(DataLoss):
+    """There is no such table: damage, unless its reader expects that."""
+
+    def __init__(self, table: str) -> None:
+        super().__init__(
+            f"{table}: this table is gone, with all that it held: restore it from a copy, or "
+            "delete the resource that it belongs to"
+        )
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def translating_errors(table: str | None, *, of_others: bool = False) -> Iterato
         if _CONFLICTS.search(condition or str(error)[:2000]):
             raise Conflict(_first_line(error)) from error
         if table is not None and not of_others and is_missing(error):
-            raise TableMissing(f"{table} does not exist") from error
+            raise TableMissing(table) from error
         if table is not None and not of_others and _is_refused(error):
             raise FailedPrecondition(
                 f"{table}: this session may not use it ({_first_line(error)}); permit it, or "

@@ -247,7 +247,7 @@ class SparkLane:
         are raised unchanged.
         """
         if not self._log.exists(table):  # else what is missing might be a source of the DataFrame
-            raise TableMissing(f"{table} does not exist")
+            raise TableMissing(table)
         return self._append(table, frame, user_metadata, transaction, of_others=True)
 
     def _append(

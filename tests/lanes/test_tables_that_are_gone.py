@@ -1,0 +1,65 @@
+"""A table of the store that is gone is told as damage, by whatever is asked of it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pubsub_delta import PubSub
+from pubsub_delta.errors import DataLoss
+from tests.unit.in_memory import NAME, TOPIC
+
+SNAPSHOT = "before"
+
+CALLS: dict[str, Callable[[PubSub], object]] = {
+    "publish": lambda store: store.publish(TOPIC, [b"b"]),
+    "pull": lambda store: list(store.pull(NAME)),
+    "seek to a time": lambda store: store.seek(NAME, time="2026-01-01T00:00:00Z"),
+    "seek to a snapshot": lambda store: store.seek(NAME, snapshot=SNAPSHOT),
+    "take a snapshot": lambda store: store.create_snapshot("another", NAME),
+    "metrics": lambda store: store.metrics(NAME),
+    "create a subscription": lambda store: store.create_subscription("second", TOPIC),
+}
+MET = {
+    "messages": set(CALLS),
+    "positions": {"publish"},
+    "ack_state": set(CALLS) - {"publish", "create a subscription"},
+}
+
+
+@pytest.mark.parametrize("is_open", [True, False], ids=["open", "opened later"])
+@pytest.mark.parametrize(
+    ("table", "call"), [(table, call) for table, calls in MET.items() for call in sorted(calls)]
+)
+def test_a_table_that_is_gone_is_data_loss(
+    tmp_path: Path, table: str, call: str, is_open: bool
+) -> None:
+    store: Any = PubSub(None, str(tmp_path / "store"), lane="direct")
+    uid = store.create_topic(TOPIC).uid
+    subscription = store.create_subscription(NAME, TOPIC)
+    store.publish(TOPIC, [b"a"])
+    store.create_snapshot(SNAPSHOT, NAME)
+    if table == "positions" or not is_open:  # a process has positions left that it has taken
+        store = PubSub(None, str(tmp_path / "store"), lane="direct")
+    owner = subscription.uid if table == "ack_state" else uid
+    shutil.rmtree(tmp_path / "store" / table / owner)
+    with pytest.raises(DataLoss, match=f"{table}/{owner}: this table is gone"):
+        CALLS[call](store)
+
+
+def test_messages_that_are_gone_are_data_loss_for_who_has_leased_them(tmp_path: Path) -> None:
+    store = PubSub(None, str(tmp_path / "store"), lane="direct")
+    uid = store.create_topic(TOPIC).uid
+    store.create_subscription(NAME, TOPIC)
+    store.publish(TOPIC, [b"a"])
+    batch = store.pull(NAME)
+    shutil.rmtree(tmp_path / "store" / "messages" / uid)
+    with pytest.raises(DataLoss, match="this table is gone"):
+        list(batch)
+    with pytest.raises(DataLoss, match="this table is gone"):
+        batch.arrow()
+    assert len(batch.ack().success) == 1
