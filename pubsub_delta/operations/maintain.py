@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 
 from pubsub_delta.delivery import dead_letters, table_subscriptions, table_writes
 from pubsub_delta.delivery.sources import Source, source_of
@@ -196,12 +197,12 @@ def _forward(tables: Tables, source: Source, now: datetime) -> dead_letters.Forw
 def _expire(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
     """Delete the subscriptions that were idle for longer than their ttl, and expired snapshots."""
     registry = tables.registry
-    for subscription, topic_uid in registry.sources():
+    for subscription, _ in registry.sources():
         with _reporting(report, subscription.name):
             if report.dry_run:
                 expires = _is_idle(tables, now, subscription)
             else:
-                expires = _expire_subscription(tables, subscription.uid, topic_uid, now)
+                expires = _expire_subscription(tables, subscription.uid, now)
             if expires:
                 report.expired.append(subscription.name)
     for snapshot in (*registry.expired_snapshots(now), *registry.abandoned_snapshots(now)):
@@ -210,25 +211,21 @@ def _expire(tables: Tables, now: datetime, report: MaintenanceReport) -> None:
                 report.expired.append(snapshot.name)
 
 
-def _expire_subscription(tables: Tables, uid: str, topic_uid: str, now: datetime) -> bool:
+def _expire_subscription(tables: Tables, uid: str, now: datetime) -> bool:
     """Delete a subscription if it is idle as it is stored now; tell whether it was deleted.
 
     Activity is written to its ack state, which is another table. So the ack state is read again
-    after the deletion, and a subscription with activity since is added again.
+    after the deletion, and a subscription with activity since is put back.
     """
-    removed: list[Subscription] = []
-
-    def is_idle(stored: Subscription) -> bool:
-        removed[:] = [stored]
-        return _is_idle(tables, now, stored)
-
-    if not tables.registry.remove_subscription(uid, is_idle):
+    is_idle = partial(_is_idle, tables, now)
+    taken_out = tables.registry.take_out_subscription(uid, is_idle)
+    if taken_out is None:
         return False
-    (subscription,) = removed
-    if _is_idle(tables, now, subscription):
+    subscription, row = taken_out
+    if is_idle(subscription):
         tables.ack_states.forget(uid)
         return True
-    if not tables.registry.add_subscription(subscription, topic_uid):
+    if not tables.registry.put_back_subscription(row):
         raise AlreadyExists(
             "it was used while it expired, and another subscription took its name meanwhile: it is "
             "deleted, and its backlog is lost; seek a new subscription to what is retained"
@@ -293,14 +290,15 @@ def _discard(
     under the lock of the topic, which publishers and seeks of this machine wait for.
     """
     version = messages.history.version()
-    needed, holders = _needed_from(tables, kept, messages, now)
+    wanted = (tables, kept, messages, now, now if report.dry_run else None)
+    needed, holders = _needed_from(*wanted)
     bound = _bound(kept, needed, holders, now)
     exact = duties.exact or bound > now
     report.kept_from[kept.name] = needed
     found = messages.count_before(bound, exact=exact)
     if found and not report.dry_run:
         with messages.locked():
-            again = _bound(kept, *_needed_from(tables, kept, messages, now), now)
+            again = _bound(kept, *_needed_from(*wanted), now)
             done = again >= bound and messages.discard_before(bound, version, exact=exact)
         if not done:
             report.problems[kept.name] = (
@@ -325,14 +323,17 @@ def _bound(kept: _StoredTopic, needed: datetime | None, holders: int, now: datet
 
 
 def _needed_from(
-    tables: Tables, kept: _StoredTopic, messages: Messages, now: datetime
+    tables: Tables, kept: _StoredTopic, messages: Messages, now: datetime, as_of: datetime | None
 ) -> tuple[datetime | None, int]:
-    """Return the earliest publish time that is needed, and how many holders need messages."""
+    """Return the earliest publish time that is needed, and how many holders need messages.
+
+    ``as_of``: snapshots that have expired by then do not count; None: those count that are stored.
+    """
     topic = kept.topic
     for _ in range(_ATTEMPTS):
         version = tables.registry.snapshots_version()
         times = [] if kept.deleted else [retention.covered_from(topic, now)]
-        captured = tables.registry.captured_of(topic.uid, now)
+        captured = tables.registry.captured_of(topic.uid, as_of)
         for each in captured:
             following, known = messages.history.first_publish_after(each.after_version)
             if not known:
@@ -370,7 +371,7 @@ def _clean_logs(tables: Tables, now: datetime, keep: timedelta, report: Maintena
         with _reporting(report, topic.name):
             messages = tables.messages(topic.uid)
             old = [each for each in messages.history.logged()[1:] if now - each.time > keep]
-            held = [each.after_version for each in tables.registry.captured_of(topic.uid, now)]
+            held = [each.after_version for each in tables.registry.captured_of(topic.uid)]
             if not old or min(held, default=old[0].version) < old[0].version:
                 continue
             if report.dry_run:

@@ -21,6 +21,7 @@ from tests.mutations.bugs_of_operations import BUGS_OF_OPERATIONS
 from tests.mutations.bugs_of_order import BUGS_OF_ORDER
 from tests.mutations.bugs_of_outsiders import BUGS_OF_OUTSIDERS
 from tests.mutations.bugs_of_platforms import BUGS_OF_PLATFORMS
+from tests.mutations.bugs_of_promises import BUGS_OF_PROMISES
 from tests.mutations.bugs_of_push import BUGS_OF_PUSH
 from tests.mutations.bugs_of_readings import BUGS_OF_READINGS
 from tests.mutations.bugs_of_replay import BUGS_OF_REPLAY
@@ -77,4 +78,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_GIVEN_DATA,
     *BUGS_OF_THE_PROTOCOL,
     *BUGS_OF_CLIENTS,
+    *BUGS_OF_PROMISES,
 )

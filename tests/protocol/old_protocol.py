@@ -28,9 +28,9 @@ def retention_that_looks_once() -> Iterator[None]:
     needed = maintain._needed_from
     known: dict[int, Any] = {}
 
-    def once(tables: Any, kept: Any, messages: Any, now: datetime) -> Any:
+    def once(tables: Any, kept: Any, messages: Any, now: datetime, *_: Any) -> Any:
         if id(kept) not in known:
-            known[id(kept)] = (needed(tables, kept, messages, now), kept)
+            known[id(kept)] = (needed(tables, kept, messages, now, None), kept)
         return known[id(kept)][0]
 
     with mock.patch.object(maintain, "_needed_from", once):

@@ -24,7 +24,7 @@ AT_MOST = {
     "nack": 7,
     "pull of nothing": 3,
     "seek to a time": 9,
-    "create a snapshot": 27,
+    "create a snapshot": 28,
     "seek to a snapshot": 16,
     "delete a snapshot": 50,
     "metrics of a subscription": 4,

@@ -15,6 +15,7 @@ from pubsub_delta.errors import Aborted, NotFound
 from pubsub_delta.operations import pull
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_requests import AckRequest
+from pubsub_delta.policy.iam import Binding, IamPolicy
 from pubsub_delta.tables.lanes.protocol import Where
 from pubsub_delta.tables.registry import Registry
 from tests.model.memory import LAYOUT
@@ -108,6 +109,22 @@ def test_who_uses_it_while_it_is_deleted_keeps_it(monkeypatch: pytest.MonkeyPatc
     assert store.store.get_subscription(NAME) == stored
 
 
+def test_who_may_use_it_may_still_use_it_when_it_is_put_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A policy goes with its resource: it is not gone while that is there."""
+    store = idle_after_a_day()
+    name, policies = store.store._subscription(NAME), store.tables.registry.iam_policies
+    policy = IamPolicy((Binding("roles/pubsub.subscriber", ("user:a@example.org",)),), 1, "01")
+    policies.change(name, store.now, lambda _: policy)
+    store.be_at(2 * DAY)
+    at_its_deletion(
+        monkeypatch, lambda: store.change(lambda state: replace(state, active_time=store.now))
+    )
+    assert expired(store) == []
+    assert policies.read(name, store.now) == policy
+
+
 def test_who_updates_it_while_it_is_deleted_keeps_it_as_it_is_then(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -142,9 +159,9 @@ def test_it_is_told_if_one_that_is_used_cannot_be_put_back(monkeypatch: pytest.M
     store = idle_after_a_day()
     store.be_at(2 * DAY)
     idle, registry = store.store.get_subscription(NAME), store.tables.registry
-    remove = registry.remove_subscription
+    remove = registry.take_out_subscription
 
-    def take_its_name(*args: Any) -> bool:
+    def take_its_name(*args: Any) -> object:
         removed = remove(*args)
         other = store.driver.open()
         change = other._tables.ack_states.change
@@ -152,7 +169,7 @@ def test_it_is_told_if_one_that_is_used_cannot_be_put_back(monkeypatch: pytest.M
         other.create_subscription(NAME, TOPIC)
         return removed
 
-    monkeypatch.setattr(registry, "remove_subscription", take_its_name)
+    monkeypatch.setattr(registry, "take_out_subscription", take_its_name)
     told = store.store.maintain(dead_letters=False, retention=False)
     assert "another subscription took its name meanwhile" in told.problems[FULL_NAME]
     assert store.store.get_subscription(NAME).uid != idle.uid
@@ -243,6 +260,6 @@ def test_a_problem_names_its_subscription_once(monkeypatch: pytest.MonkeyPatch) 
     def lose(*_: object) -> None:
         raise Aborted(f"{FULL_NAME}: concurrent writers were faster 25 times")
 
-    monkeypatch.setattr(store.tables.registry, "remove_subscription", lose)
+    monkeypatch.setattr(store.tables.registry, "take_out_subscription", lose)
     problems = store.store.maintain(dead_letters=False, retention=False).problems
     assert problems == {FULL_NAME: "Aborted: concurrent writers were faster 25 times"}

@@ -24,6 +24,8 @@ A = TypeVar("A", Subscription, Snapshot)
 Fields: TypeAlias = "Mapping[str, Any] | Callable[[R], Mapping[str, Any]]"
 """New values of fields, or a function that returns them for the stored resource."""
 
+NAME_RESERVED_FOR = timedelta(minutes=10)
+"""How long an announced snapshot reserves its name; then another snapshot may take it."""
 ABANDONED_AFTER = timedelta(hours=1)
 """How long the creation of a snapshot may take. Later its process is taken for dead."""
 
@@ -68,6 +70,13 @@ def may_be_removed(row: Row, now: datetime) -> bool:
     return bool(row["announced"] <= now - ABANDONED_AFTER)
 
 
+def gives_way_at(now: datetime, row: Row) -> bool:
+    """Tell whether another snapshot may have the name: of one that has expired, or never began."""
+    if row["announced"] is None:
+        return bool(row["expire_time"] <= now)
+    return is_announced(row) and bool(row["announced"] <= now - NAME_RESERVED_FOR)
+
+
 def is_announced(row: Row) -> bool:
     """Tell whether a snapshot is announced: its creation is neither finished nor cancelled."""
     return row["announced"] is not None and bool(row["expire_time"] > row["announced"])
@@ -81,3 +90,10 @@ def with_prefix(prefix: str, rows: Sequence[Row]) -> list[Row]:
 def with_stored_topic(resource: A, topic: Topic | None) -> A:
     """Return a resource with ``_deleted-topic_`` where its topic was deleted."""
     return resource if topic is not None else replace(resource, topic=DELETED_TOPIC)
+
+
+def with_retention(subscription: Subscription, topic: Topic | None) -> Subscription:
+    """Return a subscription with what follows from its topic; None: that was deleted."""
+    kept = topic.message_retention_duration if topic else None
+    found = with_stored_topic(subscription, topic)
+    return replace(found, topic_message_retention_duration=kept)

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 from pubsub_delta.errors import DataLoss
@@ -35,12 +36,14 @@ from pubsub_delta.tables.registry.predicates import (
     TAKEN_TOPIC,
     Fields,
     columns_of_changes,
+    gives_way_at,
     is_announced,
     is_live,
     is_living,
     may_be_removed,
     precondition,
     with_prefix,
+    with_retention,
     with_stored_topic,
 )
 from pubsub_delta.tables.registry.resource_table import Check, ResourceTable, Row
@@ -56,8 +59,6 @@ from pubsub_delta.tables.schemas import SNAPSHOTS, SUBSCRIPTIONS, TOPICS
 
 Kind: TypeAlias = Literal["topics", "subscriptions", "snapshots", "schemas"]
 
-NAME_RESERVED_FOR = timedelta(minutes=10)
-"""How long an announced snapshot reserves its name; then another snapshot may take it."""
 EVERY_MESSAGE = Captured((), after_version=-1)
 """What an announced snapshot may capture."""
 
@@ -155,8 +156,8 @@ class Registry:
 
     def subscription(self, name: str) -> Subscription | None:
         """Return the subscription of that full name, or None."""
-        found = [row for row in self._subscriptions.rows() if row["name"] == name]
-        return next(iter(self._with_topics(found)), None)
+        named = [row for row in self._subscriptions.rows() if row["name"] == name]
+        return next(iter(self._with_topics(named)), None)
 
     def subscriptions(self, prefix: str) -> list[Subscription]:
         """Return the subscriptions whose full names begin with a prefix."""
@@ -172,7 +173,7 @@ class Registry:
 
     def subscriptions_of(self, topic: Topic) -> list[Subscription]:
         """Return the subscriptions of a topic."""
-        return [subscription for subscription, _ in self.sources(topic.uid)]
+        return [each for each, _ in self.sources(topic.uid)]
 
     def dead_lettering_to(self, topic: Topic) -> list[Subscription]:
         """Return the subscriptions whose dead-letter topic a topic is."""
@@ -181,19 +182,16 @@ class Registry:
 
     def sources(self, topic_uid: str | None = None) -> list[tuple[Subscription, str]]:
         """Return every subscription, or those of a topic, with the uid of its topic."""
-        rows = self._subscriptions.rows()
-        found = [row for row in rows if topic_uid in (None, row["topic_uid"])]
+        found = (r for r in self._subscriptions.rows() if topic_uid in (None, r["topic_uid"]))
         return [(subscription_of(row), row["topic_uid"]) for row in found]
 
     def subscriptions_to(self, where: Literal["push_endpoint", "table_name"]) -> list[Subscription]:
         """Return the subscriptions that push, or those that are written to tables."""
-        rows = self._subscriptions.rows()
-        return [subscription_of(row) for row in rows if row[where] is not None]
+        return [subscription_of(r) for r in self._subscriptions.rows() if r[where] is not None]
 
     def add_subscription(self, subscription: Subscription, topic_uid: str) -> bool:
         """Add a subscription unless its name is taken; tell whether it was added."""
-        row = {**columns_of(subscription), "topic_uid": topic_uid}
-        return self._subscriptions.add(row, TAKEN)
+        return self._subscriptions.add({**columns_of(subscription), "topic_uid": topic_uid}, TAKEN)
 
     def change_subscription(
         self, uid: str, fields: Fields[Subscription], if_unchanged: Subscription | None = None
@@ -202,11 +200,26 @@ class Registry:
         check = precondition(subscription_of, lambda _: True, if_unchanged)
         return self._subscriptions.change(uid, columns_of_changes(subscription_of, fields), check)
 
-    def remove_subscription(
-        self, uid: str, check: Callable[[Subscription], bool] = lambda _: True
-    ) -> bool:
-        """Delete a subscription's row; tell whether it was still there, and to be deleted."""
-        return self._subscriptions.remove(uid, lambda row: check(subscription_of(row)))
+    def remove_subscription(self, uid: str) -> bool:
+        """Delete a subscription's row; tell whether it was still there."""
+        return self._subscriptions.remove(uid)
+
+    def take_out_subscription(
+        self, uid: str, check: Callable[[Subscription], bool]
+    ) -> tuple[Subscription, Row] | None:
+        """Delete a subscription; return it with its row, which has its IAM policy, too."""
+        taken: list[Row] = []
+
+        def may_go(row: Row) -> bool:
+            taken[:] = [row]
+            return check(subscription_of(row))
+
+        removed = self._subscriptions.remove(uid, may_go)
+        return (subscription_of(taken[0]), taken[0]) if removed else None
+
+    def put_back_subscription(self, row: Row) -> bool:
+        """Add a row again that was taken out, unless its name was taken meanwhile."""
+        return self._subscriptions.add(row, TAKEN)
 
     # Snapshots
 
@@ -226,8 +239,8 @@ class Registry:
 
     def snapshots_of(self, topic: Topic, now: datetime) -> list[Snapshot]:
         """Return the snapshots of a topic."""
-        rows = self._live_snapshots(now)
-        return self._of_topics([row for row in rows if row["topic_uid"] == topic.uid])
+        live = self._live_snapshots(now)
+        return self._of_topics([row for row in live if row["topic_uid"] == topic.uid])
 
     def captured(self, name: str, now: datetime) -> tuple[Snapshot, str, Captured] | None:
         """Return a snapshot with the uid of its topic, and its captured messages."""
@@ -237,11 +250,15 @@ class Registry:
                 return None if held is None else (snapshot_of(row), row["topic_uid"], held)
         return None
 
-    def captured_of(self, topic_uid: str, now: datetime) -> list[Captured]:
-        """Return what a topic's live snapshots captured, and EVERY_MESSAGE for announced ones."""
+    def captured_of(self, topic_uid: str, now: datetime | None = None) -> list[Captured]:
+        """Return what a topic's snapshots captured, and EVERY_MESSAGE for announced ones.
+
+        An expired one counts until it has lapsed: by another clock it lives, and may be given more
+        time. ``now``: only what lives then counts.
+        """
         rows = [row for row in self._snapshots.rows() if row["topic_uid"] == topic_uid]
-        contents = [self._content(row) for row in rows if is_live(row, now)]
-        held = [content for content in contents if content is not None]
+        kept = [r for r in rows if r["announced"] is None and (now is None or is_live(r, now))]
+        held = [content for row in kept if (content := self._content(row)) is not None]
         return held + [EVERY_MESSAGE for row in rows if is_announced(row)]
 
     def expired_snapshots(self, now: datetime) -> list[Snapshot]:
@@ -257,28 +274,17 @@ class Registry:
     def announce_snapshot(self, snapshot: Snapshot, topic_uid: str, filter_: str) -> bool:
         """Announce a snapshot unless its name is taken; tell whether it was announced.
 
-        Another one that was announced under that name ten minutes ago, and not finished, lapses.
-        ``filter_``: that of the subscription whose ack state will be captured.
+        An expired one of that name lapses first: by another clock it lives, and may be given more
+        time. So does one that was announced ten minutes ago and is not finished. ``filter_``: that
+        of the subscription whose ack state will be captured.
         """
-        now = snapshot.create_time
-        row = {
-            **columns_of(replace(snapshot, expire_time=now + ABANDONED_AFTER)),
-            "topic_uid": topic_uid,
-            "filter": filter_,
-            "announced": now,
-        }
-        if self._snapshots.add(row, TAKEN_SNAPSHOT):
-            return True
-        late = [
-            each["uid"]
-            for each in self._snapshots.rows()
-            if each["name"] == snapshot.name
-            and is_announced(each)
-            and each["announced"] <= now - NAME_RESERVED_FOR
-        ]
-        for uid in late:
-            self._lapse(uid, is_announced)
-        return bool(late) and self._snapshots.add(row, TAKEN_SNAPSHOT)
+        now, gives_way = snapshot.create_time, partial(gives_way_at, snapshot.create_time)
+        lasting = replace(snapshot, expire_time=now + ABANDONED_AFTER)
+        of_source = {"topic_uid": topic_uid, "filter": filter_, "announced": now}
+        for each in self._snapshots.rows():
+            if each["name"] == snapshot.name and gives_way(each):
+                self._lapse(each["uid"], gives_way)
+        return self._snapshots.add({**columns_of(lasting), **of_source}, TAKEN_SNAPSHOT)
 
     def capture_snapshot(
         self,
@@ -385,13 +391,7 @@ class Registry:
 
     def _with_topics(self, rows: Sequence[Row]) -> list[Subscription]:
         living = self._living(rows)
-        found = []
-        for row in rows:
-            topic = living.get(row["topic_uid"])
-            kept = topic.message_retention_duration if topic else None
-            subscription = with_stored_topic(subscription_of(row), topic)
-            found.append(replace(subscription, topic_message_retention_duration=kept))
-        return found
+        return [with_retention(subscription_of(row), living.get(row["topic_uid"])) for row in rows]
 
     def _living(self, rows: Sequence[Row]) -> dict[str, Topic]:
         """Return the topics of subscription or snapshot rows that are not deleted, by uid."""

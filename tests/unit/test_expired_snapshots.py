@@ -1,0 +1,84 @@
+"""A snapshot that has expired by one clock may live by another, and is deleted by one commit.
+
+"An expired snapshot is NOT_FOUND at once, and its name is free."
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from pubsub_delta.errors import AlreadyExists, NotFound
+from pubsub_delta.tables.registry import Registry
+from tests.unit.builders import DAY, HOUR, MINUTE, at
+from tests.unit.in_memory import NAME, InMemory
+from tests.unit.test_races import another, once
+
+TAKEN = "before"
+
+
+def nearly_expired() -> tuple[InMemory, Any]:
+    """Return a store whose snapshot, which holds a message, has a minute left; and another process.
+
+    By the clock of the other one it has expired.
+    """
+    world = InMemory()
+    world.publish("a")
+    world.store.create_snapshot(TAKEN, NAME)
+    world.store.update_snapshot(TAKEN, expire_time=at(2 * HOUR))
+    world.ack("a")
+    world.be_at(2 * HOUR - MINUTE)
+    return world, another(world, 2 * MINUTE)
+
+
+def test_what_is_given_more_time_holds_its_messages_still() -> None:
+    world, ahead = nearly_expired()
+    told = ahead.maintain(exact=True, expiration=False)
+    assert (told.problems, told.discarded) == ({}, {})
+    world.store.update_snapshot(TAKEN, expire_time=at(DAY))
+    world.store.seek(NAME, snapshot=TAKEN)
+    assert [each.data for each in world.pull()] == ["a"]
+
+
+def test_who_deletes_it_deletes_what_it_held_in_the_same_run() -> None:
+    world, ahead = nearly_expired()
+    assert [*ahead.maintain(exact=True, dry_run=True).discarded.values()] == [1]
+    told = ahead.maintain(exact=True)
+    assert (told.problems, [*told.discarded.values()]) == ({}, [1])
+    with pytest.raises(NotFound):
+        world.store.update_snapshot(TAKEN, expire_time=at(DAY))
+
+
+def test_a_name_that_was_taken_has_one_snapshot_by_every_clock() -> None:
+    world, ahead = nearly_expired()
+    taken = ahead.create_snapshot(TAKEN, NAME)
+    assert world.store.get_snapshot(TAKEN) == taken
+    assert list(world.store.list_snapshots()) == [taken]
+
+
+def test_who_lengthens_it_while_its_name_is_taken_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, ahead = nearly_expired()
+    taken = []
+    once(
+        monkeypatch,
+        Registry,
+        "change_snapshot",
+        lambda: taken.append(ahead.create_snapshot(TAKEN, NAME)),
+        "before",
+    )
+    with pytest.raises(NotFound, match="was deleted just now"):
+        world.store.update_snapshot(TAKEN, expire_time=at(DAY))
+    assert list(world.store.list_snapshots()) == taken
+
+
+def test_a_name_is_not_taken_that_is_given_more_time_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world, ahead = nearly_expired()
+    lengthen = partial(world.store.update_snapshot, TAKEN, expire_time=at(DAY))
+    once(monkeypatch, Registry, "_lapse", lengthen, "before")
+    with pytest.raises(AlreadyExists):
+        ahead.create_snapshot(TAKEN, NAME)
+    assert [each.expire_time for each in world.store.list_snapshots()] == [at(DAY)]
