@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 import weakref
 from collections import deque
@@ -78,6 +79,7 @@ class Publisher:
         )  # calls of publish that wait for room, the oldest first
         self._paused: set[str] = set()
         self._stopped = False
+        self._process = os.getpid()
         # All messages with lower numbers are queued, are due without max_latency, are settled.
         self._given = 0
         self._flushed = 0
@@ -105,6 +107,7 @@ class Publisher:
         """
         message = _message(data, ordering_key, attributes)
         size = size_of(message)
+        self._check_process()
         with self._work:
             self._check_open()
             refusal = self._limited(size)
@@ -132,6 +135,7 @@ class Publisher:
 
     def flush(self) -> None:
         """Commit the queue now, and wait until each message in it is published or has failed."""
+        self._check_process()
         with self._work:
             given = self._flushed = self._given
             self._work.notify()
@@ -140,6 +144,8 @@ class Publisher:
 
     def stop(self) -> None:
         """Refuse further messages, commit the queue, and end the thread."""
+        if self._process != os.getpid():  # the queue is that of the process that has the thread
+            return
         with self._work:
             self._stopped = True
             self._work.notify()
@@ -163,6 +169,14 @@ class Publisher:
         return f"Publisher({self._settings}, {len(self._queue)} queued{state})"
 
     # Flow control
+
+    def _check_process(self) -> None:
+        """Refuse a forked process: the thread that commits has not gone along."""
+        if self._process != os.getpid():
+            raise FailedPrecondition(
+                f"this publisher is that of process {self._process}, from which process "
+                f'{os.getpid()} was forked; open one there, in a process started by "spawn"'
+            )
 
     def _check_open(self) -> None:
         if self._stopped:

@@ -101,6 +101,28 @@ def test_positions_are_given_out_once_though_their_row_is_restored() -> None:
     assert min(ids(world.driver.open(), "c")) > max(before)
 
 
+def test_positions_are_given_out_once_however_long_ago_the_last_publish_was() -> None:
+    """Maintenance commits, too: the last publish is behind all that, and its messages are gone."""
+    world = InMemory()
+    before, lane = ids(world.store, "a", "b"), world.driver.world.lane
+    messages = world.tables.messages(world.store.get_topic(TOPIC).uid)
+    lane.delete(messages.table, ())
+    for _ in range(30):
+        lane.restore(messages.table, messages.history.version())
+    lane.restore(positions_table(world), 0)
+    assert min(ids(world.driver.open(), "c")) > max(before)
+
+
+def test_positions_of_stored_messages_are_not_given_out_again_though_their_log_is_cut() -> None:
+    world = InMemory()
+    before, lane = ids(world.store, "a", "b"), world.driver.world.lane
+    messages = world.tables.messages(world.store.get_topic(TOPIC).uid)
+    lane.restore(messages.table, messages.history.version())
+    lane.cut_log(messages.table)
+    lane.restore(positions_table(world), 0)
+    assert min(ids(world.driver.open(), "c")) > max(before)
+
+
 # Publishes
 
 

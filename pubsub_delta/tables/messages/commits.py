@@ -224,8 +224,17 @@ class History:
         )
 
     def highest_end(self) -> int:
-        """Return the end of the highest range that one of the last publishes was given."""
-        return max(each.end_position for each in self._last(_FIRST_READ))
+        """Return the end of the highest range that a publish was given, so far as is known.
+
+        The last publishes tell, behind whatever maintenance has committed since. Where the log does
+        not reach back to one, the stored messages tell.
+        """
+        for count in (_FIRST_READ, None):
+            commits = self._last(count)
+            if any(each.adds_messages for each in commits) or commits[-1].version == 0:
+                return max(each.end_position for each in commits)
+        positions = (each.position_max for each in self._lane.files(self._table))
+        return max((each + 1 for each in positions if each is not None), default=0)
 
     def logged(self, limit: int | None = None) -> list[LoggedCommit]:
         """Return the last commits as the log has them, newest first; with ``limit=None`` all."""

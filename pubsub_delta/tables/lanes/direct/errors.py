@@ -14,6 +14,7 @@ from deltalake.exceptions import (
 )
 
 from pubsub_delta.errors import FailedPrecondition, PubSubError
+from pubsub_delta.tables.lanes.direct.forks import check_not_forked, refusal_of_panic
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
 from pubsub_delta.tables.lanes.storage_errors import translate_error_of
 
@@ -32,17 +33,24 @@ _NO_TABLE = re.compile(
 def translating_errors(table: str) -> Iterator[None]:
     """Raise errors of ``deltalake`` as Conflict, TableMissing, DataLoss or FailedPrecondition.
 
-    Any other error is raised as it is: a commit may have landed then.
+    Any other error is raised as it is: a commit may have landed then. FailedPrecondition, too, in a
+    process that was forked from one that had opened tables.
     """
+    check_not_forked()
     try:
         yield
-    except (PubSubError, Conflict, TableMissing):
+    except (PubSubError, Conflict):
         raise
     except Exception as error:
         translated = _translated(error, table)
         if translated is None:
             raise
         raise translated from error
+    except BaseException as error:
+        panic = refusal_of_panic(error)
+        if panic is None:
+            raise
+        raise panic from None
 
 
 _REFUSED = re.compile(r"non-2xx status code\W+((?:400|401|403|404) [A-Z][A-Za-z ]+)")
