@@ -31,6 +31,7 @@ from pubsub_delta.policy import redelivery
 from pubsub_delta.policy.ack_state import AckState, Span, union
 from pubsub_delta.policy.messages import MAX_VALUE_BYTES
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.transactions import application_of
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
 from pubsub_delta.tables.store import Tables
@@ -165,8 +166,9 @@ def _append(
     """
     letters, messages = _letters(tables, source, spans), tables.messages(target)
     publish_id = f"{source.uid}.{number}.{table_writes.digest(spans)}"
+    transaction = application_of(source.uid), number
     landed = repeat_on_conflict(
-        lambda: messages.append(letters, now, publish_id, (source.uid, number)),
+        lambda: messages.append(letters, now, publish_id, transaction),
         f"dead letters of {source.subscription.name}",
     )
     return landed is not None or messages.history.published_as(publish_id) is not None

@@ -23,6 +23,7 @@ from pubsub_delta.policy import table_writes
 from pubsub_delta.policy.ack_state import AckState, Span, union
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.positions import Positions
+from pubsub_delta.policy.transactions import application_of
 from pubsub_delta.resources import ReceivedMessage, Subscription
 from pubsub_delta.table_config import TableConfig, TableState
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
@@ -148,7 +149,7 @@ def _carry_out(
     table, config = spans[0].forward_to, subscription.table_config
     assert table is not None
     written = partial(table_writes.written, retain=subscription.retain_acked_messages)
-    key, write_id = (f"pubsub_delta.{source.uid}", number), _write_id(source, number, spans)
+    key, write_id = (application_of(source.uid), number), _write_id(source, number, spans)
     is_wanted = config is not None and config.table == table
     if at_hand and is_wanted:
         prepared = at_hand.pop()

@@ -14,6 +14,7 @@ from pubsub_delta.delivery.schemas import validated, validator_of
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.schemas.validation import SchemaValidator
+from pubsub_delta.policy.transactions import OWN
 from pubsub_delta.resources import Ids, Topic
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.messages.commits import Commit
@@ -237,11 +238,12 @@ def publish_id_of(idempotency_id: tuple[str, int]) -> str:
     if valid:
         application, version = idempotency_id
         valid = isinstance(application, str) and _has_bytes(application, 1, 256)
+        valid = valid and not application.startswith(OWN)
         valid = valid and type(version) is int and 0 <= version < 2**63
     if not valid:
         raise InvalidArgument(
             f"idempotency_id: {idempotency_id!r}; (application id, version) is accepted: a text of "
-            "1 to 256 bytes and a whole number from 0"
+            f"1 to 256 bytes that does not begin with {OWN!r}, and a whole number from 0"
         )
     return f"{application}:{version}"
 

@@ -121,16 +121,16 @@ BUGS_OF_MESSAGES = (
         "dead-letters-without-transaction",
         "Dead letters are appended once more by whoever takes a forwarding up.",
         _LETTERS,
-        "messages.append(letters, now, publish_id, (source.uid, number))",
+        "messages.append(letters, now, publish_id, transaction)",
         "messages.append(letters, now, publish_id)",
     ),
     Bug(
         "dead-letters-under-a-new-number",
         "Dead letters are appended under the number that is next, and so perhaps twice.",
         _LETTERS,
-        "messages.append(letters, now, publish_id, (source.uid, number))",
+        "messages.append(letters, now, publish_id, transaction)",
         "messages.append(\n            letters, now, source.uid,\n"
-        "            (source.uid, tables.ack_states.read(source.uid).next_lease_id))",
+        "            (transaction[0], tables.ack_states.read(source.uid).next_lease_id))",
     ),
     Bug(
         "dead-letters-that-were-skipped",

@@ -79,6 +79,20 @@ BUGS_OF_PROMISES = (
         "        size = size_of(message)\n",
     ),
     Bug(
+        "dead-letters-under-a-publishers-id",
+        "A publisher can keep dead letters of a subscription from landing.",
+        "policy/transactions.py",
+        'return f"{OWN}{subscription_uid}"',
+        "return subscription_uid",
+    ),
+    Bug(
+        "publisher-under-an-own-id",
+        "A publisher is given the application id by which the library appends.",
+        "operations/publish.py",
+        "        valid = valid and not application.startswith(OWN)\n",
+        "",
+    ),
+    Bug(
         "put-back-without-its-policy",
         "A subscription that was used while it expired has lost its IAM policy.",
         _REGISTRY,

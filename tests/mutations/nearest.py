@@ -208,6 +208,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "server/multiplexer.py": ("server_multiplexer",),
     "server/dispatcher.py": ("server_pull", "server_streams"),
     "errors.py": ("errors",),
+    "policy/transactions.py": ("publish_calls",),
     "publisher.py": ("publisher_flow", "publisher", "forked_processes"),
     "tables/lanes/direct/forks.py": ("forked_processes",),
     "server/presence.py": ("server_presence",),

@@ -7,10 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from pubsub_delta import DeadLetterPolicy
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.operations import publish
+from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
-from tests.unit.in_memory import NAME, TOPIC, InMemory
+from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 
 
 def test_a_version_that_is_not_above_the_last_one_is_refused() -> None:
@@ -22,6 +24,31 @@ def test_a_version_that_is_not_above_the_last_one_is_refused() -> None:
             world.store.publish(TOPIC, ["b"], idempotency_id=("app", version))
     world.store.publish(TOPIC, ["b"], idempotency_id=("app", 6))
     assert world.stored() == ["a", "b"]
+
+
+def test_nobody_publishes_under_the_application_id_of_dead_letters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Dead letters would be skipped as landed, or be given ever higher numbers, for ever."""
+    world = InMemory(dead_letter_policy=DeadLetterPolicy(LETTERS, 5))
+    world.store.create_subscription("undelivered", LETTERS)
+    append, given = Messages.append, list[tuple[str, int] | None]()
+
+    def noted(*args: Any) -> Any:
+        given.append(args[4] if len(args) > 4 else None)
+        return append(*args)
+
+    monkeypatch.setattr(Messages, "append", noted)
+    world.publish("a")
+    for _ in range(5):
+        world.store.modify_ack_deadline(NAME, [each.ack_id for each in world.pull()], 0)
+    assert world.pull() == []
+    assert given[-1] is not None
+    application, number = given[-1]
+    with pytest.raises(InvalidArgument, match=r"does not begin with 'pubsub_delta\.'"):
+        world.store.publish(LETTERS, ["b"], idempotency_id=(application, number + 1))
+    world.store.publish(LETTERS, ["b"], idempotency_id=(application.partition(".")[2], 2**62))
+    assert [each.data for each in world.pull(name="undelivered")] == ["a", "b"]
 
 
 def test_a_row_with_an_attribute_twice_is_refused() -> None:
