@@ -10,11 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 REPOSITORY = Path(__file__).resolve().parents[2]
-
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 
 FORKING = """
 import os, sys, threading
