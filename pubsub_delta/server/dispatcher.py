@@ -280,7 +280,10 @@ class Dispatcher:
                     lambda: self._channel.exchange(request, wanted, length)
                 )
         except (NotFound, FailedPrecondition) as error:
-            self.gone(error)
+            if not wanted:
+                self.gone(error)
+            elif await self._exchange(0):  # it gives no messages any more, as a table gets them
+                self.end(error)
             return False
         except Exception as error:
             await self._failed(error)

@@ -126,6 +126,27 @@ def test_a_subscriber_is_told_when_it_is_to_be_written(backend: Backend) -> None
         eventually(lambda: backend.rows == ["a"])
 
 
+def test_what_was_acknowledged_is_not_written_when_another_process_gives_it_a_table(
+    backend: Backend,
+) -> None:
+    # the same exchange brings the acknowledgement and is refused further messages
+    backend.make()
+    other = PubSub(None, str(backend.root), project="p")
+    with running(backend) as (publisher, subscriber):
+        subscribe(subscriber, bigquery_config=None)
+
+        def callback(message: Any) -> None:
+            other.update_subscription(NAME, table_config=TableConfig("p.shop.orders"))
+            message.ack()
+
+        future = subscriber.subscribe(NAME, callback=callback)
+        publisher.publish(TOPIC, b"a").result(LONG)
+        with pytest.raises(exceptions.FailedPrecondition):
+            future.result(LONG)
+        eventually(lambda: other.metrics(NAME)["num_undelivered_messages"] == 0)
+        assert backend.rows == []
+
+
 def test_cleared_it_is_pulled_from(backend: Backend) -> None:
     backend.make()
     with running(backend) as (publisher, subscriber):

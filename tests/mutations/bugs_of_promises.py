@@ -93,6 +93,13 @@ BUGS_OF_PROMISES = (
         "",
     ),
     Bug(
+        "acks-beside-a-new-table",
+        "Acknowledgements are lost that came when another process gave the subscription a table.",
+        "server/dispatcher.py",
+        "            if not wanted:\n                self.gone(error)\n",
+        "            if wanted >= 0:\n                self.gone(error)\n",
+    ),
+    Bug(
         "put-back-without-its-policy",
         "A subscription that was used while it expired has lost its IAM policy.",
         _REGISTRY,
