@@ -198,6 +198,10 @@ def exchange(
     return Exchanged(result.lease, response or AckResponse(), result.subscription)
 
 
+def _lease_nothing(state: AckState, _: Terms) -> tuple[AckState, list[Span]]:
+    return state, []
+
+
 def _commit(
     tables: Tables,
     name: ResourceName,
@@ -211,7 +215,7 @@ def _commit(
 ) -> tuple[CommitResult, T | None]:
     """Make the commit of a consumer; FailedPrecondition where a table gets the messages.
 
-    ``leases``: whether messages may be leased; a request alone is applied also beside a table.
+    ``leases``: whether messages may be leased. A request is applied also beside a table.
     """
     prefetching = partial(tables.prefetching, name)
     with prefetching():
@@ -220,5 +224,7 @@ def _commit(
         if not forward:
             found = found.without_dead_letters()
         if leases and found.subscription.table_config is not None:
+            if apply_request is not no_request:  # what was acknowledged before stays so
+                commit(tables, found, now, _lease_nothing, apply_request, forward=forward)
             raise cannot_pull(found.subscription)
         return commit(tables, found, now, lease, apply_request, prefetching, forward=forward)

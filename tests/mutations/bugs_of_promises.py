@@ -100,6 +100,13 @@ BUGS_OF_PROMISES = (
         "            if wanted >= 0:\n                self.gone(error)\n",
     ),
     Bug(
+        "refused-pull-forgets-its-request",
+        "What a consumer acknowledged is written to the table that its subscription was given.",
+        "operations/pull.py",
+        "            if apply_request is not no_request:",
+        "            if False:",
+    ),
+    Bug(
         "put-back-without-its-policy",
         "A subscription that was used while it expired has lost its IAM policy.",
         _REGISTRY,

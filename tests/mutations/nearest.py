@@ -160,6 +160,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "delivery/message_rows.py": ("arrow_from_elsewhere", "publish_calls"),
     "tables/arrow_types.py": ("arrow_from_elsewhere",),
     "operations/pull.py": (
+        "lanes/test_table_given",
         "consumer_calls",
         "expiration",
         "restored",
