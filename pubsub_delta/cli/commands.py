@@ -53,8 +53,7 @@ def _silence(ctx: click.Context, _: click.Parameter, value: bool | None) -> None
 def _no_flags_file(_: click.Context, __: click.Parameter, value: str | None) -> None:
     if value is not None:
         raise click.UsageError(
-            "--flags-file: gcloud has it, and it is not implemented here; the options themselves "
-            "are accepted"
+            "--flags-file: this option of gcloud is not implemented; give the options themselves"
         )
 
 

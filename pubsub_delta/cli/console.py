@@ -91,7 +91,7 @@ def console_app(app: App, access: ConsoleAccess) -> SecurityMiddleware:
 
 @contextmanager
 def console_in_thread(app: App, options: Mapping[str, Any]) -> Iterator[Callable[[], None]]:
-    """Give a function that starts the console in a thread, which ends with the block.
+    """Yield a function that starts the console in a thread, which ends with the block.
 
     The address is bound at once, so an error comes before anything else starts. Without
     ``--console-port`` the function does nothing.

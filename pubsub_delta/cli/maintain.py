@@ -22,7 +22,7 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     unknown = [duty for duty in duties if duty not in DUTIES]
     if unknown or not duties:
         raise click.BadParameter(
-            f"{', '.join(unknown) or repr(text)} is no duty; there are {', '.join(DUTIES)}"
+            f"{', '.join(unknown) or repr(text)} is not a duty; {', '.join(DUTIES)} are accepted"
         )
     return duties
 
@@ -59,10 +59,10 @@ def maintain(
     exact: bool | None,
     dry_run: bool | None,
 ) -> None:
-    """Write to tables, forward dead letters, delete what is over, tidy up.
+    """Write to tables, forward dead letters, delete expired resources and messages, tidy up.
 
-    What fails is told and stops nothing else; the exit code is then 1, and running it again is
-    right. It may run late, twice, and beside publishers and consumers.
+    A duty that fails is reported and does not stop the others; the exit code is then 1. Run it
+    again then. It can run late, twice, and beside publishers and consumers.
     """
     switches: dict[str, Any] = {duty.replace("-", "_"): duty in duties for duty in DUTIES}
     switches |= {"exact": bool(exact), "dry_run": bool(dry_run)}

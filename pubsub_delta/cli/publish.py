@@ -110,7 +110,7 @@ def publish(
     bad_records: Path | None,
     base64: bool,
 ) -> None:
-    """Publish a message and print its id, or the lines of a file and tell how many there were."""
+    """Publish a message and print its id, or publish the lines of a file and print their number."""
     name = app.topic(topic)
     if source is not None:
         _check_options(app, source, message, format_, base64=base64)
@@ -120,7 +120,7 @@ def publish(
     if format_ in OWN_FORMATS or base64 or bad_records is not None:
         wording = "--base64" if base64 else f"--format={format_}"
         wording = wording if bad_records is None else "--bad-records"
-        raise click.UsageError(f"{wording} says how lines are read; --from names them")
+        raise click.UsageError(f"{wording} needs --from, and says how its lines are read")
     data = (message or "").encode("utf-8", "surrogateescape")
     given = Message(data, attribute, ordering_key)
     ids = app.call(lambda store: list(store.publish(name, [given]).message_ids))
@@ -137,9 +137,13 @@ def _check_options(
             f"--format={format_}: with --from, one of {', '.join(FORMATS)} is accepted"
         )
     if base64 and format_ != JSONL:
-        raise click.UsageError("--base64 is about the data of objects; --format=jsonl is needed")
+        raise click.UsageError(
+            "--base64 needs --format=jsonl: it says how the data of JSON objects is read"
+        )
     if source == STANDARD_INPUT and app.in_shell:
-        raise click.UsageError("--from=-: a shell reads its commands there; a file is accepted")
+        raise click.UsageError(
+            "--from=-: a shell reads its commands from standard input; a file is accepted"
+        )
 
 
 def _publish_lines(

@@ -1,4 +1,4 @@
-"""``pubsub-delta schemas``: what the data of messages must be, by revisions."""
+"""``pubsub-delta schemas``: schemas that the data of messages must fit, and their revisions."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def create(
 def commit(
     app: App, schema: str, type_: str | None, definition: str | None, definition_file: str | None
 ) -> None:
-    """Add a revision to a schema: what it and the earlier ones read goes together."""
+    """Add a revision to a schema; it must be compatible with the earlier ones."""
     kind, text = _type_and_definition(type_, definition, definition_file)
     name = app.schema(schema)
     made = app.call(lambda store: store.commit_schema(name, text, kind))
@@ -105,7 +105,7 @@ def rollback(app: App, schema: str, revision_id: str) -> None:
 @click.argument("schema", type=SCHEMA)
 @pass_app
 def describe(app: App, schema: str) -> None:
-    """Show a schema: its newest revision, or the one that is named."""
+    """Show a schema: its newest revision, or the named one."""
     name = _revision(app, schema)
     app.show(schema_record(app.call(lambda store: store.get_schema(name))))
 
@@ -136,7 +136,7 @@ def list_revisions(app: App, schema: str, limit: int | None) -> None:
 @click.argument("schema", type=SCHEMA, nargs=-1, required=True)
 @pass_app
 def delete(app: App, schema: tuple[str, ...]) -> None:
-    """Delete schemas with their revisions; nothing can be published to their topics then."""
+    """Delete schemas with their revisions; publishing to their topics is then refused."""
     app.delete_each("schema", schema, app.schema, lambda store, name: store.delete_schema(name))
 
 
@@ -144,7 +144,7 @@ def delete(app: App, schema: tuple[str, ...]) -> None:
 @click.argument("schema", type=SCHEMA)
 @pass_app
 def delete_revision(app: App, schema: str) -> None:
-    """Delete a revision of a schema; the only one goes with the schema alone."""
+    """Delete a revision of a schema; to delete the only one, delete the schema."""
     name = _revision(app, schema)
     app.confirm_deletion([name])
     app.call(lambda store: store.delete_schema_revision(name))
@@ -160,7 +160,7 @@ def delete_revision(app: App, schema: str) -> None:
 def validate_schema(
     app: App, type_: str | None, definition: str | None, definition_file: str | None
 ) -> None:
-    """Tell whether a definition would be accepted; nothing is created."""
+    """Check that a definition is accepted, without creating a schema."""
     kind, text = _type_and_definition(type_, definition, definition_file)
     app.call(lambda store: store.validate_schema(kind, text))
     app.print_status("Schema is valid.")
@@ -192,7 +192,7 @@ def validate_message(
     definition: str | None,
     definition_file: str | None,
 ) -> None:
-    """Tell whether a message fits a schema, or a definition."""
+    """Check that a message fits a schema, or a definition."""
     inline = (type_, definition, definition_file)
     data, encoding = message.encode("utf-8", "surrogateescape"), message_encoding.upper()
     if schema_name is not None:

@@ -99,9 +99,10 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     """Let programs written for Google Cloud Pub/Sub use the store, in any language.
 
-    They find it by PUBSUB_EMULATOR_HOST=host:port, tools that speak REST by http://host:port/. It
-    runs until it is interrupted (Ctrl+C, SIGTERM): then it commits what was said, and gives back
-    what nobody was given.
+    Google's clients find it by PUBSUB_EMULATOR_HOST=host:port, tools that speak REST by
+    http://host:port/. It runs until it is interrupted (Ctrl+C, SIGTERM). Then it writes the
+    acknowledgements that it has received, and gives back leased messages that no client has
+    received.
     """
     # Imported here: the extra is needed for this command only.
     import os

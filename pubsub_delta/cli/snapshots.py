@@ -1,4 +1,4 @@
-"""``pubsub-delta snapshots``: what was unacknowledged at a moment."""
+"""``pubsub-delta snapshots``: the messages that were unacknowledged at a moment."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def create(
     subscription_project: str | None,
     labels: dict[str, str],
 ) -> None:
-    """Capture what is unacknowledged on a subscription."""
+    """Capture the unacknowledged messages of a subscription."""
     source = app.subscription(subscription, subscription_project)
 
     def one(given: str) -> Any:
@@ -77,7 +77,7 @@ def update(
     clear_labels: bool,
     remove_labels: list[str],
 ) -> None:
-    """Change a snapshot's labels or when it expires."""
+    """Change a snapshot's labels or its expire time."""
     mutually_exclusive(clear_labels=clear_labels, remove_labels=remove_labels)
     name = app.snapshot(snapshot)
     fields: dict[str, Any] = {}
@@ -115,7 +115,7 @@ def list_(app: App, limit: int | None) -> None:
 @click.argument("snapshot", type=SNAPSHOT, nargs=-1, required=True)
 @pass_app
 def delete(app: App, snapshot: tuple[str, ...]) -> None:
-    """Delete snapshots, and what only they held."""
+    """Delete snapshots, and the messages that only they held."""
     app.delete_each(
         "snapshot", snapshot, app.snapshot, lambda store, name: store.delete_snapshot(name)
     )

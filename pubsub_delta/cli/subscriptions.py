@@ -1,4 +1,4 @@
-"""``pubsub-delta subscriptions``: create, look at, change and delete them."""
+"""``pubsub-delta subscriptions``: create, show, change and delete subscriptions."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def create(
     labels: dict[str, str],
     **given: Any,
 ) -> None:
-    """Create subscriptions to what is published from now on."""
+    """Create subscriptions to the messages that are published from now on."""
     if _attempts_without_topic(given):
         raise click.UsageError("--max-delivery-attempts needs --dead-letter-topic")
     fields = {**_subscription_fields(app, given), **_push(given), **table_fields(given)}
@@ -219,7 +219,7 @@ def update(
     remove_labels: list[str],
     **given: Any,
 ) -> None:
-    """Change a subscription; what is not named stays as it is."""
+    """Change a subscription; fields without an option keep their values."""
     for name in ("dead_letter_topic", "max_delivery_attempts"):
         mutually_exclusive(**{name: given[name]}, clear_dead_letter_policy=clear_dead_letter_policy)
     for name in ("min_retry_delay", "max_retry_delay"):
@@ -262,7 +262,7 @@ def update(
 @push_options
 @pass_app
 def modify_push_config(app: App, /, subscription: str, **given: Any) -> None:
-    """Let a running server push the messages of a subscription, or let them be pulled again."""
+    """Let a running server push the messages of a subscription, or let clients pull them again."""
     fields = _push(given)
     if not fields:
         raise click.UsageError("Missing option '--push-endpoint'.")
@@ -381,7 +381,7 @@ def _only_topic(app: App, project: str | None) -> str:
     if len(found) != 1:
         names = ", ".join(each.name for each in found[:5]) or "there is none yet"
         raise click.UsageError(
-            f"Missing option '--topic'; it may be left out only where project {project!r} has "
+            f"Missing option '--topic'; it can be left out only if project {project!r} has "
             f"exactly one topic ({names})."
         )
     app.print_status(f"Topic [{found[0].name}], the only one of project [{project}].")

@@ -36,7 +36,7 @@ def fingerprint(resource: Topic | Subscription | Snapshot) -> str:
 
 
 def has_conflict(form: Form, stored: Topic | Subscription | Snapshot) -> bool:
-    """Tell whether the resource differs from the one that the form showed, and warn of it."""
+    """Return whether the resource differs from the one that the form showed, and warn of it."""
     if form["fingerprint"] == fingerprint(stored):
         return False
     form.values["fingerprint"] = fingerprint(stored)

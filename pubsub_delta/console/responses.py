@@ -74,7 +74,7 @@ def redirect_with_flash(request: Request, note: str, *parts: str, **query: str) 
 
 
 def redirect_with_problem(request: Request, text: str, *parts: str) -> Response:
-    """Redirect the browser to a page, which shows once what was not done."""
+    """Redirect the browser to a page, which shows once why a change failed."""
     flash = Flash(readable(text), is_problem=True)
     return redirect(*parts, done=console_of(request).flash_messages.add(flash))
 

@@ -188,7 +188,7 @@ def _read(form: Form) -> dict[str, Any]:
 
 
 def _checked(form: Form) -> dict[str, Any]:
-    """Return the fields of a topic as a form says them, which tells all that is wrong."""
+    """Return the fields of a topic from a form, and add the errors of all of them to it."""
     fields = _read(form)
     if fields["labels"] is not None:
         form.validate(lambda: check_labels(fields["labels"]), ERROR_FIELDS)

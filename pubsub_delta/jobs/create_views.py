@@ -30,7 +30,7 @@ REFUSED_SOME = 1
 def create_views(
     root: str, project: str, summary: Path | None, schema: str | None, prefix: str
 ) -> None:
-    """Make a view of each topic, and of each subscription's backlog, in the catalog."""
+    """Create a view of each topic, and of each subscription's backlog, in the catalog."""
 
     def job() -> int:
         store = PubSub(local_session(app_name="create views"), root, project=project)

@@ -77,7 +77,7 @@ def require(rows: DataFrame, columns: list[str | None]) -> None:
     for column in columns:
         if column is not None and column not in there:
             raise InvalidArgument(
-                f"column {column!r} is not in the input; it has {', '.join(there)}"
+                f"column {column!r} is not in the input, whose columns are {', '.join(there)}"
             )
 
 

@@ -3,9 +3,9 @@
     spark-submit --properties-file conf/spark-defaults.conf pubsub_delta/jobs/maintain.py \
         --root /data/pubsub --duties tables,dead-letters,expiration,retention
 
-It may run late, twice, and at the same time as publishers, consumers and itself. A failure is
-reported, and the rest goes on; the exit code is then 1, and the next run tries again. By plain
-``python`` it runs without Spark, unless the store is in a catalog.
+It can run late, twice, and at the same time as publishers, consumers and itself. A failure is
+reported, and the other duties go on; the exit code is then 1, and the next run tries again. By
+plain ``python`` it runs without Spark, unless the store is in a catalog.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     unknown = [duty for duty in duties if duty not in DUTIES]
     if unknown or not duties:
         raise click.BadParameter(
-            f"{', '.join(unknown) or repr(text)} is no duty; there are {', '.join(DUTIES)}"
+            f"{', '.join(unknown) or repr(text)} is not a duty; {', '.join(DUTIES)} are accepted"
         )
     return duties
 
@@ -67,7 +67,7 @@ def maintain(
     exact: bool,
     dry_run: bool,
 ) -> None:
-    """Write to tables, forward dead letters, delete what is over, tidy and VACUUM."""
+    """Write to tables, forward dead letters, delete what has expired, tidy up and VACUUM."""
 
     def job() -> int:
         session = terminal.session_if_needed("maintain")

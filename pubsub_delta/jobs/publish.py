@@ -114,7 +114,7 @@ def split(rows: DataFrame, column: str | None, idempotency_id: str | None) -> It
     skips_files = isinstance(rows.schema[column].dataType, EXACT)
     for row in found.orderBy("value").collect():
         same = text.eqNullSafe(F.lit(row["text"]))
-        if skips_files:  # uses the statistics of the column, which texts have not
+        if skips_files:  # uses the column's statistics; text columns have none
             same = value.eqNullSafe(F.lit(row["value"])) & same
         name = batch_id(idempotency_id, column, row["text"]) if idempotency_id else None
         yield name, rows.where(same)

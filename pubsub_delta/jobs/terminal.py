@@ -5,7 +5,8 @@
 | 0 | done |
 | 1 | an unexpected failure; what was committed stays |
 | 2 | the command line is wrong |
-| 3 | refused: the request breaks a rule, or names what does not exist; running again cannot help |
+| 3 | refused: the request breaks a rule, or names a resource that does not exist; running again
+cannot help |
 | 4 | messages are left that other consumers hold |
 | 75 | try again: concurrent writers were faster too often, or a commit is in doubt |
 """

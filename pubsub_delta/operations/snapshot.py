@@ -30,7 +30,7 @@ def create_snapshot(
     now: datetime,
     labels: Mapping[str, str] | None,
 ) -> Snapshot:
-    """Capture what is unacknowledged on a subscription, and everything published later.
+    """Capture the unacknowledged messages of a subscription, and all that are published later.
 
     The snapshot is announced first, so that retention deletes nothing of its topic. Then its table
     is created as a copy of the ack state. Last it becomes visible. A failure removes it again.
@@ -49,7 +49,7 @@ def create_snapshot(
                 "it was removed, and trying again is safe"
             )
     except Exception:
-        with suppress(Exception):  # ``maintain`` removes what is left
+        with suppress(Exception):  # ``maintain`` removes the remains
             tables.registry.remove_snapshot(announced.uid)
         raise
     return replace(announced, expire_time=expire_time)
@@ -89,8 +89,8 @@ def _copied(tables: Tables, source: Source, snapshot: Snapshot, now: datetime) -
     """Bring an ack state up to date, copy it, and return the copy.
 
     The filter of the source does not apply to the tail of the copy. So the stored state is brought
-    up to date first. A copy whose tail is behind that, or that has a noted seek, is not fit: other
-    consumers have changed the state meanwhile, and it is tried again.
+    up to date first. A copy with an earlier tail, or with a noted seek, is discarded and made
+    again: other consumers have changed the state meanwhile.
     """
 
     def attempt() -> AckState:
@@ -170,7 +170,7 @@ def update_snapshot(
     if not changes:
         return snapshot
     if not tables.registry.change_snapshot(snapshot.uid, changes, wanted):
-        raise NotFound(f"{name} was deleted just now")
+        raise NotFound(f"{name} was deleted meanwhile; create it again")
     return replace(snapshot, **changes)
 
 

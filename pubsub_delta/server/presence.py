@@ -71,7 +71,7 @@ class Journal:
         self._write(_line("leased", lease_id, positions))
 
     def given(self, deliveries: Iterable[Delivery]) -> None:
-        """Write that messages are about to be given to consumers."""
+        """Note that messages are about to be given to consumers."""
         if self._path is None:
             return
         by_lease: dict[int, list[int]] = {}
@@ -173,7 +173,7 @@ class Presence:
 
     @contextmanager
     def abandoned(self) -> Iterator[list[Abandoned]]:
-        """Give the leases that servers of this machine left when they ended.
+        """Yield the leases that servers of this machine left when they ended.
 
         Their journals are deleted after the block, unless it raises an error.
         """

@@ -1,6 +1,6 @@
-"""Who may connect: addresses that may be listened to, and certificates.
+"""The security of a server: its addresses, certificates and tokens.
 
-It imports neither gRPC nor Arrow: a server checks its address and listens before these are there.
+It imports neither gRPC nor Arrow: a server checks its address and listens before those imports.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:  # it needs the store, which a client does not have
 
 @dataclass(frozen=True)
 class Security:
-    """How a server is protected.
+    """The protection of a server.
 
-    ``certificate``, ``key``: PEM files for TLS, both or neither. ``token``: what clients send as
-    ``authorization: Bearer …``. ``access``: whose tokens are accepted instead, and what each may
-    do. ``insecure``: listen to a public address without these.
+    ``certificate``, ``key``: PEM files for TLS, both or neither. ``token``: the token that clients
+    send as ``authorization: Bearer …``. ``access``: the policy file, whose tokens are accepted
+    instead. ``insecure``: listen to a public address without these.
     """
 
     certificate: Path | None = None
@@ -33,7 +33,7 @@ class Security:
     insecure: bool = False
 
     def check(self, host: str) -> None:
-        """Refuse an address that others can reach, unless they are kept out or it is forced."""
+        """Raise FailedPrecondition for a public address without TLS and tokens, unless forced."""
         if (self.certificate is None) != (self.key is None):
             raise InvalidArgument(
                 "tls: a certificate and its key are accepted, or neither; one of them is missing"
@@ -55,10 +55,10 @@ class Security:
             )
 
     def tls(self) -> ssl.SSLContext | None:
-        """Return what connections are encrypted by; None for plaintext.
+        """Return the TLS context of connections; None for plaintext.
 
-        Of a client that offers both protocols HTTP/1.1 is taken: gRPC offers HTTP/2 only, and
-        whoever offers both asks for JSON.
+        If a client offers both protocols, HTTP/1.1 is chosen: gRPC offers HTTP/2 only, and clients
+        that offer both ask for JSON.
         """
         if self.certificate is None or self.key is None:
             return None

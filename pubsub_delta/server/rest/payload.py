@@ -79,18 +79,18 @@ def field_named(of: Descriptor, name: str) -> FieldDescriptor | None:
 
 
 def is_repeated(field: FieldDescriptor) -> bool:
-    """Tell whether a field is a list, or a map."""
+    """Return whether a field is a list, or a map."""
     repeated = getattr(field, "is_repeated", None)  # older releases of protobuf have ``label``
     return bool(field.label == FieldDescriptor.LABEL_REPEATED if repeated is None else repeated)
 
 
 def is_map(field: FieldDescriptor) -> bool:
-    """Tell whether a field is a map."""
+    """Return whether a field is a map."""
     return field.message_type is not None and field.message_type.GetOptions().map_entry
 
 
 def is_written_as_text(of: Descriptor) -> bool:
-    """Tell whether JSON writes a message as a string: a time, a duration or a field mask."""
+    """Return whether JSON writes a message as a string: a time, a duration or a field mask."""
     return of.full_name in (
         "google.protobuf.Timestamp",
         "google.protobuf.Duration",
@@ -204,7 +204,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         shown = shortened(json.dumps(twice, ensure_ascii=False), _SHOWN)
-        raise InvalidArgument(f"Invalid JSON payload received: {shown} stands twice in one object")
+        raise InvalidArgument(f"Invalid JSON payload received: {shown} appears twice in one object")
     return found
 
 

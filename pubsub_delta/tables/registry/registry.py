@@ -59,17 +59,17 @@ Kind: TypeAlias = Literal["topics", "subscriptions", "snapshots", "schemas"]
 NAME_RESERVED_FOR = timedelta(minutes=10)
 """How long an announced snapshot reserves its name; then another snapshot may take it."""
 EVERY_MESSAGE = Captured((), after_version=-1)
-"""What an announced snapshot may capture."""
+"""The capture of an announced snapshot, which can have any message."""
 
 
 class Registry:
     """Reads and writes the rows of topics, subscriptions and snapshots.
 
-    ``if_unchanged``: a resource as the caller read it; Aborted where it has changed since.
+    ``if_unchanged``: a resource as the caller read it; Aborted if it has changed since.
 
     Args:
         lane: reads and writes the tables.
-        layout: where the tables are.
+        layout: the locations of the tables.
         new_id: makes unique ids.
         snapshot_tables: the tables of snapshots.
     """
@@ -109,7 +109,7 @@ class Registry:
         return [self._topic_of(row) for row in rows if is_living(row)]
 
     def schema_of(self, topic: Topic) -> tuple[Topic, StoredSchema | None]:
-        """Return a topic as it is stored, and its schema; None where it has none that exists."""
+        """Return a topic as it is stored, and its schema; None without an existing schema."""
         row = self._topics.row(topic.uid)
         if row is None or row["schema_uid"] is None:
             return replace(topic, schema_settings=None), None
@@ -121,22 +121,22 @@ class Registry:
         return [(topic_of(row), row["delete_time"]) for row in rows if not is_living(row)]
 
     def add_topic(self, topic: Topic, schema_uid: str | None = None) -> bool:
-        """Add a topic unless its name is taken; tell whether it was added."""
+        """Add a topic unless its name is taken; return whether it was added."""
         return self._topics.add({**columns_of(topic), "schema_uid": schema_uid}, TAKEN_TOPIC)
 
     def change_topic(
         self, uid: str, fields: Fields[Topic], if_unchanged: Topic | None = None
     ) -> bool:
-        """Change fields of a topic; tell whether it was still there."""
+        """Change fields of a topic; return whether it was still there."""
         check = precondition(self._topic_of, is_living, if_unchanged)
         return self._topics.change(uid, columns_of_changes(topic_of, fields), check)
 
     def remove_topic(
         self, uid: str, now: datetime, check: Callable[[], None] = lambda: None
     ) -> bool:
-        """Set the ``delete_time`` of a topic; tell whether it still existed.
+        """Set the ``delete_time`` of a topic; return whether it still existed.
 
-        ``check`` may raise an error that refuses it, and may be called again.
+        ``check`` can raise an error that refuses it, and can be called again.
         """
 
         def may_go(row: Row) -> bool:
@@ -148,7 +148,7 @@ class Registry:
         return self._topics.change(uid, {"delete_time": now}, may_go)
 
     def forget_topic(self, uid: str) -> bool:
-        """Delete the row of a deleted topic that has no messages any more."""
+        """Delete the row of a deleted topic without messages."""
         return self._topics.remove(uid)
 
     # Subscriptions
@@ -175,7 +175,7 @@ class Registry:
         return [subscription for subscription, _ in self.sources(topic.uid)]
 
     def dead_lettering_to(self, topic: Topic) -> list[Subscription]:
-        """Return the subscriptions whose dead-letter topic a topic is."""
+        """Return the subscriptions that have a topic as their dead-letter topic."""
         rows = self._subscriptions.rows()
         return [subscription_of(row) for row in rows if row["dead_letter_topic"] == topic.name]
 
@@ -186,32 +186,32 @@ class Registry:
         return [(subscription_of(row), row["topic_uid"]) for row in found]
 
     def subscriptions_to(self, where: Literal["push_endpoint", "table_name"]) -> list[Subscription]:
-        """Return the subscriptions that push, or those that are written to tables."""
+        """Return the push subscriptions, or the table subscriptions."""
         rows = self._subscriptions.rows()
         return [subscription_of(row) for row in rows if row[where] is not None]
 
     def add_subscription(self, subscription: Subscription, topic_uid: str) -> bool:
-        """Add a subscription unless its name is taken; tell whether it was added."""
+        """Add a subscription unless its name is taken; return whether it was added."""
         row = {**columns_of(subscription), "topic_uid": topic_uid}
         return self._subscriptions.add(row, TAKEN)
 
     def change_subscription(
         self, uid: str, fields: Fields[Subscription], if_unchanged: Subscription | None = None
     ) -> bool:
-        """Change fields of a subscription; tell whether it was still there."""
+        """Change fields of a subscription; return whether it was still there."""
         check = precondition(subscription_of, lambda _: True, if_unchanged)
         return self._subscriptions.change(uid, columns_of_changes(subscription_of, fields), check)
 
     def remove_subscription(
         self, uid: str, check: Callable[[Subscription], bool] = lambda _: True
     ) -> bool:
-        """Delete a subscription's row; tell whether it was still there, and to be deleted."""
+        """Delete a subscription's row if it passes ``check``; return whether it was deleted."""
         return self._subscriptions.remove(uid, lambda row: check(subscription_of(row)))
 
     # Snapshots
 
     def snapshot(self, name: str, now: datetime) -> Snapshot | None:
-        """Return the snapshot of that full name, or None; an expired one is no more."""
+        """Return the snapshot of that full name, or None; not an expired one."""
         found = [row for row in self._live_snapshots(now) if row["name"] == name]
         return next(iter(self._of_topics(found)), None)
 
@@ -238,7 +238,7 @@ class Registry:
         return None
 
     def captured_of(self, topic_uid: str, now: datetime) -> list[Captured]:
-        """Return what a topic's live snapshots captured, and EVERY_MESSAGE for announced ones."""
+        """Return the captures of a topic's live snapshots, and EVERY_MESSAGE for announced ones."""
         rows = [row for row in self._snapshots.rows() if row["topic_uid"] == topic_uid]
         contents = [self._content(row) for row in rows if is_live(row, now)]
         held = [content for content in contents if content is not None]
@@ -255,10 +255,10 @@ class Registry:
         return [snapshot_of(row) for row in rows if row["announced"] <= now - ABANDONED_AFTER]
 
     def announce_snapshot(self, snapshot: Snapshot, topic_uid: str, filter_: str) -> bool:
-        """Announce a snapshot unless its name is taken; tell whether it was announced.
+        """Announce a snapshot unless its name is taken; return whether it was announced.
 
         Another one that was announced under that name ten minutes ago, and not finished, lapses.
-        ``filter_``: that of the subscription whose ack state will be captured.
+        ``filter_``: the filter of the subscription whose ack state will be captured.
         """
         now = snapshot.create_time
         row = {
@@ -291,29 +291,29 @@ class Registry:
         return self._snapshot_tables.capture(source, uid, is_fit, cached)
 
     def finish_snapshot(self, uid: str, expire_time: datetime) -> bool:
-        """Make an announced snapshot visible; tell whether it had not lapsed."""
+        """Make an announced snapshot visible; return whether it had not lapsed."""
         columns = {"announced": None, "expire_time": expire_time}
         return self._snapshots.change_added(uid, columns, is_announced)
 
     def change_snapshot(
         self, uid: str, fields: Mapping[str, Any], if_unchanged: Snapshot | None = None
     ) -> bool:
-        """Change fields of a snapshot; tell whether it was still there."""
+        """Change fields of a snapshot; return whether it was still there."""
         check = precondition(snapshot_of, lambda row: row["announced"] is None, if_unchanged)
         return self._snapshots.change(uid, columns_of_fields(fields), check)
 
     def lapse_snapshot(self, uid: str) -> bool:
-        """Make a snapshot invisible for good; tell whether it was visible."""
+        """Make a snapshot invisible for good; return whether it was visible."""
         return self._lapse(uid, lambda row: row["announced"] is None)
 
     def remove_snapshot(self, uid: str) -> bool:
-        """Delete a snapshot and its table; tell whether it still existed."""
+        """Delete a snapshot and its table; return whether it still existed."""
         return self._remove_snapshot(uid, lambda _: True)
 
     def remove_expired_snapshot(self, uid: str, now: datetime) -> bool:
         """Delete a snapshot that has expired, or whose creation has taken too long.
 
-        Tell whether its row is gone: another process may have extended or finished it meanwhile.
+        Return whether its row is gone: another process may have extended or finished it meanwhile.
         """
         self._remove_snapshot(uid, lambda row: may_be_removed(row, now))
         return self._snapshots.row(uid) is None
@@ -337,7 +337,7 @@ class Registry:
         return self._snapshots.version()
 
     def _lapse(self, uid: str, check: Check) -> bool:
-        """Make a snapshot invisible for good, finished or not; tell whether it was changed."""
+        """Make a snapshot invisible for good, finished or not; return whether it was changed."""
         row = self._snapshots.row(uid)
         if row is None:
             return False
@@ -348,7 +348,7 @@ class Registry:
         return [row for row in self._snapshots.rows() if is_live(row, now)]
 
     def _content(self, row: Row) -> Captured | None:
-        """Return what a snapshot captured; None where it was deleted just now."""
+        """Return the capture of a snapshot; None if it was deleted meanwhile."""
         held = self._snapshot_tables.captured(row["uid"], row["filter"])
         if held is None:
             now = self._snapshots.row(row["uid"])
@@ -360,10 +360,10 @@ class Registry:
                 )
         return held
 
-    # All of them
+    # All resources
 
     def vacuum(self) -> None:
-        """Join small files, and VACUUM those that are not needed any more."""
+        """Join small files, and VACUUM unneeded ones."""
         for table in self._tables:
             table.vacuum()
 
