@@ -44,7 +44,7 @@ def _gap(count: int) -> str:
 
 
 class PubSubError(Exception):
-    """The root of every error that pubsub_delta raises on purpose.
+    """The base class of every error that pubsub_delta raises.
 
     Its message has at most ``LONGEST_MESSAGE`` characters.
     """
@@ -58,7 +58,7 @@ class PubSubError(Exception):
 
 
 class InvalidArgument(PubSubError, ValueError):
-    """The request breaks a rule, whatever the state of the store."""
+    """The request breaks a rule; the state of the store does not matter."""
 
     code = "INVALID_ARGUMENT"
 

@@ -209,7 +209,7 @@ class Switch(click.Option):
 
 
 exact_option = click.option(
-    "--exact", is_flag=True, help="Read the messages for what would be an estimate."
+    "--exact", is_flag=True, help="Read messages for values that would be estimates."
 )
 
 

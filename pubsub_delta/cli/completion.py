@@ -26,7 +26,7 @@ def completion(ctx: click.Context, shell: str) -> None:
     """Print a script by which bash, zsh or fish completes commands and options.
 
     To try it: `eval "$(pubsub-delta completion bash)"`. Names of topics and subscriptions are
-    completed where that takes no Spark: not in a catalog, nor with --remote.
+    completed if that needs no Spark: not in a catalog, nor with --remote.
     """
     kind = get_completion_class(shell)
     assert kind is not None

@@ -24,8 +24,8 @@ SYMBOLS = {"ok": "✓", "warning": "!", "problem": "✗"}
 def doctor(app: App) -> None:
     """Check versions, storage and locks, and that every table of the store can be read.
 
-    Doctor leases and writes nothing. Each problem is printed with advice, and sets the exit code 1;
-    a warning does not.
+    The command leases and writes nothing. Each problem is printed with advice, and sets the exit
+    code 1; a warning does not.
     """
     found = list(_findings(app))
     if app.global_options.get("format"):

@@ -54,12 +54,12 @@ def binding_command(
             f"{kind}s add-iam-policy-binding {'failed' if kind == 'topic' else 'delays'} "
             f"--member=serviceAccount:ID --role={forwarding}"
         ],
-        help="Give a role to a member on a server; a store itself needs no grant for forwarding.",
+        help="Give a role to a member on a server; a store without a server needs no roles.",
         params=[
             click.Argument(["name"], metavar=kind.upper(), type=ResourceType(f"{kind}s")),
-            click.Option(["--member"], required=True, help="Whom it is granted to."),
+            click.Option(["--member"], required=True, help="The member that gets the role."),
             click.Option(
-                ["--role"], required=True, help=f"{forwarding}; any role with --endpoint."
+                ["--role"], required=True, help=f"{forwarding}; with --endpoint any role."
             ),
         ],
     )

@@ -42,15 +42,15 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     default="tables,dead-letters,expiration,retention",
     show_default=True,
     callback=read_duties,
-    help="What to do, separated by commas; also optimize and vacuum.",
+    help="The duties to do, separated by commas; optimize and vacuum are accepted, too.",
 )
 @click.option(
     "--log-retention",
     metavar="DURATION",
-    help="Forget older commits of topics, such as 1d; for topics of a commit a second.",
+    help="Remove older commits from the logs of topics, such as 1d; for topics with many commits.",
 )
-@click.option("--exact", cls=Switch, help="Delete to the message, not only whole days.")
-@click.option("--dry-run", cls=Switch, help="Only tell what would be done.")
+@click.option("--exact", cls=Switch, help="Delete single messages, not only whole days.")
+@click.option("--dry-run", cls=Switch, help="Only report what would be done.")
 @click.pass_obj
 def maintain(
     app: App,

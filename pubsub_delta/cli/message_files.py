@@ -134,7 +134,7 @@ def message_file(path: Path) -> Iterator[MessageFile]:
         _name(begun, path)
     except OSError as error:
         raise FailedPrecondition(
-            f"output: {path} cannot be written: {error.strerror or error}"
+            f"output: {path} cannot be written: {error.strerror or error}; choose another path"
         ) from None
     finally:
         with suppress(OSError):

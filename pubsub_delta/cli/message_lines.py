@@ -85,9 +85,13 @@ class LineFormat:
             given = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_unique_keys)
         except json.JSONDecodeError as error:
             reason = f"{error.msg} at character {error.pos + 1}"
-            raise InvalidArgument(f"it is not JSON: {reason}") from None
+            raise InvalidArgument(
+                f"it is not JSON: {reason}; one JSON object a line is accepted"
+            ) from None
         except (ValueError, RecursionError) as error:
-            raise InvalidArgument(f"it is not JSON: {error}") from None
+            raise InvalidArgument(
+                f"it is not JSON: {error}; one JSON object a line is accepted"
+            ) from None
         if not isinstance(given, dict):
             raise InvalidArgument("it is not a JSON object; one object a line is accepted")
         data, attributes = given.pop("data", None), given.pop("attributes", None)

@@ -76,24 +76,31 @@ def _keep_format(ctx: click.Context, _: click.Parameter, value: str | None) -> s
     "source",
     metavar="FILE|-",
     type=click.Path(allow_dash=True),
-    help="Publish the lines of a file, or of standard input: one message a line; of a file that "
-    "ends in .csv, .json, .jsonl or .ndjson its rows or objects.",
+    help=(
+        "Publish the lines of a file, or of standard input, one message a line; from a file that "
+        "ends in .csv, .json, .jsonl or .ndjson, its rows or objects."
+    ),
 )
 @click.option(
     "--format",
     "format_",
     type=_Format(),
     callback=_keep_format,
-    help="With --from: lines, each of which is a message; jsonl: objects with data, attributes and "
-    "orderingKey; csv or json: rows or objects, each of which is the data of a message. Else how "
-    "the ids are shown: table, json, yaml, csv or value.",
+    help=(
+        "With --from: lines, each of which is a message; jsonl: objects with data, attributes "
+        "and orderingKey; csv or json: rows or objects, each of which is the data of a message. "
+        "Without --from, the format of the ids: table, json, yaml, csv or value."
+    ),
 )
 @click.option(
     "--bad-records",
     "bad_records",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="With --from: add what is no message to this file, as JSON, and publish the rest.",
+    help=(
+        "With --from: add records that are not messages to this file, as JSON, and publish the "
+        "rest."
+    ),
 )
 @click.option(
     "--base64", is_flag=True, help="With --format=jsonl: data is in base64, as a pull prints it."

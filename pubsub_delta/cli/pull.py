@@ -72,17 +72,23 @@ class _Wait(Switch):
     ],
 )
 @click.argument("subscription", type=SUBSCRIPTION)
-@click.option("--auto-ack", cls=Switch, help="Acknowledge what is printed, or is in the file.")
+@click.option(
+    "--auto-ack",
+    cls=Switch,
+    help="Acknowledge the messages that are printed, or written to the file.",
+)
 @click.option(
     "--limit",
     type=int,
-    help="At most so many messages: 1; with --follow and --output all that there are.",
+    help="The largest number of messages. Default: 1; with --follow or --output, all.",
 )
 @click.option(
-    "--wait", cls=_Wait, help="Wait for the first message, at most so long, or until Ctrl+C."
+    "--wait", cls=_Wait, help="Wait for the first message, for this long, or until Ctrl+C."
 )
 @click.option(
-    "--follow", cls=Switch, help="Print and acknowledge what comes, until Ctrl+C or the limit."
+    "--follow",
+    cls=Switch,
+    help="Print and acknowledge messages as they come, until Ctrl+C or the limit.",
 )
 @click.option(
     "--output",
@@ -131,16 +137,10 @@ def _check(
     if follow and output is not None:
         raise click.UsageError("--follow and --output exclude each other; one of them is accepted")
     if follow and auto_ack is False:
-        raise click.UsageError(
-            "--follow acknowledges the messages that it prints, so --no-auto-ack is not "
-            "accepted; use backlog to see messages without acknowledging them"
-        )
+        raise click.UsageError("--follow acknowledges messages; use backlog to only see them")
     if output is not None:
         if app.global_options.get("format"):
-            raise click.UsageError(
-                "--format is not accepted with --output: the ending of the file's name chooses "
-                "the format"
-            )
+            raise click.UsageError("--format: with --output the ending of the file chooses it")
         check_path(output)
     if (follow or output is not None) and app.selection_options:
         wording = " and ".join(

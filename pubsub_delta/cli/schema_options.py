@@ -23,9 +23,11 @@ def schema_options(command: F) -> F:
         click.option(
             "--message-encoding",
             type=click.Choice(["json", "binary"], case_sensitive=False),
-            help="How the data of messages is written.",
+            help="The encoding of the data of messages.",
         ),
-        click.option("--schema", type=SCHEMA, help="What the data of messages must fit."),
+        click.option(
+            "--schema", type=SCHEMA, help="The schema that the data of messages must fit."
+        ),
     ):
         command = option(command)
     return command

@@ -26,7 +26,7 @@ ENCODINGS = ("json", "binary")
 
 schemas = Group(
     "schemas",
-    help="Create, look at, revise and delete schemas, and hold messages against them.",
+    help="Create, show, revise and delete schemas, and validate messages.",
     examples=[
         "schemas create states --type=avro --definition-file=states.avsc",
         "schemas list",
@@ -34,14 +34,17 @@ schemas = Group(
 )
 
 _type = click.option(
-    "--type", "type_", type=click.Choice(TYPES, case_sensitive=False), help="Of the definition."
+    "--type",
+    "type_",
+    type=click.Choice(TYPES, case_sensitive=False),
+    help="The type of the definition.",
 )
 
 
 def _definition_options(command: F) -> F:
     for option in (
         click.option("--definition-file", metavar="FILE", help="The file with the definition."),
-        click.option("--definition", help="The definition, as it stands."),
+        click.option("--definition", help="The text of the definition."),
         _type,
     ):
         command = option(command)
@@ -89,7 +92,9 @@ def commit(
 
 @schemas.command("rollback", examples=["schemas rollback states --revision-id=0a0b0c0d"])
 @click.argument("schema", type=SCHEMA)
-@click.option("--revision-id", required=True, help="The revision whose definition is to return.")
+@click.option(
+    "--revision-id", required=True, help="The revision whose definition becomes the newest again."
+)
 @pass_app
 def rollback(app: App, schema: str, revision_id: str) -> None:
     """Add a revision with the definition of an earlier one."""
@@ -178,7 +183,7 @@ def validate_schema(
     "--message-encoding",
     type=click.Choice(ENCODINGS, case_sensitive=False),
     required=True,
-    help="How the message is written.",
+    help="The encoding of the message.",
 )
 @click.option("--schema-name", type=SCHEMA, help="The schema, perhaps with @ and a revision.")
 @_definition_options

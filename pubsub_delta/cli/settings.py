@@ -97,7 +97,9 @@ def _of_file(environment: Mapping[str, str]) -> dict[str, str]:
     try:
         read: dict[str, str] = _toml().loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InvalidArgument(f"{path}: cannot be read as TOML: {error}") from None
+        raise InvalidArgument(
+            f"{path}: cannot be read as TOML: {error}; correct the file"
+        ) from None
     for key, value in read.items():
         if key not in KEYS or not isinstance(value, str):
             raise InvalidArgument(

@@ -32,7 +32,7 @@ LISTED = (
 
 snapshots = Group(
     "snapshots",
-    help="Create, look at and delete snapshots of subscriptions.",
+    help="Create, show and delete snapshots of subscriptions.",
     examples=["snapshots create before-deploy --subscription=delays", "snapshots list"],
 )
 
@@ -40,7 +40,10 @@ snapshots = Group(
 @snapshots.command("create", examples=["snapshots create before-deploy --subscription=delays"])
 @click.argument("snapshot", nargs=-1, required=True)
 @click.option(
-    "--subscription", type=SUBSCRIPTION, required=True, help="Whose acknowledgements to capture."
+    "--subscription",
+    type=SUBSCRIPTION,
+    required=True,
+    help="The subscription whose unacknowledged messages to capture.",
 )
 @click.option("--subscription-project", help="The project of the subscription.")
 @pairs_option("--labels", help="Labels of the new snapshot.")
@@ -66,7 +69,7 @@ def create(
 
 @snapshots.command("update", examples=["snapshots update before-deploy --expire-time=+p2d"])
 @click.argument("snapshot", type=SNAPSHOT)
-@click.option("--expire-time", type=TimeType(), help="When it is to be no more.")
+@click.option("--expire-time", type=TimeType(), help="The time at which the snapshot expires.")
 @label_options
 @pass_app
 def update(

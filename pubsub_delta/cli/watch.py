@@ -78,15 +78,23 @@ def sample(metrics: Mapping[str, Any], time: datetime, before: Sample | None) ->
 )
 @click.argument("subscription", type=SUBSCRIPTION)
 @click.option(
-    "--interval", type=DurationType(), default="2s", show_default=True, help="Between two looks."
+    "--interval",
+    type=DurationType(),
+    default="2s",
+    show_default=True,
+    help="The time between two samples.",
 )
-@click.option("--count", type=click.IntRange(min=1), help="End after so many looks.")
+@click.option(
+    "--count",
+    type=click.IntRange(min=1),
+    help="The number of samples to print. Default: until Ctrl+C.",
+)
 @click.make_pass_decorator(App)
 def watch(app: App, subscription: str, interval: timedelta, count: int | None) -> None:
     """Show backlog, leases and acks as they change, until Ctrl-C.
 
-    Watch leases and writes nothing. If standard output is not a terminal, or with --format, each
-    sample is one line, or one document.
+    The command leases and writes nothing. If standard output is not a terminal, or with --format,
+    each sample is one line, or one document.
     """
     if interval < SHORTEST:
         raise click.UsageError(

@@ -24,9 +24,9 @@ REFUSED_SOME = 1
 @click.command()
 @terminal.store_options
 @click.option(
-    "--schema", help="The schema of the catalog for the views. Default: that of the store."
+    "--schema", help="The schema of the catalog for the views. Default: the store's schema."
 )
-@click.option("--prefix", default="", help="What the names of all views are to begin with.")
+@click.option("--prefix", default="", help="The beginning of the names of all views.")
 def create_views(
     root: str, project: str, summary: Path | None, schema: str | None, prefix: str
 ) -> None:

@@ -42,21 +42,23 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     default="tables,dead-letters,expiration,retention",
     show_default=True,
     callback=read_duties,
-    help="What to do, separated by commas; also optimize and vacuum.",
+    help="The duties to do, separated by commas; optimize and vacuum are accepted, too.",
 )
 @click.option(
     "--log-retention",
     metavar="DURATION",
-    help="Forget older commits of topics, such as 1d; for topics of a commit a second.",
+    help="Remove older commits from the logs of topics, such as 1d; for topics with many commits.",
 )
 @click.option(
     "--tables-root",
     envvar="PUBSUB_DELTA_TABLES_ROOT",
     show_envvar=True,
-    help="Below which subscriptions may be written to tables: tables below the root.",
+    help=(
+        "The directory or URL of the tables of table subscriptions. Default: tables below the root."
+    ),
 )
-@click.option("--exact", is_flag=True, help="Delete to the message, not only whole days.")
-@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+@click.option("--exact", is_flag=True, help="Delete single messages, not only whole days.")
+@click.option("--dry-run", is_flag=True, help="Only report what would be done.")
 def maintain(
     root: str,
     project: str,

@@ -195,8 +195,8 @@ def search(
         return MessageSearch(uid, tables.messages(uid), wanted)
     if kind != "subscriptions":
         raise InvalidArgument(
-            f"name: {name!r} is not a full name of a topic or a subscription, such as "
-            "projects/local/topics/flights"
+            f"name: {name!r} is not a full name; one of a topic or a subscription is accepted, "
+            "such as projects/local/topics/flights"
         )
     found = source(tables, subscription_name(name, project))
     state = found.catch_up(tables.ack_states.read(found.uid), now)

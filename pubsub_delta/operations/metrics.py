@@ -141,7 +141,9 @@ def _of_name(measurement: _Measurement, name: str) -> Metrics:
     for each in ("subscriptions", "topics", "snapshots"):
         if kind in ("", each):
             registry.check_newest_commit(each)
-    raise NotFound(f"{name!r}: no subscription, topic or snapshot of that name exists")
+    raise NotFound(
+        f"{name!r}: no subscription, topic or snapshot of that name exists; create it first"
+    )
 
 
 def _everything(measurement: _Measurement) -> Iterator[Callable[[], Metrics]]:

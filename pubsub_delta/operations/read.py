@@ -94,4 +94,7 @@ def _version(messages: Messages, given: object, field: str) -> int:
     newest = messages.history.version()
     if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= newest:
         return given
-    raise InvalidArgument(f"{field}: {given!r} is neither a time nor a version from 0 to {newest}")
+    raise InvalidArgument(
+        f"{field}: {given!r} is neither a time nor a version; a time, or a version from 0 to "
+        f"{newest}, is accepted"
+    )

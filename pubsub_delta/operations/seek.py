@@ -171,7 +171,10 @@ def _snapshot_target(tables: Tables, source: Source, name: ResourceName, now: da
     found = tables.registry.captured(str(name), now)
     if found is None:
         tables.registry.check_newest_commit("snapshots")
-        raise NotFound(f"snapshot {name} does not exist, or has expired")
+        raise NotFound(
+            f"snapshot {name} does not exist, or has expired; list the snapshots to "
+            "see those that exist"
+        )
     snapshot, topic_uid, captured = found
     if topic_uid != source.topic_uid:
         raise InvalidArgument(

@@ -129,7 +129,10 @@ def get_snapshot(tables: Tables, name: ResourceName, now: datetime) -> Snapshot:
     found = tables.registry.snapshot(str(name), now)
     if found is None:
         tables.registry.check_newest_commit("snapshots")
-        raise NotFound(f"snapshot {name} does not exist, or has expired")
+        raise NotFound(
+            f"snapshot {name} does not exist, or has expired; list the snapshots to "
+            "see those that exist"
+        )
     return found
 
 
@@ -178,7 +181,7 @@ def delete_snapshot(tables: Tables, name: ResourceName, now: datetime) -> None:
     """Delete a snapshot and its table; a table that cannot be deleted is left to ``maintain``."""
     uid = get_snapshot(tables, name, now).uid
     if not tables.registry.lapse_snapshot(uid):
-        raise NotFound(f"{name} was deleted just now")
+        raise NotFound(f"{name} was deleted meanwhile; create it again")
     with suppress(Exception):  # the snapshot is deleted, and an error would deny it
         tables.registry.remove_snapshot(uid)
 

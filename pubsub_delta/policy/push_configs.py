@@ -88,8 +88,8 @@ def _check_oidc_token(oidc_token: OidcToken | None) -> None:
         )
     if not audience.isprintable():
         raise InvalidArgument(
-            f"push_config.oidc_token.audience: {audience!r} has control characters; text is "
-            "accepted"
+            f"push_config.oidc_token.audience: {audience!r} has control characters; text without "
+            "them is accepted"
         )
 
 

@@ -306,7 +306,7 @@ class Dispatcher:
         return True
 
     def _looked(self, found: int, wanted: int) -> None:
-        """Set the time of the next exchange: at once if more may come, else later and later."""
+        """Set the time of the next exchange: at once, or after a growing pause without messages."""
         self._look_now = self._look_now or found >= wanted
         if found:
             self._look_pause = self._timing.shortest_look

@@ -110,6 +110,8 @@ class PublisherService:
 def paging(request: Any) -> dict[str, Any]:
     """Return the requested page: its size, at most 1,000, and its token."""
     if request.page_size < 0:
-        raise InvalidArgument(f"page_size: {request.page_size}; 0 for the default, or more")
+        raise InvalidArgument(
+            f"page_size: {request.page_size}; 0 (the default) or more is accepted"
+        )
     size = min(request.page_size or MOST_LISTED, MOST_LISTED)
     return {"page_size": size, "page_token": request.page_token}

@@ -39,7 +39,9 @@ class Security:
                 "tls: a certificate and its key are accepted, or neither; one of them is missing"
             )
         if self.token is not None and (not self.token or not self.token.isprintable()):
-            raise InvalidArgument("token: it is empty or has control characters; text is accepted")
+            raise InvalidArgument(
+                "token: it is empty or has control characters; other text is accepted"
+            )
         if self.token is not None and self.access is not None:
             raise InvalidArgument(
                 "token-file: it is given together with a policy file, whose tokens are accepted "
@@ -49,7 +51,7 @@ class Security:
         protected = self.certificate is not None and asks_for_tokens
         if not (is_loopback(host) or protected or self.insecure):
             raise FailedPrecondition(
-                f"host: {host!r} can be reached by others, and the server has not both TLS and a "
+                f"host: {host!r} can be reached by others, and the server lacks TLS or a "
                 "token; --tls-certificate, --tls-key and --token-file or --policy-file protect it, "
                 "a loopback address is always accepted, and --insecure listens all the same"
             )

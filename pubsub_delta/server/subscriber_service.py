@@ -95,7 +95,7 @@ class SubscriberService:
         dispatcher = self._hub.running(name)
         await self._settled(name, partial(self._admin.delete_subscription, name))
         if dispatcher is not None:
-            dispatcher.gone(NotFound(f"subscription {name} was deleted"))
+            dispatcher.gone(NotFound(f"subscription {name} was deleted; create it again"))
         return Empty()
 
     async def modify_push_config(self, request: Any, _: Any) -> Any:

@@ -176,11 +176,12 @@ def _positions(row: Mapping[str, Any], table: str) -> Positions:
         positions = without_checksum(row["positions"])
     except Exception as error:
         raise DataLoss(
-            f"{table}: a bitmap of message positions cannot be read ({error})"
+            f"{table}: a bitmap of message positions cannot be read ({error}); restore an "
+            "earlier version of it"
         ) from error
     if len(positions) != row["message_count"]:
         raise DataLoss(
             f"{table}: a bitmap holds {len(positions)} positions where {row['message_count']} "
-            "were written"
+            "were written; restore an earlier version of it"
         )
     return positions

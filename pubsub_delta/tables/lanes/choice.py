@@ -105,13 +105,18 @@ class Lanes:
         if layout.in_catalog:
             why = f"{layout.base} is a catalog schema, whose tables Spark finds"
             if self._lane == "direct":
-                raise FailedPrecondition(f"lane: 'direct' cannot be taken: {why}")
+                raise FailedPrecondition(
+                    f"lane: 'direct' cannot be taken: {why}; leave lane out, or pass 'spark'"
+                )
             return "spark", why
         if self._started is not None and commits_by_dynamodb(
             layout.base, settings_of(self._started)
         ):
             if self._lane == "direct":
-                raise FailedPrecondition(f"lane: 'direct' cannot be taken: {BY_DYNAMODB}")
+                raise FailedPrecondition(
+                    f"lane: 'direct' cannot be taken: {BY_DYNAMODB}; leave lane out, or pass "
+                    "'spark'"
+                )
             return "spark", BY_DYNAMODB
         if self._lane is not None:
             return self._lane, "it was asked for"

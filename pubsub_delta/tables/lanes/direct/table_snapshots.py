@@ -122,7 +122,7 @@ class TableSnapshot:
     def read(
         self, files: Sequence[StoredFile], columns: Sequence[str], is_wanted: IsWanted | None = None
     ) -> list[pa.Table]:
-        """Return columns of files with the types of the table: one table a file, at least one.
+        """Return columns of files with the types of the table, as one table for each file.
 
         ``meets``: selects row groups by the positions in the file's statistics.
         """
