@@ -178,8 +178,8 @@ class PubSub:
 
         Messages that failed come after those that were not tried. None leases all available
         messages. The batch can be smaller, or empty. InvalidArgument if ``max_messages`` is less
-        than 1; NotFound without the subscription; FailedPrecondition if it is detached, pushes, or
-        writes to a table.
+        than 1; NotFound without the subscription; FailedPrecondition if it is detached, or writes
+        to a table.
         """
         name = self._subscription(subscription)
         lease = pull.pull(self._tables, name, max_messages, self._clock.now())

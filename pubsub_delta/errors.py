@@ -11,8 +11,8 @@ PubSubError
 ├── DataLoss            DATA_LOSS            stored data is damaged or missing
 └── Unknown             UNKNOWN              a commit may have landed, and nothing tells whether
 
-Every message says what was wrong, the offending value, and what would be accepted. A value may be
-megabytes long; the message is not: its middle is left out.
+Every message says what was wrong, the offending value, and what would be accepted. A value can be
+megabytes long; then the middle of the message is left out.
 """
 
 from __future__ import annotations

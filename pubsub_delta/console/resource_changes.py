@@ -1,6 +1,6 @@
 """Editing and deleting: what topics, subscriptions and snapshots share.
 
-An edit is refused if somebody else changed the resource after the form was shown. A deletion is
+An edit is refused if another writer changed the resource after the form was shown. A deletion is
 done after its page has listed the consequences and the reader has typed the ID.
 """
 
@@ -78,7 +78,7 @@ def update_resource(
     form_page: Callable[..., Response],
     on_error: Callable[[Request, PubSubError], Response],
 ) -> Response:
-    """Update the fields that a form changes, unless somebody else has changed the resource.
+    """Update the fields that a form changes, unless another writer has changed the resource.
 
     Args:
         request: the request that carries the form.

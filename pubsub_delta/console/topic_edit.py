@@ -101,7 +101,7 @@ def ask_edit(request: Request, id_: str, _: RequiresWrite) -> Response:
 @router.post("/topics/{id_}/edit")
 @redisplay_with(_form_page)
 def edit(request: Request, id_: str, form: PostedForm) -> Response:
-    """Update a topic, unless somebody else has changed it meanwhile."""
+    """Update a topic, unless another writer has changed it meanwhile."""
     store = console_of(request).store
 
     def changed_fields(stored: Topic) -> dict[str, Any]:

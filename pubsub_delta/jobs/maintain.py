@@ -69,7 +69,7 @@ def maintain(
     exact: bool,
     dry_run: bool,
 ) -> None:
-    """Write to tables, forward dead letters, delete what has expired, tidy up and VACUUM."""
+    """Write to tables, forward dead letters, delete expired resources, tidy up and VACUUM."""
 
     def job() -> int:
         session = terminal.session_if_needed("maintain")

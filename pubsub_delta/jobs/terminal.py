@@ -3,7 +3,7 @@
 | exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | an unexpected failure; what was committed stays |
+| 1 | an unexpected failure; commits before it stay |
 | 2 | the command line is wrong |
 | 3 | refused: the request breaks a rule, or names a resource that does not exist; running again
 cannot help |

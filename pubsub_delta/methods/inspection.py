@@ -20,13 +20,14 @@ def read_topic(
     """Return the stored messages of a topic: message_id and the message's columns.
 
     ``as_of``: the topic as of a version or a time. An int is a version of the Delta table. A time
-    is one of the store's clock: it selects the messages with a publish time until then. The history
-    reaches back 8 days, or as far as ``maintain(log_retention=...)`` has kept it.
+    is one of the store's clock: it selects the messages with a publish time until then, as stored
+    before the first later publish. The history reaches back 8 days, or as far as
+    ``maintain(log_retention=...)`` has kept it.
 
     ``typed``: adds the fields of the messages as columns, by the newest revision that the topic
     accepts. Each message is read by the revision that it was published under. If its data does not
     fit, its fields are null, and ``schema_error`` says why. FailedPrecondition without a schema;
-    NotFound without the topic; InvalidArgument for an ``as_of`` that is not kept.
+    NotFound without the topic; InvalidArgument for another ``as_of`` than a time or a version.
     """
     return read.read_topic(self._tables, self._topic(topic), as_of, typed=typed)
 
@@ -56,7 +57,7 @@ def peek(
     """Return the first unacknowledged messages in the order of receipt, without leasing them.
 
     Leased messages, and those in backoff, are among them. ``max_bytes``: the most bytes of data to
-    read of each message; None for all.
+    return of each message. InvalidArgument for a negative number.
     """
     name = self._subscription(subscription)
     return survey.peek(self._tables, name, max_messages, max_bytes, self._clock.now())

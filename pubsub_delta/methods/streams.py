@@ -112,7 +112,8 @@ def subscribe_stream(
         process: called as ``process(df, batch_id)``.
         checkpoint_location: a directory or URL that belongs to this query alone.
         trigger: ``{"processingTime": "10 seconds"}``; by default each second. With
-            ``{"availableNow": True}`` the query ends when what was available is processed.
+            ``{"availableNow": True}`` the query ends when all messages that were available are
+            processed.
         max_messages: the most messages in a micro-batch; None for all that are available.
 
     The progress of the query (``lastProgress``, listeners) carries the subscription's metrics

@@ -93,7 +93,7 @@ def maintain(
         expiration: delete subscriptions idle for longer than their ttl, and old snapshots.
         retention: delete the messages that no subscription or snapshot can get: whole days of
             publishing, by metadata alone.
-        exact: with retention, delete to the message, which rewrites or marks files.
+        exact: with retention, delete single messages, which rewrites or marks files.
         optimize: write many small files of a topic as few large ones.
         vacuum: remove the files that no version of the last 8 days needs.
         log_retention: remove older commits from the logs of topics, ``"1m"`` to ``"365d"``. Every

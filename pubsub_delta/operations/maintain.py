@@ -289,7 +289,7 @@ def _discard(
     duties: Duties,
     report: MaintenanceReport,
 ) -> None:
-    """Delete the messages of a topic that no subscription or snapshot can get any more.
+    """Delete the messages of a topic that no subscription or snapshot can get.
 
     The needed messages are found twice, as a seek may need acknowledged ones again: the second time
     under the lock of the topic, which publishers and seeks of this machine wait for.

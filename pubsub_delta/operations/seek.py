@@ -1,4 +1,4 @@
-"""Seek: change what is acknowledged in bulk, to a time or to a snapshot."""
+"""Seek: acknowledge and un-acknowledge messages in bulk, to a time or to a snapshot."""
 
 from __future__ import annotations
 

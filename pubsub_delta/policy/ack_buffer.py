@@ -116,7 +116,7 @@ class AckBuffer(Generic[W]):
         self._holds += 1
 
     def release(self) -> None:
-        """Let the next request take what was kept, once every ``hold`` is released."""
+        """Let the next request take the kept acks, once every ``hold`` is released."""
         self._holds -= 1
         if not self._holds:
             self._next.add(self._kept)

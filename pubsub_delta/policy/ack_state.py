@@ -142,7 +142,7 @@ class Captured:
 
 @dataclass(frozen=True)
 class Seek:
-    """A noted seek: to a time, or to what a snapshot captured.
+    """A noted seek: to a time, or to the messages of a snapshot.
 
     ``at``, ``at_version``: the time of the request, and the topic's version then. ``covered_from``:
     the publish time from which topic retention covered messages then.

@@ -167,7 +167,7 @@ class Outstanding(Generic[D, W]):
     def nack(self, delivery: D, waiter: W | None = None) -> list[D]:
         """Let a delivery fail, and return the later ones of its key and lease.
 
-        The store returns these with it, so they are not outstanding any more either.
+        The store returns these with it, so they are no longer outstanding either.
         """
         self.acks.modify_ack_deadline(delivery.place, NACK, waiter)
         return self._return(delivery)

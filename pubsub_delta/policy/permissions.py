@@ -194,7 +194,7 @@ def _needed_permission(needed: PermissionRule, value: str, request: Any) -> Need
 
 
 def _resource(value: str, collection: str, field: str) -> str:
-    """Return the full name of a resource of a collection; that of a schema without a revision."""
+    """Return the full name of a resource of a collection; a schema's without its revision."""
     if collection == "schemas" and "@" in value:
         value = str(revision_name(value, "")[0])
     name = resource_name(value, field)

@@ -1,6 +1,6 @@
 """Authorization: roles permit a caller, who is known by a token, to call a method.
 
-The server checks a call before it looks for the resource, so the error does not tell whether the
+The server checks a call before it looks for the resource, so the error does not reveal whether the
 resource exists. It reads the policy file first, then the policies that are stored with resources.
 """
 

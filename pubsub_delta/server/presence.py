@@ -87,7 +87,7 @@ class Journal:
         self._write("".join(lines))
 
     def end(self) -> None:
-        """Delete the journal: the server has no lease on the subscription any more."""
+        """Delete the journal: the server no longer has a lease on the subscription."""
         self._waiting.clear()
         if self._file is not None and self._path is not None:
             self._file.close()

@@ -36,9 +36,10 @@ class PublishBatcher:
     """The publish requests of one topic.
 
     Requests gather during an append, and for ``gather`` seconds at most after it: until they fill
-    an append, or are as many as the last append had and left. So a client that publishes one
-    request after the other is in the next append again. A later request does not wait. Meanwhile
-    the batcher checks that the topic exists. A response is sent when its append has landed.
+    an append, or are as many as the last append had and left waiting. So a client that publishes
+    one request after the other is in the next append again. A later request does not wait.
+    Meanwhile the batcher checks that the topic exists. A response is sent when its append has
+    landed.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
 """Validates the JSON of a request, and parses it into a protobuf message.
 
-protobuf's own JSON parser does the parsing. Before that, this module refuses what the parser
-accepts silently or reports badly: unknown names, repeated fields, invalid base64, wrong types.
+protobuf's own JSON parser does the parsing. Before that, this module refuses mistakes that the
+parser accepts silently or reports badly: unknown names, repeated fields, invalid base64, wrong
+types.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ def loaded(body: bytes) -> Any:
     except InvalidArgument:
         raise
     except RecursionError:
-        raise InvalidArgument("Invalid JSON payload received: it is nested too deeply") from None
+        raise InvalidArgument(
+            "Invalid JSON payload received: it is nested too deeply; send fewer levels"
+        ) from None
     except UnicodeDecodeError as error:
         raise InvalidArgument(
             f"Invalid JSON payload received: byte {error.start} is not UTF-8; JSON in UTF-8 is "

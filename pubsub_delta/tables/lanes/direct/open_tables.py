@@ -190,7 +190,7 @@ class OpenTables:
     def read(
         self, table: str, read: Callable[[TableSnapshot], T], known_version: int | None = None
     ) -> T:
-        """Return what a function reads of a table as of its last commit.
+        """Return the result of a function that reads a table as of its last commit.
 
         ``known_version``: the version of that commit, if the caller knows it. The function is
         called again if VACUUM removed a file that a later commit has replaced.

@@ -65,8 +65,8 @@ class DirectLane:
     """Implements ``Lane`` by ``deltalake``.
 
     Args:
-        storage_options: credentials and addresses (``storage.storage_options``); None for tables on
-            a local disk.
+        storage_options: credentials and addresses (``credentials.storage_options``); None for
+            tables on a local disk.
         locks: the locks of the store's tables, which both lanes and all processes share.
     """
 

@@ -310,7 +310,7 @@ class SparkLane:
             )
 
     def drop(self, table: str) -> None:
-        """Drop a table that is not needed any more, if it exists.
+        """Drop an unneeded table, if it exists.
 
         Of a table at a path, all rows are deleted. Their files stay until a later VACUUM.
         """
