@@ -1,4 +1,4 @@
-"""Google Cloud Pub/Sub's message semantics, native to Spark, stored in open Delta tables."""
+"""Google Cloud Pub/Sub's topics, subscriptions and acknowledgements, stored in Delta tables."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -158,7 +158,7 @@ _LATER = {
     "TopicMetrics": "operations.survey",
     "local_session": "session",
 }
-"""Where names are that are loaded when they are asked for: what needs no store does not wait."""
+"""The modules of names that are imported at their first use, so that importing is quick."""
 
 if not TYPE_CHECKING:
 

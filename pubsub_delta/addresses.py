@@ -6,7 +6,7 @@ import ipaddress
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine only.
+    """Return whether a host is this machine only.
 
     >>> is_loopback("127.0.0.1"), is_loopback("[::1]"), is_loopback("0.0.0.0")
     (True, True, False)

@@ -1,4 +1,4 @@
-"""What a pull returns: the messages under one lease, and what to say of them."""
+"""The result of a pull: the messages under one lease, and their acknowledgement."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _NOTHING = AckTargets("", {})
 class PulledBatch:
     """The messages of one pull, leased together until ``ack_deadline``.
 
-    Iterating gives ``ReceivedMessage`` in the order of receipt. ``arrow()`` has them as a table in
-    this process, ``df`` as a DataFrame of Spark.
+    Iterating yields a ``ReceivedMessage`` for each, in the order of receipt. ``arrow()`` returns
+    them as a table in this process, ``df`` as a Spark DataFrame.
 
-    A message that cannot be read is set aside by the first two, with UnreadableMessageWarning: it
-    comes to nobody, nothing that is said of the whole batch means it, and its delivery fails when
-    the lease is over.
+    Iteration and ``arrow()`` leave out a message that cannot be read, with
+    UnreadableMessageWarning. Acks and nacks of the whole batch leave it out, too, and its delivery
+    fails when the lease is over.
     """
 
     def __init__(
@@ -54,14 +54,15 @@ class PulledBatch:
 
     @cached_property
     def df(self) -> DataFrame:
-        """The messages as a DataFrame, which may be evaluated often while they are leased.
+        """The messages as a DataFrame, which can be evaluated repeatedly while they are leased.
 
-        It gives the same rows then; retention may delete what is acknowledged.
+        It returns the same rows each time; once messages are acknowledged, retention may delete
+        them.
 
         Columns: ack_id STRING, message_id STRING, publish_time TIMESTAMP, data BINARY, attributes
         ``MAP<STRING,STRING>``, ordering_key STRING, delivery_attempt INT. A column that is not
-        selected costs nothing, and the two ids cost as much as all the others.
-        FailedPrecondition where the store has no Spark.
+        selected costs nothing; the two ids together cost as much as all other columns.
+        FailedPrecondition if the store was opened without Spark.
         """
         try:
             spark = self._tables.spark
@@ -82,20 +83,23 @@ class PulledBatch:
 
     @property
     def ack_deadline(self) -> datetime | None:
-        """When the lease was to end at the time of the pull; None for an empty batch."""
+        """The end of the lease, as the pull set it; None for an empty batch."""
         return None if self._lease is None else self._lease.until
 
     def ack(self, ids: AckIds | None = None, *, where: Column | None = None) -> AckResult:
         """Acknowledge the whole batch, or the given ack ids, or the rows that meet a condition.
 
-        ``where``: over the columns of ``df``, such as ``F.col("ordering_key") == "UA"``. Only the
-        columns that it names are read, so it costs less than ack ids.
+        ``where``: a condition on the columns of ``df``, such as ``F.col("ordering_key") == "UA"``.
+        It reads only the columns that it names, so it costs less than ack ids.
+
+        The result has the outcome of each delivery. InvalidArgument if both ``ids`` and ``where``
+        are given, or no id is well-formed.
         """
         chosen, now = self._chosen(ids, where), self._clock.now()
         return acknowledge.acknowledge(self._tables, self._subscription, chosen, now)
 
     def nack(self, ids: AckIds | None = None, *, where: Column | None = None) -> AckResult:
-        """Give the whole batch, ack ids or rows, as ``ack`` takes them, back to be redelivered."""
+        """Give the whole batch, ack ids or rows back for redelivery; takes what ``ack`` takes."""
         return self.modify_ack_deadline(0, ids, where=where)
 
     def modify_ack_deadline(
@@ -105,7 +109,7 @@ class PulledBatch:
         *,
         where: Column | None = None,
     ) -> AckResult:
-        """Move the deadline of the whole batch, of ack ids or of rows to so far from now."""
+        """Move the deadline of the batch, ids or rows to ``ack_deadline_seconds`` from now."""
         chosen, now = self._chosen(ids, where), self._clock.now()
         return acknowledge.modify_ack_deadline(
             self._tables, self._subscription, chosen, ack_deadline_seconds, now
@@ -127,7 +131,7 @@ class PulledBatch:
         if where is None:
             return self._named(lambda lease: lease.positions) if ids is None else ids
         if ids is not None:
-            raise InvalidArgument("ids and where are given both; one of them is accepted")
+            raise InvalidArgument("ids, where: both are given; one of them is accepted")
         if not any(kind.__name__ == "Column" for kind in type(where).__mro__):
             raise InvalidArgument(
                 f"where: {where!r} is not a Column; a Column of the columns of df is accepted, "

@@ -1,4 +1,4 @@
-"""Callbacks: which message is called next, and what is asked for those that were."""
+"""Callbacks: which message a worker handles next, and the ack requests of callbacks."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from pubsub_delta.resources import Message, ReceivedMessage
 logger = logging.getLogger("pubsub_delta")
 
 _EXTENDED_AT = 0.5
-"""Pub/Sub's clients extend a lease before it ends; here when so much of it is left."""
+"""The remaining time at which a lease is extended, as Pub/Sub's clients extend theirs."""
 
 
 @dataclass(eq=False, slots=True)
 class PulledMessage:
-    """One delivery of a message, as a callback gets it: a ReceivedMessage that can be answered.
+    """One delivery of a message, as a callback receives it: a ReceivedMessage with ack and nack.
 
-    Its methods may be called from any thread, also after the callback has returned. The first
-    answer, ``ack`` or ``nack``, counts; what is asked for later is ignored, and so is all that is
-    asked for once the StreamingPull has ended. The next request of the StreamingPull writes it:
-    only then does the future of ``…_with_response`` tell the outcome, ``"success"``,
-    ``"expired"`` or ``"invalid"`` (see AckResult). It fails where the request could not be written.
+    Any thread can call its methods, also after the callback has returned. The first ``ack`` or
+    ``nack`` counts. Later calls are ignored, and so are all calls after the end of the
+    StreamingPull. The next request of the StreamingPull writes it. Then the future of
+    ``…_with_response`` returns the outcome: ``"success"``, ``"expired"`` or ``"invalid"`` (see
+    AckResult). The future fails if the request could not be written.
     """
 
     ack_id: str
@@ -53,35 +53,35 @@ class PulledMessage:
         return Message(self.data, self.attributes, self.ordering_key)
 
     def ack(self) -> None:
-        """Acknowledge the message: it is done with."""
+        """Acknowledge the message, so that it is not delivered again."""
         self._callbacks.answer(self._call, acked=True)
 
     def nack(self) -> None:
-        """Give the message back to be redelivered: this delivery failed."""
+        """Give the message back for redelivery; this delivery counts as failed."""
         self._callbacks.answer(self._call, acked=False)
 
     def modify_ack_deadline(self, seconds: int) -> None:
-        """Move the deadline to so many seconds from the next request (1–600); 0 is a nack.
+        """Move the deadline to ``seconds`` (1–600) after the next request; 0 is a nack.
 
-        Afterwards the lease goes on being extended like that of every message.
+        The subscriber goes on extending the lease, as that of every message.
         """
         self._modify_ack_deadline(seconds, None)
 
     def ack_with_response(self) -> Future[str]:
-        """Acknowledge the message; the future tells the outcome of its first answer."""
+        """Acknowledge the message; the future returns the outcome of its first ack or nack."""
         self.ack()
         return self._callbacks.response(self._call)
 
     def nack_with_response(self) -> Future[str]:
-        """Give the message back; the future tells the outcome of its first answer."""
+        """Give the message back; the future returns the outcome of its first ack or nack."""
         self.nack()
         return self._callbacks.response(self._call)
 
     def modify_ack_deadline_with_response(self, seconds: int) -> Future[str]:
-        """Move the deadline; the future tells the outcome.
+        """Move the deadline; the future returns the outcome.
 
-        Of all that is asked for a message before a request only the last is written, and its
-        outcome is that of the others.
+        Of several calls for a message before one request only the last is written; all of their
+        futures return its outcome.
         """
         future = _started()
         if self._modify_ack_deadline(seconds, future):
@@ -107,9 +107,9 @@ class _Stage(Enum):
 
 @dataclass(eq=False, slots=True)
 class _Call(Delivery):
-    """The call of a callback with a message, which is forgotten when the call has begun.
+    """A pending call of the callback; the message is dropped once the call has begun.
 
-    ``outcome``: what came of its answer, or the error that kept it from being written.
+    ``outcome``: the outcome of its ack or nack, or the error that prevented the write.
     """
 
     message: PulledMessage | None = field(default=None, kw_only=True)
@@ -123,17 +123,17 @@ _Waiter: TypeAlias = "_Call | Future[str]"
 
 
 class Callbacks:
-    """Worker threads that call a function with messages, and what is asked for these.
+    """Worker threads that call a function with messages, and the ack requests of those messages.
 
     Args:
-        callback: what is called. When it fails, that is logged and its message nacked.
+        callback: the function to call. An exception in it is logged, and nacks its message.
         max_workers: how many callbacks run at a time.
         subscription: its full name, for the log.
-        ordered: messages of the same non-empty ordering key are called in order, the next one
-            when the callback of the one before has returned and it was answered, or dropped.
-            After a nack the later ones of its key and lease are not called: the store returns
-            them with it.
-        on_idle: called, from any thread, when no callback runs and none will.
+        ordered: whether the messages of a non-empty ordering key are handled in order. The next one
+            is handled when the callback of the one before has returned, and that was acked, nacked
+            or dropped. After a nack the later ones of its key and lease are not handled: the store
+            redelivers them with it.
+        on_idle: called, from any thread, when no callback runs and none will run.
     """
 
     def __init__(
@@ -149,11 +149,11 @@ class Callbacks:
         self._subscription = subscription
         self._ordered = ordered
         self._on_idle = on_idle
-        self._lock = threading.Lock()  # of all that follows; nothing slow happens under it
+        self._lock = threading.Lock()  # guards all attributes below; nothing slow happens under it
         self._work = threading.Condition(self._lock)
         self._outstanding: Outstanding[_Call, _Waiter] = Outstanding(_EXTENDED_AT)
         self._ready: deque[_Call] = deque()
-        self._waiting: dict[str, deque[_Call]] = {}  # behind the one whose turn it is
+        self._waiting: dict[str, deque[_Call]] = {}  # behind the message that is handled
         self._running = 0
         self._ended: BaseException | None = None
         self.stopping = False  # whether no more callbacks are begun
@@ -169,12 +169,12 @@ class Callbacks:
     def lease(
         self, lease_id: int, positions: Positions, now: datetime, until: datetime, length: timedelta
     ) -> None:
-        """Add a lease that was taken at ``now``, of which nothing is read yet."""
+        """Add a lease that was taken at ``now``; none of its messages is read yet."""
         with self._lock:
             self._outstanding.lease(lease_id, positions, now, until, length)
 
     def put(self, lease_id: int, asked: Positions, received: Iterable[ReceivedMessage]) -> None:
-        """Queue messages of a lease, in order: all that are left of those that were asked for."""
+        """Queue the messages of a lease that could be read, in order."""
         calls = [self._call_of(lease_id, each) for each in received]
         with self._lock:
             for call in self._outstanding.read(lease_id, asked, calls):
@@ -196,23 +196,23 @@ class Callbacks:
             return len(self._outstanding)
 
     def unread(self) -> dict[int, Positions]:
-        """Return the leases, the oldest first, and what is to be read of each, perhaps nothing."""
+        """Return the leases, oldest first, with the positions that are still to be read of each."""
         with self._lock:
             return {of: lease.unread for of, lease in self._outstanding.leases.items()}
 
     def drop_leased_before(self, time: datetime) -> None:
-        """Drop the leases that were taken at a time or before: their messages come again."""
+        """Drop the leases that were taken at ``time`` or before; their messages are redelivered."""
         with self._lock:
             old = [of for of, each in self._outstanding.leases.items() if each.leased <= time]
             self._dropped(self._outstanding.forget(old))
 
     def request(self, now: datetime) -> AckRequest:
-        """Return what to ask the store for now."""
+        """Return the request to send to the store now."""
         with self._lock:
             return self._outstanding.request(now)
 
     def apply(self, request: AckRequest, response: AckResponse, now: datetime) -> None:
-        """Take in what came of a request that was made at ``now``, and tell those who wait."""
+        """Apply the response to the request of ``now``, and settle the futures that wait for it."""
         with self._lock:
             applied = self._outstanding.apply(request, response, now)
             self._dropped(applied.lost)
@@ -229,21 +229,21 @@ class Callbacks:
 
     @property
     def idle(self) -> bool:
-        """Whether no callback runs and none will."""
+        """Whether no callback runs and none will run."""
         with self._lock:
             return self.stopping and not self._running
 
     def give_back(self, error: BaseException) -> int:
-        """Ask that all that is outstanding goes back, and for nothing more; return how much it is.
+        """Request that all outstanding messages go back; return their number.
 
-        What is asked for from now on fails with an error.
+        Later calls fail with ``error``.
         """
         with self._lock:
             self._ended = error
             return self._outstanding.give_back_waiting(list(self._outstanding.leases))
 
     def fail(self, error: BaseException) -> None:
-        """Begin no more callbacks, forget all messages, and fail what is not written."""
+        """Begin no more callbacks, drop all messages, and fail the futures that are not settled."""
         self.stop()
         with self._lock:
             self._ended = error
@@ -253,14 +253,14 @@ class Callbacks:
             self._tell(waiter, error)
 
     def join(self) -> None:
-        """Wait, after ``stop``, for the callbacks that still run."""
+        """Wait for the callbacks that still run, after ``stop``."""
         for thread in self.threads:
             thread.join()
 
     # What messages ask for
 
     def answer(self, call: _Call, *, acked: bool) -> None:
-        """Ask for an ack or a nack, unless the message was answered before."""
+        """Request an ack or a nack, unless the message has one already."""
         with self._lock:
             if call.is_answered:
                 return
@@ -279,7 +279,7 @@ class Callbacks:
     def modify_ack_deadline(
         self, call: _Call, deadline: timedelta, future: Future[str] | None
     ) -> bool:
-        """Ask for a new deadline; False if the message was answered."""
+        """Request a new deadline; False if the message was acked or nacked."""
         with self._lock:
             if call.is_answered:
                 return False
@@ -290,7 +290,7 @@ class Callbacks:
             return True
 
     def response(self, call: _Call) -> Future[str]:
-        """Return the future of what came of a message's answer."""
+        """Return the future of the outcome of a message's ack or nack."""
         with self._lock:
             if call.future is None:
                 call.future = _started()
@@ -306,7 +306,7 @@ class Callbacks:
         return call
 
     def _dropped(self, calls: list[_Call]) -> None:
-        """Go on without messages that are not outstanding any more."""
+        """Drop messages that are no longer outstanding."""
         if not calls:
             return
         self._ready = _outstanding(self._ready)
@@ -318,7 +318,7 @@ class Callbacks:
                 self._let_next(call.key)
 
     def _let_next(self, key: str) -> None:
-        """Make the next message of a key ready, as the one before it is done with."""
+        """Make the next message of a key ready, after the one before it."""
         if not key:
             return
         if self._waiting[key]:
@@ -348,7 +348,7 @@ class Callbacks:
             pass
 
     def _call_next(self) -> bool:
-        """Wait for a message and call it; False when none is called any more."""
+        """Wait for a message and run its callback; False once callbacks have stopped."""
         with self._work:
             while not self._ready and not self.stopping:
                 self._work.wait()
@@ -386,7 +386,7 @@ def _started() -> Future[str]:
 
 
 def _set(future: Future[str], outcome: str | BaseException | None) -> None:
-    """Settle a future, if there is an outcome; whatever its callbacks raise, the thread goes on."""
+    """Settle a future if there is an outcome; exceptions of its callbacks are logged."""
     with suppress(BaseException):
         if isinstance(outcome, BaseException):
             future.set_exception(outcome)

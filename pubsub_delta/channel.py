@@ -1,4 +1,4 @@
-"""The way of a StreamingPull to its subscription: a request, and the response to it."""
+"""The channel of a StreamingPull to its subscription: a request, and the response to it."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from pubsub_delta.tables.store import Tables
 
 
 class Channel(Protocol):
-    """The way to a subscription."""
+    """A channel to a subscription."""
 
     def exchange(
         self, request: AckRequest, max_messages: int, deadline: timedelta | None = None
     ) -> Exchanged:
-        """Carry out a request and lease up to so many messages (0: none), in one commit.
+        """Carry out a request and lease up to ``max_messages`` (0: none), in one commit.
 
-        ``deadline``: how long the lease is, if not the subscription's ack deadline. Aborted:
-        nothing was written. NotFound: the subscription is gone, or another one has its name.
+        ``deadline``: how long the lease is; by default the subscription's ack deadline. Aborted if
+        nothing was written. NotFound if the subscription is gone, or another one has its name.
         """
 
 
 class StoreChannel:
-    """The way to a subscription of a store, by its uid: not to a later one of its name.
+    """A channel to a subscription of a store by its uid, not to a later one of its name.
 
     Args:
         tables: those of the store.
         name: the subscription's name.
         uid: the uid of the subscription that is meant.
-        now: what tells the time.
-        may_forward: tells whether dead letters of the subscription may be forwarded.
+        now: returns the time.
+        may_forward: returns whether the server may forward dead letters of the subscription.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class StoreChannel:
     def exchange(
         self, request: AckRequest, max_messages: int, deadline: timedelta | None = None
     ) -> Exchanged:
-        """Carry out a request and lease up to so many messages (0: none), in one commit."""
+        """Carry out a request and lease up to ``max_messages`` (0: none), in one commit."""
         return pull.exchange(
             *(self._tables, self._name, request, max_messages, self._now(), deadline),
             uid=self._uid,

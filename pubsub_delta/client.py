@@ -1,7 +1,7 @@
-"""PubSub: the one object that users hold, and the list of its methods.
+"""PubSub: the store as users see it, and the list of its methods.
 
-Those about messages stand here. The others are functions of ``methods``, by subject. Each makes
-names and times of what it is given, and calls one operation.
+The methods about messages are here. The others are functions of ``methods``, by subject. Each
+parses the names and times that it is given, and calls one operation.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ class PubSub:
 
     Args:
         spark: a session with Delta, whose configuration is never changed; or a function that
-            returns one, which is called when it is first needed; or None, where there is to be no
-            Spark: then all works but what takes or gives a DataFrame or a streaming query.
+            returns one, called at the first use; or None for no Spark. Without Spark everything
+            works but DataFrames and streaming queries.
         root: where the tables are: a directory (``"/data/pubsub"``), a URL
             (``"s3a://bucket/pubsub"``) or a catalog schema (``"main.pubsub"``).
         project: the project that short ids mean.
-        clock: what tells the time; a ManualClock in tests.
-        tables_root: a directory or URL below which the tables are that subscriptions are written
-            to (``table_config``); by default ``tables`` below the root.
-        lane: ``"direct"`` or ``"spark"`` does all that is small that way; by default it is done
-            directly where deltalake reaches the tables, and by Spark elsewhere.
+        clock: the clock that returns the time; a ManualClock in tests.
+        tables_root: the directory or URL of the tables of table subscriptions (``table_config``);
+            by default ``tables`` below the root.
+        lane: ``"direct"`` or ``"spark"`` forces the lane of small work. By default small work takes
+            the direct lane where deltalake reaches the tables, and Spark elsewhere.
 
     Names are short ids (``"flights"``) or full names (``"projects/p/topics/flights"``). Every
     error is a PubSubError, named by Google's canonical code.
@@ -74,7 +74,7 @@ class PubSub:
         lane: Literal["direct", "spark"] | None = None,
         tables_root: str | None = None,
     ) -> None:
-        if spark is not None and not callable(spark):  # one that is started later is checked then
+        if spark is not None and not callable(spark):  # a session that starts later is checked then
             check_session(spark)
         self._tables = Tables(spark, root, lane=lane, tables_root=tables_root)
         self._project = check_project(project)
@@ -82,15 +82,15 @@ class PubSub:
 
     @property
     def spark(self) -> SparkSession:
-        """The session that does what is large; it is started now if it was not before.
+        """The Spark session; it is started now if it was not before.
 
-        FailedPrecondition where the store was opened without one.
+        FailedPrecondition if the store was opened without one.
         """
         return self._tables.spark
 
     @property
     def tables(self) -> Tables:
-        """The tables behind it, for the server that works on the same store."""
+        """The tables of the store, for the server that works on the same store."""
         return self._tables
 
     @property
@@ -100,12 +100,12 @@ class PubSub:
 
     @property
     def clock(self) -> Clock:
-        """What tells the time."""
+        """The clock that returns the time."""
         return self._clock
 
     @property
     def lane(self) -> str:
-        """Which lane does what is small, and why, in one line."""
+        """The lane that does small work, and why, in one line."""
         return self._tables.lane_line
 
     # Administration
@@ -155,18 +155,17 @@ class PubSub:
     ) -> publish.PublishResult:
         """Publish messages in one atomic commit.
 
-        A DataFrame, or an Arrow table, has ``data BINARY`` (or STRING), ``attributes
-        MAP<STRING,STRING>`` and ``ordering_key STRING``, each of which may be absent, though not
-        the first two together. One bad message fails the whole request with InvalidArgument, and
+        A DataFrame, or an Arrow table, has the columns ``data BINARY`` (or STRING), ``attributes
+        MAP<STRING,STRING>`` and ``ordering_key STRING``. Each can be absent, but ``data`` or
+        ``attributes`` is needed. One bad message fails the whole request with InvalidArgument, and
         nothing is written.
 
-        ``idempotency_id``: (application id, version), rising versions; publishing the same one
-        again writes nothing and returns the first result.
+        ``idempotency_id``: (application id, version), with rising versions. Publishing with the
+        same one again writes nothing and returns the first result.
 
-        ``order_by``: the column of a DataFrame that gives the order of receipt of the messages of
-        an ordering key; it is not stored. Without it the order within a DataFrame is whatever
-        Spark makes of it. Messages given one by one, or as an Arrow table, are received in that
-        order.
+        ``order_by``: the column of a DataFrame by which the messages of an ordering key are
+        ordered; it is not stored. Without it Spark decides the order within a DataFrame. A list or
+        an Arrow table is received in its own order.
         """
         name, tables = self._topic(topic), self._tables
         with tables.prefetching(name):
@@ -175,19 +174,22 @@ class PubSub:
             )
 
     def pull(self, subscription: str, max_messages: int | None = None) -> PulledBatch:
-        """Lease up to so many available messages, oldest first, until now + the ack deadline.
+        """Lease up to ``max_messages`` available ones, oldest first, until now + the ack deadline.
 
-        What failed comes after what was not tried. None means all that are available. The batch may
-        be smaller, or empty.
+        Messages that failed come after those that were not tried. None leases all available
+        messages. The batch can be smaller, or empty. InvalidArgument if ``max_messages`` is less
+        than 1; NotFound without the subscription; FailedPrecondition if it is detached, or writes
+        to a table.
         """
         name = self._subscription(subscription)
         lease = pull.pull(self._tables, name, max_messages, self._clock.now())
         return PulledBatch(self._tables, name, lease, self._clock)
 
     def acknowledge(self, subscription: str, ack_ids: AckIds) -> AckResult:
-        """Acknowledge deliveries: a list or Arrow array of ack ids, or rows with them.
+        """Acknowledge deliveries: a list or an Arrow array of ack ids, or rows with ack ids.
 
-        Rows are a DataFrame or an Arrow table with a column ``ack_id``.
+        Rows are a DataFrame or an Arrow table with a column ``ack_id``. The result has the outcome
+        of each id. InvalidArgument if there is no id, or none is well-formed.
         """
         name = self._subscription(subscription)
         return acknowledge.acknowledge(self._tables, name, ack_ids, self._clock.now())
@@ -198,7 +200,7 @@ class PubSub:
         ack_ids: AckIds,
         ack_deadline_seconds: int,
     ) -> AckResult:
-        """Move the deadline of deliveries to so many seconds from now (1–600); 0 is a nack."""
+        """Move the deadline of deliveries to 1 to 600 seconds from now; 0 seconds is a nack."""
         name, now = self._subscription(subscription), self._clock.now()
         return acknowledge.modify_ack_deadline(
             self._tables, name, ack_ids, ack_deadline_seconds, now
@@ -211,15 +213,17 @@ class PubSub:
         time: datetime | str | None = None,
         snapshot: str | None = None,
     ) -> None:
-        """Acknowledge and un-acknowledge messages in bulk: one small commit, at once.
+        """Acknowledge and un-acknowledge messages in bulk, by one small commit.
 
-        ``time``: what was published before it becomes acknowledged, and what was published at
-        that time or later becomes available again, as far as it is retained. A time in the future
-        also acknowledges what is published until then. It is an aware datetime, or RFC 3339 text
-        (``"2026-01-01T00:00:00Z"``). ``snapshot``: of the same topic; exactly
-        what it holds becomes available, as far as it passes the subscription's filter.
+        ``time``: messages published before it become acknowledged, and retained messages published
+        at that time or later become available again. A time in the future also acknowledges the
+        messages that are published until then. It is an aware datetime, or RFC 3339 text
+        (``"2026-01-01T00:00:00Z"``). ``snapshot``: a snapshot of the same topic; exactly the
+        messages that it holds and that pass the subscription's filter become available.
 
-        Leases, delivery attempts and backoffs from before the seek are void.
+        The seek voids earlier leases, delivery attempts and backoffs. InvalidArgument unless
+        exactly one of the two is given; NotFound, FailedPrecondition if the snapshot cannot be
+        used.
         """
         seek.seek(
             self._tables,
@@ -236,9 +240,9 @@ class PubSub:
         time: datetime | str | None = None,
         snapshot: str | None = None,
     ) -> SeekPreview:
-        """Count what ``seek`` with the same arguments would change now; nothing is written.
+        """Count the messages that ``seek`` with the same arguments would change; write nothing.
 
-        What ``seek`` would refuse is refused.
+        It raises the errors that ``seek`` would raise.
         """
         return seek.preview(
             self._tables,
@@ -248,7 +252,7 @@ class PubSub:
             None if snapshot is None else self._snapshot(snapshot),
         )
 
-    # What goes on until it is stopped
+    # Streams, callbacks and publishers
 
     subscribe = streams.subscribe
     publisher = streams.publisher
@@ -256,7 +260,7 @@ class PubSub:
     publish_stream = streams.publish_stream
     read_topic_stream = streams.read_topic_stream
 
-    # Looking at what is stored
+    # Stored messages
 
     read_topic = inspection.read_topic
     topic_history = inspection.topic_history

@@ -1,8 +1,8 @@
-"""Where "now" comes from, the only module that may ask the machine for it; and what a time is.
+"""Clocks and times: the only module that reads the machine's clock.
 
-Times are whole microseconds, as publish times are. One that is given more finely is taken as the
-next whole one: what was published before it is the same then, and so is what was from it on. Where
-it is the last moment that counts (``until``) it is taken as the one before, for the same reason.
+Times are whole microseconds, as publish times are. A finer time is rounded up, which leaves the
+same messages before it and from it on. A time that is the last moment of a range (``until``) is
+rounded down, for the same reason.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ LAST_TIME = datetime.max.replace(tzinfo=UTC)
 
 
 def uptime() -> float:
-    """Return seconds that pass evenly, from a start of no meaning: for how long, not for when."""
+    """Return monotonic seconds from an arbitrary start, to measure durations."""
     return time.monotonic()
 
 
 class Clock(Protocol):
-    """Anything that tells the time as an aware datetime."""
+    """Anything that returns the time as an aware datetime."""
 
     def now(self) -> datetime: ...
 
@@ -63,7 +63,7 @@ class ManualClock:
         return self._now
 
     def advance(self, seconds: float) -> None:
-        """Move the clock by so many seconds; a negative number moves it back."""
+        """Move the clock by ``seconds``; a negative number moves it back."""
         self._now += timedelta(seconds=seconds)
 
 
@@ -78,15 +78,15 @@ def as_utc(time: datetime, field: str) -> datetime:
         return time.astimezone(UTC)
     except OverflowError:
         raise InvalidArgument(
-            f"{field}: {time.isoformat()} is not in the years 1 to 9999 in UTC; "
-            "a time that is, is accepted"
+            f"{field}: {time.isoformat()} is outside of the years 1 to 9999 in UTC; a time "
+            "within them is accepted"
         ) from None
 
 
 def read_time(value: datetime | str, field: str, *, until: bool = False) -> datetime:
     """Return a time given as an aware datetime or as RFC 3339 text, in UTC; else InvalidArgument.
 
-    ``until``: whether it is the last moment that counts, and not the first.
+    ``until``: whether the time is the last moment of a range, and not the first.
 
     >>> read_time("2026-01-01T01:00:00+01:00", "time").isoformat()
     '2026-01-01T00:00:00+00:00'
@@ -118,15 +118,15 @@ def to_micros(time: datetime) -> int:
 
 
 def from_micros(micros: int) -> datetime:
-    """Return the aware time so many microseconds after 1970."""
+    """Return the aware time that is ``micros`` microseconds after 1970."""
     return _EPOCH + micros * _MICROSECOND
 
 
 def from_nanos(nanos: int, *, until: bool = False) -> datetime:
-    """Return the aware time so many nanoseconds after 1970, in whole microseconds.
+    """Return the aware time of nanoseconds since 1970, in whole microseconds.
 
-    The next one, or with ``until`` the one before. After the last microsecond of the year 9999
-    comes none: it stays that.
+    The time is rounded up, or down with ``until``, and never beyond the last microsecond of the
+    year 9999.
     """
     before = from_micros(nanos // 1000)
     if until or nanos % 1000 == 0:

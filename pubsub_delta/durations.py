@@ -1,4 +1,4 @@
-"""Durations as people write them: ``timedelta``, seconds, ``"600s"``, ``"7d"``, ``"1d12h"``."""
+"""Durations in their accepted forms: ``timedelta``, seconds, ``"600s"``, ``"7d"``, ``"1d12h"``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)([wdhms])", re.ASCII)
 
 
 def parse_duration(value: Duration, field: str) -> timedelta:
-    """Return the duration that a value means, or raise InvalidArgument naming the field.
+    """Return the duration of a value; InvalidArgument names the field.
 
     >>> parse_duration("1d12h", "ttl")
     datetime.timedelta(days=1, seconds=43200)
@@ -43,7 +43,7 @@ def parse_duration(value: Duration, field: str) -> timedelta:
 
 
 def exactly(seconds: Fraction | int) -> timedelta:
-    """Return so many seconds in whole microseconds, the next ones: nothing ends too early.
+    """Return seconds in whole microseconds, rounded up: nothing ends too early.
 
     >>> exactly(Fraction("0.0000001"))
     datetime.timedelta(microseconds=1)
@@ -54,7 +54,7 @@ def exactly(seconds: Fraction | int) -> timedelta:
 def parse_duration_within(
     value: Duration, field: str, shortest: timedelta, longest: timedelta
 ) -> timedelta:
-    """Return a duration within the bounds, both included, or raise InvalidArgument."""
+    """Return a duration within the bounds, both included; InvalidArgument for others."""
     duration = parse_duration(value, field)
     if not shortest <= duration <= longest:
         given = f"{value.total_seconds():.15g}s" if isinstance(value, timedelta) else repr(value)

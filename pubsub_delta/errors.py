@@ -1,4 +1,4 @@
-"""Everything that can go wrong, named by Google's canonical codes.
+"""The errors of the library, named by Google's canonical codes.
 
 PubSubError
 ├── InvalidArgument     INVALID_ARGUMENT     the request is wrong; sending it again cannot help
@@ -11,8 +11,8 @@ PubSubError
 ├── DataLoss            DATA_LOSS            stored data is damaged or missing
 └── Unknown             UNKNOWN              a commit may have landed, and nothing tells whether
 
-Every message says what was wrong, the offending value, and what would be accepted. A value may be
-megabytes long; the message is not: its middle is left out.
+Every message says what was wrong, the offending value, and what would be accepted. A value can be
+megabytes long; then the middle of the message is left out.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ LONGEST_MESSAGE = 3_000
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of at most so many characters: without its middle where it is longer.
+    """Return a text of at most ``most`` characters, without its middle if it is longer.
 
-    Its beginning tells what was wrong, its end what would be accepted.
+    The beginning of an error says what was wrong, its end what would be accepted.
 
     >>> shortened("name: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' is too long", 45)
     "name: 'aaaaaaa… (36 left out) …a' is too long"
@@ -44,7 +44,7 @@ def _gap(count: int) -> str:
 
 
 class PubSubError(Exception):
-    """The root of every error that pubsub_delta raises on purpose.
+    """The base class of every error that pubsub_delta raises.
 
     Its message has at most ``LONGEST_MESSAGE`` characters.
     """
@@ -58,7 +58,7 @@ class PubSubError(Exception):
 
 
 class InvalidArgument(PubSubError, ValueError):
-    """The request breaks a rule, whatever the state of the store."""
+    """The request breaks a rule; the state of the store does not matter."""
 
     code = "INVALID_ARGUMENT"
 
@@ -76,29 +76,29 @@ class AlreadyExists(PubSubError):
 
 
 class FailedPrecondition(PubSubError):
-    """The store or the resource is not in a state in which this can be done."""
+    """The store or the resource is not in a state that permits the call."""
 
     code = "FAILED_PRECONDITION"
 
 
 class Aborted(PubSubError):
-    """Others wrote meanwhile: at each attempt, or since ``if_unchanged`` was read.
+    """Concurrent writers were faster at each attempt, or since ``if_unchanged`` was read.
 
-    Or one of them holds the lock of a table on a local disk for too long. Nothing was written.
-    Trying again is safe, with ``if_unchanged`` once it was read again.
+    Or another process held the lock of a table on a local disk for too long. Nothing was written.
+    It is safe to try again; read ``if_unchanged`` again first.
     """
 
     code = "ABORTED"
 
 
 class ResourceExhausted(PubSubError):
-    """As much is under way as may be. Nothing was done; there is room when some of it is done."""
+    """A limit of pending work is reached. Nothing was done; try again when some of it has ended."""
 
     code = "RESOURCE_EXHAUSTED"
 
 
 class Unimplemented(PubSubError, NotImplementedError):
-    """A part of Pub/Sub that this version does not have yet, refused rather than ignored."""
+    """The request uses a part of Pub/Sub that this version does not have, and does not ignore."""
 
     code = "UNIMPLEMENTED"
 
@@ -110,7 +110,7 @@ class DataLoss(PubSubError):
 
 
 class Unknown(PubSubError):
-    """A commit was sent, its answer was lost, and nothing tells whether it landed."""
+    """A commit was sent, its response was lost, and the library cannot find out if it landed."""
 
     code = "UNKNOWN"
 
@@ -120,4 +120,4 @@ class DeadLetterWarning(UserWarning):
 
 
 class UnreadableMessageWarning(UserWarning):
-    """Stored messages cannot be read: nobody is given them, and their delivery fails."""
+    """Stored messages cannot be read: no consumer receives them, and their delivery fails."""

@@ -87,7 +87,7 @@ class MetricsExporter(Collector):
         self.measurement = Measurement(rows, began, seconds, count, before.failures)
 
     def start(self) -> MetricsExporter:
-        """Start to measure in the background."""
+        """Start measuring in the background."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="metrics-exporter", daemon=True)
             self._thread.start()

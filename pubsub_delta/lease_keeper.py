@@ -1,4 +1,4 @@
-"""The lease of a micro-batch: extended while it is processed, acknowledged if nothing follows."""
+"""Keeps the lease of a micro-batch: extends it, and acknowledges it if no other one follows."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.tables.store import Tables
 
 IDLE_SECONDS = 1.0
-"""After so long without a next micro-batch, which would acknowledge this one in its own commit, it
-is acknowledged by itself."""
+"""How long a processed micro-batch waits for the next one, whose commit would acknowledge it,
+before a commit of its own does.
+"""
 
 _log = logging.getLogger("pubsub_delta")
 
@@ -33,9 +34,9 @@ class _Phase(Enum):
 
 
 class LeaseKeeper:
-    """Looks after the lease of one micro-batch, in a thread of its own.
+    """Keeps the lease of one micro-batch, in a separate thread.
 
-    Also because Spark interrupts the thread of a query that it stops: no commit would go through.
+    Spark interrupts the thread of a query that it stops, so commits would fail there.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class LeaseKeeper:
         clock: Clock,
         on_acknowledged: Callable[[AckState], None] = lambda _: None,
     ) -> None:
-        """``on_acknowledged``: is called with the ack state after the messages left it."""
+        """``on_acknowledged``: called with the ack state after the messages were acknowledged."""
         self._tables = tables
         self._name = name
         self._messages = AckTargets(lease.source.uid, {lease.lease_id: lease.positions})
@@ -64,25 +65,25 @@ class LeaseKeeper:
         self._thread.start()
 
     def processed(self) -> None:
-        """Take note that the messages are processed."""
+        """Note that the messages are processed."""
         self._enter(_Phase.PROCESSED)
 
     def finish(self) -> bool:
-        """Acknowledge the processed messages now, as the last ones; tell whether it was possible.
+        """Acknowledge the processed messages now, as the last ones; return whether it succeeded.
 
-        Otherwise the next micro-batch does it.
+        Otherwise the next micro-batch acknowledges them.
         """
         self._enter(_Phase.LAST)
         self._thread.join()
         return self._is_done
 
     def leave(self) -> None:
-        """Do nothing more: the next micro-batch acknowledges this one with its own commit."""
+        """Stop: the next micro-batch acknowledges this one with its own commit."""
         self._enter(_Phase.LEFT)
         self._thread.join()
 
     def fail(self, *, stopped: bool) -> None:
-        """Give the messages back; it counts as a failed delivery unless the query was stopped."""
+        """Give the messages back; this is a failed delivery unless the query was stopped."""
         self._enter(_Phase.STOPPED if stopped else _Phase.FAILED)
         self._thread.join()
 
@@ -122,7 +123,7 @@ class LeaseKeeper:
             )
             if not found.success:
                 _log.warning(
-                    "%s: the lease of micro-batch %d is over; others may be given its messages",
+                    "%s: the lease of micro-batch %d is over; its messages can be delivered again",
                     *(name, self._batch_id),
                 )
         elif phase in (_Phase.PROCESSED, _Phase.LAST):

@@ -1,4 +1,4 @@
-"""Metrics: what is measured of subscriptions, topics and snapshots, under Google's names."""
+"""Metrics of subscriptions, topics and snapshots, under Google's names."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pubsub_delta.names import ResourceName
 class Metric:
     """A metric that resources of a kind have.
 
-    ``unit`` is Google's: ``1`` for a number, ``s`` for seconds, ``By`` for bytes. ``help`` says it
-    in words. A counter only rises; every other metric is the value of a moment. ``labels`` are
-    those that it has besides its resource's. ``google`` is the type under pubsub.googleapis.com,
-    empty where Google has none.
+    ``unit`` is Google's: ``1`` for a number, ``s`` for seconds, ``By`` for bytes. ``help``
+    describes the metric. A counter only rises; every other metric is a gauge. ``labels`` are
+    additional to those of its resource. ``google`` is the type under pubsub.googleapis.com, empty
+    if Google has none.
     """
 
     kind: str
@@ -37,7 +37,7 @@ RESOURCE_LABELS = {
     "topic": ("project", "topic"),
     "snapshot": ("project", "snapshot", "topic"),
 }
-"""The labels that tell which resource is meant, by kind."""
+"""The labels that identify a resource, by kind."""
 
 METRICS = (
     Metric(
@@ -147,7 +147,7 @@ METRICS = (
         "When the snapshot expires, in seconds since 1970.",
     ),
 )
-"""Every metric, in the order in which it is shown."""
+"""Every metric, in display order."""
 
 _METRICS = {(metric.kind, metric.name): metric for metric in METRICS}
 
@@ -162,9 +162,9 @@ class Measured:
 
 @dataclass(frozen=True)
 class MetricRow:
-    """One value: of a resource, a metric and, where the metric has some, its labels.
+    """One value of a metric of a resource.
 
-    ``labels`` also tell the resource. A time is given in seconds since 1970.
+    ``labels`` are those of the metric and of the resource. A time is in seconds since 1970.
     """
 
     kind: str
@@ -180,7 +180,7 @@ class MetricRow:
 class Metrics(Mapping[str, Any]):
     """The metrics of one resource at ``time``, by name.
 
-    What is dear to measure is measured when it is first looked at, and then stays.
+    Expensive metrics are measured at their first access, and then kept.
 
     >>> from datetime import timezone
     >>> of = ResourceName("local", "topics", "flights")
@@ -208,13 +208,13 @@ class Metrics(Mapping[str, Any]):
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        """What tells the resource: project, its own id, and the topic of what has one."""
+        """The labels of the resource: its project, its id, and its topic if it has one."""
         others = self._labels() if callable(self._labels) else self._labels
         return {"project": self._project, self.kind: self._id, **others}
 
     @property
     def estimates(self) -> frozenset[str]:
-        """The names of those values that are estimates; to tell, all are measured."""
+        """The names of values that are estimates; reading this measures all of them."""
         return frozenset(name for name in self if self._measured(name).is_estimate)
 
     def rows(self) -> Iterator[MetricRow]:

@@ -38,7 +38,7 @@ class ResourceName:
 
 
 def check_project(project: str) -> str:
-    """Return a project id that may stand in a full name, or raise InvalidArgument."""
+    """Return a project id that a full name can have; InvalidArgument for others."""
     if not isinstance(project, str) or not _PROJECT.fullmatch(project):
         raise InvalidArgument(
             f"project: {project!r} is not a project id; 1 to 63 letters, digits, "

@@ -15,10 +15,10 @@ _SECONDS = 60
 
 
 def compile_proto(definition: str) -> bytes:
-    """Return a definition as a FileDescriptorSet; InvalidArgument where it does not compile.
+    """Return a definition as a FileDescriptorSet; InvalidArgument if it does not compile.
 
-    A definition is anybody's text: the compiler runs apart from this process, in a directory that
-    holds nothing else, and for a minute at most.
+    A definition is untrusted text: the compiler runs in another process, in an empty directory, and
+    for a minute at most.
     """
     if find_spec("grpc_tools") is None:
         raise FailedPrecondition(
@@ -54,7 +54,7 @@ def compile_proto(definition: str) -> bytes:
 
 
 def _reason(output: str) -> str:
-    """Return what the compiler says is wrong, without its warnings, or its last words."""
+    """Return the errors of the compiler, without its warnings, or the end of its output."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [each for each in lines if each.startswith(f"{_FILE}:") and "warning:" not in each]
     return "; ".join(each.removeprefix(f"{_FILE}:") for each in errors) or "; ".join(lines[-1:])

@@ -48,8 +48,8 @@ class Publisher:
 
     A daemon thread commits one batch at a time, in the order of ``publish``. The next batch fills
     during a commit, and its ``max_latency`` counts from the end of that commit. Stop a publisher
-    that is not needed any more, or use it as a context manager. A publisher that was not stopped
-    commits its queue when the interpreter exits.
+    after use, or use it as a context manager. A publisher that was not stopped commits its queue
+    when the interpreter exits.
 
     Pub/Sub: when a batch fails, its ordering keys are paused until ``resume_publish``, so that no
     message overtakes an earlier one of its key.
@@ -194,7 +194,7 @@ class Publisher:
         if size > self._limits.byte_limit:
             return ResourceExhausted(
                 f"a message of {size:,} bytes never fits into the flow_control.byte_limit of "
-                f"{self._limits.byte_limit:,}"
+                f"{self._limits.byte_limit:,}; raise the limit, or publish it with store.publish"
             )
         if behavior is LimitExceededBehavior.BLOCK or self._has_room(size):
             return None
@@ -205,7 +205,7 @@ class Publisher:
         )
 
     def _blocks(self, size: int) -> bool:
-        """Tell whether ``publish`` blocks. On the committing thread it never does."""
+        """Return whether ``publish`` blocks. On the committing thread it never does."""
         if self._limits.limit_exceeded_behavior is not LimitExceededBehavior.BLOCK:
             return False
         if threading.current_thread() is self._thread:
@@ -248,7 +248,10 @@ class Publisher:
             try:
                 ids = list(self._commit([queued.message for queued in batch]))
                 if len(ids) != len(batch):
-                    raise Unknown(f"a commit of {len(batch)} messages gave {len(ids)} message ids")
+                    raise Unknown(
+                        f"a commit of {len(batch)} messages returned {len(ids)} message ids; "
+                        "look in the topic for what was published"
+                    )
             except BaseException as error:
                 self._fail(batch, error)
             else:
@@ -262,7 +265,7 @@ class Publisher:
             return bool(self._queue) or not self._stopped
 
     def _is_due(self) -> bool:
-        """Tell whether the next batch is committed without waiting for ``max_latency``."""
+        """Return whether the next batch is committed without waiting for ``max_latency``."""
         return (
             len(self._queue) >= self._settings.max_messages
             or self._queued_bytes >= self._settings.max_bytes
@@ -329,8 +332,8 @@ def _message(data: bytes | str | Message, ordering_key: str, attributes: dict[st
 
 def _paused_key_error(ordering_key: str) -> FailedPrecondition:
     return FailedPrecondition(
-        f"ordering_key: {ordering_key!r} is paused, because an earlier message of it failed; "
-        f"call resume_publish({ordering_key!r}) to publish messages of it again"
+        f"ordering_key: {ordering_key!r} is paused, because an earlier message of this key "
+        f"failed; call resume_publish({ordering_key!r}) to publish messages of this key again"
     )
 
 

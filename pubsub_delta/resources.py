@@ -1,4 +1,4 @@
-"""The values that users hold: messages, topics, subscriptions, and the results of calls."""
+"""The values of the interface: messages, topics, subscriptions, and the results of calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Message:
-    """What a publisher gives: data, or at least one attribute, and perhaps an ordering key."""
+    """A message to publish: data or at least one attribute, and perhaps an ordering key."""
 
     data: bytes = b""
     attributes: Mapping[str, str] = field(default_factory=dict)
@@ -31,8 +31,8 @@ class Message:
 class ReceivedMessage:
     """One delivery of a message to a subscription.
 
-    ``message_id`` stays the same however often the message is delivered, ``ack_id`` is new each
-    time. ``delivery_attempt`` is None while the subscription has no dead-letter policy.
+    ``message_id`` is the same for every delivery of the message; ``ack_id`` is new each time.
+    ``delivery_attempt`` is None while the subscription has no dead-letter policy.
     """
 
     ack_id: str
@@ -51,13 +51,13 @@ class ReceivedMessage:
 
 @dataclass(frozen=True)
 class Topic:
-    """A named log of messages. ``uid`` tells it from an earlier topic of the same name.
+    """A named log of messages. ``uid`` distinguishes it from an earlier topic of the same name.
 
-    ``message_retention_duration``: how long the topic itself keeps every message, acknowledged or
-    not, for any subscription to seek back to; None if it does not. ``retained_from``: since when
-    it does; messages published earlier are not covered. ``schema_settings``: what the data of its
-    messages must be; None if it may be anything. The store sets ``retained_from``, ``create_time``
-    and ``uid`` when it creates the topic.
+    ``message_retention_duration``: how long the topic keeps every message, acknowledged or not, so
+    that any subscription can seek back to it; None if it does not. ``retained_from``: the time
+    since which it does; earlier messages are not covered. ``schema_settings``: the schema of its
+    messages; None for any data. The store sets ``retained_from``, ``create_time`` and ``uid`` when
+    it creates the topic.
     """
 
     name: str
@@ -74,7 +74,7 @@ class RetryPolicy:
     """How long a message waits after a failed delivery (Pub/Sub: exponential backoff).
 
     After the k-th consecutive failure: ``minimum_backoff`` × 2^(k-1), at most ``maximum_backoff``.
-    Each is from 0 to 600 seconds. The values are kept as timedelta, however they were written.
+    Each is from 0 to 600 seconds. The values are stored as timedelta.
 
     >>> RetryPolicy("20s").minimum_backoff
     datetime.timedelta(seconds=20)
@@ -91,7 +91,7 @@ class RetryPolicy:
 
 @dataclass(frozen=True)
 class DeadLetterPolicy:
-    """Where a message goes that failed too often, and how often that is.
+    """The topic for messages that failed too often, and the number of attempts.
 
     ``dead_letter_topic``: id or full name of another topic, perhaps in another project.
     ``max_delivery_attempts``: 5 to 100.
@@ -103,10 +103,10 @@ class DeadLetterPolicy:
 
 @dataclass(frozen=True)
 class ExpirationPolicy:
-    """When an idle subscription is deleted (Pub/Sub: any pull, ack, seek or update is activity).
+    """How long a subscription can be idle (Pub/Sub: any pull, ack, seek or update is activity).
 
-    ``ttl``: idle for longer than that, at least 1 day and longer than the subscription's
-    ``message_retention_duration``; None means never. It is kept as timedelta.
+    ``ttl``: after a longer time ``maintain`` deletes it. At least 1 day, and longer than the
+    subscription's ``message_retention_duration``; None means never. It is stored as timedelta.
 
     >>> ExpirationPolicy().ttl
     datetime.timedelta(days=31)
@@ -121,10 +121,10 @@ class ExpirationPolicy:
 
 @dataclass(frozen=True)
 class NoWrapper:
-    """That a push is the bare data of a message as the body of the request, without JSON around it.
+    """Pushes with the bare data of a message as the body, without JSON around it.
 
-    ``write_metadata``: the message's id, publish time, ordering key and attributes are headers of
-    the request; otherwise they are not sent.
+    ``write_metadata``: whether headers of the request carry the message's id, publish time,
+    ordering key and attributes; otherwise they are not sent.
     """
 
     write_metadata: bool = False
@@ -132,10 +132,10 @@ class NoWrapper:
 
 @dataclass(frozen=True)
 class OidcToken:
-    """That a push carries a token by which its receiver knows who sent it (OpenID Connect).
+    """A token in each push, by which its receiver identifies the sender (OpenID Connect).
 
-    ``service_account_email``: who the token says it is of. ``audience``: whom it is meant for; the
-    endpoint where it is empty.
+    ``service_account_email``: the sender that the token names. ``audience``: its receiver; by
+    default the endpoint.
     """
 
     service_account_email: str
@@ -144,13 +144,13 @@ class OidcToken:
 
 @dataclass(frozen=True)
 class PushConfig:
-    """Where the messages of a subscription are pushed to, by HTTP POST.
+    """The endpoint to which messages are pushed, by HTTP POST.
 
-    ``push_endpoint``: an absolute http or https URL. ``attributes``: ``x-goog-version`` is
-    ``v1``, the format of the requests; it is always there once the configuration is stored.
-    ``no_wrapper``: None for JSON around each message. ``oidc_token``: the token that requests
-    carry in their ``Authorization`` header; None for none. Only a running ``pubsub-delta serve``
-    pushes; the library keeps the field.
+    ``push_endpoint``: an absolute http or https URL. ``attributes``: ``x-goog-version`` is ``v1``,
+    the format of the requests; a stored configuration always has it. ``no_wrapper``: None for JSON
+    around each message. ``oidc_token``: the token that requests carry in their ``Authorization``
+    header; None for none. Only a running ``pubsub-delta serve`` pushes; the library stores the
+    field.
     """
 
     push_endpoint: str
@@ -163,14 +163,14 @@ class PushConfig:
 class Subscription:
     """A named reader of a topic, with its own acknowledgement of every message.
 
-    ``topic`` is ``_deleted-topic_`` once the topic is gone. ``message_retention_duration`` is how
-    long an unacknowledged message stays available after it was published, and, with
-    ``retain_acked_messages``, an acknowledged one can be sought back.
+    ``topic`` is ``_deleted-topic_`` once the topic is gone. ``message_retention_duration``: how
+    long after publishing an unacknowledged message stays available, and, with
+    ``retain_acked_messages``, a seek can restore an acknowledged one.
     ``topic_message_retention_duration`` is the topic's own. Without a ``retry_policy`` a failed
-    message is available again at once. ``update_time`` is of the last change of a field.
-    ``push_config``: where a running server pushes the messages to, and ``table_config``: the table
-    that they are written to; None if they are pulled. The store sets ``detached``, the topic's
-    retention, the times and ``uid``.
+    message is available again at once. ``update_time`` is the time of the last change of a field.
+    ``push_config``: the endpoint to which a running server pushes the messages; ``table_config``:
+    the table to which they are written; None if they are pulled. The store sets ``detached``, the
+    topic's retention, the times and ``uid``.
     """
 
     name: str
@@ -196,9 +196,10 @@ class Subscription:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What was unacknowledged on a subscription at a moment, and all that is published later.
+    """The unacknowledged messages of a subscription at a moment, and all that are published later.
 
-    ``topic`` is ``_deleted-topic_`` once the topic is gone. At ``expire_time`` it is no more.
+    ``topic`` is ``_deleted-topic_`` once the topic is gone. The snapshot expires at
+    ``expire_time``.
     """
 
     name: str
@@ -213,11 +214,10 @@ _OF_OTHERS = frozenset({"topic", "topic_message_retention_duration", "retained_f
 
 
 def own_fields(resource: Topic | Subscription | Snapshot) -> dict[str, Any]:
-    """Return the fields of a resource that are others only once it was changed itself.
+    """Return the fields of a resource that only a change of the resource itself changes.
 
-    Not the topic of a subscription or a snapshot, which is another text once that is deleted, nor
-    its retention, nor since when a topic retains. The uid is among them: a resource that was
-    deleted and created anew is another one.
+    The topic of a subscription or a snapshot is not among them, nor its retention, nor
+    ``retained_from``. The uid is: a resource that was deleted and created again is another one.
     """
     names = (each.name for each in fields(resource) if each.name not in _OF_OTHERS)
     return {name: getattr(resource, name) for name in names}
@@ -225,12 +225,12 @@ def own_fields(resource: Topic | Subscription | Snapshot) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class FlowControl:
-    """How much an asynchronous subscriber holds at a time, and for how long.
+    """The limits of a callback subscriber.
 
-    ``max_messages`` and ``max_bytes`` (of data, attributes and ordering keys) that callbacks have
-    not answered for yet; a single larger message still comes. ``max_lease_duration``: how long the
-    lease of a message is extended while its callback runs or it waits for one; after that it is
-    delivered again.
+    ``max_messages`` and ``max_bytes`` (of data, attributes and ordering keys): the most outstanding
+    messages, which are leased and not acked or nacked yet; a single larger message is still
+    delivered. ``max_lease_duration``: how long the lease of a message is extended while it waits or
+    its callback runs; after that it is delivered again.
     """
 
     max_messages: int = 10_000
@@ -244,10 +244,10 @@ class FlowControl:
 
 
 class LimitExceededBehavior(str, Enum):
-    """What becomes of a message that is published beyond a limit (Google's three choices).
+    """What ``publish`` does with a message beyond a limit (Google's three choices).
 
     BLOCK: ``publish`` waits for room. ERROR: its future fails with ResourceExhausted. IGNORE: the
-    message is queued all the same, and memory has no bound.
+    message is queued anyway, without a bound on memory.
     """
 
     IGNORE = "ignore"
@@ -257,7 +257,7 @@ class LimitExceededBehavior(str, Enum):
 
 @dataclass(frozen=True)
 class PublishFlowControl:
-    """How much a publisher holds that is neither committed nor failed yet.
+    """The limits of a publisher's queue: messages that are neither committed nor failed yet.
 
     ``byte_limit`` counts data, attributes and ordering keys. ``limit_exceeded_behavior`` is a
     LimitExceededBehavior or its value.
@@ -282,10 +282,10 @@ class PublishFlowControl:
 
 @dataclass(frozen=True)
 class BatchSettings:
-    """When a publisher commits the messages that it was given one by one.
+    """The size and latency at which a publisher commits its queued messages.
 
-    As soon as there are ``max_messages`` or ``max_bytes`` of them, or the first one has waited for
-    ``max_latency``. While a commit is under way the next batch gathers.
+    It commits as soon as there are ``max_messages`` or ``max_bytes`` of them, or the first one has
+    waited for ``max_latency``. During a commit the next batch fills.
     """
 
     max_messages: int = 1_000
@@ -319,9 +319,9 @@ class Page(list[T]):
 
 
 class Ids(Sequence[str]):
-    """A sequence of message or ack ids that are written out only when they are looked at.
+    """A sequence of message or ack ids whose texts are made at their access.
 
-    A call can be about ten million messages; its result then still takes no room.
+    The result of a call on ten million messages therefore takes little memory.
 
     >>> ids = Ids(3, lambda: (str(n) for n in range(7, 10)))
     >>> len(ids), ids[-1], "8" in ids, ids == ["7", "8", "9"]
@@ -334,13 +334,13 @@ class Ids(Sequence[str]):
 
     @classmethod
     def of(cls, ids: Iterable[str]) -> Ids:
-        """Hold ids that are already written out."""
+        """Return a sequence of existing texts."""
         known = tuple(ids)
         return cls(len(known), lambda: known)
 
     @classmethod
     def chain(cls, parts: Iterable[Ids]) -> Ids:
-        """Hold one sequence after another."""
+        """Return the concatenation of sequences."""
         held = tuple(parts)
         return cls(sum(map(len, held)), lambda: (id_ for part in held for id_ in part))
 
@@ -378,11 +378,11 @@ class Ids(Sequence[str]):
 
 @dataclass(frozen=True)
 class AckResult:
-    """The outcome of each ack id of a call, given once however often the id stood in it.
+    """The outcome of each ack id of a call; an id that is given twice has one outcome.
 
-    ``success``: the lease was live, or the message was already acknowledged. ``expired``: the
-    lease was over. ``invalid``: not an ack id of this subscription. With exactly-once delivery
-    every id is ``invalid`` but that of a live lease.
+    ``success``: the lease was live, or the message was already acknowledged. ``expired``: the lease
+    was over. ``invalid``: not an ack id of this subscription. With exactly-once delivery every id
+    except that of a live lease is ``invalid``.
     """
 
     success: Ids

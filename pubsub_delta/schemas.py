@@ -1,4 +1,4 @@
-"""Schemas: what the data of a topic's messages must be, by revisions, as Google has them."""
+"""Schemas of the data of a topic's messages, with revisions, as in Pub/Sub."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ DELETED_SCHEMA = "_deleted-schema_"
 
 
 class SchemaType(str, Enum):
-    """In what language a schema is defined."""
+    """The language of a schema's definition."""
 
     AVRO = "AVRO"
     PROTOCOL_BUFFER = "PROTOCOL_BUFFER"
 
 
 class Encoding(str, Enum):
-    """How the data of a message is written: ``BINARY`` is Avro's or Protocol Buffers' own."""
+    """The encoding of a message's data; ``BINARY`` is Avro's or Protocol Buffers' own."""
 
     JSON = "JSON"
     BINARY = "BINARY"
@@ -26,10 +26,12 @@ class Encoding(str, Enum):
 
 @dataclass(frozen=True)
 class Schema:
-    """A revision of a schema. ``uid`` tells the schema from an earlier one of the same name.
+    """A revision of a schema.
+
+    ``uid`` distinguishes the schema from an earlier one of the same name.
 
     ``definition`` is Avro's JSON or the text of a ``.proto`` file. ``revision_id``: 8 hexadecimal
-    digits, other ones for each revision.
+    digits, different for each revision.
     """
 
     name: str
@@ -42,7 +44,7 @@ class Schema:
 
 @dataclass(frozen=True)
 class SchemaSettings:
-    """What a topic asks of the data of its messages.
+    """The schema that the data of a topic's messages must fit.
 
     ``schema``: id or full name; ``_deleted-schema_`` once the schema is gone. Each message must
     fit one of its revisions from ``first_revision_id`` to ``last_revision_id``, both included; an

@@ -24,7 +24,7 @@ Sessions: TypeAlias = "SparkSession | Callable[[], SparkSession] | None"
 
 DELTA_VERSION = "4.4.0"
 LINES_OF_SPARK = ("4.0", "4.1", "4.2")
-"""For which this Delta has JARs; docs/spark.md tells what has run with each."""
+"""The Spark versions for which this Delta has JARs; docs/spark.md says what has run with each."""
 
 
 def _line(version: str) -> str:
@@ -41,14 +41,14 @@ def delta_package(spark_version: str = "4.2.0") -> str:
 
 
 def check_pair(spark_version: str, delta_version: str) -> None:
-    """Refuse a Spark and a Delta that are installed and are no pair: there are no JARs for both.
+    """Raise FailedPrecondition if the installed Spark and Delta do not match: no JARs fit both.
 
     >>> check_pair("4.1.4", "4.4.1")
     >>> check_pair("4.3.0", "4.4.1")
     Traceback (most recent call last):
     pubsub_delta.errors.FailedPrecondition: pyspark 4.3.0 and delta-spark 4.4.1 are installed; \
-pyspark 4.0, 4.1 or 4.2 with delta-spark 4.4 is accepted: pip install 'pubsub-delta[spark]' \
-installs such a pair
+    pyspark 4.0, 4.1 or 4.2 with delta-spark 4.4 is accepted: pip install 'pubsub-delta[spark]' \
+    installs such a pair
     """
     if _line(spark_version) in LINES_OF_SPARK and _line(delta_version) == _line(DELTA_VERSION):
         return
@@ -76,7 +76,7 @@ SPEED_SETTINGS = {
     # A bulk publish into the day's partition is written as it comes, not sorted by day first.
     "spark.sql.maxConcurrentOutputFileWriters": "4",
     # A round of publish, pull and ack by Spark generates more than 100 classes, most of them for
-    # Delta's own queries; where they do not fit, each is compiled again every time.
+    # Delta's own queries; if they do not fit, each is compiled again every time.
     "spark.sql.codegen.cache.maxEntries": "1000",
 }
 """A session without these settings works, but commits and publishes more slowly."""
@@ -151,7 +151,7 @@ def local_session(
     """Return a SparkSession on this machine, with Delta and the settings that suit a store.
 
     The first call on a machine downloads Delta's JARs. A session that runs already is returned
-    as it is: under spark-submit, Delta comes from ``--packages`` or spark-defaults.conf. On
+    unchanged: under spark-submit, Delta comes from ``--packages`` or spark-defaults.conf. On
     Databricks the platform's session is returned. FailedPrecondition if pyspark or delta-spark is
     not installed.
     """
@@ -236,12 +236,12 @@ def _not_installed(package: str) -> FailedPrecondition:
 
 
 def is_remote(spark: SparkSession) -> bool:
-    """Tell whether a session is a Spark Connect session."""
+    """Return whether a session is a Spark Connect session."""
     return type(spark).__module__.startswith("pyspark.sql.connect.")
 
 
 def runs_on_databricks() -> bool:
-    """Tell whether this process is a Databricks driver, whose commits on S3 are safe."""
+    """Return whether this process is a Databricks driver, whose commits on S3 are safe."""
     return DATABRICKS in os.environ
 
 

@@ -1,8 +1,8 @@
 """Structured Streaming: queries that consume a subscription, or publish to a topic.
 
-A query's micro-batch is a lease, named by the id of the query and that of the batch. Run again
-after a crash it sees the same messages, so that a sink which is idempotent by batch id, as Delta
-is with ``txnAppId`` and ``txnVersion``, holds every message once.
+A query's micro-batch is a lease, which the id of the query and that of the batch name. A repetition
+after a crash has the same messages. So a sink that is idempotent by batch id, as Delta is with
+``txnAppId`` and ``txnVersion``, has every message once.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def publish_stream(
 
 
 class _MicroBatches(ABC):
-    """What Spark calls for each micro-batch of a query."""
+    """The function that Spark calls for each micro-batch of a query."""
 
     def __init__(
         self, tables: Tables, name: ResourceName, checkpoint_location: str, clock: Clock
@@ -123,7 +123,7 @@ class _MicroBatches(ABC):
             raise QueryStopped from None
 
     def is_active(self) -> bool:
-        """Tell whether the query runs, or is beginning to."""
+        """Return whether the query runs, or is starting."""
         return not self._started.done() or bool(self._started.result().isActive)
 
     @abstractmethod
@@ -137,10 +137,10 @@ class _MicroBatches(ABC):
 
 
 class QueryStopped(Exception):
-    """What a micro-batch ends with when its query is stopped meanwhile, which is no failure.
+    """The error that ends a micro-batch when its query is stopped, which is not a failure.
 
-    Spark looks for an interruption in the text of the error, by an expression that overflows the
-    stack on the page of text that it really was.
+    Spark searches the text of an error for an interruption, by an expression that overflows the
+    stack on the long text of the original error.
     """
 
     def __str__(self) -> str:
@@ -151,7 +151,7 @@ class QueryStopped(Exception):
 
 
 class _Publishing(_MicroBatches):
-    """Publishes each micro-batch under the id of the query and its own."""
+    """Publishes each micro-batch under the id of the query and the number of the batch."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class _Consuming(_MicroBatches):
         self._metrics: MetricsFile | None = None
 
     def ticks(self) -> DataFrame:
-        """Return what drives the query: a row a micro-batch, with the subscription's metrics."""
+        """Return the stream that drives the query: a row for each micro-batch, with metrics."""
         from pubsub_delta.tables.lanes.spark.ticks import MetricsFile, ticks  # it imports pyspark
 
         self._metrics = MetricsFile()
@@ -271,24 +271,23 @@ def _stop_when_drained(query: StreamingQuery, consuming: _Consuming) -> None:
 def _refuse_remote(tables: Tables, verb: str) -> None:
     if is_remote(tables.spark):
         raise FailedPrecondition(
-            f"{verb}: this session is one of a Spark Connect server, which would process "
-            "micro-batches in a Python process of its own, without this store and its clock; "
-            "a session that runs in the same process as the query is accepted, as under "
-            "spark-submit or of local_session()"
+            f"{verb}: a Spark Connect server would process micro-batches in another Python "
+            "process, without this store; use a session of the query's own process, as under "
+            "spark-submit or from local_session()"
         )
 
 
 def _location(checkpoint_location: object) -> str:
     if not isinstance(checkpoint_location, str) or not checkpoint_location.strip():
         raise InvalidArgument(
-            f"checkpoint_location: {checkpoint_location!r}; a directory or URL of the query's own "
-            "is accepted"
+            f"checkpoint_location: {checkpoint_location!r}; a directory or URL that only this "
+            "query uses is accepted"
         )
     return checkpoint_location.rstrip("/")
 
 
 def _checked(trigger: object) -> dict[str, Any]:
-    """Return a trigger as DataStreamWriter.trigger takes it, or InvalidArgument."""
+    """Return a trigger as DataStreamWriter.trigger takes it; InvalidArgument."""
     accepted = '{"processingTime": "10 seconds"} or {"availableNow": True} is accepted'
     if not isinstance(trigger, Mapping) or len(trigger) != 1:
         raise InvalidArgument(f"trigger: {trigger!r}; {accepted}")

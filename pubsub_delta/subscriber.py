@@ -1,4 +1,4 @@
-"""Subscriber: the asynchronous pull, which calls a function with every message."""
+"""Subscriber: asynchronous pull, which calls a function with every message."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ logger = logging.getLogger("pubsub_delta")
 _DEFAULTS = FlowControl()
 _EXTENSION_SECONDS = (10, 600)
 _LAST_REQUESTS = 5
-"""How often the last request is tried when concurrent writers win."""
+"""How often to try the last request if concurrent writers are faster."""
 
 _SECOND = timedelta(seconds=1)
 
 
 @dataclass
 class _Unread:
-    """What is to be read of a lease. ``needs``: bytes that the next message takes, where known."""
+    """The unread messages of a lease. ``needs``: the bytes of the next message, if known."""
 
     leased: LeasedMessages
     needs: int = 1
@@ -41,27 +41,27 @@ class StreamingPull:
     """The future of an asynchronous pull, which goes on until it is cancelled or fails.
 
     Args:
-        channel: the way to the subscription.
+        channel: the channel to the subscription.
         subscription: its full name, for the log.
-        now: what tells the time.
-        callback: called with each message, in a worker thread. An error in it is logged and nacks
-            the message, unless it was answered before. A message that is not answered when its
-            callback returns may be answered later, from any thread.
-        flow_control: how many messages and bytes are held at a time, and for how long.
+        now: returns the time.
+        callback: called with each message, in a worker thread. An exception in it is logged and
+            nacks the message, unless it was acked before. Any thread can ack or nack the message
+            later, after its callback has returned.
+        flow_control: the most outstanding messages and bytes, and the longest lease.
         max_workers: how many callbacks run at a time.
-        ordered: whether messages of an ordering key are called one after the other: the next one
-            when the callback of the one before has returned, and it was acknowledged.
+        ordered: whether the messages of an ordering key are handled one after the other: the next
+            one when the callback of the one before has returned, and it was acknowledged.
         interval: seconds from one request to the next; a longer one is followed by the next at
             once.
 
-    One thread exchanges requests with the store. A request is one commit: it writes all that
-    messages were answered with since the last one, extends leases, and leases as many messages as
-    there is room for. Then the thread reads these. There is no request while there is neither
-    anything to write nor room.
+    One thread exchanges requests with the store. A request is one commit: it writes the acks and
+    nacks since the last one, extends leases, and leases as many messages as flow control has room
+    for. Then the thread reads these. Without anything to write and without room there is no
+    request.
 
     A lease is extended when less than half of its time remains, for ``max_lease_duration``. Then
-    its messages are dropped: Pub/Sub delivers them again. So are messages that the store says it
-    no longer holds for this consumer, and all that were leased before a seek, whoever asked for it.
+    its messages are dropped: Pub/Sub delivers them again. The subscriber also drops messages whose
+    lease it has lost, and all that were leased before a seek of any client.
     """
 
     def __init__(
@@ -104,19 +104,19 @@ class StreamingPull:
         self._thread.start()
 
     def result(self, timeout: float | None = None) -> None:
-        """Wait for the end: return after ``cancel``, and raise what ended it otherwise.
+        """Wait for the end: return after ``cancel``, otherwise raise the error that ended it.
 
-        ``concurrent.futures.TimeoutError``: it was still running after so many seconds.
+        ``concurrent.futures.TimeoutError``: it still ran after ``timeout`` seconds.
         """
         self._end.result(timeout)
 
     def cancel(self) -> int:
-        """End it, and return how many messages were given back.
+        """End the pull, and return how many messages were given back.
 
-        No callback is begun any more, and running ones are waited for. Their answers are written,
-        and every other message that is held goes back as if it had never been delivered. A further
-        call also waits, and returns 0, as does one after an error. In a callback it does not wait,
-        and returns 0.
+        No further callback begins, and the call waits for running ones. Their acks and nacks are
+        written; all other messages go back as if they had never been delivered. A second call, or
+        one after an error, also waits and returns 0. In a callback ``cancel`` does not wait, and
+        returns 0.
         """
         with self._asked:
             first = not self._cancelled and not self._end.done()
@@ -128,19 +128,19 @@ class StreamingPull:
         return self._given_back if first else 0
 
     def cancelled(self) -> bool:
-        """Tell whether it was cancelled while it ran, though it may be about to end still."""
+        """Return whether the pull was cancelled while it ran, even if it has not ended yet."""
         return self._cancelled
 
     def running(self) -> bool:
-        """Tell whether messages are still leased or callbacks still run."""
+        """Return whether messages are still leased or callbacks still run."""
         return not self._end.done()
 
     def done(self) -> bool:
-        """Tell whether it has ended: no callback runs, and ``result`` does not wait."""
+        """Return whether the pull has ended: no callback runs, and ``result`` does not wait."""
         return self._end.done()
 
     def add_done_callback(self, fn: Callable[[StreamingPull], object]) -> None:
-        """Call a function with this future at the end, or at once if that was before."""
+        """Call a function with this future at the end, or at once if it has ended."""
         self._end.add_done_callback(lambda _: fn(self))
 
     def __enter__(self) -> StreamingPull:
@@ -209,9 +209,11 @@ class StreamingPull:
         self._unread[lease_id] = _Unread(leased)
 
     def _end_leases(self) -> int:
-        """Write what is left to write, and give back all that is outstanding; return how much."""
+        """Write the remaining acks, and give back outstanding messages; return their number."""
         now = self._now()
-        ended = FailedPrecondition("the StreamingPull has ended; the message is delivered again")
+        ended = FailedPrecondition(
+            "the StreamingPull has ended; the message will be delivered again"
+        )
         self._callbacks.drop_leased_before(now - self._max_lease_duration)
         given_back = self._callbacks.give_back(ended)
         request = self._callbacks.request(now)
@@ -230,12 +232,14 @@ class StreamingPull:
 
     def _log_lost(self, error: Aborted) -> None:
         which = self._subscription
-        logger.warning("%s: nothing was written; it is tried again: %s", which, error)
+        logger.warning(
+            "%s: acks and leases were not written, and are tried again: %s", which, error
+        )
 
     def _load(self) -> None:
-        """Read what is leased, the oldest first, as far as there is room for its bytes.
+        """Read leased messages, the oldest first, while flow control has room for their bytes.
 
-        One lease after a request, and more of them while there would be a pause.
+        It reads one lease after a request, and more of them instead of a pause.
         """
         outstanding = self._callbacks.unread()
         self._unread = {of: each for of, each in self._unread.items() if outstanding.get(of)}
@@ -247,13 +251,13 @@ class StreamingPull:
                 return
 
     def _read(self, lease_id: int, unread: _Unread, positions: Positions) -> bool:
-        """Read messages of a lease; tell whether these were all."""
+        """Read messages of a lease; return whether these were all."""
         room = self._room(unread.needs)
         if not room:
             return False
         received = unread.leased.receive(positions, room)
         if received and not self._room(size_of(received[0])):
-            unread.needs = size_of(received[0])  # it is let go of, and comes again
+            unread.needs = size_of(received[0])  # dropped, and delivered again
             return False
         reached = positions
         if received:
@@ -263,7 +267,7 @@ class StreamingPull:
         return reached == positions
 
     def _room(self, needs: int) -> int:
-        """Return how many bytes may be loaded; 0 if that is less than needed, unless none are."""
+        """Return how many bytes to load; 0 if that is less than needed, unless none are loaded."""
         count, size = self._callbacks.loaded()
         room = self._flow_control.max_bytes - size
         return room if room >= needs or not count else 0

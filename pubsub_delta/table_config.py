@@ -1,4 +1,4 @@
-"""Table subscriptions: where messages are written to, and what keeps them from it."""
+"""Table subscriptions: their configuration, and the state of their tables."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ class TableState(str, Enum):
     """Whether messages can be written to a table (Pub/Sub: the states of a BigQuery subscription).
 
     ``NOT_FOUND``: there is no Delta table. ``SCHEMA_MISMATCH``: its columns are not those that the
-    configuration needs. ``PERMISSION_DENIED``: the storage refuses it, or it is not below the
-    directory in which tables may be written.
+    configuration needs. ``PERMISSION_DENIED``: the storage refuses the table, or it is not below
+    ``tables_root``.
     """
 
     ACTIVE = "ACTIVE"
@@ -32,7 +32,7 @@ class TableConfig:
     data is a JSON object, whose members are the columns. ``drop_unknown_fields``: fields without a
     column are left out; otherwise a message that has one is not written. ``write_metadata``: the
     columns ``subscription_name``, ``message_id``, ``publish_time`` and ``attributes`` are written,
-    too. ``state``: whether the table could be written to when the subscription was looked up.
+    too. ``state``: whether the table could be written when the subscription was read.
     """
 
     table: str
@@ -44,5 +44,5 @@ class TableConfig:
 
     @property
     def is_refused(self) -> bool:
-        """Whether nothing can be written to the table, as far as was told."""
+        """Whether the table could not be written when the subscription was read."""
         return self.state not in (None, TableState.ACTIVE)

@@ -6,7 +6,7 @@ _OF_THE_EXTRA = {"click", "prompt_toolkit", "rich", "tomli"}
 
 
 def run() -> None:
-    """Run the command line; without the extra ``cli`` say how to install it."""
+    """Run the command line, or print how to install the extra ``cli``."""
     try:
         from pubsub_delta.cli.main import main
     except ModuleNotFoundError as error:

@@ -86,8 +86,8 @@ class App:
         """The store. Opening it takes seconds if it starts Spark, or with --remote."""
         if self.settings.endpoint is not None:
             raise click.UsageError(
-                f"this needs the store itself: the server at {self.settings.endpoint} has no "
-                "method for it; --root is accepted, in place of --endpoint"
+                f"the server at {self.settings.endpoint} has no method for this command; give "
+                "--root in place of --endpoint, to work on the store itself"
             )
         if self.settings.root is None:
             raise click.UsageError(
@@ -99,8 +99,9 @@ class App:
         for _, _, other, _ in self._stores:
             if other != remote:
                 raise FailedPrecondition(
-                    f"--remote: {remote!r}: this shell's session is with {other or 'local Spark'}, "
-                    "and it can have one only; another shell, or a command of its own, is accepted"
+                    f"--remote: {remote!r}: this shell has a session with "
+                    f"{other or 'local Spark'}, and can have only one; start another shell, or "
+                    "run the command outside of it"
                 )
         named = (root, project, remote, self.settings.tables_root)
         if named not in self._stores:

@@ -91,7 +91,7 @@ class PairsType(ParamType):
         try:
             return split_pairs(value) if isinstance(value, str) else value
         except ValueError as error:
-            wrong = f"{str(error)!r} is not a pair, or its key stands twice"
+            wrong = f"{str(error)!r} is not a pair, or its key appears twice"
             self.fail(f"{wrong}; key=value,key2=value2 is accepted", param, ctx)
 
 
@@ -209,7 +209,7 @@ class Switch(click.Option):
 
 
 exact_option = click.option(
-    "--exact", is_flag=True, help="Read the messages for what would be an estimate."
+    "--exact", is_flag=True, help="Read messages for values that would be estimates."
 )
 
 
@@ -239,7 +239,7 @@ def merge(
     for pairs in given:
         for key, value in pairs.items():
             if key in merged:
-                problem = f"the key {key!r} stands twice; each once is accepted"
+                problem = f"the key {key!r} appears twice; each once is accepted"
                 raise click.BadParameter(problem, ctx, param)
             merged[key] = value
     return merged

@@ -38,7 +38,7 @@ MOST = 200
 LOW_DISK_BYTES = 1_000_000_000
 """Bytes; less free space is a warning."""
 MAX_CLOCK_SKEW = timedelta(minutes=1)
-"""How far in the future a commit may be before clocks are reported."""
+"""A commit that is further in the future is reported."""
 RETENTION_WARNING = 0.9
 """The share of the retention at which the oldest message is a warning."""
 

@@ -29,7 +29,7 @@ _FRAME = re.compile(r"[─│┌┬┐├┼┤└┴┘]+")
 
 
 def are_enabled(stream: Any, environment: Mapping[str, str]) -> bool:
-    """Tell whether a stream gets colors."""
+    """Return whether a stream gets colors."""
     plain = environment.get("NO_COLOR") or environment.get("TERM") in ("dumb", "unknown")
     return bool(stream.isatty()) and not plain
 

@@ -36,7 +36,7 @@ class GcloudOption(GlobalOption):
     """An option of gcloud without effect here."""
 
     def __init__(self, *names: str, **more: Any) -> None:
-        more.setdefault("help", "gcloud has it; here it says nothing.")
+        more.setdefault("help", "An option of gcloud without effect here.")
         super().__init__([*names], hidden=True, **more)
         self.callback = None
 
@@ -53,8 +53,7 @@ def _silence(ctx: click.Context, _: click.Parameter, value: bool | None) -> None
 def _no_flags_file(_: click.Context, __: click.Parameter, value: str | None) -> None:
     if value is not None:
         raise click.UsageError(
-            "--flags-file: gcloud has it, and it is not implemented here; the options themselves "
-            "are accepted"
+            "--flags-file: this option of gcloud is not implemented; give the options themselves"
         )
 
 
@@ -65,9 +64,9 @@ def _flatten(ctx: click.Context, _: click.Parameter, value: Any) -> None:
 
 def gcloud_options() -> list[click.Parameter]:
     """Return gcloud's global options that have little or no effect here."""
-    output = GcloudSwitch("--user-output-enabled", help="Tell errors only, with --no-.")
+    output = GcloudSwitch("--user-output-enabled", help="With --no-: print errors only.")
     output.callback = _silence
-    flags = GcloudOption("--flags-file", help="gcloud has it; here it is refused.")
+    flags = GcloudOption("--flags-file", help="An option of gcloud that is refused here.")
     flags.callback = _no_flags_file
     return [
         output,
@@ -88,7 +87,7 @@ def global_options() -> list[click.Parameter]:
     flatten = GlobalOption(
         ["--flatten"],
         type=KeysType(),
-        help="Keys of lists, each item of which is shown as a record of its own.",
+        help="Keys of lists; each item is shown as a separate record.",
     )
     flatten.callback = _flatten
     return [
@@ -97,37 +96,48 @@ def global_options() -> list[click.Parameter]:
         GlobalOption(["--root"], help="The store: a directory, URL or catalog schema."),
         GlobalOption(
             ["--tables-root"],
-            help="Below which subscriptions may be written to tables: tables below the root.",
+            help=(
+                "The directory or URL of the tables of table subscriptions. Default: tables "
+                "below the root."
+            ),
         ),
-        GlobalOption(["--project"], help="What short names mean: local, if nobody says."),
+        GlobalOption(["--project"], help="The project of short names. Default: local."),
         GlobalOption(
             ["--format"],
             type=FormatType(),
-            help="table, json, yaml, csv, value, get, list, flattened, config, none; perhaps with "
-            "columns: value(name.basename(),topic).",
+            help=(
+                "The format of results: table, json, yaml, csv, value, get, list, flattened, "
+                "config or none; also with columns: value(name.basename(),topic)."
+            ),
         ),
         GlobalOption(["-q", "--quiet"], is_flag=True, help="Do not ask before deleting."),
         GlobalOption(
-            ["--log-level"], type=click.Choice(LOG_LEVELS), help="What Spark's log shows: error."
+            ["--log-level"],
+            type=click.Choice(LOG_LEVELS),
+            help="The least level of Spark's log messages that are shown. Default: error.",
         ),
         GlobalOption(
             ["--remote"],
             metavar="sc://HOST:PORT",
-            help="A Spark Connect server to run on, in place of a JVM here.",
+            help="The Spark Connect server to use, in place of a JVM on this machine.",
         ),
         GlobalOption(
             ["--endpoint"],
             metavar="HOST:PORT",
-            help="A running `pubsub-delta serve` that answers, in place of --root.",
+            help="The running `pubsub-delta serve` to call, in place of --root.",
         ),
         GlobalOption(
             ["--endpoint-tls"],
             metavar="FILE|public",
-            help="Speak TLS: trust the certificate, or its authority, in this PEM file; or public "
-            "authorities.",
+            help=(
+                "Use TLS, and trust the certificate or authority in this PEM file, or public "
+                "authorities."
+            ),
         ),
         GlobalOption(
-            ["--endpoint-token-file"], metavar="FILE", help="The token of that server is in it."
+            ["--endpoint-token-file"],
+            metavar="FILE",
+            help="The file with the token of that server.",
         ),
     ]
 

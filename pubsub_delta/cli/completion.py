@@ -23,10 +23,10 @@ VARIABLE = "_PUBSUB_DELTA_COMPLETE"
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print what makes bash, zsh or fish complete commands and options.
+    """Print a script by which bash, zsh or fish completes commands and options.
 
     To try it: `eval "$(pubsub-delta completion bash)"`. Names of topics and subscriptions are
-    completed where that takes no Spark: not in a catalog, nor with --remote.
+    completed if that needs no Spark: not in a catalog, nor with --remote.
     """
     kind = get_completion_class(shell)
     assert kind is not None

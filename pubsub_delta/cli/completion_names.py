@@ -29,7 +29,8 @@ FILE_TTL = timedelta(minutes=10)
 """How long names are kept on disk: a snapshot expires without a commit."""
 SETTLED = timedelta(seconds=2)
 """A table whose directory changed within this time is not cached: file times are coarse, and it may
-change again without a new time."""
+change again without a new time.
+"""
 
 Lister = Callable[..., Page[Topic] | Page[Subscription] | Page[Snapshot] | Page[Schema]]
 

@@ -34,25 +34,26 @@ def access_options(prefix: str = "") -> Callable[[F], F]:
             f"--{prefix}host",
             default="localhost",
             show_default=True,
-            help=described("Where to listen."),
+            help=described("The address to listen at."),
         ),
         click.option(
             f"--{prefix}token-file",
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
             help=described(
-                "Readers sign in with what stands in it; any address but this machine's needs one."
+                "The file with the token to sign in with; needed unless the console serves this "
+                "machine only."
             ),
         ),
         click.option(
             f"--{prefix}allowed-host",
             multiple=True,
             metavar="NAME",
-            help=described("Another name that browsers call it by, as behind a proxy. Repeatable."),
+            help=described("Another host name of the console, as behind a proxy. Repeatable."),
         ),
         click.option(
             f"--{prefix}read-only",
             cls=Switch,
-            help=described("Show everything, and change nothing."),
+            help=described("Show everything, and permit no change."),
         ),
     )
 
@@ -91,7 +92,7 @@ def console_app(app: App, access: ConsoleAccess) -> SecurityMiddleware:
 
 @contextmanager
 def console_in_thread(app: App, options: Mapping[str, Any]) -> Iterator[Callable[[], None]]:
-    """Give a function that starts the console in a thread, which ends with the block.
+    """Yield a function that starts the console in a thread, which ends with the block.
 
     The address is bound at once, so an error comes before anything else starts. Without
     ``--console-port`` the function does nothing.
@@ -136,7 +137,7 @@ def _check_console_port() -> None:
     type=click.IntRange(0, 65535),
     default=8086,
     show_default=True,
-    help="Where to listen; 0: a free one.",
+    help="The port to listen at; 0 for a free one.",
 )
 @access_options()
 @click.pass_obj

@@ -86,9 +86,14 @@ def modify_message_ack_deadline(
 @click.option(
     "--time",
     type=TimeType(),
-    help="What was published before it is acknowledged, the rest is not: RFC 3339, a date, -p1d.",
+    help=(
+        "Acknowledge messages published before this time, and un-acknowledge later ones: RFC "
+        "3339, a date, -p1d."
+    ),
 )
-@click.option("--snapshot", type=SNAPSHOT, help="What it holds becomes unacknowledged.")
+@click.option(
+    "--snapshot", type=SNAPSHOT, help="Make exactly the messages of this snapshot unacknowledged."
+)
 @click.option("--snapshot-project", help="The project of the snapshot.")
 @pass_app
 def seek(
@@ -116,7 +121,11 @@ def seek(
 @click.command("backlog", cls=Command, examples=["subscriptions backlog delays --limit=20"])
 @click.argument("subscription", type=SUBSCRIPTION)
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many."
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="The largest number of messages.",
 )
 @selection_options
 @pass_app

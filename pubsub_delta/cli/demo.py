@@ -43,10 +43,10 @@ TO_TRY = (
 @click.argument("directory", type=click.Path(file_okay=False, path_type=Path), required=False)
 @click.make_pass_decorator(App)
 def demo(app: App, directory: Path | None) -> None:
-    """Make a store with example data in a new directory, and tell what to try on it.
+    """Create a store with example data in a new directory, and print commands to try on it.
 
     The directory is DIRECTORY, else that of --root, else ./pubsub-demo. It takes some seconds, and
-    neither Spark nor Java. Deleting the directory ends it.
+    needs neither Spark nor Java. To remove the store, delete the directory.
     """
     directory = directory or _directory_of_option(app) or Path("pubsub-demo")
     if directory.is_dir() and any(directory.iterdir()):

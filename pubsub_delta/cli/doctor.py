@@ -1,4 +1,4 @@
-"""``pubsub-delta doctor``: what is wrong with a store, and what to do."""
+"""``pubsub-delta doctor``: finds problems of a store, and advises what to do."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SYMBOLS = {"ok": "✓", "warning": "!", "problem": "✗"}
 )
 @click.make_pass_decorator(App)
 def doctor(app: App) -> None:
-    """Look at versions, storage, locks, and whether every table of the store can be read.
+    """Check versions, storage and locks, and that every table of the store can be read.
 
-    Nothing is leased or written. What is wrong comes with what to do about it; the exit code is 1
-    then. A warning changes it not.
+    The command leases and writes nothing. Each problem is printed with advice, and sets the exit
+    code 1; a warning does not.
     """
     found = list(_findings(app))
     if app.global_options.get("format"):

@@ -68,7 +68,7 @@ class Column:
         return self.label or ""
 
     def of(self, record: Any) -> Any:
-        """Return the value in a record, or None where there is none."""
+        """Return the value in a record, or None if there is none."""
         value = self.raw(record)
         return value if self.calls is None else self.calls.of(value, "format")
 
@@ -174,7 +174,9 @@ class _Reader:
 
     def _begin(self, kind: str) -> None:
         if kind in _ABSENT:
-            raise Unimplemented(f"format: gcloud has {kind!r}, and it is not implemented here")
+            raise Unimplemented(
+                f"format: {kind!r} of gcloud is not implemented; {', '.join(KINDS)} are accepted"
+            )
         if kind not in KINDS:
             raise InvalidArgument(
                 f"format: {kind!r} is not a format; "

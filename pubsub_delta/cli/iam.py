@@ -37,15 +37,14 @@ def binding_command(
             return
         if role != forwarding:
             raise Unimplemented(
-                f"role: {role!r}: a store has no access control of its own, storage or catalog "
-                f"decide who may read and write; only {forwarding}, which forwarding to a "
-                "dead-letter topic needs at Google, is accepted, and nothing needs to be done"
+                f"role: {role!r}: the storage or the catalog decides who can read and write a "
+                f"store; only {forwarding} is accepted, which Google needs to forward dead "
+                "letters, and it changes nothing here"
             )
         app.call(lambda store: get(store, found))
         app.print_status(
-            f"Nothing needs to be done for {kind} [{found}]: a store has no access control of its "
-            f"own, and whoever may write its tables may forward messages. No permission was "
-            f"changed for [{member}]."
+            f"Nothing needs to be done for {kind} [{found}]: whoever can write the store's "
+            f"tables can forward messages. No permission was changed for [{member}]."
         )
 
     return Command(
@@ -55,12 +54,12 @@ def binding_command(
             f"{kind}s add-iam-policy-binding {'failed' if kind == 'topic' else 'delays'} "
             f"--member=serviceAccount:ID --role={forwarding}"
         ],
-        help="Give a role to a member on a server; a store itself needs no grant for forwarding.",
+        help="Give a role to a member on a server; a store without a server needs no roles.",
         params=[
             click.Argument(["name"], metavar=kind.upper(), type=ResourceType(f"{kind}s")),
-            click.Option(["--member"], required=True, help="Whom it is granted to."),
+            click.Option(["--member"], required=True, help="The member that gets the role."),
             click.Option(
-                ["--role"], required=True, help=f"{forwarding}; any role with --endpoint."
+                ["--role"], required=True, help=f"{forwarding}; with --endpoint any role."
             ),
         ],
     )

@@ -31,21 +31,23 @@ def selection_options(command: F) -> F:
             type=LimitType(),
             callback=_keep,
             expose_value=False,
-            help="So many rows a table has, before the next one begins.",
+            help="The number of rows of a table, before the next table begins.",
         ),
         click.option(
             "--sort-by",
             type=KeysType(),
             callback=_keep,
             expose_value=False,
-            help="Keys to sort by: topic,~name; with ~ the other way round.",
+            help="Keys to sort by: topic,~name; ~ reverses the order.",
         ),
         click.option(
             "--filter",
             type=FilterType(),
             callback=_keep,
             expose_value=False,
-            help="Which: name:my* AND labels.env=prod, as `gcloud topic filters` has it.",
+            help=(
+                "The filter of results, as in `gcloud topic filters`: name:my* AND labels.env=prod."
+            ),
         ),
     ):
         command = option(command)
@@ -60,13 +62,13 @@ def listing_options(command: F) -> F:
             is_flag=True,
             callback=_keep,
             expose_value=False,
-            help="Only the URI of each, as Google's.",
+            help="Print only the URI of each resource, as Google writes it.",
         ),
         click.option(
             "--limit",
             type=LimitType(),
             callback=_keep,
-            help="At most so many; all of them by default: unlimited.",
+            help="The largest number of results. Default: unlimited.",
         ),
     ):
         command = option(command)

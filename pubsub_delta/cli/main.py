@@ -10,21 +10,22 @@ from pubsub_delta.cli.lazy_commands import LazyCommands
 
 HELP = """Google Cloud Pub/Sub's command line, for a store in Delta tables.
 
-What works as `gcloud pubsub …` works as `pubsub-delta …`.
+Commands written for `gcloud pubsub` work with `pubsub-delta` in its place.
 
 \b
-Where the store is, and how results are shown:
-  --root, --project, --remote, --endpoint    options, before or after the command
-  PUBSUB_DELTA_ROOT, PUBSUB_DELTA_PROJECT, PUBSUB_DELTA_REMOTE, PUBSUB_DELTA_ENDPOINT
+Settings come from the first of these that has them:
+  --root, --project, --remote, --endpoint, before or after the command
+  PUBSUB_DELTA_ROOT, PUBSUB_DELTA_PROJECT,
+  PUBSUB_DELTA_REMOTE, PUBSUB_DELTA_ENDPOINT
   ~/.config/pubsub_delta/config.toml, or the file in PUBSUB_DELTA_CONFIG:
       root = "/data/pubsub"
       project = "local"
       format = "json"
 
-On a disk or object storage a command works on the tables itself. What needs Spark, as every
-command does in a catalog, starts it, which takes some seconds: `pubsub-delta shell` does so once
-for many commands, and with --remote sc://HOST:PORT a Spark Connect server does the work. With
---endpoint HOST:PORT a running `pubsub-delta serve` answers.
+On a disk or in object storage most commands work without Spark. Others, and every command on
+a catalog, start Spark, which takes some seconds. The command `shell` starts it once for many
+commands. With --remote sc://HOST:PORT a Spark Connect server does the work instead. With
+--endpoint HOST:PORT commands call a running `pubsub-delta serve`.
 
 Exit codes: 0 done, 1 an error, 2 a wrong command line.
 """

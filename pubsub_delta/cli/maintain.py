@@ -22,7 +22,7 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     unknown = [duty for duty in duties if duty not in DUTIES]
     if unknown or not duties:
         raise click.BadParameter(
-            f"{', '.join(unknown) or repr(text)} is no duty; there are {', '.join(DUTIES)}"
+            f"{', '.join(unknown) or repr(text)} is not a duty; {', '.join(DUTIES)} are accepted"
         )
     return duties
 
@@ -42,15 +42,15 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     default="tables,dead-letters,expiration,retention",
     show_default=True,
     callback=read_duties,
-    help="What to do, separated by commas; also optimize and vacuum.",
+    help="The duties to do, separated by commas; optimize and vacuum are accepted, too.",
 )
 @click.option(
     "--log-retention",
     metavar="DURATION",
-    help="Forget older commits of topics, such as 1d; for topics of a commit a second.",
+    help="Remove older commits from the logs of topics, such as 1d; for topics with many commits.",
 )
-@click.option("--exact", cls=Switch, help="Delete to the message, not only whole days.")
-@click.option("--dry-run", cls=Switch, help="Only tell what would be done.")
+@click.option("--exact", cls=Switch, help="Delete single messages, not only whole days.")
+@click.option("--dry-run", cls=Switch, help="Only report what would be done.")
 @click.pass_obj
 def maintain(
     app: App,
@@ -59,10 +59,10 @@ def maintain(
     exact: bool | None,
     dry_run: bool | None,
 ) -> None:
-    """Write to tables, forward dead letters, delete what is over, tidy up.
+    """Write to tables, forward dead letters, delete expired resources and messages, tidy up.
 
-    What fails is told and stops nothing else; the exit code is then 1, and running it again is
-    right. It may run late, twice, and beside publishers and consumers.
+    A duty that fails is reported and does not stop the others; the exit code is then 1. Run it
+    again then. It can run late, twice, and beside publishers and consumers.
     """
     switches: dict[str, Any] = {duty.replace("-", "_"): duty in duties for duty in DUTIES}
     switches |= {"exact": bool(exact), "dry_run": bool(dry_run)}

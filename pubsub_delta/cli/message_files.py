@@ -108,7 +108,7 @@ def check_path(path: Path) -> None:
     """Raise InvalidArgument for an unknown suffix, AlreadyExists for an existing file."""
     if path.suffix.lower() not in _KINDS:
         raise InvalidArgument(
-            f"output: {str(path)!r} tells no kind of file; one that ends in "
+            f"output: {str(path)!r} does not name a kind of file; a name that ends in "
             f"{', '.join(_KINDS)} is accepted"
         )
     if path.is_symlink() or path.exists():
@@ -117,7 +117,7 @@ def check_path(path: Path) -> None:
 
 @contextmanager
 def message_file(path: Path) -> Iterator[MessageFile]:
-    """Give a file to write to, which is synced and renamed at the end of the block.
+    """Yield a file to write to, which is synced and renamed at the end of the block.
 
     After an error no file is left. FailedPrecondition if the file cannot be written, AlreadyExists
     if another process created it meanwhile.
@@ -134,7 +134,7 @@ def message_file(path: Path) -> Iterator[MessageFile]:
         _name(begun, path)
     except OSError as error:
         raise FailedPrecondition(
-            f"output: {path} cannot be written: {error.strerror or error}"
+            f"output: {path} cannot be written: {error.strerror or error}; choose another path"
         ) from None
     finally:
         with suppress(OSError):
@@ -170,8 +170,8 @@ def _csv_row(message: ReceivedMessage) -> list[Any]:
         data = message.data.decode()
     except UnicodeDecodeError:
         raise InvalidArgument(
-            f"output: the data of message {message.message_id} is not UTF-8, which a line of CSV "
-            "takes; a file that ends in .jsonl or .parquet takes any bytes"
+            f"output: the data of message {message.message_id} is not UTF-8, which CSV needs; a "
+            "file that ends in .jsonl or .parquet holds any bytes"
         ) from None
     attributes = json.dumps(dict(message.attributes), ensure_ascii=False, sort_keys=True)
     time, attempt = time_text(message.publish_time), message.delivery_attempt

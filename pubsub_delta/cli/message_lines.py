@@ -74,7 +74,7 @@ class LineFormat:
         return self.kind in (CSV, JSON)
 
     def is_nothing(self, line: bytes) -> bool:
-        """Tell whether a line is blank, between objects."""
+        """Return whether a line is blank, between objects."""
         return self.kind == JSONL and not line.strip()
 
     def _of(self, data: bytes, attributes: Mapping[str, str], ordering_key: str) -> Message:
@@ -85,11 +85,15 @@ class LineFormat:
             given = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_unique_keys)
         except json.JSONDecodeError as error:
             reason = f"{error.msg} at character {error.pos + 1}"
-            raise InvalidArgument(f"it is not JSON: {reason}") from None
+            raise InvalidArgument(
+                f"it is not JSON: {reason}; one JSON object a line is accepted"
+            ) from None
         except (ValueError, RecursionError) as error:
-            raise InvalidArgument(f"it is not JSON: {error}") from None
+            raise InvalidArgument(
+                f"it is not JSON: {error}; one JSON object a line is accepted"
+            ) from None
         if not isinstance(given, dict):
-            raise InvalidArgument("it is not a JSON object")
+            raise InvalidArgument("it is not a JSON object; one object a line is accepted")
         data, attributes = given.pop("data", None), given.pop("attributes", None)
         key = given.pop("orderingKey", None)
         unknown = sorted(given.keys() - _FILLED_IN)
@@ -99,7 +103,10 @@ class LineFormat:
                 "accepted"
             )
         if not isinstance(attributes, (dict, type(None))):
-            raise InvalidArgument("attributes: an object of texts is accepted")
+            raise InvalidArgument(
+                f"attributes: {json.dumps(attributes)[:40]} is not an object; an object of "
+                "strings is accepted"
+            )
         return self._of(
             self._data(data),
             {
@@ -117,11 +124,13 @@ class LineFormat:
         try:
             return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
         except (binascii.Error, ValueError):
-            raise InvalidArgument(f"data: {text[:40]!r} is not base64") from None
+            raise InvalidArgument(
+                f"data: {text[:40]!r} is not base64; without --base64 it is read as text"
+            ) from None
 
 
 def format_of(source: str) -> str:
-    """Return the format of a file by its name; ``lines`` if the name does not tell.
+    """Return the format of a file by its name; ``lines`` if the name shows none.
 
     >>> format_of("flights.CSV.gz"), format_of("flights.jsonl.zst"), format_of("-")
     ('csv', 'json', 'lines')
@@ -135,8 +144,8 @@ def open_lines(path: str) -> Iterator[IO[bytes]]:
     ending = Path(path).suffix.lower()
     if ending in _PACKED:
         raise InvalidArgument(
-            f"{path}: {ending} is not unpacked here; unpack it, and pipe its lines to --from=-: "
-            f"{', '.join([*_MODULES, *_ZSTANDARD])} are unpacked"
+            f"{path}: {ending} is not a compression that --from reads; unpack the file, and pipe "
+            f"its lines to --from=-: {', '.join([*_MODULES, *_ZSTANDARD])} are unpacked"
         )
     if Path(path).is_dir():
         raise InvalidArgument(
@@ -246,7 +255,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} stands twice in an object")
+        raise ValueError(f"{twice!r} appears twice in an object")
     return found
 
 
@@ -261,5 +270,7 @@ def _text(value: object, where: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise InvalidArgument(f"{where}: it has half of a surrogate pair") from None
+        raise InvalidArgument(
+            f"{where}: it has half of a surrogate pair; whole characters are accepted"
+        ) from None
     return value

@@ -76,24 +76,31 @@ def _keep_format(ctx: click.Context, _: click.Parameter, value: str | None) -> s
     "source",
     metavar="FILE|-",
     type=click.Path(allow_dash=True),
-    help="Publish the lines of a file, or of standard input: one message a line; of a file that "
-    "ends in .csv, .json, .jsonl or .ndjson its rows or objects.",
+    help=(
+        "Publish the lines of a file, or of standard input, one message a line; from a file that "
+        "ends in .csv, .json, .jsonl or .ndjson, its rows or objects."
+    ),
 )
 @click.option(
     "--format",
     "format_",
     type=_Format(),
     callback=_keep_format,
-    help="With --from: lines, each of which is a message; jsonl: objects with data, attributes and "
-    "orderingKey; csv or json: rows or objects, each of which is the data of a message. Else how "
-    "the ids are shown: table, json, yaml, csv or value.",
+    help=(
+        "With --from: lines, each of which is a message; jsonl: objects with data, attributes "
+        "and orderingKey; csv or json: rows or objects, each of which is the data of a message. "
+        "Without --from, the format of the ids: table, json, yaml, csv or value."
+    ),
 )
 @click.option(
     "--bad-records",
     "bad_records",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="With --from: add what is no message to this file, as JSON, and publish the rest.",
+    help=(
+        "With --from: add records that are not messages to this file, as JSON, and publish the "
+        "rest."
+    ),
 )
 @click.option(
     "--base64", is_flag=True, help="With --format=jsonl: data is in base64, as a pull prints it."
@@ -110,7 +117,7 @@ def publish(
     bad_records: Path | None,
     base64: bool,
 ) -> None:
-    """Publish a message and print its id, or the lines of a file and tell how many there were."""
+    """Publish a message and print its id, or publish the lines of a file and print their number."""
     name = app.topic(topic)
     if source is not None:
         _check_options(app, source, message, format_, base64=base64)
@@ -120,7 +127,7 @@ def publish(
     if format_ in OWN_FORMATS or base64 or bad_records is not None:
         wording = "--base64" if base64 else f"--format={format_}"
         wording = wording if bad_records is None else "--bad-records"
-        raise click.UsageError(f"{wording} says how lines are read; --from names them")
+        raise click.UsageError(f"{wording} needs --from, and says how its lines are read")
     data = (message or "").encode("utf-8", "surrogateescape")
     given = Message(data, attribute, ordering_key)
     ids = app.call(lambda store: list(store.publish(name, [given]).message_ids))
@@ -137,9 +144,13 @@ def _check_options(
             f"--format={format_}: with --from, one of {', '.join(FORMATS)} is accepted"
         )
     if base64 and format_ != JSONL:
-        raise click.UsageError("--base64 is about the data of objects; --format=jsonl is needed")
+        raise click.UsageError(
+            "--base64 needs --format=jsonl: it says how the data of JSON objects is read"
+        )
     if source == STANDARD_INPUT and app.in_shell:
-        raise click.UsageError("--from=-: a shell reads its commands there; a file is accepted")
+        raise click.UsageError(
+            "--from=-: a shell reads its commands from standard input; a file is accepted"
+        )
 
 
 def _publish_lines(

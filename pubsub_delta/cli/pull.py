@@ -72,17 +72,23 @@ class _Wait(Switch):
     ],
 )
 @click.argument("subscription", type=SUBSCRIPTION)
-@click.option("--auto-ack", cls=Switch, help="Acknowledge what is printed, or is in the file.")
+@click.option(
+    "--auto-ack",
+    cls=Switch,
+    help="Acknowledge the messages that are printed, or written to the file.",
+)
 @click.option(
     "--limit",
     type=int,
-    help="At most so many messages: 1; with --follow and --output all that there are.",
+    help="The largest number of messages. Default: 1; with --follow or --output, all.",
 )
 @click.option(
-    "--wait", cls=_Wait, help="Wait for the first message, at most so long, or until Ctrl+C."
+    "--wait", cls=_Wait, help="Wait for the first message, for this long, or until Ctrl+C."
 )
 @click.option(
-    "--follow", cls=Switch, help="Print and acknowledge what comes, until Ctrl+C or the limit."
+    "--follow",
+    cls=Switch,
+    help="Print and acknowledge messages as they come, until Ctrl+C or the limit.",
 )
 @click.option(
     "--output",
@@ -101,13 +107,15 @@ def pull(
     follow: bool | None,
     output: Path | None,
 ) -> None:
-    """Lease messages and print them; those that are not acknowledged come again.
+    """Lease messages and print them; those that are not acknowledged are delivered again.
 
-    With --auto-ack they are acknowledged once they are printed. Where the format shows ackStatus,
-    as the table does, that is before it: SUCCESS tells that a message does not come again.
+    With --auto-ack they are acknowledged once they are printed. If the format shows ackStatus, as
+    the table does, they are acknowledged before: SUCCESS means that a message is not delivered
+    again.
 
-    With --output they go to a file, and --auto-ack acknowledges them once it is whole and on the
-    disk. --follow acknowledges what it prints; at Ctrl+C the others come again at once.
+    With --output they go to a file, and --auto-ack acknowledges them once the whole file is on the
+    disk. --follow acknowledges the messages that it prints; at Ctrl+C the others are available
+    again at once.
     """
     name = app.subscription(subscription)
     _check(app, auto_ack, limit, follow=bool(follow), output=output)
@@ -129,18 +137,18 @@ def _check(
     if follow and output is not None:
         raise click.UsageError("--follow and --output exclude each other; one of them is accepted")
     if follow and auto_ack is False:
-        raise click.UsageError("--follow acknowledges what it prints; backlog only looks")
+        raise click.UsageError("--follow acknowledges messages; use backlog to only see them")
     if output is not None:
         if app.global_options.get("format"):
-            raise click.UsageError("--format: the name of the --output tells what is written")
+            raise click.UsageError("--format: with --output the ending of the file chooses it")
         check_path(output)
     if (follow or output is not None) and app.selection_options:
         wording = " and ".join(
             f"--{each.replace('_', '-')}" for each in sorted(app.selection_options)
         )
-        raise click.UsageError(f"{wording} does not go with --follow and --output")
+        raise click.UsageError(f"{wording} is not accepted with --follow or --output")
     if (follow or output is not None) and limit is not None and limit < 1:
-        raise click.UsageError("--limit is at least 1")
+        raise click.UsageError(f"--limit: {limit}; 1 or more is accepted")
 
 
 def _longest(wait: Any) -> timedelta | None:

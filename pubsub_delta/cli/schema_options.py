@@ -15,7 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def schema_options(command: F) -> F:
-    """Give a command the options that are about a schema."""
+    """Add the options of a schema to a command."""
     for option in (
         click.option("--last-revision-id", help="The last revision that messages may fit."),
         click.option("--first-revision-id", help="The first revision that messages may fit."),
@@ -23,9 +23,11 @@ def schema_options(command: F) -> F:
         click.option(
             "--message-encoding",
             type=click.Choice(["json", "binary"], case_sensitive=False),
-            help="How the data of messages is written.",
+            help="The encoding of the data of messages.",
         ),
-        click.option("--schema", type=SCHEMA, help="What the data of messages must fit."),
+        click.option(
+            "--schema", type=SCHEMA, help="The schema that the data of messages must fit."
+        ),
     ):
         command = option(command)
     return command
@@ -50,13 +52,13 @@ def schema_settings(
         if all(each is None for each in settings):
             return None
         if so_far is None or schema_project is not None:
-            raise click.UsageError("--schema is needed beside the other options of a schema")
+            raise click.UsageError("--schema is needed with the other options of a schema")
         name, encoding = so_far.schema, message_encoding or Encoding(so_far.encoding).value
         first = so_far.first_revision_id if first_revision_id is None else first_revision_id
         last = so_far.last_revision_id if last_revision_id is None else last_revision_id
     else:
         if message_encoding is None:
-            raise click.UsageError("--message-encoding is needed beside --schema: json or binary")
+            raise click.UsageError("--message-encoding is needed with --schema: json or binary")
         name, encoding = app.schema(schema, schema_project), message_encoding
         first, last = first_revision_id or "", last_revision_id or ""
     return SchemaSettings(name, encoding.upper(), first, last)

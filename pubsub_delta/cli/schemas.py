@@ -1,4 +1,4 @@
-"""``pubsub-delta schemas``: what the data of messages must be, by revisions."""
+"""``pubsub-delta schemas``: schemas that the data of messages must fit, and their revisions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ENCODINGS = ("json", "binary")
 
 schemas = Group(
     "schemas",
-    help="Create, look at, revise and delete schemas, and hold messages against them.",
+    help="Create, show, revise and delete schemas, and validate messages.",
     examples=[
         "schemas create states --type=avro --definition-file=states.avsc",
         "schemas list",
@@ -34,14 +34,17 @@ schemas = Group(
 )
 
 _type = click.option(
-    "--type", "type_", type=click.Choice(TYPES, case_sensitive=False), help="Of the definition."
+    "--type",
+    "type_",
+    type=click.Choice(TYPES, case_sensitive=False),
+    help="The type of the definition.",
 )
 
 
 def _definition_options(command: F) -> F:
     for option in (
         click.option("--definition-file", metavar="FILE", help="The file with the definition."),
-        click.option("--definition", help="The definition, as it stands."),
+        click.option("--definition", help="The text of the definition."),
         _type,
     ):
         command = option(command)
@@ -79,7 +82,7 @@ def create(
 def commit(
     app: App, schema: str, type_: str | None, definition: str | None, definition_file: str | None
 ) -> None:
-    """Add a revision to a schema: what it and the earlier ones read goes together."""
+    """Add a revision to a schema; it must be compatible with the earlier ones."""
     kind, text = _type_and_definition(type_, definition, definition_file)
     name = app.schema(schema)
     made = app.call(lambda store: store.commit_schema(name, text, kind))
@@ -89,7 +92,9 @@ def commit(
 
 @schemas.command("rollback", examples=["schemas rollback states --revision-id=0a0b0c0d"])
 @click.argument("schema", type=SCHEMA)
-@click.option("--revision-id", required=True, help="The revision whose definition is to return.")
+@click.option(
+    "--revision-id", required=True, help="The revision whose definition becomes the newest again."
+)
 @pass_app
 def rollback(app: App, schema: str, revision_id: str) -> None:
     """Add a revision with the definition of an earlier one."""
@@ -105,7 +110,7 @@ def rollback(app: App, schema: str, revision_id: str) -> None:
 @click.argument("schema", type=SCHEMA)
 @pass_app
 def describe(app: App, schema: str) -> None:
-    """Show a schema: its newest revision, or the one that is named."""
+    """Show a schema: its newest revision, or the named one."""
     name = _revision(app, schema)
     app.show(schema_record(app.call(lambda store: store.get_schema(name))))
 
@@ -136,7 +141,7 @@ def list_revisions(app: App, schema: str, limit: int | None) -> None:
 @click.argument("schema", type=SCHEMA, nargs=-1, required=True)
 @pass_app
 def delete(app: App, schema: tuple[str, ...]) -> None:
-    """Delete schemas with their revisions; nothing can be published to their topics then."""
+    """Delete schemas with their revisions; publishing to their topics is then refused."""
     app.delete_each("schema", schema, app.schema, lambda store, name: store.delete_schema(name))
 
 
@@ -144,7 +149,7 @@ def delete(app: App, schema: tuple[str, ...]) -> None:
 @click.argument("schema", type=SCHEMA)
 @pass_app
 def delete_revision(app: App, schema: str) -> None:
-    """Delete a revision of a schema; the only one goes with the schema alone."""
+    """Delete a revision of a schema; to delete the only one, delete the schema."""
     name = _revision(app, schema)
     app.confirm_deletion([name])
     app.call(lambda store: store.delete_schema_revision(name))
@@ -160,7 +165,7 @@ def delete_revision(app: App, schema: str) -> None:
 def validate_schema(
     app: App, type_: str | None, definition: str | None, definition_file: str | None
 ) -> None:
-    """Tell whether a definition would be accepted; nothing is created."""
+    """Check that a definition is accepted, without creating a schema."""
     kind, text = _type_and_definition(type_, definition, definition_file)
     app.call(lambda store: store.validate_schema(kind, text))
     app.print_status("Schema is valid.")
@@ -178,7 +183,7 @@ def validate_schema(
     "--message-encoding",
     type=click.Choice(ENCODINGS, case_sensitive=False),
     required=True,
-    help="How the message is written.",
+    help="The encoding of the message.",
 )
 @click.option("--schema-name", type=SCHEMA, help="The schema, perhaps with @ and a revision.")
 @_definition_options
@@ -192,7 +197,7 @@ def validate_message(
     definition: str | None,
     definition_file: str | None,
 ) -> None:
-    """Tell whether a message fits a schema, or a definition."""
+    """Check that a message fits a schema, or a definition."""
     inline = (type_, definition, definition_file)
     data, encoding = message.encode("utf-8", "surrogateescape"), message_encoding.upper()
     if schema_name is not None:

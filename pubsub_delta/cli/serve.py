@@ -36,50 +36,55 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--host-port",
     default="localhost:8085",
     show_default=True,
-    help="Where to listen; port 0: a free one.",
+    help="The address to listen at; port 0 for a free one.",
 )
 @click.option(
     "--group-commit",
     default="0.02s",
     show_default=True,
-    help="How long requests wait at most for others to be committed with them.",
+    help="The longest wait of a request for others to share its commit.",
 )
 @click.option(
     "--confirm-acks",
     cls=Switch,
-    help="Answer acknowledgements when they are committed, also without exactly-once delivery.",
+    help="Respond to acknowledgements after their commit, even without exactly-once delivery.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(1, 64),
     default=4,
     show_default=True,
-    help="How many commits of topics and subscriptions run at a time.",
+    help="The number of concurrent commits of topics and subscriptions.",
 )
-@click.option("--metrics-port", type=click.IntRange(0, 65535), help="Serve /metrics there.")
-@click.option("--metrics-interval", default="60s", show_default=True, help="Measure so often.")
+@click.option("--metrics-port", type=click.IntRange(0, 65535), help="Serve /metrics at this port.")
+@click.option(
+    "--metrics-interval",
+    default="60s",
+    show_default=True,
+    help="The time between two measurements.",
+)
 @click.option(
     "--otlp-endpoint",
     metavar="URL",
-    help="Send traces and metrics there, as OpenTelemetry does: http://localhost:4317.",
+    help="Send traces and metrics to this OTLP receiver: http://localhost:4317.",
 )
-@click.option("--tls-certificate", type=_FILE, help="A PEM file: serve TLS.")
-@click.option("--tls-key", type=_FILE, help="A PEM file: the key of the certificate.")
-@click.option("--token-file", type=_FILE, help="Clients must send what stands in it as a token.")
+@click.option("--tls-certificate", type=_FILE, help="The PEM file of the certificate; serves TLS.")
+@click.option("--tls-key", type=_FILE, help="The PEM file of the certificate's key.")
+@click.option("--token-file", type=_FILE, help="The file with the token that clients must send.")
 @click.option(
     "--policy-file",
     type=_FILE,
-    help="Who may do what: tokens, members and roles, as YAML or JSON.",
+    help="The policy file: tokens, members and their roles, as YAML or JSON.",
 )
 @click.option(
     "--push-keys-file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The keys that sign tokens of push requests; in a local root there is one.",
+    help="The file of the keys that sign tokens of push requests. Default: a file in a local root.",
 )
 @click.option(
     "--push-issuer",
     metavar="URL",
-    help="Where receivers of pushes reach this server; http://HOST:PORT unless said otherwise.",
+    help="The URL at which receivers of pushes reach this server. Default: http://HOST:PORT.",
 )
 @click.option("--insecure", cls=Switch, help="Listen to a public address without TLS and token.")
 @click.option(
@@ -87,21 +92,22 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="Lines for people, or one JSON object a line.",
+    help="Plain lines, or one JSON object a line.",
 )
 @click.option(
     "--console-port",
     type=click.IntRange(0, 65535),
-    help="Run the console, too, at this port; 0: a free one.",
+    help="Run the console, too, at this port; 0 for a free one.",
 )
 @access_options(SERVE_PREFIX)
 @click.pass_obj
 def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     """Let programs written for Google Cloud Pub/Sub use the store, in any language.
 
-    They find it by PUBSUB_EMULATOR_HOST=host:port, tools that speak REST by http://host:port/. It
-    runs until it is interrupted (Ctrl+C, SIGTERM): then it commits what was said, and gives back
-    what nobody was given.
+    Google's clients find it by PUBSUB_EMULATOR_HOST=host:port, tools that speak REST by
+    http://host:port/. It runs until it is interrupted (Ctrl+C, SIGTERM). Then it writes the
+    acknowledgements that it has received, and gives back leased messages that no client has
+    received.
     """
     # Imported here: the extra is needed for this command only.
     import os

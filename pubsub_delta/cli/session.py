@@ -96,7 +96,7 @@ def _started(settings: Settings) -> SparkSession:
     if running is not None:
         return running
     if not sys.stderr.isatty():
-        click.echo("Starting Spark, which this needs.", err=True)
+        click.echo("Starting Spark, which this command needs.", err=True)
     with waiting("Starting Spark", 0):
         return _new_session(settings)
 
@@ -148,7 +148,7 @@ def connect(remote: str) -> SparkSession:
     except grpc.FutureTimeoutError:
         raise FailedPrecondition(
             f"remote: no Spark Connect server answers at {remote!r} within {ANSWER_SECONDS} "
-            "seconds; one that runs is accepted, or none, for a session on this machine"
+            "seconds; start it, or leave --remote out for a session on this machine"
         ) from None
     except PySparkException as error:
         raise FailedPrecondition(f"remote: {remote!r}: {_first_line(error)}") from error
@@ -159,7 +159,7 @@ def _jvm_output_redirected(*, quiet: bool) -> Iterator[IO[bytes] | None]:
     """Redirect the output of a JVM that starts in the block, for as long as the JVM runs.
 
     The JVM inherits the descriptors: standard error for both streams, or with ``quiet`` a temporary
-    file, which the context manager gives.
+    file, which the context manager yields.
     """
     sys.stdout.flush()
     sys.stderr.flush()

@@ -61,7 +61,10 @@ def read_settings(given: Mapping[str, Any], environment: Mapping[str, str]) -> S
         kept.pop(key, None)
     idle = [key for key in SERVER if key in levels["the command line"]]
     if idle and "endpoint" not in kept:
-        raise InvalidArgument(f"--{idle[0].replace('_', '-')} needs --endpoint, or does nothing")
+        raise InvalidArgument(
+            f"--{idle[0].replace('_', '-')} has no effect without --endpoint; give --endpoint, "
+            "or leave it out"
+        )
     for key in ("root", "tables_root", "endpoint_tls", "endpoint_token_file"):
         if str(kept.get(key, "")).startswith("~"):  # no shell expands it in --root=~/store
             kept[key] = expanduser(kept[key])
@@ -73,13 +76,13 @@ def _variable(environment: Mapping[str, str], key: str) -> str | None:
 
 
 def _has_server(levels: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Tell whether a server is set, and not a store; InvalidArgument if both are."""
+    """Return whether a server is set, and not a store; InvalidArgument if both are."""
     for level, said in levels.items():
         store = [key for key in STORE if key in said]
         if "endpoint" in said and store:
             raise InvalidArgument(
-                f"{level} names both endpoint and {store[0]}; one of them is accepted: a server "
-                "answers, or the work is done on the store itself"
+                f"{level} names both endpoint and {store[0]}; one of them is accepted: a command "
+                "asks a server, or works on the store itself"
             )
         if "endpoint" in said or store:
             return "endpoint" in said
@@ -94,11 +97,13 @@ def _of_file(environment: Mapping[str, str]) -> dict[str, str]:
     try:
         read: dict[str, str] = _toml().loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InvalidArgument(f"{path}: cannot be read as TOML: {error}") from None
+        raise InvalidArgument(
+            f"{path}: cannot be read as TOML: {error}; correct the file"
+        ) from None
     for key, value in read.items():
         if key not in KEYS or not isinstance(value, str):
             raise InvalidArgument(
-                f"{path}: {key} = {value!r}; texts for {', '.join(KEYS)} are accepted"
+                f"{path}: {key} = {value!r}; strings are accepted, for {', '.join(KEYS)}"
             )
     return read
 

@@ -123,13 +123,13 @@ def commands(read: Read) -> Iterator[str]:
 def shell(ctx: click.Context) -> None:
     """Run many commands on one store, and complete names with Tab.
 
-    A command is typed as after `pubsub-delta`, or with `pubsub-delta` or `gcloud pubsub` before
-    it. An error does not end the shell; `exit` and Ctrl-D do. Where standard input is no terminal
-    there is no prompt, nothing is asked, and the exit code is 1 if a command failed.
+    A command is typed as after `pubsub-delta`, or with `pubsub-delta` or `gcloud pubsub` before it.
+    An error does not end the shell; `exit` and Ctrl-D do. If standard input is not a terminal,
+    there is no prompt and no question, and the exit code is 1 if a command failed.
     """
     app = ctx.ensure_object(App)
     if app.in_shell:
-        raise click.UsageError("this is a shell already; exit leaves it")
+        raise click.UsageError("a shell runs already; leave it with exit")
     running = Shell(ctx.find_root().command, app)
     if not sys.stdin.isatty():
         raise click.exceptions.Exit(running.run_all(_lines_of(sys.stdin)))

@@ -1,4 +1,4 @@
-"""``pubsub-delta snapshots``: what was unacknowledged at a moment."""
+"""``pubsub-delta snapshots``: the messages that were unacknowledged at a moment."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LISTED = (
 
 snapshots = Group(
     "snapshots",
-    help="Create, look at and delete snapshots of subscriptions.",
+    help="Create, show and delete snapshots of subscriptions.",
     examples=["snapshots create before-deploy --subscription=delays", "snapshots list"],
 )
 
@@ -40,7 +40,10 @@ snapshots = Group(
 @snapshots.command("create", examples=["snapshots create before-deploy --subscription=delays"])
 @click.argument("snapshot", nargs=-1, required=True)
 @click.option(
-    "--subscription", type=SUBSCRIPTION, required=True, help="Whose acknowledgements to capture."
+    "--subscription",
+    type=SUBSCRIPTION,
+    required=True,
+    help="The subscription whose unacknowledged messages to capture.",
 )
 @click.option("--subscription-project", help="The project of the subscription.")
 @pairs_option("--labels", help="Labels of the new snapshot.")
@@ -52,7 +55,7 @@ def create(
     subscription_project: str | None,
     labels: dict[str, str],
 ) -> None:
-    """Capture what is unacknowledged on a subscription."""
+    """Capture the unacknowledged messages of a subscription."""
     source = app.subscription(subscription, subscription_project)
 
     def one(given: str) -> Any:
@@ -66,7 +69,7 @@ def create(
 
 @snapshots.command("update", examples=["snapshots update before-deploy --expire-time=+p2d"])
 @click.argument("snapshot", type=SNAPSHOT)
-@click.option("--expire-time", type=TimeType(), help="When it is to be no more.")
+@click.option("--expire-time", type=TimeType(), help="The time at which the snapshot expires.")
 @label_options
 @pass_app
 def update(
@@ -77,7 +80,7 @@ def update(
     clear_labels: bool,
     remove_labels: list[str],
 ) -> None:
-    """Change a snapshot's labels or when it expires."""
+    """Change a snapshot's labels or its expire time."""
     mutually_exclusive(clear_labels=clear_labels, remove_labels=remove_labels)
     name = app.snapshot(snapshot)
     fields: dict[str, Any] = {}
@@ -115,7 +118,7 @@ def list_(app: App, limit: int | None) -> None:
 @click.argument("snapshot", type=SNAPSHOT, nargs=-1, required=True)
 @pass_app
 def delete(app: App, snapshot: tuple[str, ...]) -> None:
-    """Delete snapshots, and what only they held."""
+    """Delete snapshots, and the messages that only they held."""
     app.delete_each(
         "snapshot", snapshot, app.snapshot, lambda store, name: store.delete_snapshot(name)
     )

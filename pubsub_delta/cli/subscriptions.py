@@ -1,4 +1,4 @@
-"""``pubsub-delta subscriptions``: create, look at, change and delete them."""
+"""``pubsub-delta subscriptions``: create, show, change and delete subscriptions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ pass_app = click.make_pass_decorator(App)
 
 subscriptions = Group(
     "subscriptions",
-    help="Create, look at, pull from, seek and delete subscriptions.",
+    help="Create, show, pull from, seek and delete subscriptions.",
     examples=[
         "subscriptions create delays --topic=flights",
         "subscriptions pull delays --auto-ack --limit=10",
@@ -67,36 +67,44 @@ UNCHANGED_OPTIONS = ("ack_deadline", "retain_acked_messages", "enable_exactly_on
 def subscription_options(command: F) -> F:
     """Add the options of both ``create`` and ``update``."""
     for option in (
-        click.option("--max-retry-delay", type=DurationType(), help="The longest wait: 600s."),
+        click.option(
+            "--max-retry-delay", type=DurationType(), help="The longest wait. Default: 600s."
+        ),
         click.option(
             "--min-retry-delay",
             type=DurationType(),
-            help="How long a message waits after its first failure: 10s; doubled each time.",
+            help="How long a message waits after a failure; doubles each time. Default: 10s.",
         ),
         click.option(
-            "--max-delivery-attempts", type=int, help="How often a message may fail: 5 to 100."
+            "--max-delivery-attempts",
+            type=int,
+            help="The largest number of delivery attempts: 5 to 100.",
         ),
         click.option("--dead-letter-topic-project", help="The project of that topic."),
         click.option(
-            "--dead-letter-topic", type=TOPIC, help="Where messages go that failed too often."
+            "--dead-letter-topic", type=TOPIC, help="The topic for messages that failed too often."
         ),
         click.option(
-            "--enable-exactly-once-delivery", cls=Switch, help="An ack that succeeded is final."
+            "--enable-exactly-once-delivery", cls=Switch, help="Make successful acks final."
         ),
         click.option(
             "--expiration-period",
             type=DurationType("never"),
-            help="After how long without use it is deleted: 31d; or never.",
+            help="The idle time after which it is deleted, or never. Default: 31d.",
         ),
         click.option(
-            "--retain-acked-messages", cls=Switch, help="Keep acknowledged messages to seek back."
+            "--retain-acked-messages",
+            cls=Switch,
+            help="Keep acknowledged messages, so that a seek can restore them.",
         ),
         click.option(
             "--message-retention-duration",
             type=DurationType("default"),
-            help="How long a message is kept: 10m to 7d (the default).",
+            help="How long a message is kept: 10m to 31d. Default: 7d.",
         ),
-        click.option("--ack-deadline", type=int, help="Seconds that a lease lasts: 10 to 600."),
+        click.option(
+            "--ack-deadline", type=int, help="The length of a lease in seconds: 10 to 600."
+        ),
     ):
         command = option(command)
     return command
@@ -108,7 +116,7 @@ def push_options(command: F) -> F:
         click.option(
             "--push-no-wrapper-write-metadata",
             cls=Switch,
-            help="With --push-no-wrapper: id, time, key and attributes as headers.",
+            help="With --push-no-wrapper: send id, time, key and attributes as headers.",
         ),
         click.option(
             "--push-no-wrapper", cls=Switch, help="Push the bare data, without JSON around it."
@@ -116,17 +124,17 @@ def push_options(command: F) -> F:
         click.option(
             "--push-auth-token-audience",
             metavar="AUDIENCE",
-            help="Whom the token is meant for; the endpoint unless said otherwise.",
+            help="The audience of the token. Default: the endpoint.",
         ),
         click.option(
             "--push-auth-service-account",
             metavar="EMAIL",
-            help="Requests carry a token that says it is of this account.",
+            help="The account in the token that push requests carry.",
         ),
         click.option(
             "--push-endpoint",
             metavar="URL",
-            help="Where a running server pushes messages to; empty: they are pulled.",
+            help="The URL to which a running server pushes messages; empty for pull.",
         ),
     ):
         command = option(command)
@@ -146,13 +154,13 @@ def push_options(command: F) -> F:
 )
 @click.argument("subscription", nargs=-1, required=True)
 @click.option(
-    "--topic", type=TOPIC, help="The topic; it may be left out where the project has only one."
+    "--topic", type=TOPIC, help="The topic; it can be left out if the project has only one."
 )
 @click.option("--topic-project", help="The project of the topic.")
 @subscription_options
 @push_options
 @table_options
-@click.option("--message-filter", default="", help="Which messages, by their attributes.")
+@click.option("--message-filter", default="", help="The messages to deliver, by their attributes.")
 @click.option("--enable-message-ordering", cls=Switch, help="Deliver a key's messages in order.")
 @pairs_option("--labels", help="Labels of the new subscription.")
 @pass_app
@@ -167,7 +175,7 @@ def create(
     labels: dict[str, str],
     **given: Any,
 ) -> None:
-    """Create subscriptions to what is published from now on."""
+    """Create subscriptions to the messages that are published from now on."""
     if _attempts_without_topic(given):
         raise click.UsageError("--max-delivery-attempts needs --dead-letter-topic")
     fields = {**_subscription_fields(app, given), **_push(given), **table_fields(given)}
@@ -202,9 +210,13 @@ def create(
 @subscription_options
 @push_options
 @table_options
-@click.option("--clear-bigquery-config", is_flag=True, help="Write to no table any more.")
-@click.option("--clear-dead-letter-policy", is_flag=True, help="Forward nothing, count nothing.")
-@click.option("--clear-retry-policy", is_flag=True, help="Redeliver at once.")
+@click.option("--clear-bigquery-config", is_flag=True, help="Stop writing to a table.")
+@click.option(
+    "--clear-dead-letter-policy",
+    is_flag=True,
+    help="Forward no dead letters, and count no attempts.",
+)
+@click.option("--clear-retry-policy", is_flag=True, help="Redeliver failed messages at once.")
 @label_options
 @pass_app
 def update(
@@ -219,7 +231,7 @@ def update(
     remove_labels: list[str],
     **given: Any,
 ) -> None:
-    """Change a subscription; what is not named stays as it is."""
+    """Change a subscription; fields without an option keep their values."""
     for name in ("dead_letter_topic", "max_delivery_attempts"):
         mutually_exclusive(**{name: given[name]}, clear_dead_letter_policy=clear_dead_letter_policy)
     for name in ("min_retry_delay", "max_retry_delay"):
@@ -262,7 +274,7 @@ def update(
 @push_options
 @pass_app
 def modify_push_config(app: App, /, subscription: str, **given: Any) -> None:
-    """Let a running server push the messages of a subscription, or let them be pulled again."""
+    """Let a running server push the messages of a subscription, or let clients pull them again."""
     fields = _push(given)
     if not fields:
         raise click.UsageError("Missing option '--push-endpoint'.")
@@ -381,7 +393,7 @@ def _only_topic(app: App, project: str | None) -> str:
     if len(found) != 1:
         names = ", ".join(each.name for each in found[:5]) or "there is none yet"
         raise click.UsageError(
-            f"Missing option '--topic'; it may be left out only where project {project!r} has "
+            f"Missing option '--topic'; it can be left out only if project {project!r} has "
             f"exactly one topic ({names})."
         )
     app.print_status(f"Topic [{found[0].name}], the only one of project [{project}].")

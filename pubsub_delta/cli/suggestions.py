@@ -70,6 +70,6 @@ def suggest_resource(message: str, project: str, stored: ListNames) -> str:
         if missing["name"].replace(f"/{collection}/", f"/{other}/") in stored(other, of):
             return f"{beginning}; there is a {other[:-1]} of that name"
     if ids:
-        return f"{beginning}; `pubsub-delta {collection} list` tells what there is"
+        return f"{beginning}; `pubsub-delta {collection} list` shows those that exist"
     creating = _CREATING[collection].format(short(missing["name"]))
     return f"{beginning}; `pubsub-delta {creating}` creates it"

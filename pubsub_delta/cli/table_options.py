@@ -20,7 +20,7 @@ def table_options(command: F) -> F:
         click.option(
             "--drop-unknown-fields",
             cls=Switch,
-            help="With a schema: leave out fields that have no column.",
+            help="With a schema: leave out fields without a column.",
         ),
         click.option(
             "--write-metadata",
@@ -28,10 +28,14 @@ def table_options(command: F) -> F:
             help="Write subscription_name, message_id, publish_time and attributes, too.",
         ),
         click.option(
-            "--use-table-schema", cls=Switch, help="Data is JSON; its members are the columns."
+            "--use-table-schema",
+            cls=Switch,
+            help="The data is JSON, and its members are the columns.",
         ),
         click.option(
-            "--use-topic-schema", cls=Switch, help="The fields of the topic's schema are columns."
+            "--use-topic-schema",
+            cls=Switch,
+            help="The fields of the topic's schema are the columns.",
         ),
         click.option(
             "--table",

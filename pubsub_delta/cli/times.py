@@ -154,7 +154,7 @@ def moved(now: datetime, period: Period, zone: tzinfo | None) -> datetime:
 
 
 def _read_loosely(text: str, now: datetime, zone: tzinfo | None) -> datetime:
-    from dateutil import parser  # only what is no RFC 3339 needs it
+    from dateutil import parser  # only text that is not RFC 3339 needs it
 
     unknown: list[str] = []
 
@@ -167,7 +167,7 @@ def _read_loosely(text: str, now: datetime, zone: tzinfo | None) -> datetime:
         return found
 
     words, apart = text.rsplit(" ", 1) if " " in text else (text, "")
-    if "/" in apart and (other := zone_named(apart)) is not None:  # the library knows no such name
+    if "/" in apart and (other := zone_named(apart)) is not None:  # unknown to the library
         return _read_loosely(words, now, other)
     midnight = in_zone(now, zone).replace(tzinfo=None, hour=0, minute=0, second=0, microsecond=0)
     found = parser.parse(text, tzinfos=named, default=midnight)

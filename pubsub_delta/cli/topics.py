@@ -29,14 +29,14 @@ pass_app = click.make_pass_decorator(App)
 
 topics = Group(
     "topics",
-    help="Create, look at, publish to and delete topics.",
+    help="Create, show, publish to and delete topics.",
     examples=["topics create flights", "topics publish flights --message=late", "topics list"],
 )
 
 _retention = click.option(
     "--message-retention-duration",
     type=DurationType(),
-    help="How long the topic itself keeps every message, to seek back to: 10m to 31d.",
+    help="How long the topic keeps every message, so that subscriptions can seek back: 10m to 31d.",
 )
 
 
@@ -90,10 +90,12 @@ def create(
 )
 @click.argument("topic", type=TOPIC)
 @_retention
-@click.option("--clear-message-retention-duration", is_flag=True, help="The topic keeps nothing.")
+@click.option(
+    "--clear-message-retention-duration", is_flag=True, help="Keep no messages for seeks."
+)
 @label_options
 @schema_options
-@click.option("--clear-schema-settings", is_flag=True, help="Messages may be anything.")
+@click.option("--clear-schema-settings", is_flag=True, help="Accept any data.")
 @pass_app
 def update(
     app: App,
@@ -222,7 +224,11 @@ HISTORY = "table(version,time,operation,messageCount:label=MESSAGES,publishId)"
 )
 @click.argument("topic", type=TOPIC)
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many."
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="The largest number of commits.",
 )
 @selection_options
 @pass_app

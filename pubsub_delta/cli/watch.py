@@ -78,18 +78,29 @@ def sample(metrics: Mapping[str, Any], time: datetime, before: Sample | None) ->
 )
 @click.argument("subscription", type=SUBSCRIPTION)
 @click.option(
-    "--interval", type=DurationType(), default="2s", show_default=True, help="Between two looks."
+    "--interval",
+    type=DurationType(),
+    default="2s",
+    show_default=True,
+    help="The time between two samples.",
 )
-@click.option("--count", type=click.IntRange(min=1), help="End after so many looks.")
+@click.option(
+    "--count",
+    type=click.IntRange(min=1),
+    help="The number of samples to print. Default: until Ctrl+C.",
+)
 @click.make_pass_decorator(App)
 def watch(app: App, subscription: str, interval: timedelta, count: int | None) -> None:
     """Show backlog, leases and acks as they change, until Ctrl-C.
 
-    Nothing is leased or written. Where standard output is no terminal, or with --format, each
-    look is one line, or one document.
+    The command leases and writes nothing. If standard output is not a terminal, or with --format,
+    each sample is one line, or one document.
     """
     if interval < SHORTEST:
-        raise click.UsageError(f"--interval is at least {SHORTEST.total_seconds()}s")
+        raise click.UsageError(
+            f"--interval: {interval.total_seconds()}s; {SHORTEST.total_seconds()}s or more is "
+            "accepted"
+        )
     name = app.subscription(subscription)
     try:
         time = app.read_time("now")
@@ -148,7 +159,7 @@ WORDS = {"success": "acked", "expired": "acked late", "invalid": "invalid"}
 
 
 def rate_text(rate: float) -> str:
-    """Write a number a second, precise where it is small.
+    """Write a number per second, with more digits if it is small.
 
     >>> rate_text(0), rate_text(0.25), rate_text(1234.5)
     ('0/s', '0.2/s', '1,234/s')

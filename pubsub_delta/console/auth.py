@@ -15,7 +15,7 @@ router = APIRouter()
 
 @router.get("/alive")
 def alive() -> Response:
-    """Answer, so that a page knows that what it sends will be taken."""
+    """Respond, so that a page knows that its session is valid."""
     return Response(status_code=204)
 
 
@@ -29,7 +29,7 @@ def ask(request: Request) -> Response:
 
 @router.post("/sign-in")
 def sign_in(request: Request, form: PostedForm) -> Response:
-    """Give a new session to who knows the token."""
+    """Start a new session for a reader who sends the token."""
     console = console_of(request)
     if console.access.token is None or not matches_token(form.text("token"), console.access.token):
         return render(request, "sign_in.html", 403, error="This is not the console's token.")

@@ -1,4 +1,4 @@
-"""Errors of the library in the words of the pages: it speaks to programs, a page to a reader."""
+"""Errors of the library in the words of the pages: a page addresses a reader, not a program."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _NAMED = re.compile(
     rf"(?<![\w./])({'|'.join(map(re.escape, sorted(_FIELDS, key=len, reverse=True)))})(?![\w.]\w)"
 )
 _DURATION = re.compile(
-    r"(?<![\w'\"/.~+%-])(\d+d)?(\d+h)?(\d+m)?(\d+s)?(?![\w'\"/~+%-])"  # of a name it is no part
+    r"(?<![\w'\"/.~+%-])(\d+d)?(\d+h)?(\d+m)?(\d+s)?(?![\w'\"/~+%-])"  # not inside of a longer name
 )
 _UNITS = {"d": "d", "h": "h", "m": "min", "s": "s"}
 

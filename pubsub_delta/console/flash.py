@@ -1,4 +1,4 @@
-"""Flash messages: what was done just before, or was not. A page shows one of them once."""
+"""Flash messages: the outcome of the last change, which the next page shows once."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 MOST = 1_000
-"""So many messages wait for their page at most; the oldest go first."""
+"""The largest number of waiting messages; the oldest are dropped first."""
 
 
 @dataclass(frozen=True)
 class Flash:
-    """A message for the next page. ``is_problem``: whether it says that something was not done."""
+    """A message for the next page. ``is_problem``: whether it reports a failure."""
 
     text: str
     is_problem: bool = False

@@ -51,7 +51,7 @@ class Form:
         return self.values.get(name, "")
 
     def is_on(self, name: str) -> bool:
-        """Tell whether a checkbox is checked."""
+        """Return whether a checkbox is checked."""
         return self[name] == "on"
 
     def text(self, name: str) -> str:
@@ -134,12 +134,16 @@ async def read_form(request: Request) -> Form:
     async for part in request.stream():
         body += part
         if len(body) > LARGEST_FORM:
-            raise HTTPException(413, f"The form is larger than {LARGEST_FORM // 2**20} MB.")
+            raise HTTPException(
+                413, f"The form is larger than {LARGEST_FORM // 2**20} MB; send a smaller one."
+            )
     request.state.form_bytes = len(body)
     try:
         form = await run_in_threadpool(_read, bytes(body))
     except ValueError as error:
-        raise HTTPException(400, "The form cannot be read.") from error
+        raise HTTPException(
+            400, "The form cannot be read; load the page again, and send the form again."
+        ) from error
     sessions = request.app.state.console.sessions
     if not sessions.is_csrf_token(request.state.session, form["csrf_token"]):
         raise InvalidCsrfToken(form)

@@ -17,7 +17,7 @@ _UNKNOWN_JOB = "This job is not known any more; the page of the resource shows i
 
 @router.get("/jobs/{id_}")
 def show(request: Request, id_: str) -> Response:
-    """Show what became of work, or that it goes on."""
+    """Show the response of a job, or its progress."""
     job = console_of(request).jobs.find(id_)
     if job is None:
         return error_page(request, _UNKNOWN_JOB, 404)
@@ -31,7 +31,7 @@ def show(request: Request, id_: str) -> Response:
 
 @router.get("/jobs/{id_}/part")
 def show_part(request: Request, id_: str) -> Response:
-    """Show the part of a page that work has led to, or that it goes on."""
+    """Show the fragment that a job has rendered, or its progress."""
     job = console_of(request).jobs.find(id_)
     if job is None:
         return error_page(request, _UNKNOWN_JOB, 404)
@@ -41,7 +41,7 @@ def show_part(request: Request, id_: str) -> Response:
 
 @router.get("/jobs/{id_}/progress")
 def progress(request: Request, id_: str) -> Response:
-    """Tell how work goes on, and lead to its page when it is done."""
+    """Show the progress of a job, and redirect to its page when it is done."""
     job = console_of(request).jobs.find(id_)
     if job is None:
         return error_page(request, _UNKNOWN_JOB, 404)

@@ -64,7 +64,7 @@ class Job(Generic[T]):
         return self._future.done()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the job, at most ``seconds``; tell whether it is done."""
+        """Wait for the job, at most ``seconds``; return whether it is done."""
         return bool(wait([self._future], seconds).done)
 
     def response(self, request: Request) -> Response:

@@ -69,7 +69,7 @@ def dead_letter_of(console: Console, message: FoundMessage) -> DeadLetter | None
 def message_of(console: Console, kind: str, id_: str, number: str, *, most: int) -> FoundMessage:
     """Return a message with ``most`` bytes of its data; NotFound if it is not stored."""
     if not (number.isdecimal() and number.isascii() and len(number) <= 18):
-        raise NotFound(f"{number!r} is not a message ID")
+        raise NotFound(f"message {number!r} is not a message ID; up to 18 digits are accepted")
     search = search_of(console, kind, id_, MessageQuery(message_id=int(number)))
     found = next(search.messages(max_bytes=most), None)
     if found is None:

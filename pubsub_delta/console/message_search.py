@@ -32,9 +32,9 @@ router = APIRouter()
 
 Kind = Literal["topics", "subscriptions"]
 MOST_LIVE = 500
-"""Rows of a list of messages above which those that come are not added any more."""
+"""The number of rows from which newer messages are no longer added to a list."""
 _LONGEST = timedelta(seconds=5)
-"""How long messages that came are looked through, for one look of a page."""
+"""The longest search for newer messages in one request of a page."""
 _UNKNOWN_SEARCH = "This search is not kept any more; search again."
 
 
@@ -95,10 +95,11 @@ def _start(
 
 @dataclass(frozen=True)
 class LiveRows:
-    """Rows that are added to a list of messages as they come.
+    """Rows of newer messages, which are added to a list of messages.
 
-    ``address``: that of the next ones, "" after the last. ``added``: how many there are.
-    ``is_full``: whether more came than the list shows. ``again``: the address of the search.
+    ``address``: the address of the next rows, "" after the last. ``added``: the number of rows.
+    ``is_full``: whether there are more messages than the list shows. ``again``: the address of the
+    search.
     """
 
     address: str
@@ -134,10 +135,10 @@ def find_newer(
     listed: RowCount = 0,
     added: RowCount = 0,
 ) -> Response:
-    """Show the messages that came since a search, as rows to put above its own: a fragment.
+    """Show the messages since a search, as a fragment with rows to insert above the list.
 
-    ``topic``: the uid of the topic that was searched. ``listed``: the rows that the search has
-    found. ``added``: those that were put above since.
+    ``topic``: the uid of the topic that was searched. ``listed``: the number of rows that the
+    search has found. ``added``: the number inserted above since.
     """
     console, asked = console_of(request), _search_form(request, kind)
     assert asked.message_query is not None

@@ -93,9 +93,9 @@ def show(request: Request) -> Response:
 
 
 def measured_first(rows: list[subscriptions.Row]) -> list[subscriptions.Row]:
-    """Return the subscriptions of many that the page needs first: dead letters, then the rest.
+    """Return subscriptions in the order in which the page needs their measurements.
 
-    So a reader soon sees the dead letters that wait, and the backlogs known to be the largest.
+    Those of dead letters come first, then the largest known backlogs.
     """
     policies = [row.subscription.dead_letter_policy for row in rows]
     letters = {each.dead_letter_topic for each in policies if each is not None}

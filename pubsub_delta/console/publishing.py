@@ -45,12 +45,12 @@ def ask_publish(request: Request, id_: str, _: RequiresWrite, copy_of: str = "")
     kind, rest = copy_of.partition("/")[::2]
     of, number = rest.partition("/")[::2]
     if kind not in ("topics", "subscriptions"):
-        raise NotFound(f"{copy_of!r} is no message; topics/ID/MESSAGE_ID is accepted")
+        raise NotFound(f"{copy_of!r} is not a message; topics/ID/MESSAGE_ID is accepted")
     found = message_of(console, kind, of, number, most=MAX_COPIED_BYTES)
     if found.data_size > MAX_COPIED_BYTES:
         raise FailedPrecondition(
-            f"message {number} has {found.data_size:,} bytes of data, and a form is filled in with "
-            f"up to {MAX_COPIED_BYTES:,}; download it, and publish it by a command"
+            f"message {number} has {found.data_size:,} bytes of data, and a form holds up to "
+            f"{MAX_COPIED_BYTES:,}; download it, and publish it by a command"
         )
     values, left_out = editable(found)
     return _form_page(request, Form(values), id_, number, left_out)

@@ -142,7 +142,7 @@ def _target(form: Form) -> Mapping[str, Any]:
 
 
 def _restores_acked(subscription: Subscription) -> bool:
-    """Tell whether a seek into the past can bring back acknowledged messages."""
+    """Return whether a seek into the past can bring back acknowledged messages."""
     kept = subscription.topic_message_retention_duration
     return subscription.retain_acked_messages or kept is not None
 

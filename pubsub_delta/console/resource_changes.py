@@ -1,6 +1,6 @@
 """Editing and deleting: what topics, subscriptions and snapshots share.
 
-An edit is refused if somebody else changed the resource after the form was shown. A deletion is
+An edit is refused if another writer changed the resource after the form was shown. A deletion is
 done after its page has listed the consequences and the reader has typed the ID.
 """
 
@@ -36,7 +36,7 @@ def fingerprint(resource: Topic | Subscription | Snapshot) -> str:
 
 
 def has_conflict(form: Form, stored: Topic | Subscription | Snapshot) -> bool:
-    """Tell whether the resource differs from the one that the form showed, and warn of it."""
+    """Return whether the resource differs from the one that the form showed, and warn of it."""
     if form["fingerprint"] == fingerprint(stored):
         return False
     form.values["fingerprint"] = fingerprint(stored)
@@ -78,7 +78,7 @@ def update_resource(
     form_page: Callable[..., Response],
     on_error: Callable[[Request, PubSubError], Response],
 ) -> Response:
-    """Update the fields that a form changes, unless somebody else has changed the resource.
+    """Update the fields that a form changes, unless another writer has changed the resource.
 
     Args:
         request: the request that carries the form.

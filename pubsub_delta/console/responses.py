@@ -74,7 +74,7 @@ def redirect_with_flash(request: Request, note: str, *parts: str, **query: str) 
 
 
 def redirect_with_problem(request: Request, text: str, *parts: str) -> Response:
-    """Redirect the browser to a page, which shows once what was not done."""
+    """Redirect the browser to a page, which shows once why a change failed."""
     flash = Flash(readable(text), is_problem=True)
     return redirect(*parts, done=console_of(request).flash_messages.add(flash))
 
@@ -82,7 +82,13 @@ def redirect_with_problem(request: Request, text: str, *parts: str) -> Response:
 def require_write(request: Request) -> None:
     """Raise 403 for the form of a change, if the console is read-only."""
     if console_of(request).access.read_only:
-        raise HTTPException(403, "This console is read-only: it does not accept changes.")
+        raise HTTPException(
+            403,
+            (
+                "This console is read-only: it does not accept changes. Start one without "
+                "--read-only to make them."
+            ),
+        )
 
 
 RequiresWrite = Annotated[None, Depends(require_write)]

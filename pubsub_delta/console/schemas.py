@@ -21,7 +21,7 @@ router = APIRouter()
 
 @dataclass(frozen=True)
 class Row:
-    """A schema in the list, by its newest revision. ``topics``: how many ask for it."""
+    """A schema in the list, by its newest revision. ``topics``: how many topics use it."""
 
     id: str
     schema: Schema
@@ -82,7 +82,7 @@ def show_all(request: Request) -> Response:
 
 @router.get("/schemas/{id_}")
 def show(request: Request, id_: str) -> Response:
-    """Show a schema: its revisions, the newest first, and the topics that ask for it."""
+    """Show a schema: its revisions, the newest first, and the topics that use it."""
     store = console_of(request).store
     newest = store.get_schema(id_)
     topics = [

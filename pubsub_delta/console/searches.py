@@ -18,7 +18,7 @@ PAGE = 50
 KEPT = 50
 """The largest number of searches that are kept; the oldest that are done go first."""
 IDLE_TIMEOUT = timedelta(seconds=60)
-"""A search is stopped if no request has asked for its progress for so long."""
+"""A search is stopped if no request asks for its progress for this long."""
 PREVIEW_BYTES = 300
 """Bytes of data that are kept of each message."""
 
@@ -71,7 +71,7 @@ class BackgroundSearch:
         return self._stop.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the search, at most ``seconds``; tell whether it is done."""
+        """Wait for the search, at most ``seconds``; return whether it is done."""
         self._asked = self._at_present()
         assert self._future is not None
         return bool(wait_for([self._future], seconds).done)

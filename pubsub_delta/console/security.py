@@ -67,7 +67,7 @@ class ConsoleAccess:
             )
 
     def allows_host(self, host: str) -> bool:
-        """Tell whether a Host header names this console.
+        """Return whether a Host header names this console.
 
         Other names are refused, as DNS rebinding can point them here. IP addresses are safe.
 
@@ -112,7 +112,7 @@ def cookie_name(host: str) -> str:
 
 
 def is_cross_origin(headers: Mapping[str, str]) -> bool:
-    """Tell whether the headers of a request say that a page of another origin sent it.
+    """Return whether the headers of a request say that a page of another origin sent it.
 
     >>> is_cross_origin({"sec-fetch-site": "cross-site"})
     True
@@ -162,7 +162,7 @@ class Sessions:
         return self._signed("form", session.id)
 
     def is_csrf_token(self, session: Session, given: str) -> bool:
-        """Tell whether a CSRF token is of a session."""
+        """Return whether a CSRF token is of a session."""
         return _same(given, self.csrf_token(session))
 
     def _signed(self, purpose: str, text: str) -> str:

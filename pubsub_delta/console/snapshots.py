@@ -100,7 +100,7 @@ def _edit_page(
 
 @router.get("/snapshots")
 def show_all(request: Request) -> Response:
-    """List the snapshots of the project, the one that expires first before the others."""
+    """List the snapshots of the project, by their expire time."""
     console = console_of(request)
     rows = [Row(console.short(each.name), each) for each in list_all(console.store.list_snapshots)]
     found = list_page(request, "/snapshots", rows, COLUMNS, "expires")
@@ -181,7 +181,7 @@ def ask_edit(request: Request, id_: str, _: RequiresWrite) -> Response:
 @router.post("/snapshots/{id_}/edit")
 @redisplay_with(_edit_page)
 def edit(request: Request, id_: str, form: PostedForm) -> Response:
-    """Change the labels of a snapshot, or when it expires."""
+    """Change the labels or the expire time of a snapshot."""
     store = console_of(request).store
 
     def changed_fields(stored: Snapshot) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def ask_new(request: Request, _: RequiresWrite, topic: str = "") -> Response:
 @router.post("/subscriptions/new")
 @redisplay_with(_form_page)
 def create(request: Request, form: PostedForm) -> Response:
-    """Create a subscription, and the topics that it names and that are yet to be created."""
+    """Create a subscription, and the new topics that its form names."""
     console, name = console_of(request), form.text("id")
     fields = {**editable_fields(form), **creation_fields(form)}
     topic = form.validate(lambda: chosen_topic(form, "topic"), ERROR_FIELDS)
@@ -123,7 +123,7 @@ def ask_edit(request: Request, id_: str, _: RequiresWrite) -> Response:
 @router.post("/subscriptions/{id_}/edit")
 @redisplay_with(_form_page)
 def edit(request: Request, id_: str, form: PostedForm) -> Response:
-    """Change the fields that were edited, unless somebody else has changed any meanwhile."""
+    """Change the edited fields, unless another writer has changed the subscription meanwhile."""
     console = console_of(request)
 
     def fields_to_change(stored: Subscription) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def delete(request: Request, id_: str, form: PostedForm) -> Response:
 
 @router.get("/filters/check")
 def check_filter(request: Request, filter: str = "") -> Response:
-    """Tell what is wrong with a filter, while it is typed: a part of the form."""
+    """Show the error of a filter while it is typed, as a fragment."""
     try:
         wording, is_wrong = "Every message is in the backlog.", False
         if parse_filter(filter) is not None:
@@ -202,7 +202,7 @@ def check_filter(request: Request, filter: str = "") -> Response:
 
 
 def _create_topics(console: Console, form: Form, fields: dict[str, Any]) -> None:
-    """Create the topics that the form says are new; from then on it names them as chosen."""
+    """Create the new topics of the form, which then names them as chosen topics."""
     letters: DeadLetterPolicy | None = fields.get("dead_letter_policy")
     for name in ("topic", "dead_letter_topic"):
         if form[name] != NEW_TOPIC or (name == "dead_letter_topic" and letters is None):
@@ -214,7 +214,7 @@ def _create_topics(console: Console, form: Form, fields: dict[str, Any]) -> None
 def _create_dead_letter_subscription(
     console: Console, form: Form, subscription: Subscription
 ) -> None:
-    """Create the subscription that is to keep the dead letters, where the form asks for it."""
+    """Create the subscription for the dead letters, if the form asks for one."""
     name, letters = dead_letter_subscription_id(form), subscription.dead_letter_policy
     if name is not None and letters is not None:
         console.store.create_subscription(name, letters.dead_letter_topic)

@@ -1,4 +1,4 @@
-"""The form of a subscription: its fields as texts, and back."""
+"""The form of a subscription: converts its fields to texts, and back."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from pubsub_delta.resources import (
 from pubsub_delta.table_config import TableConfig
 
 NEW_TOPIC = "+"
-"""The choice in a menu of topics that means one which is yet to be created."""
+"""The choice in a menu of topics for a new topic."""
 OTHER_TOPIC = "/"
-"""The choice that means a topic by its full name, perhaps of another project."""
+"""The choice for a topic by its full name, perhaps of another project."""
 
 ERROR_FIELDS = {
     "subscription": "id",
@@ -69,7 +69,7 @@ ERROR_FIELDS = {
 """The form's field for each name that errors begin with."""
 
 _DATA, _OF_TOPIC, _OF_TABLE = "data", "topic-schema", "table-schema"
-"""What the columns of a table are: the data alone, or fields by the schema of one of the two."""
+"""The columns of a table: the data alone, or fields by the schema of the topic or the table."""
 
 _DEFAULTS = {
     "ack_deadline": "10",
@@ -147,13 +147,13 @@ _READ: dict[str, Callable[[Form], Any]] = {
     "retry_policy": lambda form: _retry(form),
     "labels": lambda form: pairs(form, "labels"),
 }
-"""How each field of a subscription that can be changed is read."""
+"""The function that reads each field of a subscription that can be changed."""
 
 
 def editable_fields(form: Form) -> dict[str, Any]:
-    """Return the fields of a subscription that can be changed, as a form says them.
+    """Return the values in a form of the fields that can be changed.
 
-    Those that cannot be read are missing, and the form tells what is wrong with each.
+    Fields that cannot be read are missing, and the form has an error for each.
     """
     found = {}
     for name, read in _READ.items():
@@ -172,7 +172,7 @@ def creation_fields(form: Form) -> dict[str, Any]:
 def check_new(
     form: Form, name: str, topic: str | None, fields: Mapping[str, Any], project: str
 ) -> None:
-    """Find all that is wrong with the fields of a new subscription, whatever the store holds."""
+    """Add the errors of the fields of a new subscription that can be found without the store."""
     none = "" if topic is None else topic
     source = form.validate(lambda: str(topic_name(none, project)), ERROR_FIELDS) if topic else ""
     kept = fields.get("message_retention_duration", timedelta(0))
@@ -199,11 +199,11 @@ def check_new(
 
 
 def check_update(form: Form, fields: Mapping[str, Any], stored: Subscription, project: str) -> None:
-    """Find all that is wrong with fields that are to be changed."""
+    """Add the errors of the fields that are changed."""
     for name, value in fields.items():
         if name not in ("expiration_policy", "message_retention_duration"):
             given = {name: value}
-            if name in _DELIVERY:  # what is checked together
+            if name in _DELIVERY:  # fields that are checked together
                 given |= {other: fields[other] for other in _DELIVERY if other in fields}
             form.validate(
                 partial(rules.check_subscription_update, given, stored, project), ERROR_FIELDS
@@ -223,11 +223,11 @@ _DELIVERY = ("push_config", "table_config", "enable_exactly_once_delivery")
 _PUSH = ("push_endpoint", "push_account", "push_audience", "unwrapped")
 _TABLE = ("table", "table_columns", "drop_unknown", "table_metadata")
 _FIRST = ("id", "topic", "delivery", *_PUSH, *_TABLE, "fingerprint", "csrf_token")
-"""The fields that stand first; the others are under "More options"."""
+"""The fields at the top; the others are under "More options"."""
 
 
 def shows_more_options(form: Form) -> bool:
-    """Tell whether the other options are to be seen: one is wrong, or not as it usually is."""
+    """Return whether to show the other options: one has an error, or not its default value."""
     usual = {**_DEFAULTS, "topic": form["topic"]}
     others = {n: v for n, v in form.values.items() if n not in _FIRST and not n.startswith("new_")}
     return any(name not in _FIRST for name in form.errors) or any(
@@ -236,9 +236,9 @@ def shows_more_options(form: Form) -> bool:
 
 
 def changed_fields(form: Form, subscription: Subscription, project: str) -> dict[str, Any]:
-    """Return the fields that the reader has changed, and no other.
+    """Return only the fields that the reader has changed.
 
-    What a form cannot show to the last second is not changed by looking at it.
+    A duration that the form shows without its seconds is not changed by showing it.
     """
     before = {n: read(Form(form_values(subscription, project))) for n, read in _READ.items()}
     return {name: value for name, value in editable_fields(form).items() if value != before[name]}
@@ -255,7 +255,7 @@ def chosen_topic(form: Form, name: str) -> str:
 
 
 def dead_letter_subscription_id(form: Form) -> str | None:
-    """Return the id of the subscription that is to keep the dead letters, None for none."""
+    """Return the id of the new subscription for dead letters, None for none."""
     wanted = form.is_on("dead_letter") and form.is_on("create_letters")
     return form.text("letters_id") if wanted else None
 

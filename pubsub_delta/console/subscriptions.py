@@ -1,4 +1,4 @@
-"""Subscriptions: the list with what is behind, and the pages of one."""
+"""Subscriptions: the list with their backlogs, and the pages of one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics
 router = APIRouter()
 
 WAIT_SECONDS = 0.15
-"""So many seconds a list waits for figures that it does not know yet."""
+"""The seconds that a list waits for figures that are not measured yet."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class Row:
 
     @property
     def figures(self) -> SubscriptionMetrics | None:
-        """The figures, None where they are not known."""
+        """The figures, None if they are not known."""
         return None if self.measurement is None else self.measurement.value
 
     def of(self, name: str) -> Any:
-        """Return one of the figures, None where it is not known."""
+        """Return one of the figures, None if it is not known."""
         return getattr(self.figures, name, None)
 
 
@@ -95,7 +95,7 @@ COLUMNS: tuple[Column[Row], ...] = (
 def rows_of(console: Console, names: list[str], timeout: float) -> list[Row]:
     """Return all subscriptions of the project with their figures.
 
-    ``names``: those that are on the page; it waits a little for them.
+    ``names``: the subscriptions on the page, whose figures it waits for a little.
     """
     every = list_all(console.store.list_subscriptions)
     uids = {each.name: each.uid for each in every}
@@ -116,7 +116,7 @@ def rows_of(console: Console, names: list[str], timeout: float) -> list[Row]:
 
 @router.get("/subscriptions")
 def show_all(request: Request) -> Response:
-    """List the subscriptions of the project, the one that is most behind first."""
+    """List the subscriptions of the project, the one with the largest backlog first."""
     console = console_of(request)
     known = list_page(request, "/subscriptions", rows_of(console, [], 0), COLUMNS, "backlog")
     names = [row.subscription.name for row in known.rows]
@@ -137,7 +137,7 @@ def show_all(request: Request) -> Response:
 
 @router.get("/subscriptions/{id_}")
 def show(request: Request, id_: str) -> Response:
-    """Show how a subscription stands."""
+    """Show a subscription: its metrics, backlog and state."""
     console = console_of(request)
     subscription = console.store.get_subscription(id_)
     return render(
@@ -210,7 +210,7 @@ def show_history(request: Request, id_: str) -> Response:
 
 
 def field_rows(console: Console, subscription: Subscription) -> list[tuple[str, str]]:
-    """Return what a page tells of the fields of a subscription."""
+    """Return the fields of a subscription as rows of a page."""
     letters, retry = subscription.dead_letter_policy, subscription.retry_policy
     ttl = subscription.expiration_policy.ttl
     backoff = "Immediately"

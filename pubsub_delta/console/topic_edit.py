@@ -101,7 +101,7 @@ def ask_edit(request: Request, id_: str, _: RequiresWrite) -> Response:
 @router.post("/topics/{id_}/edit")
 @redisplay_with(_form_page)
 def edit(request: Request, id_: str, form: PostedForm) -> Response:
-    """Update a topic, unless somebody else has changed it meanwhile."""
+    """Update a topic, unless another writer has changed it meanwhile."""
     store = console_of(request).store
 
     def changed_fields(stored: Topic) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def _read(form: Form) -> dict[str, Any]:
 
 
 def _checked(form: Form) -> dict[str, Any]:
-    """Return the fields of a topic as a form says them, which tells all that is wrong."""
+    """Return the fields of a topic from a form, and add the errors of all of them to it."""
     fields = _read(form)
     if fields["labels"] is not None:
         form.validate(lambda: check_labels(fields["labels"]), ERROR_FIELDS)

@@ -36,7 +36,7 @@ class Row:
     measurement: Measurement[TopicMetrics] | None
 
     def of(self, name: str) -> Any:
-        """Return one of the figures, None where it is not known."""
+        """Return one of the figures, None if it is not known."""
         return getattr(self.measurement.value if self.measurement else None, name, None)
 
 
@@ -105,7 +105,7 @@ def show(request: Request, id_: str) -> Response:
 
 @router.get("/topics/{id_}/subscriptions")
 def show_subscriptions(request: Request, id_: str) -> Response:
-    """Show what is behind on the subscriptions of a topic, worst first: a part of its page."""
+    """Show the backlogs of the subscriptions of a topic, largest first: a part of its page."""
     console = console_of(request)
     attached = set(list_all(console.store.list_topic_subscriptions, id_))
     found = subscriptions.rows_of(console, sorted(attached)[:_MOST_SHOWN], WAIT_SECONDS)

@@ -33,7 +33,7 @@ class BacklogReader(DataSourceReader):
         self._clock = SystemClock()
 
     def partitions(self) -> list[InputPartition]:
-        """Look at the ack state, and return the messages in parts. Nothing is leased."""
+        """Read the ack state, and return the messages in partitions. It leases nothing."""
         name = self._options.backlog
         assert name is not None
         with self._options.reaching() as tables:
@@ -66,7 +66,7 @@ class TopicReader(DataSourceReader):
         self._wanted = MessageQuery()
 
     def partitions(self) -> list[InputPartition]:
-        """Return the files that may have such messages, in parts."""
+        """Return the files that can have such messages, in partitions."""
         name = self._options.topic
         assert name is not None
         with self._options.reaching() as tables:
@@ -105,22 +105,23 @@ class TopicReader(DataSourceReader):
 
 
 class PushingTopicReader(TopicReader):
-    """A topic reader that takes filters over from Spark.
+    """A topic reader that evaluates filters of the query.
 
-    Spark refuses such a reader unless its own setting permits it, so it is one that is asked for.
+    Spark refuses such a reader unless a setting of Spark permits it, so it is used only if an
+    option asks for it.
     """
 
     def pushFilters(  # noqa: N802
         self, filters: list[spark.Filter]
     ) -> Iterable[spark.Filter]:
-        """Take over what can be compared without reading all; yield what is left to Spark."""
+        """Accept filters that skip files and rows; yield those that Spark must evaluate."""
         for each in filters:
             if not self._wanted.take(each):
                 yield each
 
 
 class MessageQuery:
-    """The messages that filters leave: some ids, times or ordering keys."""
+    """The messages that pass the accepted filters: by ids, times or ordering keys."""
 
     def __init__(self) -> None:
         self.earliest: datetime | None = None
@@ -129,7 +130,7 @@ class MessageQuery:
         self.ordering_keys: frozenset[str] | None = None
 
     def take(self, filter_: spark.Filter) -> bool:
-        """Take over a filter; false where it is not one of these."""
+        """Accept a filter; false if it is not on ids, times or ordering keys."""
         path: tuple[str, ...] = getattr(filter_, "attribute", ())
         value: Any = getattr(filter_, "value", None)
         if len(path) != 1 or value is None:
@@ -150,7 +151,7 @@ class MessageQuery:
         return False
 
     def window(self, until: datetime | None) -> Window:
-        """Return which messages these are, of those published until a time."""
+        """Return the window of these messages, among those published until a time."""
         ends = [end for end in (self.latest, until) if end is not None]
         positions = None if self.ids is None else Positions.of(sorted(self.ids))
         return Window(positions, self.earliest, min(ends, default=None))
@@ -178,7 +179,7 @@ class MessageQuery:
 
 
 def _values(filter_: spark.Filter, value: Any) -> list[str] | None:
-    """Return the texts of which a filter wants one; None where it wants something else."""
+    """Return the texts that a filter accepts; None if it is not a comparison with texts."""
     if isinstance(filter_, (spark.EqualTo, spark.EqualNullSafe)):
         values = [value]
     elif isinstance(filter_, spark.In):
@@ -189,7 +190,7 @@ def _values(filter_: spark.Filter, value: Any) -> list[str] | None:
 
 
 def _is_id(text: str) -> bool:
-    """Tell whether a text is the id of a message as it is written.
+    """Return whether a text is a message id in its canonical form.
 
     >>> _is_id("17"), _is_id("017"), _is_id("x")
     (True, False, False)
@@ -198,7 +199,7 @@ def _is_id(text: str) -> bool:
 
 
 def batch_reader(options: Options, columns: pa.Schema) -> DataSourceReader:
-    """Return the reader of what some options name: exactly one of topic and backlog."""
+    """Return the reader of the topic or the backlog that options name; exactly one is needed."""
     if (options.topic is None) == (options.backlog is None):
         raise InvalidArgument(
             "topic, backlog: one of the two options is accepted: the topic whose messages to read, "

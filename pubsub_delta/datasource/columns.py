@@ -1,4 +1,4 @@
-"""The columns of ``format("pubsub_delta")``, made of what is stored."""
+"""The columns of ``format("pubsub_delta")``, made from stored columns."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ _SOURCE = {
     "payload": "data",
     "publishTimestampInMillis": "publish_time",
 }
-"""Of which stored column a column is made, where the two have not one name."""
+"""The stored column of a column that has another name."""
 
 
 def columns_of(options: Options) -> pa.Schema:
-    """Return the columns that some options ask for."""
+    """Return the columns that options select."""
     if options.is_databricks:
         if options.backlog is not None:
             raise InvalidArgument(
-                "columns: 'databricks' has no column for the state of a message, which backlog "
-                "tells; 'pubsub_delta' is accepted"
+                "columns: 'databricks' has no column for the state of a message, which a backlog "
+                "has; 'pubsub_delta' is accepted"
             )
         return DATABRICKS
     if options.backlog is not None:
@@ -55,7 +55,7 @@ def columns_of(options: Options) -> pa.Schema:
 
 
 def needed(names: Sequence[str]) -> list[str]:
-    """Return the stored columns of which some columns are made, position among them.
+    """Return the stored columns from which some columns are made, always with position.
 
     >>> needed(["message_id", "payload"])
     ['position', 'data']
@@ -73,7 +73,7 @@ def shaped(
 ) -> pa.RecordBatch:
     """Return stored rows with some columns.
 
-    ``spans``: in which state each message is, and what attempt its delivery is.
+    ``spans``: the state of each message, and its delivery attempt.
     """
     positions = rows.column("position")
     makers: Mapping[str, Callable[[], pa.Array]] = {
@@ -126,9 +126,10 @@ def _millis(times: pa.Array) -> pa.Array:
 
 
 def _json(attributes: pa.Array) -> pa.Array:
-    """Return attributes as JSON objects. What is not UTF-8, as of another writer, is replaced.
+    """Return attributes as JSON objects.
 
-    One message that cannot be read never stops those behind it.
+    Bytes that are not UTF-8, as of another writer, are replaced: one message that cannot be read
+    does not stop the ones after it.
     """
     stored = attributes.cast(pa.map_(pa.binary(), pa.binary())).to_pylist()
     texts = ({_text(key): _text(value) for key, value in pairs or ()} for pairs in stored)

@@ -1,8 +1,8 @@
-"""What a stream does beside Spark: takes leases, keeps them, and acknowledges what is processed.
+"""The consumer of a stream: leases messages, extends leases, and acknowledges processed messages.
 
 It lives in the Python process that Spark keeps for as long as the query runs. Spark asks for the
 next offset when the micro-batch before it has ended, the sink's commit and Spark's own included: so
-asking acknowledges that one, and leases the next, in one commit.
+one commit acknowledges that micro-batch and leases the next.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Consumer:
         self._keeper: LeaseKeeper | None = None
 
     def subscribe_to(self, topic: ResourceName) -> None:
-        """Create the subscription if there is none; NotFound where there is no such topic."""
+        """Create the subscription if it does not exist; NotFound if its topic does not."""
         if self._tables.registry.subscription(str(self._name)) is not None:
             return
         with suppress(AlreadyExists):  # by another query, between the two lines
@@ -49,22 +49,22 @@ class Consumer:
     def start(self, topic: ResourceName | None = None) -> Offset:
         """Return the offset before everything; NotFound, FailedPrecondition if there is nothing.
 
-        ``topic``: which one the subscription should be attached to.
+        ``topic``: the topic that the subscription should be attached to.
         """
         subscribed, _ = self._tables.attached(self._name)
         if topic is not None and subscribed.topic != str(topic):
             raise FailedPrecondition(
-                f"topic: {topic}, while subscription {self._name} is attached to "
-                f"{subscribed.topic}; that one is accepted, or no topic"
+                f"topic: {topic}, but subscription {self._name} is attached to "
+                f"{subscribed.topic}; give that topic, or none"
             )
         if self._drains_from_the_start:
             self.drain()
         return Offset(subscribed.uid)
 
     def drain(self) -> None:
-        """Take no messages that come from now on, and end when each that is there was offered.
+        """Take only messages that are published by now, and end when each was delivered.
 
-        A subscription that is not there has none; the start creates it, or tells.
+        A subscription that does not exist has none; ``start`` creates it, or raises NotFound.
         """
         try:
             end = pull.newest_position(self._tables, self._name, self._clock.now())
@@ -76,7 +76,7 @@ class Consumer:
     def following(self, start: Offset, max_messages: int | None) -> Offset:
         """Acknowledge the micro-batch that ended at an offset, and lease the next one.
 
-        Return where that one ends; the same offset where nothing is available.
+        Return the offset where it ends; the same offset if no message is available.
         """
         self._check(start)
         if self._drain is not None and self._drain.is_over:
@@ -85,7 +85,8 @@ class Consumer:
         offset = start.following(self._reader)
         given, again = self._pull(offset, max_messages)
         if given.lease is None and again is not None:
-            # A lease of which Spark never heard, as the process died. Others have its messages.
+            # A lease that Spark does not know, as the process died. Other consumers get its
+            # messages.
             offset = start.following(self._reader, again + 1)
             given, again = self._pull(offset, max_messages)
         if self._drain is not None:
@@ -97,7 +98,7 @@ class Consumer:
         return offset
 
     def parts(self, start: Offset, end: Offset) -> list[SpansPartition]:
-        """Return the parts of the micro-batch that ends at an offset, also when it is run again."""
+        """Return the partitions of the micro-batch that ends at an offset, even a repeated one."""
         if start == end:
             return []
         self._check(end)
@@ -123,7 +124,7 @@ class Consumer:
         )
 
     def messages_of(self, size: int) -> int:
-        """Return how many messages take so many bytes where they are stored, about; at least 1."""
+        """Return about how many messages have ``size`` bytes in their files; at least 1."""
         _, topic_uid = self._tables.attached(self._name)
         files = self._tables.lanes.control.files(self._tables.messages(topic_uid).table)
         counted = [each for each in files if each.rows]
@@ -132,13 +133,13 @@ class Consumer:
         return max(1, size * rows // stored) if stored else 1
 
     def leave(self) -> None:
-        """Extend no lease any more. What is leased stays so until its deadline."""
+        """Stop extending leases. Leased messages stay leased until their deadline."""
         if self._keeper is not None:
             self._keeper.leave()
         self._keeper = self._held = None
 
     def _pull(self, offset: Offset, max_messages: int | None) -> tuple[CommitResult, int | None]:
-        """Pull for a micro-batch; tell the number of the reader's last one if it is not older."""
+        """Pull for a micro-batch; return the number of the reader's last one if it is not older."""
         finishing = self._drain is not None and self._drain.is_finishing
         given = pull.pull_micro_batch(
             self._tables,
@@ -164,7 +165,7 @@ class Consumer:
         subscribed, _ = self._tables.attached(self._name)
         if subscribed.uid != offset.subscription:
             raise FailedPrecondition(
-                f"checkpoint: it is of another subscription than {self._name} (uid "
-                f"{offset.subscription}, here {subscribed.uid}), one that was deleted perhaps; "
-                "a checkpoint of this one is accepted, or a new one"
+                f"checkpoint: it belongs to another subscription than {self._name} (uid "
+                f"{offset.subscription}, here {subscribed.uid}), perhaps a deleted one of the "
+                "same name; use a checkpoint of this subscription, or a new one"
             )

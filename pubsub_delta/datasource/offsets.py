@@ -1,8 +1,8 @@
-"""Where a stream over a subscription stands: what Spark writes into its checkpoint.
+"""The offsets of a stream over a subscription, which Spark writes into its checkpoint.
 
-An offset names the micro-batch that ends there: the reader, which is made up when a query takes its
-first messages and goes from offset to offset, and the number of the batch. The subscription
-stores what it leased to that name. So a batch that is run again finds the same messages.
+An offset names the micro-batch that ends there: the id of the reader, which a query generates at
+its first messages, and the number of the batch. The subscription stores the lease under that name,
+so a repeated batch has the same messages.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FORMAT = 1
 class Offset:
     """The end of a micro-batch; batch -1 of no reader is before the first one.
 
-    ``subscription``: the uid. One of the same name that was created anew has another.
+    ``subscription``: its uid; a subscription that was created again under the name has another.
 
     >>> Offset("0" * 32, "reader", 3).following("other")
     Offset(subscription='00000000000000000000000000000000', reader='reader', batch=4)
@@ -31,12 +31,12 @@ class Offset:
     batch: int = -1
 
     def following(self, reader: str, batch: int | None = None) -> Offset:
-        """Return the next micro-batch, of this reader, or of the given one if there is none yet."""
+        """Return the next micro-batch, of ``reader`` if this offset has no reader yet."""
         number = self.batch + 1 if batch is None else batch
         return Offset(self.subscription, self.reader or reader, number)
 
     def as_json(self) -> dict[str, Any]:
-        """Return what Spark keeps."""
+        """Return the JSON text of the checkpoint."""
         return {
             "format": _FORMAT,
             "subscription": self.subscription,
@@ -46,7 +46,7 @@ class Offset:
 
 
 def read_offset(kept: Mapping[str, Any]) -> Offset:
-    """Read what Spark kept; FailedPrecondition where it is of something else."""
+    """Parse the JSON text of a checkpoint; FailedPrecondition if it is not such an offset."""
     try:
         if kept["format"] != _FORMAT:
             raise KeyError("format")
@@ -54,5 +54,5 @@ def read_offset(kept: Mapping[str, Any]) -> Offset:
     except (KeyError, TypeError, ValueError):
         raise FailedPrecondition(
             f"checkpoint: {kept!r} is not an offset of format('pubsub_delta') that this version "
-            "reads; a checkpoint of such a query is accepted, or a new one"
+            "reads; use a checkpoint of such a query, or a new one"
         ) from None

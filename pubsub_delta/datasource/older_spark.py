@@ -1,4 +1,4 @@
-"""What Spark finds under the name ``pubsub_delta`` where it is older than the source needs."""
+"""The data source ``pubsub_delta`` for a Spark that is older than it needs: refuses everything."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pubsub_delta.errors import FailedPrecondition
 
 
 class RefusingDataSource(DataSource):
-    """Refuses all that ``format("pubsub_delta")`` does, and says what does it instead."""
+    """Refuses every use of ``format("pubsub_delta")``, and names the method to use instead."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)

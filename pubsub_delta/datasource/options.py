@@ -1,4 +1,4 @@
-"""The options of ``format("pubsub_delta")``: read, and refused by name."""
+"""The options of ``format("pubsub_delta")``: parses them, and refuses unknown ones by name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ALIASES = {
 """Other names: that of ``load(path)``, and those of the Pub/Sub connector of Databricks."""
 
 _ENVIRONMENT = {"root": "PUBSUB_DELTA_ROOT", "project": "PUBSUB_DELTA_PROJECT"}
-"""What stands for an option that is not given, as for the command line."""
+"""The environment variables for options that are not given, as for the command line."""
 
 _IGNORED = frozenset(
     {
@@ -42,7 +42,7 @@ _IGNORED = frozenset(
         *("checkpointLocation", "queryName"),
     }
 )
-"""Credentials of a service that is not asked, how to fetch from it, and options of Spark's own."""
+"""Ignored options: credentials and fetch settings of Google's service, and Spark's own options."""
 
 _CANONICAL = {name.lower(): name for name in (*_KNOWN, *_ALIASES, *_IGNORED)}
 _CANONICAL["deletesubscriptiononstreamstop"] = "deleteSubscriptionOnStreamStop"
@@ -55,10 +55,11 @@ COLUMNS = ("pubsub_delta", "databricks")
 
 @dataclass(frozen=True)
 class Options:
-    """The options of one read or write. A name is canonical: ``subscription``, ``asOf``.
+    """The options of one read or write.
 
-    ``storage``: settings of Hadoop's object stores, as pairs. ``is_of_databricks``: the query was
-    written for the Pub/Sub connector of Databricks, as the option ``subscriptionId`` shows.
+    Names are canonical: ``subscription``, ``asOf``. ``storage``: settings of Hadoop's object
+    stores, as pairs. ``is_of_databricks``: the query was written for the Pub/Sub connector of
+    Databricks, as the option ``subscriptionId`` shows.
     """
 
     given: tuple[tuple[str, str], ...]
@@ -66,12 +67,12 @@ class Options:
     is_of_databricks: bool = False
 
     def get(self, name: str) -> str | None:
-        """Return an option's text; None where it is not given."""
+        """Return the text of an option; None if it is not given."""
         return dict(self.given).get(name)
 
     @property
     def root(self) -> str:
-        """Where the tables are; InvalidArgument where it is not given."""
+        """The root of the store; InvalidArgument if it is not given."""
         root = self.get("root")
         if root is None:
             raise InvalidArgument(
@@ -103,7 +104,7 @@ class Options:
 
     @property
     def creates_subscription(self) -> bool:
-        """Whether a subscription that is not there is created, as that connector does."""
+        """Whether to create a subscription that does not exist, as that connector does."""
         return self.is_of_databricks and self.get("topic") is not None
 
     @property
@@ -114,18 +115,18 @@ class Options:
 
     @property
     def as_of(self) -> int | str | None:
-        """As of which version (a number) or time the messages are wanted."""
+        """The version (a number) or time as of which the topic is read."""
         text = self.get("asOf")
         return int(text) if text is not None and re.fullmatch(r"\d{1,18}", text) else text
 
     @property
     def max_messages(self) -> int | None:
-        """How many messages a micro-batch has at most."""
+        """The largest number of messages in a micro-batch."""
         return self._number("maxMessagesPerTrigger")
 
     @property
     def max_bytes(self) -> int | None:
-        """How many bytes the messages of a micro-batch take where they are stored, about."""
+        """The approximate size of a micro-batch, in bytes of the topic's files."""
         text = self.get("maxBytesPerTrigger")
         if text is None:
             return None
@@ -139,7 +140,7 @@ class Options:
 
     @property
     def pushes_filters(self) -> bool:
-        """Whether filters of the query are taken over from Spark."""
+        """Whether the reader evaluates filters of the query."""
         text = (self.get("pushFilters") or "false").lower()
         if text not in ("true", "false"):
             raise InvalidArgument(f"pushFilters: {text!r}; true or false is accepted")
@@ -147,7 +148,7 @@ class Options:
 
     @property
     def transaction(self) -> tuple[str, int] | None:
-        """Under which application and version a batch is published once, if any is given."""
+        """The application id and version under which a batch is published once, if given."""
         application, text = self.get("txnAppId"), self.get("txnVersion")
         if application is None and text is None:
             return None
@@ -159,7 +160,7 @@ class Options:
         return application, int(text)
 
     def check(self, use: Use) -> None:
-        """Refuse an option that means nothing for a use."""
+        """Raise InvalidArgument for an option that a use does not have."""
         accepted = _NAMES[use]
         for name, value in self.given:
             if name == "subscription" and use == "read":
@@ -170,20 +171,20 @@ class Options:
                 )
             if name not in accepted:
                 raise InvalidArgument(
-                    f"{name}: the option means nothing for {use}; accepted are "
+                    f"{name}: {use} does not have this option; accepted are "
                     f"{', '.join(sorted(accepted))}, and fs.… of the storage"
                 )
 
     def tables(self) -> Tables:
         """Return the store's tables, the same ones for each call in a process.
 
-        FailedPrecondition where it takes a session to reach them.
+        FailedPrecondition if only a session can reach them.
         """
         return _opened(self.root, self.storage)
 
     @contextmanager
     def reaching(self) -> Iterator[Tables]:
-        """Give the store's tables, and say where credentials come from if they are not reached."""
+        """Yield the store's tables; an error of reaching them names the sources of credentials."""
         tables = self.tables()
         try:
             yield tables
@@ -215,9 +216,9 @@ class Options:
 def read_options(
     given: Mapping[str, str], environment: Mapping[str, str] = MappingProxyType({})
 ) -> Options:
-    """Read the options that Spark passes, whatever their case; InvalidArgument by name.
+    """Parse the options that Spark passes, in any case; InvalidArgument names a wrong one.
 
-    ``environment``: tells root and project where no option does.
+    ``environment``: the variables for root and project without an option.
     """
     found: dict[str, str] = {}
     storage: dict[str, str] = {}
@@ -236,7 +237,8 @@ def read_options(
         if name == "deleteSubscriptionOnStreamStop":
             if value.lower() != "false":
                 raise InvalidArgument(
-                    f"{name}: {value!r}; false is accepted: delete_subscription deletes one"
+                    f"{name}: {value!r}; false is accepted; delete_subscription deletes a "
+                    "subscription"
                 )
             continue
         if name in _IGNORED:
@@ -245,8 +247,8 @@ def read_options(
         plain = _ALIASES.get(name, name)
         if found.setdefault(plain, value) != value:
             raise InvalidArgument(
-                f"{name}: {value!r}, while {plain} is {found[plain]!r} by another name; "
-                "one of the two is accepted"
+                f"{name}: {value!r}, but {plain}, the same option, is {found[plain]!r}; give one "
+                "of the two"
             )
     for name, variable in _ENVIRONMENT.items():
         if text := environment.get(variable):

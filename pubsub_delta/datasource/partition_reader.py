@@ -1,4 +1,4 @@
-"""What a task does: reads a part of a topic's table, and yields it in the columns asked for."""
+"""The work of a reading task: reads a partition of a topic's table in the selected columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pubsub_delta.tables.store import Tables
 def read_spans(
     tables: Tables, part: SpansPartition, columns: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the messages of spans in order; DataLoss where one is gone that was leased."""
+    """Yield the messages of spans in order; DataLoss if a leased message is missing."""
     spans = [each.span() for each in part.spans]
     count = 0
     for rows in tables.lanes.local_scans.batches(
@@ -38,7 +38,7 @@ def read_spans(
     if part.ack_prefix is not None and count < leased:
         raise DataLoss(
             f"{part.table}: {leased - count:,} of {leased:,} leased messages are missing; a file "
-            "or a commit of it is gone: restore it, or publish the messages again"
+            "or a commit of the table is gone: restore it, or publish the messages again"
         )
 
 

@@ -39,7 +39,7 @@ class PackedSpan:
         )
 
     def span(self) -> Span:
-        """Return the span, with no more of it than a reader needs."""
+        """Return the span, with only the fields that a reader needs."""
         return Span(
             State(self.state),
             Positions.from_bytes(self.positions),
@@ -53,8 +53,8 @@ class PackedSpan:
 class SpansPartition:
     """Messages of spans, which are read in order.
 
-    ``ack_prefix``: what their ack ids begin with; None for a backlog, whose messages need not all
-    be there any more. ``counted``: whether delivery attempts are shown.
+    ``ack_prefix``: the beginning of their ack ids; None for a backlog, of whose messages some may
+    be deleted. ``counted``: whether delivery attempts are shown.
     """
 
     table: str
@@ -67,7 +67,7 @@ class SpansPartition:
 class FilesPartition:
     """Messages of some files of a topic, as of a version.
 
-    ``positions``: which ones are wanted, as ``Positions`` packs them; None for all.
+    ``positions``: the positions to read, as ``Positions`` packs them; None for all.
     """
 
     table: str
@@ -103,7 +103,7 @@ def divide(
 ) -> list[Positions]:
     """Divide positions into runs that cost about the same to read.
 
-    They are divided where a file begins, and within large files.
+    Runs end where a file begins, and within large files.
 
     >>> def file(first, last):
     ...     rows = last - first + 1

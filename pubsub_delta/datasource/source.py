@@ -1,4 +1,4 @@
-"""What Spark finds under the name ``pubsub_delta``."""
+"""The data source that Spark finds under the name ``pubsub_delta``."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ class PubSubDataSource(DataSource):
         return "pubsub_delta"
 
     def schema(self) -> StructType:
-        """Return all columns that there are for these options."""
+        """Return all columns of these options."""
         return spark_schema(columns_of(self._options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return what reads a topic or a backlog."""
+        """Return the reader of a topic or a backlog."""
         self._options.check("read")
         return batch_reader(self._options, self._chosen(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        """Return what consumes a subscription."""
+        """Return the stream reader of a subscription."""
         self._options.check("readStream")
         return SubscriptionStreamReader(self._options, self._chosen(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> TopicWriter:
-        """Return what publishes a DataFrame."""
+        """Return the writer that publishes a DataFrame."""
         self._options.check("write")
         return TopicWriter(self._options, schema, overwrite=overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> TopicStreamWriter:  # noqa: N802
-        """Return what publishes a streaming DataFrame."""
+        """Return the writer that publishes a streaming DataFrame."""
         self._options.check("writeStream")
         return TopicStreamWriter(self._options, schema, overwrite=overwrite)
 
     def _chosen(self, schema: StructType) -> pa.Schema:
-        """Return the columns of a schema, which may leave out some: those are not read."""
+        """Return the columns of a schema; columns that it leaves out are not read."""
         every = columns_of(self._options)
         accepted = spark_schema(every)
         for field in schema:

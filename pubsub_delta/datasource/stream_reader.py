@@ -26,8 +26,7 @@ from pubsub_delta.errors import InvalidArgument
 class SubscriptionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Consumes a subscription.
 
-    Spark makes one for the process of the query, and others that it sends to the tasks: those are
-    only asked to read.
+    Spark creates one for the process of the query, and sends copies to the tasks, which only read.
     """
 
     def __init__(self, options: Options, columns: pa.Schema) -> None:
@@ -42,9 +41,9 @@ class SubscriptionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableN
         self._consumer: Consumer | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Return the offset before everything; checks that there is what is to be consumed.
+        """Return the offset before everything; check that the subscription exists.
 
-        Spark asks a query that has no checkpoint yet.
+        Spark calls this for a query without a checkpoint.
         """
         with self._options.reaching():
             consuming, topic = self._consuming(), self._options.topic
@@ -53,19 +52,19 @@ class SubscriptionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableN
             return consuming.start(topic).as_json()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Take note of what is there when a query with this trigger begins."""
+        """Note the newest message at the start of a query with this trigger."""
         with self._options.reaching():
             self._consuming().drain()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """Return what the options say; if both, the number of messages, which is the exact one."""
+        """Return the limit of the options; of both, the number of messages, which is exact."""
         most, size = self._limits
         if most is not None:
             return ReadMaxRows(most)
         return ReadAllAvailable() if size is None else ReadMaxBytes(size)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """Acknowledge what was processed up to an offset, and lease what comes next."""
+        """Acknowledge the micro-batch that ends at an offset, and lease the next one."""
         with self._options.reaching():
             offset = read_offset(start)
             return self._consuming().following(offset, self._most(limit)).as_json()
@@ -82,10 +81,10 @@ class SubscriptionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableN
             yield from read_spans(tables, partition.value, self._columns)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Do nothing: the micro-batch was acknowledged when the next offset was asked for."""
+        """Do nothing: ``latestOffset`` acknowledges the micro-batch."""
 
     def stop(self) -> None:
-        """Extend no lease any more."""
+        """Stop extending leases."""
         if self._consumer is not None:
             self._consumer.leave()
 

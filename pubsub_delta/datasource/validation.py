@@ -1,4 +1,4 @@
-"""Messages that tasks publish: checked by column where that tells enough, else one by one."""
+"""Validates the messages that tasks publish: by column if that decides, else one by one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pubsub_delta.tables.schemas import MESSAGES, TEXT, TEXT_BY_TEXT
 
 _DATA = pa.binary()
 _SURE_DATA = 1_000_000
-"""Bytes of data with which a message is not too large, whatever few attributes it has."""
+"""Bytes of data below which a message with few attributes cannot be too large."""
 _SURE_ATTRIBUTES = 10
 _TYPES = {"data": (_DATA, TEXT), "attributes": (TEXT_BY_TEXT,), "ordering_key": (TEXT,)}
 
@@ -24,7 +24,7 @@ _TYPES = {"data": (_DATA, TEXT), "attributes": (TEXT_BY_TEXT,), "ordering_key": 
 def checked(batch: pa.RecordBatch) -> pa.Table:
     """Return messages as they are stored: ordering_key, attributes, data; InvalidArgument.
 
-    Nearly all batches are of usual messages, of which this is known without checking each one.
+    A check by column accepts nearly all batches, without a check of each message.
     """
     usual = _usual(batch)
     if usual is not None:
@@ -33,7 +33,7 @@ def checked(batch: pa.RecordBatch) -> pa.Table:
 
 
 def _usual(batch: pa.RecordBatch) -> pa.Table | None:
-    """Return the messages if surely all keep every rule; None may also mean "not sure"."""
+    """Return the messages if all surely keep every rule; None if that is not sure."""
     columns = {}
     for name, types in _TYPES.items():
         if name not in batch.schema.names:
@@ -86,7 +86,7 @@ _ENTRY = pa.struct([pa.field("key", TEXT, nullable=False), pa.field("value", TEX
 
 
 def _are_within(texts: pa.Array, least: int, most: int) -> bool:
-    """Tell whether no text is null, and each has so many bytes."""
+    """Return whether no text is null, and each has ``least`` to ``most`` bytes."""
     if texts.null_count:
         return False
     if not len(texts):

@@ -1,7 +1,7 @@
 """``df.write`` and ``df.writeStream`` with ``format("pubsub_delta")``: Spark's side of ``writing``.
 
-A writer is made where a batch or micro-batch is planned, and travels to its tasks from there. That
-of a batch commits; a micro-batch is committed by another one.
+Spark creates a writer where it plans a batch or micro-batch, and sends it to the tasks. The writer
+of a batch also commits; another writer commits a micro-batch.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from pubsub_delta.tables.lanes.spark.publishing import check_columns
 from pubsub_delta.tables.store import Tables
 
 _QUERY_ID = "sql.streaming.queryId"
-"""Under which name Spark tells tasks the id of their streaming query, kept in its checkpoint."""
+"""The property in which Spark gives tasks the id of their streaming query."""
 
 
 @dataclass(frozen=True)
 class Written(WriterCommitMessage):
-    """What a task has written, for which publish, and for which query if it is one's."""
+    """The file that a task has written, its publish, and its streaming query, if any."""
 
     file: WrittenFile | None
     reservation: Reservation
@@ -43,7 +43,7 @@ class Written(WriterCommitMessage):
 
 
 class _Writing:
-    """What a writer of batches and one of micro-batches have in common."""
+    """The common part of the writers of batches and of micro-batches."""
 
     def __init__(self, options: Options, schema: StructType, *, overwrite: bool) -> None:
         if overwrite:
@@ -58,7 +58,7 @@ class _Writing:
 
     @property
     def topic(self) -> ResourceName:
-        """The topic; InvalidArgument where none is given."""
+        """The topic; InvalidArgument if none is given."""
         topic = self._options.topic
         if topic is None:
             raise InvalidArgument(
@@ -91,7 +91,7 @@ class TopicWriter(_Writing, DataSourceArrowWriter):
         self.reserve()
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Add what the tasks have written, unless the transaction has landed before."""
+        """Add the files of the tasks, unless the transaction has landed before."""
         _commit(self._options, messages, self._transaction, writing.commit_batch)
 
 
@@ -104,19 +104,19 @@ class TopicStreamWriter(_Writing, DataSourceStreamArrowWriter):
             tables.topic(self.topic)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Reserve positions where the writer is sent to tasks: one that only commits has none."""
+        """Reserve positions when the writer is sent to tasks; one that only commits has none."""
         if self._reservation is None:
             self.reserve()
         return self.__dict__
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Add what the tasks have written, under the id of the query and that of the batch."""
+        """Add the files of the tasks, under the id of the query and the number of the batch."""
         ids = {each.query_id for each in messages if isinstance(each, Written)}
         query_id = next(iter(ids), None)
         if messages and (query_id is None or len(ids) > 1):
             raise FailedPrecondition(
-                f"queryId: {sorted(map(str, ids))}; Spark tells the tasks of a streaming query the "
-                "id of their query; publish_stream publishes without it"
+                f"queryId: {sorted(map(str, ids))}; the tasks of a streaming query need its id, "
+                "and Spark did not give one id to all; use publish_stream, which needs none"
             )
         transaction = None if query_id is None else (query_id, batchId)
         _commit(self._options, messages, transaction, writing.commit)

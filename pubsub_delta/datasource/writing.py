@@ -1,7 +1,7 @@
-"""What a write does: tasks write files of messages, and one commit adds all of them.
+"""The steps of a write: tasks write files of messages, and one commit adds all of them.
 
-The positions are reserved before the tasks begin, so many for each, so that they write what is
-final. Files that are not added, as a task or the commit failed, are invisible; VACUUM removes them.
+Each task has a range of positions, reserved before it begins, so its files are final. Files that no
+commit has added are invisible; VACUUM removes them.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from pubsub_delta.tables.schemas import MESSAGES
 from pubsub_delta.tables.store import Tables
 
 PARTITIONS = 1024
-"""Partitions that a write may have; Spark tells how many there are only when they run."""
+"""The largest number of partitions; Spark knows the number only when they run."""
 ROWS = 1 << 24
-"""Positions of each."""
+"""Positions of each partition."""
 
 _COLUMNS = pa.schema([each for each in MESSAGES.columns if each.name != "publish_date"])
-"""What stands in a file: the day of publishing is in its path."""
+"""The columns of a file; the day of publishing is in its path."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class Reservation:
 
     @property
     def end_position(self) -> int:
-        """Where its positions end."""
+        """The position after the last one."""
         return self.first_position + PARTITIONS * ROWS
 
 
 def reserve(tables: Tables, name: ResourceName, now: datetime) -> Reservation:
-    """Reserve positions for a publish that is stamped now; NotFound where there is no topic."""
+    """Reserve positions for a publish with the present publish time; NotFound without the topic."""
     topic = tables.topic(name)
     validator = validator_of(tables, topic)
     first = tables.messages(topic.uid).reserve(PARTITIONS * ROWS)
@@ -66,7 +66,7 @@ def write_messages(
 ) -> WrittenFile | None:
     """Check the messages of a partition and write them as a file; None if there are none.
 
-    InvalidArgument where one breaks a rule, or there are too many of them, or of the partitions.
+    InvalidArgument if a message breaks a rule, or if there are too many messages or partitions.
     """
     if partition >= PARTITIONS:
         raise InvalidArgument(
@@ -91,7 +91,7 @@ def commit(
     files: Sequence[WrittenFile],
     transaction: tuple[str, int] | None,
 ) -> bool:
-    """Add the files of a publish in one commit; false where its transaction has landed before."""
+    """Add the files of a publish in one commit; false if its transaction has landed before."""
     messages = tables.messages(reserved.topic_uid)
     publish_id = tables.new_id() if transaction is None else publish_id_of(transaction)
     metadata = publish_metadata(
@@ -110,8 +110,8 @@ def commit(
         try:
             return lane.add_files(messages.table, files, metadata, transaction)
         except Conflict:
-            # An object store's client sends a put again whose answer was lost, and then meets its
-            # own commit: that is no lost race.
+            # The client of an object store repeats a put whose response was lost, and can then find
+            # its own commit, which is not a lost race.
             landed = messages.history.published_as(publish_id)
             if landed is None or landed.first_position != reserved.first_position:
                 raise
@@ -130,8 +130,8 @@ def commit_batch(
 ) -> None:
     """Add the files of a batch, unless it has landed before under its transaction.
 
-    FailedPrecondition where another one has, of that version or a higher one: Delta would skip this
-    one in silence, and its messages would be nowhere. Micro-batches are numbered by Spark.
+    FailedPrecondition if another batch has landed with this version or a higher one: Delta would
+    skip this batch silently, and lose its messages. Spark numbers micro-batches.
     """
     if not commit(tables, reserved, files, transaction) and transaction is not None:
         messages = tables.messages(reserved.topic_uid)
@@ -139,7 +139,7 @@ def commit_batch(
 
 
 class _Stamped:
-    """The messages of a partition as they are stored, a part at a time; ``count``: so far."""
+    """Yields the messages of a partition as stored rows, in parts; ``count``: rows so far."""
 
     def __init__(
         self,

@@ -103,7 +103,7 @@ class _Decision(Generic[T]):
 
 
 def _saves_a_scan(source: Source, before: AckState, after: AckState) -> bool:
-    """Tell whether bringing the state up to date took a scan that the next pull would repeat."""
+    """Return whether bringing the state up to date took a scan that the next pull would repeat."""
     scans = bool(source.subscription.filter or before.floor)
     has_moved = after.after_version != before.after_version
     if before.seeks or (scans and has_moved):

@@ -40,8 +40,10 @@ GONE = "does not exist any more; create it, or set another dead_letter_policy"
 UNREADABLE = "pubsub_delta_unreadable"
 """The attribute of a dead letter that says why its message could not be read."""
 MOST_BYTES = 16_000_000
-"""Bytes of dead letters in one commit; a larger message goes alone. The process that forwards them
-takes several times as much memory."""
+"""Bytes of dead letters in one commit; a larger message goes alone.
+
+The process that forwards them takes several times as much memory.
+"""
 MOST_MESSAGES = 10_000
 """Dead letters in one commit."""
 _MEASURED_FIRST = 8
@@ -50,7 +52,7 @@ _PREFIX = "CloudPubSubDeadLetterSource"
 
 @dataclass(frozen=True)
 class Forwarded:
-    """How many messages were forwarded, and why others were not."""
+    """The number of forwarded messages, and why others were not forwarded."""
 
     count: int = 0
     problem: str | None = None
@@ -101,16 +103,16 @@ def _bytes_of(source: Source, spans: Sequence[Span], positions: Positions) -> in
     chosen = [part for span in spans if (part := span.only(positions))]
     try:
         return source.messages.byte_count(chosen)
-    except Exception:  # what cannot be read is reported when it is forwarded
+    except Exception:  # unreadable messages are reported when they are forwarded
         return 0
 
 
 def forward(tables: Tables, source: Source, now: datetime) -> Forwarded:
-    """Append what is being forwarded to its dead-letter topic, and acknowledge it here.
+    """Append messages under forwarding to the dead-letter topic, and acknowledge them here.
 
-    A dead-letter topic that was deleted meanwhile gets it all the same while a subscription is left
-    to it: another process may have appended it there already. Without one it is given back.
-    Messages whose number other messages have used get a higher one, and are appended under that.
+    A dead-letter topic that was deleted meanwhile gets them if it still has a subscription, as
+    another process may have appended them already. Without one they become available again. If
+    other messages have used the number, these get a higher one, and are appended under that.
     """
     count, problem = 0, None
     forwarded = partial(redelivery.forwarded, retain=source.subscription.retain_acked_messages)
@@ -159,7 +161,7 @@ def _finish(step: _Step, number: int, state: AckState) -> tuple[AckState, None]:
 def _append(
     tables: Tables, source: Source, target: str, number: int, spans: Sequence[Span], now: datetime
 ) -> bool:
-    """Append dead letters; tell whether they have landed, now or before.
+    """Append dead letters; return whether they have landed, now or before.
 
     Delta skips them where other messages have landed under that number, or a higher one. That
     happens after an operator has restored an earlier ack state.
@@ -177,8 +179,8 @@ def _append(
 def _letters(tables: Tables, source: Source, spans: Sequence[Span]) -> pa.Table:
     """Return messages with the attributes of dead letters, which name their source.
 
-    Pub/Sub: an attribute says why a message could not be written to a table. Of a message that
-    cannot be read the readable part is forwarded, with an attribute that says what is wrong.
+    Pub/Sub: an attribute says why a message could not be written to a table. A message that cannot
+    be read is forwarded in its readable parts, with an attribute that names the fault.
     """
     own_name = subscription_name(source.subscription.name, project="")
     subscription_names = {"Subscription": own_name.id, "SubscriptionProject": own_name.project}

@@ -1,4 +1,4 @@
-"""Leases: the messages that a consumer was given, and how it reads them."""
+"""Leases: the messages that a consumer holds, and reading them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _READ_AT_FIRST = 1_000
 
 
 class LeasedMessages(Protocol):
-    """Messages under one lease, to be read."""
+    """The reading side of a lease."""
 
     @property
     def lease_id(self) -> int: ...
@@ -69,7 +69,7 @@ class Lease:
 
     @cached_property
     def positions(self) -> Positions:
-        """The messages."""
+        """The positions of the messages."""
         return union(self.spans)
 
     @cached_property
@@ -103,13 +103,13 @@ class Lease:
 
     @cached_property
     def aside(self) -> SetAside:
-        """The messages that were set aside, among those that were read."""
+        """The messages that could not be read, among those that were read so far."""
         return SetAside(ordered=self.source.subscription.enable_message_ordering)
 
     def arrow(self) -> pa.Table:
         """Return the messages as an Arrow table, in the order of receipt: ``schemas.BATCH``.
 
-        Those that cannot be read are set aside. DataLoss where there are fewer than were leased.
+        Those that cannot be read are set aside. DataLoss if leased messages are missing.
         """
         rows, lost = self._sorted_out(self.source.messages.rows(self.spans), self.positions)
         self._check_all_there(lost)
@@ -131,8 +131,8 @@ class Lease:
     def messages(self) -> Iterator[ReceivedMessage]:
         """Read all messages in the order of receipt, a part of them at a time.
 
-        Those that cannot be read are set aside. DataLoss where there are fewer than were leased,
-        after those that there are.
+        Those that cannot be read are set aside. DataLoss, after the last message, if leased
+        messages are missing.
         """
         left, lost = self.positions, Positions()
         for batch in self.source.messages.batches(self.spans):
@@ -217,7 +217,7 @@ class Lease:
         if lost:
             raise DataLoss(
                 f"{self._table}: {len(lost):,} of {leased:,} leased messages are missing; a file "
-                "or a commit of it is gone: restore it, or publish the messages again"
+                "or a commit of the table is gone: restore it, or publish the messages again"
             )
 
 

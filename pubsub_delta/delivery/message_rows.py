@@ -1,6 +1,6 @@
-"""Messages that are given one by one or as an Arrow table: checked, as rows that can be stored.
+"""Validates messages of a list or an Arrow table, and converts them to rows for storage.
 
-An Arrow table comes from anywhere: the types of its columns are checked before its values are read.
+An Arrow table can come from anywhere, so the types of its columns are checked before its values.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def checked_rows(
 
 
 def _is_other_table(what: object) -> bool:
-    """Tell whether something iterates over names: a mapping, or a DataFrame of pandas."""
+    """Return whether an object iterates over column names: a mapping, or a pandas DataFrame."""
     return isinstance(what, Mapping) or (hasattr(what, "columns") and hasattr(what, "shape"))
 
 
@@ -81,7 +81,7 @@ def _messages_of(table: pa.Table, order_by: str | None) -> Iterable[Message]:
         )
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InvalidArgument(f"column {twice!r} stands twice in {names}; each once is accepted")
+        raise InvalidArgument(f"column {twice!r} appears twice in {names}; each once is accepted")
     if "data" not in names and "attributes" not in names:
         raise InvalidArgument(
             f"columns {sorted(names)}: neither 'data' nor 'attributes'; at least one is needed"
@@ -107,7 +107,7 @@ def _messages_of(table: pa.Table, order_by: str | None) -> Iterable[Message]:
 def _order(table: pa.Table, order_by: str) -> list[int]:
     """Return the rows of a table in the order of a column.
 
-    The type is checked first: Arrow ends the process where it sorts some of the others.
+    The type is checked first: Arrow crashes the process when it sorts some types.
     """
     type_ = table.field(order_by).type
     try:
@@ -129,7 +129,7 @@ def _message_of(row: dict[str, Any], index: int) -> Message:
     attributes = {} if pairs is None else dict(pairs)
     if pairs is not None and len(attributes) < len(pairs):
         raise InvalidArgument(
-            f"messages[{index}].attributes: a key stands twice in {pairs}; each once is accepted"
+            f"messages[{index}].attributes: a key appears twice in {pairs}; each once is accepted"
         )
     key = row.get("ordering_key")
     return Message(
@@ -144,4 +144,4 @@ _TYPES: dict[str, tuple[Callable[[pa.DataType], bool], str]] = {
     "attributes": (are_pairs, "map<string, string>"),
     "ordering_key": (is_text, "string"),
 }
-"""The columns of a message: which types of Arrow they may have, and how an error tells it."""
+"""The columns of a message: the Arrow types that they can have, and their names in errors."""

@@ -25,13 +25,13 @@ from pubsub_delta.tables.store import Tables
 def validator_of(tables: Tables, topic: Topic) -> SchemaValidator | None:
     """Return the validator of a topic's messages by its schema as it is now; None without one.
 
-    FailedPrecondition where the schema was deleted, as nothing can be published then.
+    FailedPrecondition if the schema was deleted, as nothing can be published then.
     """
     found = _schema_of(tables, topic)
     if found is None:
         return None
     settings, schema, revisions = found
-    for revision in revisions:  # FailedPrecondition now where the extra is not installed
+    for revision in revisions:  # raises FailedPrecondition now if the extra is not installed
         codec_of(schema.type, revision)
     return SchemaValidator(schema.name, schema.type, Encoding(settings.encoding), tuple(revisions))
 
@@ -80,8 +80,8 @@ def resolve_settings(
 ) -> tuple[SchemaSettings, str]:
     """Return checked settings with the full name of their schema, and its uid.
 
-    NotFound where the schema, or a revision, does not exist. ``stored``: the topic's settings so
-    far; revisions that these name may be deleted by now.
+    NotFound if the schema, or a revision, does not exist. ``stored``: the topic's settings so far;
+    revisions that these name may be deleted by now.
     """
     schema = tables.schema(schema_name(settings.schema, project))
     named = replace(settings, schema=schema.name)
@@ -93,7 +93,7 @@ def resolve_settings(
 def _schema_of(
     tables: Tables, topic: Topic
 ) -> tuple[SchemaSettings, StoredSchema, list[Revision]] | None:
-    if topic.schema_settings is None:  # no look at the registry for most topics
+    if topic.schema_settings is None:  # most topics need no read of the registry
         return None
     stored, schema = tables.registry.schema_of(topic)
     settings = stored.schema_settings

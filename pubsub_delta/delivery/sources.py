@@ -1,4 +1,4 @@
-"""A subscription with its topic's messages, and what an ack state asks of that topic."""
+"""A subscription with its topic's messages, and the questions of an ack state about the topic."""
 
 from __future__ import annotations
 
@@ -40,14 +40,15 @@ class Source:
         return delivery.Terms(self.subscription, self.messages)
 
     def without_dead_letters(self) -> Source:
-        """Return it as if the subscription had no dead-letter policy."""
+        """Return the source as if its subscription had no dead-letter policy."""
         return replace(self, subscription=replace(self.subscription, dead_letter_policy=None))
 
     def catch_up(self, state: AckState, now: datetime) -> AckState:
-        """Bring an ack state up to date; nothing is written.
+        """Bring an ack state up to date, without writing it.
 
-        Without new messages it costs one read of the topic's history. An ack state that an operator
-        has restored may name messages that retention has deleted since; they are dropped from it.
+        Without new messages this costs one read of the topic's history. An ack state that an
+        operator has restored may name messages that retention has deleted since; they are dropped
+        from it.
         """
         log = self.log(state)
         current = replay.catch_up(state, self.terms, log, now)
@@ -57,11 +58,11 @@ class Source:
         return replay.without_deleted_messages(current, stored)
 
     def has_lost_messages(self, after_version: int) -> bool:
-        """Tell whether messages may have been deleted after a version of the topic."""
+        """Return whether messages may have been deleted after a version of the topic."""
         return TopicLog(self, after_version).may_lack_messages
 
     def clip_retained(self, state: AckState, now: datetime) -> AckState:
-        """Drop every retained message that is too old by now, to the message."""
+        """Drop every retained message that is older than its retention by now."""
         return retention.clip_retained(state, self.subscription, now, self.log(state).earlier)
 
     def log(self, state: AckState) -> TopicLog:
@@ -69,20 +70,20 @@ class Source:
         return TopicLog(self, replay.lowest_version(state))
 
     def covered_from(self, now: datetime) -> datetime | None:
-        """Return from when on the topic itself retains every message, or None."""
+        """Return the time from which the topic itself retains every message, or None."""
         return retention.covered_from(self.registry.topic_of_uid(self.topic_uid), now)
 
 
 def source(tables: Tables, name: ResourceName, uid: str | None = None) -> Source:
     """Return a subscription to pull from or acknowledge to, with its topic's messages.
 
-    NotFound where it does not exist, or its uid is another one than ``uid``: then it was deleted
-    and created again. FailedPrecondition where it is detached.
+    NotFound if it does not exist, or has another uid than ``uid``: then it was deleted and created
+    again. FailedPrecondition if it is detached.
     """
     found, topic_uid = tables.attached(name)
     if uid not in (None, found.uid):
         raise NotFound(
-            f"subscription {name} was deleted and created anew; start a new pull, subscriber or "
+            f"subscription {name} was deleted and created again; start a new pull, subscriber or "
             "query on it"
         )
     return source_of(tables, found, topic_uid)

@@ -17,21 +17,22 @@ from pubsub_delta.tables.lanes.protocol import DataFile
 
 _LONG_AGO = from_micros(0)
 MOST_RUNS = 60
-"""Runs of positions that a span is described by at most; the last one includes the rest."""
+"""The largest number of runs that describe a span; the last one includes the rest."""
 
 BEFORE, EXPIRED, ACKNOWLEDGED_ONES = "before", "expired", "acknowledged"
 """States of messages outside of spans: older than the subscription, older than its retention, or
-acknowledged (or not passing its filter)."""
+acknowledged (or not passing its filter).
+"""
 
 
 @dataclass(frozen=True)
 class SurveyedSpan:
-    """Messages of a subscription that share a state, and between which times they were published.
+    """Messages of a subscription that share a state, and their earliest and latest publish time.
 
     ``state``: available, leased, backing_off, forwarding or writing; or acked or retained, which
-    are acknowledged and kept because they may come back. Among ``AckStateSurvey.others``: before,
-    expired or acknowledged. ``until``: the end of lease or backoff. ``runs``: the first and last
-    positions of runs of them, in order; what lies within the last one need not all be of them.
+    are acknowledged and kept because a seek may restore them. Among ``AckStateSurvey.others``:
+    before, expired or acknowledged. ``until``: the end of lease or backoff. ``runs``: the first and
+    last positions of runs of them, in order; the last run can contain other messages, too.
     """
 
     state: str
@@ -45,13 +46,13 @@ class SurveyedSpan:
 
 @dataclass(frozen=True)
 class AckStateSurvey:
-    """What a subscription has to say of its topic's messages at ``time``.
+    """The states of a topic's messages for a subscription at ``time``.
 
-    ``spans``: of all messages that are not simply acknowledged; ``others``: of those that the topic
-    stores and that stand in no span. ``stored_count`` messages are stored in the topic, the first
-    of them published at ``stored_from``, at the positions of ``stored_runs``. ``purged_until``:
-    what is published before it is acknowledged as it comes, after a seek into the future.
-    ``is_filtered``: the subscription has a filter, and what it leaves out counts as acknowledged.
+    ``spans``: of all messages that are not simply acknowledged; ``others``: of the stored messages
+    that are in no span. ``stored_count`` messages are stored in the topic, the first of them
+    published at ``stored_from``, at the positions of ``stored_runs``. ``purged_until``: after a
+    seek into the future: messages published before it are acknowledged at once. ``is_filtered``:
+    whether the subscription has a filter; messages that do not pass it count as acknowledged.
     """
 
     time: datetime
@@ -71,7 +72,7 @@ class AckStateSurvey:
 
     @property
     def elsewhere_count(self) -> int:
-        """How many messages stored in the topic stand in no span."""
+        """How many messages stored in the topic are in no span."""
         return max(0, self.stored_count - sum(span.message_count for span in self.spans))
 
 

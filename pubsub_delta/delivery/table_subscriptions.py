@@ -53,11 +53,11 @@ def write_messages(
     """Write the messages of a subscription to its table, each once: a slice in each commit.
 
     The delivery of a message that does not fit fails: the retry policy delivers it again, and after
-    the last attempt it goes to the dead-letter topic. Where the table does not exist, or may not be
+    the last attempt it goes to the dead-letter topic. If the table does not exist or cannot be
     written, nothing is leased, and no delivery fails. FailedPrecondition without a table_config.
 
-    ``slices``: how many commits at most; None: until no message is left, or none fits.
-    ``forward``: whether exhausted messages may go to the dead-letter topic.
+    ``slices``: the largest number of commits; None: until no message is left, or none fits.
+    ``forward``: whether exhausted messages can go to the dead-letter topic.
     """
     written = failed = done = 0
     state, why = TableState.ACTIVE, ""
@@ -101,10 +101,10 @@ class _Slice:
         return self._source.subscription.dead_letter_policy is not None
 
     def lease(self, now: datetime) -> CommitResult:
-        """Lease messages if the table accepts them; Unwritable where it does not.
+        """Lease messages if the table accepts them; Unwritable if it does not.
 
-        Where its columns fit no message at all, messages are leased only with a dead-letter topic,
-        which they go to in the end.
+        If its columns fit no message at all, messages are leased only with a dead-letter topic,
+        where they go in the end.
         """
         self._target = self._tables.target(self._table)
         try:
@@ -151,7 +151,7 @@ class _Slice:
     def _settle(
         self, lease: Lease, fitting: Positions, unfit: Positions, now: datetime
     ) -> AckState:
-        """Decide a slice: messages that fit are written, and the delivery of the others fails."""
+        """Commit the outcome of a slice: messages that fit get written, other deliveries fail."""
         held, terms = lease.lease_id, self._source.terms
         rest = lease.positions - fitting - unfit
         nacked = timedelta(0)

@@ -1,7 +1,7 @@
 """Writes messages to the tables of subscriptions, each once, also if a process crashes.
 
 The steps are those of ``policy.table_writes``. One commit of the table has the rows and the number
-of their write: so any process can find out whether they have landed.
+of their write, by which any process finds out whether they have landed.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from pubsub_delta.tables.targets import Outcome, Target, Unwritable
 
 SLICE_MESSAGES = 10_000
 SLICE_BYTES = 32_000_000
-"""Messages and bytes of one write at most; a larger message is written alone."""
+"""The most messages and bytes of one write; a larger message is written alone."""
 _PROBE = 8
 """Messages that are read first, to measure them."""
 
 
 @dataclass(frozen=True)
 class Finished:
-    """How many messages have landed, and why others have not."""
+    """The number of messages that have landed, and why others have not."""
 
     count: int = 0
     problem: Unwritable | None = None
 
 
 def row_converter(tables: Tables, subscription: Subscription, target: Target) -> RowConverter:
-    """Return the converter of messages to rows; Unwritable where no message could fit."""
+    """Return the converter of messages to rows; Unwritable if no message can fit."""
     converter = _converter(tables, subscription, target)
     wrong = converter.mismatch()
     if wrong is not None:
@@ -75,7 +75,7 @@ def _converter(tables: Tables, subscription: Subscription, target: Target) -> Ro
 def read_slice(lease: Lease) -> tuple[list[ReceivedMessage], Positions]:
     """Read the first messages of a lease, up to ``SLICE_BYTES``; return them and their positions.
 
-    A position without a message is that of a message that cannot be read.
+    Positions without a message belong to messages that cannot be read.
     """
     left, room, largest = lease.positions, SLICE_BYTES, 0
     read: list[ReceivedMessage] = []
@@ -108,7 +108,7 @@ def finish(
 ) -> Finished:
     """Complete the writes that were decided, the lowest number first.
 
-    ``prepared``: rows that need not be read and converted again.
+    ``prepared``: rows that were read and converted before.
     """
     count = 0
     waiting = table_writes.writes(state)
@@ -142,7 +142,7 @@ def _carry_out(
 ) -> _Step:
     """Append the messages of a write unless they have landed; return the next step of their state.
 
-    Conflict where another process was faster: the caller tries again, and finds the outcome.
+    Conflict if another process was faster: the caller tries again, and finds the outcome.
     ``at_hand``: prepared rows for the first attempt.
     """
     subscription = source.subscription
@@ -177,7 +177,7 @@ def _carry_out(
 
 
 def _rows(tables: Tables, source: Source, target: Target, spans: Sequence[Span]) -> pa.Table | None:
-    """Return the rows of messages; None where one of them does not fit any more."""
+    """Return the rows of messages; None if one of them no longer fits."""
     lease = Lease(tables.lanes, source, spans)
     messages = lease.receive(lease.positions, 2 * SLICE_BYTES)
     if len(messages) < len(lease.positions):
@@ -192,7 +192,7 @@ def _rows(tables: Tables, source: Source, target: Target, spans: Sequence[Span])
 def reasons(tables: Tables, source: Source, rows: pa.Table) -> dict[int, str]:
     """Return why messages (with the columns of a topic) do not fit their table, by position.
 
-    Messages that fit by now have no reason; nor has any where the table cannot be opened.
+    Messages that fit by now have no reason; no message has one if the table cannot be opened.
     """
     messages = [
         ReceivedMessage(
@@ -227,13 +227,13 @@ def table_state(tables: Tables, subscription: Subscription) -> tuple[TableState,
 
 
 def with_state(tables: Tables, subscription: Subscription) -> Subscription:
-    """Return a subscription with the state of its table, where that can be read."""
+    """Return a subscription with the state of its table, if that can be read."""
     config = subscription.table_config
     if config is None:
         return subscription
     try:
         state = table_state(tables, subscription)[0]
-    except Exception:  # a storage that does not answer must not hide the subscription
+    except Exception:  # a storage that does not respond must not hide the subscription
         return subscription
     return replace(subscription, table_config=replace(config, state=state))
 
@@ -241,7 +241,7 @@ def with_state(tables: Tables, subscription: Subscription) -> Subscription:
 def check(tables: Tables, subscription: Subscription) -> None:
     """Refuse a table_config whose table cannot be written to, as Pub/Sub does.
 
-    NotFound where the table does not exist; InvalidArgument where its columns do not fit.
+    NotFound if the table does not exist; InvalidArgument if its columns do not fit.
     """
     if subscription.table_config is None:
         return

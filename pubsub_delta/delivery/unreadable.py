@@ -1,8 +1,8 @@
-"""Finds rows of which no message can be made, and sets them aside, so that they stop no other.
+"""Finds rows that are not valid messages, and sets them aside, so that other messages go on.
 
-Damage and other writers leave such rows: texts that are no UTF-8, an attribute without a value, a
-publish time that is missing or not that of the commit. Nobody is given such a message, and its
-lease is not extended: so its delivery fails when the lease is over.
+Damage and other writers leave such rows: texts that are not UTF-8, an attribute without a value, a
+publish time that is missing or differs from the commit's. No consumer receives such a message, and
+its lease is not extended, so its delivery fails when the lease is over.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from pubsub_delta.resources import Subscription
 STRAY = "its publish_time is not that of its commit"
 LOST = "it is not stored any more"
 _MAX_NAMED = 5
-"""Messages that a warning names at most."""
+"""The largest number of messages that a warning names."""
 
 
 def find_unreadable(rows: pa.Table) -> dict[int, str]:
-    """Return why rows cannot be read, by their index. It is fast where all can."""
+    """Return why rows cannot be read, by their index. It is fast if all rows can be read."""
     if _are_readable(rows):
         return {}
     return {place: why for place in range(rows.num_rows) if (why := _fault(rows, place))}
@@ -35,7 +35,7 @@ def find_unreadable(rows: pa.Table) -> dict[int, str]:
 def python_values(rows: pa.Table) -> list[dict[str, Any]]:
     r"""Return rows as Python values, also those that cannot be read.
 
-    Bytes that are no UTF-8 become ``\xNN``, an attribute without a value is empty, and a publish
+    Bytes that are not UTF-8 become ``\xNN``, an attribute without a value is empty, and a publish
     time that is missing or out of range is None.
     """
     if _are_readable(rows):
@@ -45,7 +45,7 @@ def python_values(rows: pa.Table) -> list[dict[str, Any]]:
 
 
 class SetAside:
-    """The messages of a lease that cannot be read, and so are given to nobody.
+    """The messages of a lease that cannot be read, which no consumer receives.
 
     With ordering they include the later messages of their keys: a failed message returns with the
     later ones of its key, in order.
@@ -98,7 +98,7 @@ def warn_unreadable(reasons: Mapping[int, str], subscription: Subscription) -> N
     more = f" and {len(reasons) - _MAX_NAMED:,} more" if len(reasons) > _MAX_NAMED else ""
     warnings.warn(
         f"message{'s' * (len(reasons) > 1)} {', '.join(named)}{more} of {subscription.topic} "
-        f"cannot be read: set aside, as a delivery to {subscription.name} that fails",
+        f"cannot be read; the delivery to {subscription.name} fails, and other messages go on",
         UnreadableMessageWarning,
         stacklevel=5,
     )

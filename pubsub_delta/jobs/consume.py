@@ -27,17 +27,17 @@ POLL_SECONDS = 1.0
 @click.option("--output", required=True, help="The Delta table to append to: a path or a name.")
 @click.option(
     "--query",
-    help="SQL over {messages}, run for each batch; by default the messages as they are.",
+    help="SQL over {messages}, run for each batch. Default: the messages unchanged.",
 )
 @outputs.merge_schema_option
 @click.option("--batch-size", default=50_000, show_default=True, type=click.IntRange(min=1))
-@click.option("--max-batches", type=click.IntRange(min=1), help="Stop after so many batches.")
+@click.option("--max-batches", type=click.IntRange(min=1), help="The largest number of batches.")
 @click.option(
     "--patience",
     default=60,
     show_default=True,
     type=click.IntRange(min=0),
-    help="Seconds to wait for messages that other consumers hold.",
+    help="The seconds to wait for messages that other consumers have leased.",
 )
 def consume(
     root: str,
@@ -57,7 +57,9 @@ def consume(
         spark = local_session(app_name=f"consume {subscription}")
         store = PubSub(spark, root, project=project)
         if query and "{messages}" not in query:
-            raise InvalidArgument(f"--query: {query!r} does not read from {{messages}}")
+            raise InvalidArgument(
+                f"--query: {query!r} does not read from {{messages}}; FROM {{messages}} is needed"
+            )
         totals = terminal.Summary("consume")
         totals.counts = {"acked": 0, "acked too late": 0}
         backlog = store.metrics(subscription)["num_undelivered_messages"]

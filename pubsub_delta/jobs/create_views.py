@@ -24,13 +24,13 @@ REFUSED_SOME = 1
 @click.command()
 @terminal.store_options
 @click.option(
-    "--schema", help="The schema of the catalog for the views. Default: that of the store."
+    "--schema", help="The schema of the catalog for the views. Default: the store's schema."
 )
-@click.option("--prefix", default="", help="What the names of all views are to begin with.")
+@click.option("--prefix", default="", help="The beginning of the names of all views.")
 def create_views(
     root: str, project: str, summary: Path | None, schema: str | None, prefix: str
 ) -> None:
-    """Make a view of each topic, and of each subscription's backlog, in the catalog."""
+    """Create a view of each topic, and of each subscription's backlog, in the catalog."""
 
     def job() -> int:
         store = PubSub(local_session(app_name="create views"), root, project=project)

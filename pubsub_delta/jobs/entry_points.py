@@ -46,7 +46,7 @@ def maintain() -> None:
 
 
 def create_views() -> None:
-    """Make views of topics and backlogs for SQL."""
+    """Create views of topics and backlogs for SQL."""
     _run("create_views")
 
 

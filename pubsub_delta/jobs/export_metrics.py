@@ -28,18 +28,20 @@ from pubsub_delta.jobs import terminal
 
 @click.command()
 @terminal.store_options
-@click.option("--port", default=9464, show_default=True, help="Where to listen; 0: a free port.")
+@click.option(
+    "--port", default=9464, show_default=True, help="The port to listen at; 0 for a free one."
+)
 @click.option(
     "--address",
     default="127.0.0.1",
     show_default=True,
-    help="Of which network; 0.0.0.0 lets other machines scrape.",
+    help="The address to listen at; 0.0.0.0 lets other machines scrape.",
 )
 @click.option(
-    "--interval", default="60s", show_default=True, help="From one measurement to the next."
+    "--interval", default="60s", show_default=True, help="The time between two measurements."
 )
-@click.option("--name", "names", multiple=True, help="Only this resource; may be repeated.")
-@click.option("--exact", is_flag=True, help="No estimates: sizes are found by reading messages.")
+@click.option("--name", "names", multiple=True, help="Export only this resource. Repeatable.")
+@click.option("--exact", is_flag=True, help="Read messages for sizes, without estimates.")
 @click.option("--once", is_flag=True, help="Measure once, print the metrics, and end.")
 @click.option(
     "--output",

@@ -68,8 +68,8 @@ def format_of_all(names: Sequence[str], path: str, asked: str | None = None) -> 
         )
     if asked is None and names and not known:
         raise InvalidArgument(
-            f"--input: {path!r} holds {_counted(formats)}, and that tells no format; "
-            "--format csv, json, parquet or delta does"
+            f"--input: {path!r} holds {_counted(formats)}, whose names show no format; give "
+            "--format csv, json, parquet or delta"
         )
     chosen = asked or next(iter(known), None)
     for name in names:

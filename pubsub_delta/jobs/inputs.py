@@ -32,12 +32,12 @@ _NESTED = (T.ArrayType, T.MapType, T.StructType, T.VariantType)
 def message_options(command: Command) -> Command:
     """Add the options of the topic, and of the columns of messages."""
     for option in (
-        click.option("--ordering-key", help="The column that is the ordering key."),
+        click.option("--ordering-key", help="The column of the ordering key."),
         click.option(
-            "--attribute", "attributes", multiple=True, help="A column to add as attribute."
+            "--attribute", "attributes", multiple=True, help="A column to add as an attribute."
         ),
-        click.option("--data", help="The column that is the message. Default: all, as JSON."),
-        click.option("--create-topic", is_flag=True, help="Create the topic if it is not there."),
+        click.option("--data", help="The column of the data. Default: all columns, as JSON."),
+        click.option("--create-topic", is_flag=True, help="Create the topic if it does not exist."),
         click.option("--topic", required=True, help="The topic's id or full name."),
     ):
         command = option(command)
@@ -50,21 +50,25 @@ def reading_options(command: Command) -> Command:
         click.option(
             "--bad-records",
             metavar="PATH",
-            help="Add what is no record to JSON files in this directory, and publish the rest. "
-            "By default nothing is published then.",
+            help=(
+                "Add bad records to JSON files in this directory, and publish the rest. By "
+                "default a bad record stops the job."
+            ),
         ),
         click.option(
             "--multiline",
             is_flag=True,
-            help="A JSON file is one array or object; texts in CSV may have line breaks.",
+            help="Read a JSON file as one array or object, and CSV texts with line breaks.",
         ),
         click.option("--schema", help="The columns of CSV, JSON or Parquet files, as in SQL."),
         click.option(
             "--format",
             "format_",
             type=click.Choice(["csv", "json", "parquet", "delta", "table"]),
-            help="By default what the names of the files say, or Delta for a Delta table. "
-            "table: --input names a table or view of the catalog.",
+            help=(
+                "Default: by the names of the files, or Delta for a Delta table. table: --input "
+                "names a table or view of the catalog."
+            ),
         ),
     ):
         command = option(command)
@@ -77,7 +81,7 @@ def require(rows: DataFrame, columns: list[str | None]) -> None:
     for column in columns:
         if column is not None and column not in there:
             raise InvalidArgument(
-                f"column {column!r} is not in the input; it has {', '.join(there)}"
+                f"column {column!r} is not in the input, whose columns are {', '.join(there)}"
             )
 
 

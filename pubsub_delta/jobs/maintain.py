@@ -3,9 +3,9 @@
     spark-submit --properties-file conf/spark-defaults.conf pubsub_delta/jobs/maintain.py \
         --root /data/pubsub --duties tables,dead-letters,expiration,retention
 
-It may run late, twice, and at the same time as publishers, consumers and itself. A failure is
-reported, and the rest goes on; the exit code is then 1, and the next run tries again. By plain
-``python`` it runs without Spark, unless the store is in a catalog.
+It can run late, twice, and at the same time as publishers, consumers and itself. A failure is
+reported, and the other duties go on; the exit code is then 1, and the next run tries again. By
+plain ``python`` it runs without Spark, unless the store is in a catalog.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     unknown = [duty for duty in duties if duty not in DUTIES]
     if unknown or not duties:
         raise click.BadParameter(
-            f"{', '.join(unknown) or repr(text)} is no duty; there are {', '.join(DUTIES)}"
+            f"{', '.join(unknown) or repr(text)} is not a duty; {', '.join(DUTIES)} are accepted"
         )
     return duties
 
@@ -42,21 +42,23 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
     default="tables,dead-letters,expiration,retention",
     show_default=True,
     callback=read_duties,
-    help="What to do, separated by commas; also optimize and vacuum.",
+    help="The duties to do, separated by commas; optimize and vacuum are accepted, too.",
 )
 @click.option(
     "--log-retention",
     metavar="DURATION",
-    help="Forget older commits of topics, such as 1d; for topics of a commit a second.",
+    help="Remove older commits from the logs of topics, such as 1d; for topics with many commits.",
 )
 @click.option(
     "--tables-root",
     envvar="PUBSUB_DELTA_TABLES_ROOT",
     show_envvar=True,
-    help="Below which subscriptions may be written to tables: tables below the root.",
+    help=(
+        "The directory or URL of the tables of table subscriptions. Default: tables below the root."
+    ),
 )
-@click.option("--exact", is_flag=True, help="Delete to the message, not only whole days.")
-@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+@click.option("--exact", is_flag=True, help="Delete single messages, not only whole days.")
+@click.option("--dry-run", is_flag=True, help="Only report what would be done.")
 def maintain(
     root: str,
     project: str,
@@ -67,7 +69,7 @@ def maintain(
     exact: bool,
     dry_run: bool,
 ) -> None:
-    """Write to tables, forward dead letters, delete what is over, tidy and VACUUM."""
+    """Write to tables, forward dead letters, delete expired resources, tidy up and VACUUM."""
 
     def job() -> int:
         session = terminal.session_if_needed("maintain")

@@ -13,7 +13,7 @@ from pubsub_delta import InvalidArgument
 merge_schema_option = click.option(
     "--merge-schema",
     is_flag=True,
-    help="Add columns to the table that it does not have. By default they are refused.",
+    help="Add missing columns to the table. By default they are refused.",
 )
 
 

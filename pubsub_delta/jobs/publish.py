@@ -32,14 +32,18 @@ from pubsub_delta.jobs.idempotency_ids import batch_id
 @click.option("--input", "path", required=True, help="A file, directory or URL to read.")
 @inputs.reading_options
 @click.option(
-    "--infer-schema", is_flag=True, help="Find out the types of CSV; else all columns are texts."
+    "--infer-schema",
+    is_flag=True,
+    help="Infer the types of CSV columns. Default: all columns are texts.",
 )
 @inputs.message_options
 @click.option("--batch-by", help="Publish one batch per value of this column, in its order.")
 @click.option(
     "--idempotency-id",
-    help="Running again with the same id skips what was published already: with --batch-by the"
-    " values that were, whatever other values have come; else the whole input.",
+    help=(
+        "A run with the same id skips messages that were published already: with --batch-by by "
+        "value, even if there are new values; else the whole input."
+    ),
 )
 def publish(
     root: str,
@@ -114,7 +118,7 @@ def split(rows: DataFrame, column: str | None, idempotency_id: str | None) -> It
     skips_files = isinstance(rows.schema[column].dataType, EXACT)
     for row in found.orderBy("value").collect():
         same = text.eqNullSafe(F.lit(row["text"]))
-        if skips_files:  # uses the statistics of the column, which texts have not
+        if skips_files:  # uses the column's statistics; text columns have none
             same = value.eqNullSafe(F.lit(row["value"])) & same
         name = batch_id(idempotency_id, column, row["text"]) if idempotency_id else None
         yield name, rows.where(same)

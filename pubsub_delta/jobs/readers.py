@@ -45,7 +45,9 @@ class ReadOptions:
     def check(self, format_: str) -> None:
         """Raise InvalidArgument for options that a format does not have."""
         if self.schema and self.infer:
-            raise InvalidArgument("--infer-schema: --schema tells the types; one is accepted")
+            raise InvalidArgument(
+                "--infer-schema and --schema exclude each other; one of them is accepted"
+            )
         wrong = {
             "--infer-schema": self.infer and format_ != "csv",
             "--multiline": self.multiline and format_ not in ("csv", "json"),
@@ -53,7 +55,9 @@ class ReadOptions:
         }
         for option, given in wrong.items():
             if given:
-                raise InvalidArgument(f"{option} is not for {format_}, which the input is")
+                raise InvalidArgument(
+                    f"{option} does not apply to {format_}, the format of the input; leave it out"
+                )
 
 
 def read(spark: SparkSession, source: sources.Source, how: ReadOptions) -> Records:
@@ -83,8 +87,8 @@ def read_stream(spark: SparkSession, source: sources.Source, how: ReadOptions) -
     """Read a directory or a Delta table as a stream."""
     if source.format is None:
         raise InvalidArgument(
-            f"--format: none, and {source.path!r} is empty; csv, json, parquet, delta or table is "
-            "needed"
+            f"--format: it is not given, and {source.path!r} is empty; give csv, json, parquet, "
+            "delta or table"
         )
     how.check(source.format)
     reader, columns = spark.readStream, _columns(how.schema)
@@ -94,7 +98,8 @@ def read_stream(spark: SparkSession, source: sources.Source, how: ReadOptions) -
         return Records(_table(reader, source.path), source.path)
     if columns is None:
         raise InvalidArgument(
-            f"--schema: none; a stream of {source.format} files needs its columns"
+            f"--schema: it is not given; a stream of {source.format} files needs the names and "
+            "types of its columns"
         )
     if source.format == "csv":
         return _csv(reader, source.path, columns, how)
@@ -282,7 +287,7 @@ def _columns_of_json(spark: SparkSession, objects: DataFrame, path: str) -> Stru
 
 
 def _begins_with_a_bracket(spark: SparkSession, source: sources.Source) -> bool:
-    """Tell whether the first file that is not empty is a JSON array."""
+    """Return whether the first file that is not empty is a JSON array."""
     for file in source.files:
         lines = spark.read.text(sources.pattern_of(file)).where(F.col("value").rlike(r"\S"))
         first = lines.take(1)

@@ -134,7 +134,7 @@ class Records:
         more = f" (and {count - 1:,} more)" if count > 1 else ""
         return InvalidArgument(
             f"--input: {sources.path_of(file)}{place}: {text!r} is not {self.form}{more}; "
-            "--bad-records PATH sets what is none aside, and publishes the rest"
+            "--bad-records PATH sets such records aside, and publishes the rest"
         )
 
     def failure(self, spark: SparkSession, error: Exception) -> Exception:

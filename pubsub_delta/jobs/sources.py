@@ -14,7 +14,7 @@ from pubsub_delta.jobs import file_formats
 
 _OF_FILE = re.compile(r"\[FAILED_READ_FILE[.\w]*\] (.+?)(?: +SQLSTATE.*)?$", re.MULTILINE)
 _DELTA = re.compile(r"delta\.`((?:[^`]|``)+)`", re.IGNORECASE)
-"""A Delta table as it stands in SQL."""
+"""A Delta table as written in SQL."""
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.+?)(?=\n\s+at |\Z)", re.MULTILINE | re.DOTALL)
 """Spark's error of a file that it cannot read, and its cause."""
 
@@ -48,14 +48,14 @@ def find(spark: SparkSession, path: str, asked: str | None) -> Source:
         if _is_delta(spark, path):
             if asked is not None:
                 raise InvalidArgument(
-                    f"--format: {asked}, but {path!r} is a Delta table; "
-                    "without --format, or with --format delta, it is read as one"
+                    f"--format: {asked}, but {path!r} is a Delta table; leave --format out, or "
+                    "give --format delta"
                 )
             return Source(path, "delta")
         if files and _is_delta(spark, path_of(files[0]).rpartition("/")[0]):
             raise InvalidArgument(
-                f"--input: {path!r} is files of a Delta table, which may hold deleted rows; "
-                "the table itself is accepted"
+                f"--input: {path!r} names files of a Delta table, which can hold deleted rows; "
+                "give the table itself"
             )
     names = [path_of(name) for name in files]
     return Source(path, file_formats.format_of_all(names, path, asked), files)

@@ -29,7 +29,7 @@ from pubsub_delta.jobs import outputs, terminal
 @terminal.stream_options
 @click.option(
     "--query",
-    help="SQL over {messages}, run for each batch; by default the messages as they are.",
+    help="SQL over {messages}, run for each batch. Default: the messages unchanged.",
 )
 @outputs.merge_schema_option
 @click.option("--batch-size", default=500_000, show_default=True, type=click.IntRange(min=1))
@@ -50,7 +50,9 @@ def stream_consume(
 
     def job() -> int:
         if query and "{messages}" not in query:
-            raise InvalidArgument(f"--query: {query!r} does not read from {{messages}}")
+            raise InvalidArgument(
+                f"--query: {query!r} does not read from {{messages}}; FROM {{messages}} is needed"
+            )
         spark = local_session(app_name=f"stream {subscription}")
         store = PubSub(spark, root, project=project)
         outcome = terminal.Summary("stream_consume")

@@ -44,7 +44,7 @@ def stream_publish(
     attributes: tuple[str, ...],
     ordering_key: str | None,
 ) -> None:
-    """Publish what arrives in a directory or a Delta table to a topic, each row exactly once."""
+    """Publish the rows that arrive in a directory or a Delta table, each exactly once."""
 
     def job() -> int:
         spark = local_session(app_name=f"stream to {topic}")

@@ -3,9 +3,10 @@
 | exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | an unexpected failure; what was committed stays |
+| 1 | an unexpected failure; commits before it stay |
 | 2 | the command line is wrong |
-| 3 | refused: the request breaks a rule, or names what does not exist; running again cannot help |
+| 3 | refused: the request breaks a rule, or names a resource that does not exist; running again
+cannot help |
 | 4 | messages are left that other consumers hold |
 | 75 | try again: concurrent writers were faster too often, or a commit is in doubt |
 """
@@ -49,7 +50,9 @@ def store_options(command: F) -> F:
     """Add the options of every job."""
     for option in (
         click.option(
-            "--summary", type=click.Path(path_type=Path), help="Write the counts of the run here."
+            "--summary",
+            type=click.Path(path_type=Path),
+            help="The JSON file for the counts of the run.",
         ),
         click.option(
             "--project",
@@ -57,7 +60,7 @@ def store_options(command: F) -> F:
             show_default=True,
             envvar="PUBSUB_DELTA_PROJECT",
             show_envvar=True,
-            help="What short ids mean.",
+            help="The project of short ids.",
         ),
         click.option(
             "--root",
@@ -83,11 +86,20 @@ def session_if_needed(app_name: str) -> SparkSession | Callable[[], SparkSession
 def stream_options(command: F) -> F:
     """Add the options of every streaming job."""
     for option in (
-        click.option("--available-now", is_flag=True, help="End when what is there is processed."),
         click.option(
-            "--interval", default="1 second", show_default=True, help="From batch to batch."
+            "--available-now",
+            is_flag=True,
+            help="End when all messages or files of the start are processed.",
         ),
-        click.option("--checkpoint", required=True, help="A directory or URL of this query's own."),
+        click.option(
+            "--interval",
+            default="1 second",
+            show_default=True,
+            help="The time between two batches.",
+        ),
+        click.option(
+            "--checkpoint", required=True, help="A directory or URL that only this query uses."
+        ),
     ):
         command = option(command)
     return command

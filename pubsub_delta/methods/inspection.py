@@ -1,4 +1,4 @@
-"""The methods of PubSub that look at what is stored, and lease and write nothing."""
+"""The methods of PubSub that show stored messages and states; they lease and write nothing."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ def read_topic(
 ) -> DataFrame:
     """Return the stored messages of a topic: message_id and the message's columns.
 
-    ``as_of``: as they were stored then. An int is a version of the Delta table. A time is one
-    of the store's clock: the messages stamped until then, of the table as it was before the
-    first publish with a later stamp. The history reaches back 8 days, or to what
-    ``maintain(log_retention=...)`` left.
+    ``as_of``: the topic as of a version or a time. An int is a version of the Delta table. A time
+    is one of the store's clock: it selects the messages with a publish time until then, as stored
+    before the first later publish. The history reaches back 8 days, or as far as
+    ``maintain(log_retention=...)`` has kept it.
 
-    ``typed``: with the fields of the messages as further columns, those of the newest revision
-    that the topic accepts. Each message is read by the revision that it was published under.
-    ``schema_error`` tells why the fields of one are null that cannot be read so.
-    FailedPrecondition where the topic has no schema.
+    ``typed``: adds the fields of the messages as columns, by the newest revision that the topic
+    accepts. Each message is read by the revision that it was published under. If its data does not
+    fit, its fields are null, and ``schema_error`` says why. FailedPrecondition without a schema;
+    NotFound without the topic; InvalidArgument for another ``as_of`` than a time or a version.
     """
     return read.read_topic(self._tables, self._topic(topic), as_of, typed=typed)
 
 
 def topic_history(self: Store, topic: str, limit: int | None = None) -> list[history.TopicCommit]:
-    """Return the last commits of a topic, newest first, with what each published or deleted.
+    """Return the last ``limit`` commits of a topic, newest first, with their message counts.
 
-    None means all that are still known: those of the last 8 days at least, unless
+    None returns all commits that the log has: those of the last 8 days at least, unless
     ``maintain(log_retention=...)`` kept fewer.
     """
     return history.topic_history(self._tables, self._topic(topic), limit)
 
 
 def backlog(self: Store, subscription: str) -> DataFrame:
-    """Return the unacknowledged messages of a subscription; nothing is leased or written.
+    """Return the unacknowledged messages of a subscription, without leasing them.
 
-    Columns: message_id and the message's columns, ``state`` (available, leased,
-    backing_off, forwarding or writing), and ``delivery_attempt``, the one under way or to come.
-    It is one above the permitted ones where the message waits to be forwarded.
+    Columns: message_id and the message's columns, ``state`` (available, leased, backing_off,
+    forwarding or writing), and ``delivery_attempt``, the present or next one. A message that waits
+    to be forwarded has one more than ``max_delivery_attempts``.
     """
     return read.backlog(self._tables, self._subscription(subscription), self._clock.now())
 
@@ -54,9 +54,10 @@ def backlog(self: Store, subscription: str) -> DataFrame:
 def peek(
     self: Store, subscription: str, max_messages: int = 25, *, max_bytes: int = 4096
 ) -> list[survey.PeekedMessage]:
-    """Return the first unacknowledged messages in the order of receipt; nothing is leased.
+    """Return the first unacknowledged messages in the order of receipt, without leasing them.
 
-    Leased and waiting ones are among them. ``max_bytes``: of the data of each.
+    Leased messages, and those in backoff, are among them. ``max_bytes``: the most bytes of data to
+    return of each message. InvalidArgument for a negative number.
     """
     name = self._subscription(subscription)
     return survey.peek(self._tables, name, max_messages, max_bytes, self._clock.now())
@@ -67,17 +68,17 @@ def find_messages(
 ) -> find.MessageSearch:
     """Return a search among the messages that a topic stores, or of a subscription's topic.
 
-    ``name``: full, ``projects/p/topics/t`` or ``projects/p/subscriptions/s``. Nothing is leased
-    or written, and nothing is read before the search is asked for messages.
+    ``name``: full, ``projects/p/topics/t`` or ``projects/p/subscriptions/s``. The search leases and
+    writes nothing, and reads only when it is iterated.
     """
     wanted = find.MessageQuery() if wanted is None else wanted
     return find.search(self._tables, name, wanted, self._project, self._clock.now())
 
 
 def survey_ack_state(self: Store, subscription: str) -> AckStateSurvey:
-    """Return the spans that make up the ack state of a subscription, for a chart of it.
+    """Return the spans of a subscription's ack state, for a chart.
 
-    There are at most some 1,500 however many messages there are.
+    There are at most some 1,500 spans, for any number of messages.
     """
     return survey.ack_state(self._tables, self._subscription(subscription), self._clock.now())
 
@@ -87,30 +88,29 @@ def subscription_history(
 ) -> list[survey.SubscriptionMoment]:
     """Return the metrics of a subscription over time, the earliest first.
 
-    Every commit of its ack state that its table still has is such a point; of many, about
-    ``points`` are read. The last point is now. For a busy subscription they reach back some
-    minutes.
+    Each commit of the ack state's table that is kept is a point; of many commits about ``points``
+    are read. The last point is now. For a busy subscription the points reach back some minutes.
     """
     name = self._subscription(subscription)
     return survey.over_time(self._tables, name, points, self._clock.now())
 
 
 def subscription_metrics(self: Store, subscription: str) -> SubscriptionMetrics:
-    """Return the metrics of a subscription as they are now, without a size in bytes.
+    """Return the present metrics of a subscription, without sizes in bytes.
 
-    They are those of ``metrics``, for who looks at many subscriptions.
+    They are those of ``metrics``, and faster for many subscriptions.
     """
     name = self._subscription(subscription)
     return survey.subscription_metrics(self._tables, name, self._clock.now())
 
 
 def topic_metrics(self: Store, topic: str) -> survey.TopicMetrics:
-    """Return how much a topic stores and how fast it grows, as its log tells it."""
+    """Return how much a topic stores and how fast it grows, from its log."""
     return survey.topic_metrics(self._tables, self._topic(topic), self._clock.now())
 
 
 def messages_by_day(self: Store, topic: str) -> list[survey.DayCount]:
-    """Return how many of the stored messages of a topic were published on each day, in UTC."""
+    """Return the number of stored messages of a topic by day of publishing, in UTC."""
     return survey.messages_by_day(self._tables, self._topic(topic))
 
 
@@ -119,18 +119,18 @@ def create_views(
 ) -> views.ViewsReport:
     """Create a view of each topic, and of each subscription's backlog, under plain names.
 
-    ``orders`` has the messages of a topic, ``orders_billing_backlog`` what a subscription has
-    not acknowledged. Called again, it makes them those of the resources that are there: stale
-    views go, and a view whose resource was created anew is of the new one. Tables and views of
-    others are never touched; the report names those that were in the way.
+    ``orders`` has the messages of a topic, ``orders_billing_backlog`` the unacknowledged messages
+    of a subscription. A later call updates them: it drops the views of deleted resources, and
+    replaces those of resources that were created again. It never changes other tables and views;
+    the report names those that have a name of its own views.
 
-    A backlog is shown as it was at this call, with that time as ``as_of``.
+    A view of a backlog shows it as of this call, with that time as ``as_of``.
 
     Args:
-        schema: where the views are to be; by default that of the store, and for a store under a
-            path none, as the views are temporary then.
-        temporary: True for views of this session, also of a store in a catalog.
-        prefix: what all names are to begin with.
+        schema: the schema of the views; by default the store's. The views of a store under a path
+            are temporary without one.
+        temporary: True for views of this session, also for a store in a catalog.
+        prefix: the beginning of all names.
     """
     return views.create_views(
         self._tables, self._project, self._clock.now(), schema, prefix, temporary=temporary

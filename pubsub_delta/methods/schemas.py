@@ -1,4 +1,4 @@
-"""The methods of PubSub that are about schemas. They need the extra ``schemas``."""
+"""The methods of PubSub for schemas. They need the extra ``schemas``."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from pubsub_delta.schemas import Encoding, Schema, SchemaType
 def create_schema(self: Store, schema: str, type: SchemaType | str, definition: str) -> Schema:
     """Create a schema with its first revision. AlreadyExists if the name is taken.
 
-    ``type``: ``"AVRO"`` or ``"PROTOCOL_BUFFER"``. ``definition``: a record as Avro writes it in
-    JSON, or the text of a ``.proto`` file with one message at its top and without imports; at
-    most 300 KB.
+    ``type``: ``"AVRO"`` or ``"PROTOCOL_BUFFER"``. ``definition``: the JSON of an Avro record, or
+    the text of a ``.proto`` file with one top-level message and without imports; at most 300 KB.
     """
     name = schema_name(schema, self._project)
     return schemas.create_schema(self._tables, name, self._clock.now(), type, definition)
@@ -53,9 +52,9 @@ def commit_schema(
 ) -> Schema:
     """Add a revision; topics without a ``last_revision_id`` accept it at once.
 
-    InvalidArgument where it does not go together with each revision that is there: with Avro
-    each of the two can read what the other writes; with Protocol Buffers optional fields may
-    come and go, and nothing else changes. FailedPrecondition where there are 20 already.
+    InvalidArgument unless it is compatible with each existing revision. With Avro, each of the two
+    must read the data of the other; with Protocol Buffers, only optional fields can be added or
+    removed. FailedPrecondition if the schema has 20 revisions.
     """
     name = schema_name(schema, self._project)
     return schemas.commit_schema(self._tables, name, self._clock.now(), type, definition)
@@ -68,10 +67,10 @@ def rollback_schema(self: Store, schema: str, revision_id: str) -> Schema:
 
 
 def delete_schema_revision(self: Store, schema: str) -> Schema:
-    """Delete the revision that ``schema@revision`` names, and return what it was.
+    """Delete the revision ``schema@revision``, and return it.
 
-    FailedPrecondition for the only one. A topic that names it as its first revision goes on
-    with the next one, one that names it as its last with the one before.
+    FailedPrecondition for the only one. A topic whose first revision this was goes on with the next
+    one; a topic whose last revision it was, with the one before.
     """
     name, revision_id = revision_name(schema, self._project)
     if not revision_id:
@@ -85,14 +84,14 @@ def delete_schema_revision(self: Store, schema: str) -> Schema:
 def delete_schema(self: Store, schema: str) -> None:
     """Delete a schema with its revisions.
 
-    Its topics have ``_deleted-schema_`` from then on, and nothing can be published to them
-    until they are given another schema or none.
+    Its topics then have the schema ``_deleted-schema_``, and refuse messages until they are given
+    another schema or none.
     """
     schemas.delete_schema(self._tables, schema_name(schema, self._project))
 
 
 def validate_schema(self: Store, type: SchemaType | str, definition: str) -> None:
-    """Raise InvalidArgument for what ``create_schema`` would not accept; nothing is written."""
+    """Raise InvalidArgument for a definition that ``create_schema`` would refuse; write nothing."""
     schemas.validate_schema(type, definition, self._clock.now())
 
 
@@ -107,8 +106,8 @@ def validate_message(
 ) -> None:
     """Raise InvalidArgument, with the reason, for a message that does not fit.
 
-    ``schema``: its newest revision, or the one of ``schema@revision``. Or a ``type`` and a
-    ``definition`` of no schema.
+    ``schema``: its newest revision, or the one of ``schema@revision``. Or give a ``type`` and a
+    ``definition`` instead.
     """
     name = None if schema is None else revision_name(schema, self._project)
     given = type is not None or definition is not None
@@ -117,9 +116,9 @@ def validate_message(
 
 
 def message_fields(self: Store, data: bytes, attributes: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of a message that a topic with a schema gave its attributes.
+    """Return the fields of a message of a topic with a schema.
 
-    It is read by the revision that they name. InvalidArgument where they name none, or the
-    data does not fit; NotFound where the schema or the revision is not there any more.
+    Its attributes name the revision by which the data is read. InvalidArgument if they name none,
+    or the data does not fit; NotFound if the schema or the revision no longer exists.
     """
     return schemas.message_fields(self._tables, data, attributes, self._project)

@@ -1,4 +1,4 @@
-"""The methods of PubSub that are about snapshots."""
+"""The methods of PubSub for snapshots."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from pubsub_delta.resources import Page, Snapshot
 def create_snapshot(
     self: Store, snapshot: str, subscription: str, *, labels: Mapping[str, str] | None = None
 ) -> Snapshot:
-    """Capture what is unacknowledged on a subscription, and all that is published later.
+    """Capture the unacknowledged messages of a subscription, and all that are published later.
 
-    It lives for 7 days less the age of the oldest unacknowledged message; FailedPrecondition
-    where that is less than an hour, or where the topic was deleted.
+    It lives for 7 days less the age of the oldest unacknowledged message; FailedPrecondition if
+    that is less than an hour, or if the topic was deleted. NotFound without the subscription;
+    AlreadyExists if the name is taken.
     """
     return snapshots.create_snapshot(
         self._tables,
@@ -50,8 +51,8 @@ def update_snapshot(
 ) -> Snapshot:
     """Change ``labels`` or ``expire_time`` (in the future, at most 7 days after creation).
 
-    ``if_unchanged``: the snapshot as it was read. If it is stored otherwise by now, nothing is
-    written, and Aborted is raised.
+    ``if_unchanged``: the snapshot as it was read. If the stored one differs, the call writes
+    nothing and raises Aborted.
     """
     return snapshots.update_snapshot(
         self._tables, self._snapshot(snapshot), fields, self._clock.now(), if_unchanged
@@ -59,5 +60,5 @@ def update_snapshot(
 
 
 def delete_snapshot(self: Store, snapshot: str) -> None:
-    """Delete a snapshot, and with it what only it held."""
+    """Delete a snapshot, and the messages that only it held."""
     snapshots.delete_snapshot(self._tables, self._snapshot(snapshot), self._clock.now())

@@ -10,7 +10,7 @@ from pubsub_delta.tables.store import Tables
 
 
 class Store(Protocol):
-    """The tables, the project that short ids mean, and the clock: PubSub to its own methods."""
+    """The tables, the project of short ids, and the clock: PubSub as its methods see it."""
 
     _tables: Tables
     _project: str

@@ -1,4 +1,4 @@
-"""The methods of PubSub that go on until they are stopped."""
+"""The methods of PubSub that run until they are stopped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pubsub_delta.methods.store import Store
 from pubsub_delta.operations import publish, read
 from pubsub_delta.resources import BatchSettings, FlowControl, Message, PublishFlowControl
 
-if TYPE_CHECKING:  # each method imports its own: most programs take one of them, or none
+if TYPE_CHECKING:  # imported in each method: most programs use one of them, or none
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -32,17 +32,19 @@ def subscribe(
     flow_control: FlowControl = _FLOW_CONTROL,
     max_workers: int = 4,
 ) -> StreamingPull:
-    """Call a function with every message, in worker threads, until it is cancelled.
+    """Call a function with every message, in worker threads, until the future is cancelled.
 
-    ``callback`` answers with ``message.ack()`` or ``message.nack()``; an error in it is logged
-    and nacks. Leases are extended meanwhile. Answers are gathered into one commit a second at
-    most. With ordering, the messages of a key are called one after the other.
+    ``callback`` calls ``message.ack()`` or ``message.nack()``; an exception in it is logged and
+    nacks the message. The subscriber extends leases meanwhile, and writes acks and nacks in one
+    commit a second at most. With ordering, callbacks of one key run one after the other. The future
+    that is returned ends with the error of the StreamingPull, or when it is cancelled. NotFound,
+    FailedPrecondition if the subscription cannot be pulled from.
 
     Args:
         subscription: id or full name.
         callback: called as ``callback(message)``.
-        flow_control: how many messages and bytes are held at a time, and for how long.
-        max_workers: how many callbacks run at a time.
+        flow_control: the most outstanding messages and bytes, and the longest lease.
+        max_workers: the number of worker threads.
     """
     from pubsub_delta.channel import StoreChannel
     from pubsub_delta.subscriber import StreamingPull
@@ -67,10 +69,11 @@ def publisher(
     batch_settings: BatchSettings = _BATCH_SETTINGS,
     flow_control: PublishFlowControl = _PUBLISH_FLOW_CONTROL,
 ) -> Publisher:
-    """Return a publisher for messages that come one by one, from many threads.
+    """Return a publisher of single messages, for many threads.
 
     It commits them in batches; each ``publish`` returns a future of the message id. Beyond the
-    limits of ``flow_control`` a ``publish`` waits, unless that says otherwise.
+    limits of ``flow_control`` a ``publish`` waits, unless ``limit_exceeded_behavior`` says
+    otherwise. NotFound without the topic.
     """
     from pubsub_delta.publisher import Publisher
 
@@ -96,21 +99,22 @@ def subscribe_stream(
     """Start a query that processes a subscription in micro-batches, exactly once in effect.
 
     Each micro-batch is leased and given to ``process(df, batch_id)``, whose DataFrame has the
-    columns of ``PulledBatch.df``. What it returns from is acknowledged with the pull of the
-    next micro-batch, in one commit. While it runs the lease is extended. An error in it gives
-    the messages back and ends the query. A query that is started again, with the same
-    ``checkpoint_location``, gets its last micro-batch again with the same messages, except
-    those that went to another consumer when the lease was over: written idempotently (Delta's
-    ``txnAppId`` and ``txnVersion=batch_id``) they have their effect once. ``process`` is not
-    called without messages. It may acknowledge or nack single messages by their ``ack_id``.
+    columns of ``PulledBatch.df``. The commit that pulls the next micro-batch acknowledges this one.
+    While ``process`` runs its lease is extended. An exception in it gives the messages back and
+    ends the query. A query that is started again, with the same ``checkpoint_location``, gets its
+    last micro-batch again with the same messages, except those that another consumer has leased
+    since. An idempotent write (Delta's ``txnAppId`` and ``txnVersion=batch_id``) has its effect
+    once. ``process`` is called only with messages. It can acknowledge or nack single messages by
+    their ``ack_id``.
 
     Args:
         subscription: id or full name.
         process: called as ``process(df, batch_id)``.
         checkpoint_location: a directory or URL that belongs to this query alone.
         trigger: ``{"processingTime": "10 seconds"}``; by default each second. With
-            ``{"availableNow": True}`` the query ends when what was available is processed.
-        max_messages: at most so many in a micro-batch; None: all that are available.
+            ``{"availableNow": True}`` the query ends when all messages that were available are
+            processed.
+        max_messages: the most messages in a micro-batch; None for all that are available.
 
     The progress of the query (``lastProgress``, listeners) carries the subscription's metrics
     as the micro-batch before left them: ``observedMetrics["pubsub_delta"]``.
@@ -139,10 +143,10 @@ def publish_stream(
 ) -> StreamingQuery:
     """Start a query that publishes a streaming DataFrame, each micro-batch exactly once.
 
-    Its columns, and ``order_by``, are those of ``publish``. A micro-batch is one commit with
-    the query's id and its own as idempotency id, so that a query which is started again after
-    a crash does not publish it twice. A bad message ends the query with an error that tells the
-    rule and the number of offending rows, and nothing of its micro-batch is published.
+    Its columns, and ``order_by``, are those of ``publish``. A micro-batch is one commit whose
+    idempotency id is the query's id and its own number, so a query that starts again after a crash
+    does not publish it twice. A bad message ends the query with an error that names the rule and
+    the number of offending rows; nothing of its micro-batch is published.
     """
     from pubsub_delta import streaming
 
@@ -160,12 +164,11 @@ def publish_stream(
 def read_topic_stream(
     self: Store, topic: str, *, start: int | datetime | str | None = None
 ) -> DataFrame:
-    """Return a streaming DataFrame that follows a topic, for whoever only wants to read along.
+    """Return a streaming DataFrame of a topic's messages, without a subscription.
 
     Columns: message_id STRING, publish_time TIMESTAMP, data BINARY, attributes
-    ``MAP<STRING,STRING>``, ordering_key STRING. Nothing is leased.
-
-    ``start``: a version of the topic's table, or a time (aware datetime, or RFC 3339 text):
-    the messages published then or later. By default everything that is stored comes first.
+    ``MAP<STRING,STRING>``, ordering_key STRING. It leases nothing. ``start``: a version of the
+    topic's table, or a time (aware datetime, or RFC 3339 text): the stream begins with the messages
+    published then or later. By default it begins with all stored messages.
     """
     return read.read_topic_stream(self._tables, self._topic(topic), start)

@@ -1,4 +1,4 @@
-"""The methods of PubSub that are about subscriptions."""
+"""The methods of PubSub for subscriptions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def create_subscription(
     push_config: PushConfig | None = None,
     table_config: TableConfig | None = None,
 ) -> Subscription:
-    """Create a subscription to what is published to the topic from now on.
+    """Create a subscription to the messages that are published to a topic from now on.
+
+    NotFound, AlreadyExists; InvalidArgument for a field that breaks a rule.
 
     Args:
         subscription: the id or full name of the new subscription.
@@ -46,27 +48,27 @@ def create_subscription(
         ack_deadline_seconds: how long a lease lasts, 10 to 600.
         message_retention_duration: how long an unacknowledged message is kept, 10 minutes to
             31 days.
-        retain_acked_messages: keep acknowledged messages that long too, for a seek to bring
-            them back.
-        expiration_policy: after how long without use the subscription is deleted, by
-            ``maintain``; None means 31 days, ``ExpirationPolicy(ttl=None)`` never.
-        filter: which messages the subscription is about, by their attributes: at most 256
-            bytes, like ``attributes.lang = "en" AND NOT attributes:test``. It cannot be
-            changed later.
+        retain_acked_messages: keep acknowledged messages that long, too, so that a seek can restore
+            them.
+        expiration_policy: how long the subscription can be idle before ``maintain`` deletes it;
+            None means 31 days, ``ExpirationPolicy(ttl=None)`` never.
+        filter: the messages to deliver, by their attributes; at most 256 bytes, such as
+            ``attributes.lang = "en" AND NOT attributes:test``. It cannot be changed later.
         enable_message_ordering: deliver the messages of an ordering key in the order of
             receipt. It cannot be changed later.
-        enable_exactly_once_delivery: an acknowledgement that succeeded is final, and only the
-            ack id of a live lease is valid.
-        dead_letter_policy: where messages go that failed too often. NotFound if that topic
-            does not exist.
-        retry_policy: how long a failed message waits; None redelivers it at once.
-        labels: strings by string, at most 63 characters each.
-        push_config: where a running ``pubsub-delta serve`` pushes the messages to. The library
-            itself does not push; its ``pull`` takes messages of such a subscription as of any
-            other, and each goes to whoever leases it first.
-        table_config: the Delta table that a running server, ``maintain`` and ``write_table``
-            write the messages to, each once. NotFound if there is no such table,
-            InvalidArgument if its columns do not do. Nobody can pull from it then.
+        enable_exactly_once_delivery: make successful acknowledgements final, and accept only the
+            ack id of a live lease.
+        dead_letter_policy: the topic for messages that failed too often. NotFound if it does not
+            exist.
+        retry_policy: how long a failed message waits for its redelivery; None redelivers it at
+            once.
+        labels: strings by string, of at most 63 characters each.
+        push_config: the endpoint to which a running ``pubsub-delta serve`` pushes the messages. The
+            library itself does not push; ``pull`` works, too, and the first lease of a message
+            wins.
+        table_config: the Delta table that a running server, ``maintain`` and ``write_table`` write
+            the messages to, each once. NotFound if the table does not exist, InvalidArgument if its
+            columns do not fit. Nobody can pull from such a subscription.
     """
     wanted = Subscription(
         subscription,
@@ -108,15 +110,15 @@ def list_subscriptions(
 def update_subscription(
     self: Store, subscription: str, *, if_unchanged: Subscription | None = None, **fields: Any
 ) -> Subscription:
-    """Change the named fields; all others stay as they are.
+    """Change the named fields of a subscription; all others keep their values.
 
-    None clears ``dead_letter_policy``, ``retry_policy``, ``push_config`` and
-    ``table_config``. These can be changed, too: ``ack_deadline_seconds``,
-    ``message_retention_duration``, ``retain_acked_messages``, ``expiration_policy``,
-    ``enable_exactly_once_delivery`` and ``labels``.
+    None clears ``dead_letter_policy``, ``retry_policy``, ``push_config`` and ``table_config``.
+    Other fields that can be changed: ``ack_deadline_seconds``, ``message_retention_duration``,
+    ``retain_acked_messages``, ``expiration_policy``, ``enable_exactly_once_delivery`` and
+    ``labels``.
 
-    ``if_unchanged``: the subscription as it was read. If it is stored otherwise by now,
-    nothing is changed, and Aborted is raised. What follows from its topic does not count.
+    ``if_unchanged``: the subscription as it was read. If the stored one differs, the call changes
+    nothing and raises Aborted. Fields that follow from its topic are not compared.
     """
     return administer.update_subscription(
         self._tables,
@@ -129,12 +131,12 @@ def update_subscription(
 
 
 def delete_subscription(self: Store, subscription: str) -> None:
-    """Delete a subscription and with it its backlog; the name is free at once."""
+    """Delete a subscription and its backlog; the name is free at once. NotFound."""
     administer.delete_subscription(self._tables, self._subscription(subscription))
 
 
 def detach_subscription(self: Store, subscription: str) -> None:
-    """Detach a subscription from its topic for good: its backlog is dropped."""
+    """Detach a subscription from its topic for good, and drop its backlog. NotFound."""
     administer.detach_subscription(
         self._tables, self._subscription(subscription), self._clock.now()
     )

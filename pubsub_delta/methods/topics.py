@@ -1,4 +1,4 @@
-"""The methods of PubSub that are about topics."""
+"""The methods of PubSub for topics."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def create_topic(
 ) -> Topic:
     """Create a topic. AlreadyExists if the name is taken.
 
-    ``message_retention_duration``: how long the topic itself keeps every message, acknowledged
-    or not, for any subscription to seek back to: 10 minutes to 31 days. None: it does not.
-    ``schema_settings``: which schema the data of its messages must fit. NotFound if there is no
-    such schema, or revision.
+    ``message_retention_duration``: how long the topic keeps every message, acknowledged or not, so
+    that any subscription can seek back to it: 10 minutes to 31 days. None turns this off.
+    ``schema_settings``: the schema that the data of its messages must fit. NotFound if the schema
+    or a revision does not exist.
     """
     wanted = Topic(
         topic,
@@ -59,11 +59,11 @@ def update_topic(
 ) -> Topic:
     """Change ``labels``, ``message_retention_duration`` or ``schema_settings``; None clears it.
 
-    Of what was published before the change, no more is covered than was covered then.
+    A longer retention covers no earlier messages than it did before the change.
 
-    ``if_unchanged``: the topic as it was read. If it is stored otherwise by now, because
-    somebody else has changed it or created it anew, nothing is written, and Aborted is raised.
-    None: what is stored does not matter.
+    ``if_unchanged``: the topic as it was read. If the stored one differs, because another writer
+    has changed it or created it again, the call writes nothing and raises Aborted. None makes no
+    such check.
     """
     return administer.update_topic(
         self._tables, self._topic(topic), fields, self._project, self._clock.now(), if_unchanged

@@ -1,1 +1,1 @@
-"""The verbs: each reads, lets policy decide, writes once, and returns the result."""
+"""The operations: each reads, lets policy decide, writes once, and returns the result."""

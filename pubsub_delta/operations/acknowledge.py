@@ -31,10 +31,10 @@ _SHOWN = 100
 
 @dataclass(frozen=True)
 class AckTargets:
-    """The messages that a call names: positions by lease, and the ack ids that name none.
+    """The messages that a call names: positions by lease, and the invalid ack ids.
 
-    ``subscription_uid``: that of the subscription whose leases they are. A later subscription of
-    the same name has other leases.
+    ``subscription_uid``: the subscription of the leases. A later subscription of the same name has
+    other leases.
     """
 
     subscription_uid: str
@@ -53,7 +53,7 @@ def acknowledge(tables: Tables, name: ResourceName, ack_ids: AckIds, now: dateti
 def modify_ack_deadline(
     tables: Tables, name: ResourceName, ack_ids: AckIds, ack_deadline_seconds: int, now: datetime
 ) -> AckResult:
-    """Set the deadline of deliveries to so many seconds from now; 0 ends their lease (a nack)."""
+    """Set the deadline of deliveries, in seconds from now; 0 ends their lease (a nack)."""
     return _apply(tables, name, ack_ids, now, check_new_deadline(ack_deadline_seconds))
 
 
@@ -92,7 +92,7 @@ def _apply(
 
 
 def _read(ack_ids: AckIds, subscription: Subscription) -> AckTargets:
-    """Group ack ids by lease; InvalidArgument where none is given, or none is well formed."""
+    """Group ack ids by lease; InvalidArgument if there is none, or none is well-formed."""
     if isinstance(ack_ids, AckTargets):
         return ack_ids
     if isinstance(ack_ids, (str, bytes)):
@@ -188,7 +188,7 @@ def _shortened(text: str) -> str:
 
 
 def _ids(subscription_uid: str, positions: Mapping[int, Positions]) -> Ids:
-    """Return the ack ids of positions by lease; each text is made when it is read."""
+    """Return the ack ids of positions by lease; each id is made when it is read."""
 
     def part(lease_id: int, chosen: Positions) -> Ids:
         return Ids(

@@ -25,11 +25,11 @@ _TERMS = {
     "message_retention_duration",
     "retain_acked_messages",
 }
-"""Fields on which it depends what becomes of a lease that ends, or of an old message."""
+"""Fields that decide the outcome of a lease that ends, or of an old message."""
 
 
 def create_topic(tables: Tables, wanted: Topic, project: str, now: datetime) -> Topic:
-    """Create a topic: first its empty table, then the row that makes it exist."""
+    """Create a topic: first its empty table, then its row in the registry."""
     topic, schema_uid = rules.check_topic(wanted, project), None
     kept_from = None if topic.message_retention_duration is None else now
     topic = replace(topic, retained_from=kept_from, create_time=now, uid=tables.new_id())
@@ -45,7 +45,7 @@ def create_topic(tables: Tables, wanted: Topic, project: str, now: datetime) -> 
 def create_subscription(
     tables: Tables, wanted: Subscription, project: str, now: datetime
 ) -> Subscription:
-    """Create a subscription to what is published to its topic from now on."""
+    """Create a subscription to the messages that are published to its topic from now on."""
     checked = rules.check_subscription(wanted, project)
     topic = tables.topic(topic_name(checked.topic, project))
     subscription = replace(checked, create_time=now, update_time=now, uid=tables.new_id())
@@ -106,9 +106,9 @@ def update_topic(
     now: datetime,
     if_unchanged: Topic | None,
 ) -> Topic:
-    """Change the named fields of a topic; if that is asked for, only as it was read.
+    """Change the named fields of a topic; with ``if_unchanged`` only as it was read.
 
-    What its retention covers at this moment stays covered, and nothing that was discarded returns.
+    Messages that its retention covers now stay covered, and discarded ones do not return.
     """
     wanted = check_if_unchanged(if_unchanged, Topic, str(name))
     changes = rules.check_topic_update(fields)
@@ -120,7 +120,7 @@ def update_topic(
     settings, shown = changes.get("schema_settings"), changed.schema_settings
 
     def decide(stored: Topic) -> Mapping[str, Any]:
-        """Go by what the change is written over: others may have changed the retention since."""
+        """Decide on the stored topic: other writers may have changed its retention since."""
         nonlocal changed
         following = dict(changes)
         if "message_retention_duration" in changes:
@@ -152,12 +152,12 @@ def update_subscription(
     now: datetime,
     if_unchanged: Subscription | None,
 ) -> Subscription:
-    """Change the named fields of a subscription; if that is asked for, only as it was read.
+    """Change the named fields of a subscription; with ``if_unchanged`` only as it was read.
 
-    What has happened until now is settled on the old terms first: a lease that is over counts as
-    an attempt only if there was a dead-letter policy, and what is too old is gone even if the
-    retention becomes longer. Whoever looks next would settle the same, so it does no harm where
-    somebody else changes the subscription before the change of this call is written.
+    The ack state is first settled by the old terms: a lease that is over counts as an attempt only
+    with a dead-letter policy, and messages that are too old stay gone even if the retention becomes
+    longer. The next pull would settle it in the same way, so a concurrent change of the
+    subscription does no harm.
     """
     wanted = check_if_unchanged(if_unchanged, Subscription, str(name))
     before = tables.subscription(name)
@@ -182,7 +182,7 @@ def update_subscription(
         tables.ack_states.change(source.uid, settle)
 
     def decide(stored: Subscription) -> Mapping[str, Any]:
-        """Check anew what depends on other fields: others may have changed them since."""
+        """Check dependent fields again: other writers may have changed some of them since."""
         checked = rules.check_subscription_update(
             fields, replace(stored, topic=before.topic), project
         )
@@ -194,7 +194,7 @@ def update_subscription(
 
 
 def detach_subscription(tables: Tables, name: ResourceName, now: datetime) -> None:
-    """Detach a subscription from its topic for good: its backlog is dropped."""
+    """Detach a subscription from its topic for good, and drop its backlog."""
     uid = tables.subscription(name).uid
     _change_subscription(tables, name, uid, {"detached": True, "update_time": now})
     tables.ack_states.forget(uid)
@@ -216,7 +216,7 @@ def delete_topic(tables: Tables, name: ResourceName, now: datetime) -> None:
 
 
 def delete_subscription(tables: Tables, name: ResourceName) -> None:
-    """Delete a subscription and with it its backlog."""
+    """Delete a subscription and its backlog."""
     uid = tables.subscription(name).uid
     _must_be_there(tables.registry.remove_subscription(uid), name)
     tables.ack_states.forget(uid)
@@ -242,11 +242,11 @@ def _check_dead_letter_topic(tables: Tables, policy: DeadLetterPolicy | None) ->
 def _keep_dead_letter_topic(
     tables: Tables, policy: DeadLetterPolicy | None, undo: Callable[[], object]
 ) -> None:
-    """Have a topic stay that a subscription has just been given as its dead-letter topic.
+    """Protect a topic that has just become a dead-letter topic from a concurrent deletion.
 
-    Whoever deletes it looks at its row first, then for such subscriptions, and then writes the row
-    that he saw. So the row is written here: either he comes too late and looks again, or he was
-    faster, and the subscription is not given the topic.
+    A deletion reads the topic's row, then looks for such subscriptions, and then replaces the row
+    that it read. So this call writes the row: either the deletion fails and looks again, or it was
+    faster, and the subscription does not get the topic.
     """
     if policy is None:
         return
@@ -257,7 +257,7 @@ def _keep_dead_letter_topic(
 
 
 def _take_back(tables: Tables, before: Subscription, policy: DeadLetterPolicy | None) -> None:
-    """Give a subscription the policy again that it had, unless somebody has set a third one."""
+    """Restore the policy of a subscription, unless another writer has set a third one."""
 
     def decide(stored: Subscription) -> Mapping[str, Any]:
         is_ours = stored.dead_letter_policy == policy
@@ -275,7 +275,7 @@ def _no_dead_letter_topic(policy: DeadLetterPolicy) -> NotFound:
 
 def _must_be_there(changed: bool, name: ResourceName) -> None:
     if not changed:
-        raise NotFound(f"{name} was deleted just now")
+        raise NotFound(f"{name} was deleted meanwhile; create it again")
 
 
 def _must_be_free(free: bool, kind: str, name: str) -> None:

@@ -43,10 +43,10 @@ class MessageQuery:
     ``earliest``, ``latest``: publish times, both included. ``attribute``: a key, and the value that
     it has, or None for any. ``text``: bytes that the data contains. ``json_field``: of data that is
     JSON: a path with dots, such as ``gate.terminal``, and the value there, or None for any.
-    ``states``: of a subscription's messages; None also finds those that are in no state, being
-    acknowledged for good, left out by the filter, or older than the subscription.
-    ``before``: only messages with lower ids. ``after_version``: only messages that were committed
-    after this version of the topic's table, such as the one of an earlier search.
+    ``states``: of a subscription's messages; None also finds messages without a state: acknowledged
+    for good, excluded by the filter, or older than the subscription. ``before``: only messages with
+    lower ids. ``after_version``: only messages that were committed after this version of the
+    topic's table, such as the one of an earlier search.
     """
 
     message_id: int | None = None
@@ -65,8 +65,8 @@ class MessageQuery:
 class FoundMessage:
     """A message that was found.
 
-    ``data``: its first bytes, and ``data_size`` how many it has. ``state`` is None where it is in
-    none; ``delivery_attempt`` is None without a dead-letter policy.
+    ``data``: the first bytes of the data; ``data_size``: the size of all of it. ``state``: None for
+    a message without a state; ``delivery_attempt``: None without a dead-letter policy.
     """
 
     message_id: str
@@ -83,9 +83,9 @@ class FoundMessage:
 class MessageSearch:
     """A search.
 
-    ``topic_uid``: of the topic that is searched. ``progress``: the part of it that was searched,
-    from 0 to 1. ``version``: that of its table when the search began; it finds what was committed
-    until then, and maybe more.
+    ``topic_uid``: the searched topic. ``progress``: the searched part of it, from 0 to 1.
+    ``version``: the version of its table at the start of the search, which finds all messages until
+    then, and perhaps later ones.
     """
 
     topic_uid: str
@@ -134,14 +134,14 @@ class MessageSearch:
                 yield self._found(row, max_bytes)
 
     def state_of(self, position: int) -> tuple[str | None, int | None]:
-        """Return the state of a message, and its delivery attempt where that is counted."""
+        """Return the state of a message, and its delivery attempt if that is counted."""
         span = next((each for each in self._spans if position in each.positions), None)
         if span is None:
             return None, None
         return span.state.value, span.delivery_attempt if self._is_counted else None
 
     def _held(self) -> Positions | None:
-        """Return the messages in the states of the query; None where it has no states."""
+        """Return the messages in the states of the query; None if it has no states."""
         states = self._wanted.states
         if states is None:
             return None
@@ -151,14 +151,14 @@ class MessageSearch:
         """Return the messages that were committed after a version of the topic's table."""
         if version > self.version:
             raise InvalidArgument(
-                f"after_version: {version} is after the topic's version, {self.version}; the topic "
-                "may have been restored; search without it"
+                f"after_version: {version} is after the topic's version, {self.version}; the "
+                "topic may have been restored; leave after_version out"
             )
         commits, known = self._messages.history.commits_after(version)
         if not known:
             raise InvalidArgument(
-                f"after_version: {version}; the log of the topic does not reach back to it; search "
-                "without it"
+                f"after_version: {version}; the topic's log begins after this version; leave "
+                "after_version out"
             )
         return Positions.union(part.positions for part in self._messages.absorb(commits))
 
@@ -188,14 +188,15 @@ def search(
     kind = name.split("/")[2] if name.count("/") == 3 else ""
     if kind == "topics":
         if wanted.states is not None:
-            raise InvalidArgument("states: messages of a topic have none; those of its "
-                                  "subscriptions have")  # fmt: skip
+            raise InvalidArgument(
+                "states: messages of a topic have no state; search a subscription by states"
+            )
         uid = tables.topic(topic_name(name, project)).uid
         return MessageSearch(uid, tables.messages(uid), wanted)
     if kind != "subscriptions":
         raise InvalidArgument(
-            f"name: {name!r} is not a full name of a topic or a subscription, such as "
-            "projects/local/topics/flights"
+            f"name: {name!r} is not a full name; one of a topic or a subscription is accepted, "
+            "such as projects/local/topics/flights"
         )
     found = source(tables, subscription_name(name, project))
     state = found.catch_up(tables.ack_states.read(found.uid), now)
@@ -208,7 +209,8 @@ def _parts(
 ) -> Sequence[tuple[int, int] | None]:
     """Return the positions to search, in parts, the highest first.
 
-    ``held``: only these. Where the log has no statistics of a file, everything is one part: None.
+    ``held``: only these positions. If the log has no statistics of a file, everything is one part:
+    None.
     """
     if held is not None and not held:
         return []
@@ -274,7 +276,7 @@ def _matching(rows: pa.Table, wanted: MessageQuery) -> pa.Table:
 
 
 def _with_json_field(rows: pa.Table, wanted: JsonField) -> pa.Table:
-    """Return the rows whose data has a JSON field; only those that may have it are parsed."""
+    """Return the rows whose data has a JSON field; only rows that can have it are parsed."""
     data = rows["data"]
     has_texts = pc.and_(
         pc.match_substring(data, wanted.name_text), pc.match_substring(data, wanted.value_text)

@@ -27,9 +27,9 @@ class TopicCommit:
 
     ``operation`` is ``publish``, or Delta's own word in small letters: ``create table``,
     ``delete``, ``optimize``, ``vacuum start``. ``time`` is the publish time of a publish, by the
-    store's clock; of another commit it is Delta's commit time. ``message_count`` is how many
-    messages were published or deleted, None where Delta does not record it. ``idempotency_id`` is
-    that of the publish, None where it had none.
+    store's clock; of another commit it is Delta's commit time. ``message_count`` is the number of
+    published or deleted messages, None if Delta does not record it. ``idempotency_id`` is the
+    publish's, None without one.
     """
 
     version: int
@@ -64,7 +64,7 @@ def _topic_commit(logged: LoggedCommit) -> TopicCommit:
 
 
 def idempotency_id_of(publish_id: str) -> tuple[str, int] | None:
-    """Return the idempotency id that a publish id was made from; None where it is a random one.
+    """Return the idempotency id that a publish id was made from; None if it is a random one.
 
     >>> idempotency_id_of("flights-2013:7"), idempotency_id_of("5a3f1bd0")
     (('flights-2013', 7), None)

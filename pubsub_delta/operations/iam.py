@@ -11,7 +11,7 @@ from pubsub_delta.tables.store import Tables
 
 
 def get_policy(tables: Tables, name: ResourceName, now: datetime) -> IamPolicy:
-    """Return the policy of a resource; one without bindings where none was set."""
+    """Return the policy of a resource; a policy without bindings if none was set."""
     found = tables.registry.iam_policies.read(name, now)
     if found is None:
         raise NotFound(f"{name} does not exist; create it first")

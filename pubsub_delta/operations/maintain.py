@@ -1,4 +1,4 @@
-"""Maintain: the duties that pulls do not do, or not soon enough. One function for each duty."""
+"""Maintain: periodic work that pulls do not do, or not soon enough. One function for each duty."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _ATTEMPTS = 3
 _FOR_EVER = timedelta(days=36_500)
 _FORGET_AFTER = MAX_SUBSCRIPTION_RETENTION + timedelta(days=14)
 """How long the row of a deleted topic stays, so that VACUUM can remove its files: subscriptions may
-keep its messages for the longest retention, and VACUUM keeps their files for 8 days more."""
+keep its messages for the longest retention, and VACUUM keeps their files for 8 days more.
+"""
 _CALLING = re.compile(r"An error occurred while calling \S+\s+: ")
 """The beginning of a Java error that PySpark has no class for."""
 _LOG_RETENTION = (timedelta(minutes=1), timedelta(days=365))
@@ -57,8 +58,8 @@ class MaintenanceReport:
 
     ``written``: messages written to the tables of subscriptions. ``dead_letters``: messages
     forwarded, by subscription. ``expired``: subscriptions and snapshots deleted. ``discarded``:
-    messages deleted that no subscription or snapshot could get, by topic. ``kept_from``: the
-    earliest publish time that one may still get, by topic; None without any. ``optimized``: files
+    deleted messages that no subscription or snapshot could get, by topic. ``kept_from``: the
+    earliest publish time that one can still get, by topic; None without any. ``optimized``: files
     replaced by fewer, by topic. ``vacuumed``: topics whose unneeded files were removed.
     ``forgotten``: commits removed from the logs of topics. ``problems``: why a duty failed; the
     others were done.
@@ -227,8 +228,9 @@ def _expire_subscription(tables: Tables, uid: str, now: datetime) -> bool:
         return True
     if not tables.registry.put_back_subscription(row):
         raise AlreadyExists(
-            "it was used while it expired, and another subscription took its name meanwhile: it is "
-            "deleted, and its backlog is lost; seek a new subscription to what is retained"
+            "the subscription was used while it expired, and another one took its name: it is "
+            "deleted, and its backlog is lost; seek a new subscription to the messages that are "
+            "retained"
         )
     return False
 
@@ -247,7 +249,7 @@ class _StoredTopic:
     deleted: datetime | None = None
 
     def is_vacuumed(self, now: datetime) -> bool:
-        """Tell whether it was deleted so long ago that VACUUM has removed its files."""
+        """Return whether the topic was deleted so long ago that VACUUM has removed its files."""
         return self.deleted is not None and now - self.deleted > _FORGET_AFTER
 
 
@@ -284,7 +286,7 @@ def _discard(
     duties: Duties,
     report: MaintenanceReport,
 ) -> None:
-    """Delete the messages of a topic that no subscription or snapshot can get any more.
+    """Delete the messages of a topic that no subscription or snapshot can get.
 
     The needed messages are found twice, as a seek may need acknowledged ones again: the second time
     under the lock of the topic, which publishers and seeks of this machine wait for.
@@ -338,7 +340,8 @@ def _needed_from(
             following, known = messages.history.first_publish_after(each.after_version)
             if not known:
                 raise FailedPrecondition(
-                    f"the history of {topic.name} does not tell what came after a snapshot"
+                    f"the history of {topic.name} does not reach back to its snapshots; restore "
+                    "the commits of its log, or delete the snapshots"
                 )
             times.append(retention.needed_by_snapshot(each, following))
         attached = _attached(tables, topic.uid)

@@ -61,7 +61,7 @@ def rows(
         wanted = list(_everything(measurement))
     else:
         wanted = [partial(_of_name, measurement, name) for name in _listed(names)]
-    # Each is a few small queries, and most of what they take is waiting.
+    # Each measurement is a few small queries, which mostly wait.
     with ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="metrics") as pool:
         parts = pool.map(partial(_rows_of, skip_missing=names is None), wanted)
         return [row for part in parts for row in part]
@@ -141,11 +141,13 @@ def _of_name(measurement: _Measurement, name: str) -> Metrics:
     for each in ("subscriptions", "topics", "snapshots"):
         if kind in ("", each):
             registry.check_newest_commit(each)
-    raise NotFound(f"{name!r}: no subscription, topic or snapshot of that name exists")
+    raise NotFound(
+        f"{name!r}: no subscription, topic or snapshot of that name exists; create it first"
+    )
 
 
 def _everything(measurement: _Measurement) -> Iterator[Callable[[], Metrics]]:
-    """Return a function that measures it for each resource, ordered by kind and name."""
+    """Return a function for each resource that measures it, ordered by kind and name."""
     registry = measurement.tables.registry
     topics = {topic.uid: topic for topic in registry.topics(_EVERYTHING)}
     for topic in sorted(topics.values(), key=lambda each: each.name):
@@ -267,8 +269,8 @@ def _oldest(
 ) -> Measured:
     """Return the age of the oldest message of spans, or of the first of others.
 
-    A span of one publish time tells it. One of several is as old as its oldest message was when
-    it came, and only the topic knows which of them are left.
+    A span with one publish time has it. A span with several has the oldest one when it was made;
+    only the topic knows which of its messages are left.
     """
     now = measurement.now
     oldest = min(spans, key=lambda span: span.publish_time_min, default=None)

@@ -29,8 +29,8 @@ class PublishResult:
     """What a publish wrote: ``publish_time``, ``message_count`` and ``message_ids``.
 
     The ids of a list are in request order. Those of a DataFrame are in the order of its stored
-    rows, and are read when they are first accessed. NotFound where the publish was an earlier
-    attempt, and its commit is no longer in the topic's history.
+    rows, and are read when they are first accessed. NotFound if the publish was an earlier attempt
+    whose commit is no longer in the topic's history.
     """
 
     def __init__(
@@ -104,8 +104,8 @@ def publish(
     the result of the first. Versions of one application must rise. ``order_by``: the column that
     gives the order of receipt within an ordering key.
 
-    NotFound where the topic was deleted meanwhile, so that no subscription can get the messages.
-    InvalidArgument where a message breaks a rule, or does not fit the topic's schema.
+    NotFound if the topic was deleted meanwhile, so that no subscription can get the messages.
+    InvalidArgument if a message breaks a rule, or does not fit the topic's schema.
     """
     messages = tables.messages(topic.uid)
     publish_id = tables.new_id() if idempotency_id is None else publish_id_of(idempotency_id)
@@ -125,8 +125,8 @@ def publish(
     else:
         if order_by is not None and not isinstance(what, (pa.Table, pa.RecordBatch)):
             raise InvalidArgument(
-                f"order_by: {order_by!r} names a column, and these messages are no DataFrame; "
-                "messages given one by one are received in that order"
+                f"order_by: {order_by!r} names a column, but a list of messages has no columns; "
+                "leave it out: the order of the list is the order of receipt"
             )
         rows = validated(checked_rows(what, order_by), validator)
         positions = repeat_on_conflict(
@@ -151,7 +151,7 @@ def publish_micro_batch(
     """Append a micro-batch of a streaming query in one commit, unless it has landed before.
 
     The id of a query is unique, and it counts its micro-batches: so a commit that Delta skips has
-    landed before, also where the topic's history does not reach back to it.
+    landed before, even if the topic's history does not reach back to it.
     """
     idempotency_id, messages = (query_id, batch_id), tables.messages(topic.uid)
     publish_id = publish_id_of(idempotency_id)
@@ -162,13 +162,13 @@ def publish_micro_batch(
 
 
 def check_received(tables: Tables, name: str, uid: str) -> None:
-    """Raise NotFound where no subscription can get messages that have landed.
+    """Raise NotFound if no subscription can get messages that have landed.
 
     Then the topic was deleted, and none of its subscriptions is attached.
     """
     if not tables.is_received(uid):
         raise NotFound(
-            f"topic {name} was deleted just now, and no subscription is left to get the "
+            f"topic {name} was deleted meanwhile, and no subscription is left to get the "
             "messages; create the topic again and publish them again"
         )
 
@@ -179,7 +179,8 @@ def _is_frame(what: object) -> TypeGuard[DataFrame]:
 
 _FIRST_PARTITIONS = 1024
 """Partitions of a DataFrame that positions are reserved for at first; Spark knows their number only
-when it writes."""
+when it writes.
+"""
 _MOST_PARTITIONS = 1 << 20
 
 
@@ -192,9 +193,9 @@ def _publish_frame(
     order_by: str | None,
     validator: SchemaValidator | None,
 ) -> bool:
-    """Check and write a DataFrame in one pass; tell whether it was written now.
+    """Check and write a DataFrame in one pass; return whether it was written now.
 
-    Each partition gets a range of positions. Where the DataFrame has more partitions than ranges,
+    Each partition gets a range of positions. If the DataFrame has more partitions than ranges,
     nothing is written, and it is computed again with more ranges.
     """
     from pubsub_delta.tables.lanes.spark import publishing  # this is what needs Spark
@@ -225,7 +226,7 @@ def _publish_frame(
 
 
 def _has_bytes(text: str, least: int, most: int) -> bool:
-    """Tell whether a text can be written as UTF-8, in ``least`` to ``most`` bytes."""
+    """Return whether a text can be written as UTF-8, in ``least`` to ``most`` bytes."""
     try:
         return least <= len(text.encode()) <= most
     except UnicodeEncodeError:
@@ -251,7 +252,7 @@ def publish_id_of(idempotency_id: tuple[str, int]) -> str:
 def _has_landed(
     messages: Messages, topic: Topic, publish_id: str, idempotency_id: tuple[str, int] | None
 ) -> bool:
-    """Tell whether a publish has landed before that the topic's schema may refuse by now."""
+    """Return whether an earlier attempt has landed, whose messages the schema may refuse by now."""
     if topic.schema_settings is None or idempotency_id is None:
         return False
     return messages.history.published_as(publish_id) is not None
@@ -260,8 +261,8 @@ def _has_landed(
 def earlier(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]) -> PublishResult:
     """Return the result of an earlier attempt of an idempotent publish.
 
-    Delta skips a version that is not above the application's last one. FailedPrecondition where
-    that one was another publish, so that the messages were not published.
+    Delta skips a version that is not above the application's last one. FailedPrecondition if that
+    version was another publish, so the messages were not published.
     """
     commit = messages.history.published_as(publish_id)
     if commit is None and not messages.was_last_of(idempotency_id):

@@ -30,12 +30,12 @@ from pubsub_delta.tables.store import Tables
 T = TypeVar("T")
 
 MayForward = Callable[[Subscription], bool]
-"""Tells whether the dead letters of a subscription may be forwarded."""
+"""Returns whether the server may forward the dead letters of a subscription."""
 
 
 @dataclass(frozen=True)
 class Exchanged:
-    """What came of a request: perhaps a lease, the response, and the subscription as it is."""
+    """The result of an exchange: perhaps a lease, the response, and the present subscription."""
 
     leased: LeasedMessages | None
     response: AckResponse
@@ -50,10 +50,10 @@ def always(_: Subscription) -> bool:
 def pull(
     tables: Tables, name: ResourceName, max_messages: int | None, now: datetime
 ) -> Lease | None:
-    """Lease up to ``max_messages`` messages, failed ones last; None where none is available.
+    """Lease up to ``max_messages`` messages, failed ones last; None if none is available.
 
-    The pull is one commit; usually it writes nothing where nothing is available. It also forwards
-    messages to the dead-letter topic that have had their last delivery attempt.
+    The pull is one commit; usually it writes nothing if no message is available. It also forwards
+    messages that have had their last delivery attempt to the dead-letter topic.
     """
     check_max_messages(max_messages)
 
@@ -76,9 +76,9 @@ def pull_micro_batch(
 ) -> CommitResult:
     """Lease messages to a micro-batch, and acknowledge the one before it, in one commit.
 
-    A micro-batch that runs again gets the messages it had, except those that were acknowledged or
-    leased since. ``max_messages``: 0 leases none. ``below``: only messages with lower positions are
-    leased. ``uid``: that of the subscription that the query consumes.
+    A repeated micro-batch gets the messages it had, except those that were acknowledged or leased
+    since. ``max_messages``: 0 leases none. ``below``: only messages with lower positions are
+    leased. ``uid``: the uid of the subscription that the query consumes.
     """
 
     def finish(state: AckState, terms: Terms) -> tuple[AckState, None]:
@@ -93,7 +93,7 @@ def pull_micro_batch(
 def resume_micro_batch(
     tables: Tables, name: ResourceName, query_id: str, batch_id: int, now: datetime, *, uid: str
 ) -> CommitResult:
-    """Lease the messages again that a micro-batch had; none where its lease is not stored."""
+    """Lease the messages of an earlier micro-batch again; none if its lease is not stored."""
 
     def lease(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
         return streams.resume(state, query_id, batch_id, terms, now)
@@ -102,7 +102,7 @@ def resume_micro_batch(
 
 
 def newest_position(tables: Tables, name: ResourceName, now: datetime) -> int:
-    """Return the end of the positions that a subscription has by now. It writes nothing."""
+    """Return the end of the positions that a subscription has by now, without a write."""
     found = source(tables, name)
     return found.catch_up(tables.ack_states.read(found.uid), now).absorbed_below
 
@@ -110,7 +110,7 @@ def newest_position(tables: Tables, name: ResourceName, now: datetime) -> int:
 def finish_micro_batch(
     tables: Tables, name: ResourceName, query_id: str, batch_id: int, now: datetime, *, uid: str
 ) -> AckState:
-    """Acknowledge a micro-batch that was processed, without leasing another one.
+    """Acknowledge a processed micro-batch, without leasing another one.
 
     Return the ack state after it.
     """
@@ -133,7 +133,7 @@ def give_back_micro_batch(
 ) -> None:
     """End the lease of a micro-batch that was not processed.
 
-    ``failed``: whether the delivery of its messages failed; else it counts as if never made.
+    ``failed``: whether the delivery of its messages failed; otherwise it does not count.
     """
 
     def decide(state: AckState, terms: Terms) -> AckState:
@@ -149,7 +149,7 @@ def _change(
     now: datetime,
     decide: Callable[[AckState, Terms], AckState],
 ) -> AckState:
-    """Change an ack state without leasing anything; return it as it is then."""
+    """Change an ack state without leasing anything; return the new state."""
     found = source(tables, name, uid)
 
     def change(state: AckState) -> tuple[AckState, AckState]:
@@ -174,9 +174,10 @@ def exchange(
     """Apply an ack request and lease up to ``max_messages`` messages (0: none), in one commit.
 
     Pub/Sub: a request of StreamingPull, and the response to it. ``deadline``: the length of the
-    lease, where it is not the subscription's ack deadline. ``uid``: that of the subscription whose
+    lease; by default the subscription's ack deadline. ``uid``: the uid of the subscription whose
     leases the request names. ``may_forward``: whether exhausted messages go to the dead-letter
-    topic; else no delivery attempts are counted (Pub/Sub: as without the permission to forward).
+    topic; otherwise no delivery attempts are counted (Pub/Sub: as without the permission to
+    forward).
     """
 
     def apply_request(state: AckState, terms: Terms) -> tuple[AckState, AckResponse]:
@@ -213,7 +214,7 @@ def _commit(
     may_forward: MayForward = always,
     leases: bool = True,
 ) -> tuple[CommitResult, T | None]:
-    """Make the commit of a consumer; FailedPrecondition where a table gets the messages.
+    """Make the commit of a consumer; FailedPrecondition for a table subscription that leases.
 
     ``leases``: whether messages may be leased. A request is applied also beside a table.
     """

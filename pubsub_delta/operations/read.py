@@ -38,9 +38,9 @@ def read_topic(
     *,
     typed: bool = False,
 ) -> DataFrame:
-    """Return the messages of a topic that are stored now, or were at a version or a time.
+    """Return the stored messages of a topic, as of now, of a version or of a time.
 
-    ``typed``: with the fields of their data as columns, by the schema as it is now.
+    ``typed``: adds the fields of their data as columns, by the present schema.
     """
     topic = tables.topic(name)
     typing = typed_reader_of(tables, topic) if typed else None
@@ -58,14 +58,14 @@ def _stored(tables: Tables, messages: Messages, as_of: int | datetime | str | No
 
     table = messages.table
     if as_of is None:
-        messages.history.version()  # DataLoss where the newest commit is damaged
+        messages.history.version()  # DataLoss if the newest commit is damaged
         return frames.everything(spark, table)
     version, until = version_as_of(messages, as_of)
     return frames.as_of(spark, table, version, until=until)
 
 
 def version_as_of(messages: Messages, as_of: int | datetime | str) -> tuple[int, datetime | None]:
-    """Return the version that a version or a time means, and the last publish time to read."""
+    """Return the version of ``as_of``, and the last publish time to read."""
     if isinstance(as_of, (datetime, str)):
         time = read_time(as_of, "as_of", until=True)
         return messages.history.version_at(time), time
@@ -94,4 +94,7 @@ def _version(messages: Messages, given: object, field: str) -> int:
     newest = messages.history.version()
     if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= newest:
         return given
-    raise InvalidArgument(f"{field}: {given!r} is neither a time nor a version from 0 to {newest}")
+    raise InvalidArgument(
+        f"{field}: {given!r} is neither a time nor a version; a time, or a version from 0 to "
+        f"{newest}, is accepted"
+    )

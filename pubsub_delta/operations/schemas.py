@@ -63,7 +63,7 @@ def list_schema_revisions(
 def commit_schema(
     tables: Tables, name: ResourceName, now: datetime, type_: object, definition: object
 ) -> Schema:
-    """Add a revision that goes together with all that are there."""
+    """Add a revision that is compatible with all existing ones."""
     schema = tables.schema(name)
     kind = rules.check_type(type_ if type_ is not None else schema.type)
     if kind is not schema.type:
@@ -74,7 +74,7 @@ def commit_schema(
     made = _revision(kind, definition, "", now)
 
     def decide(stored: StoredSchema) -> Sequence[Revision]:
-        """Go by the revisions that the new one is added to: others may have added one since."""
+        """Decide on the stored revisions: other writers may have added one since."""
         for each in reversed(living(stored.revisions)):
             validation.check_compatible(kind, made, each)
         return _with(stored, made, tables)
@@ -117,7 +117,7 @@ def delete_schema(tables: Tables, name: ResourceName) -> None:
 
 
 def validate_schema(type_: object, definition: object, now: datetime) -> None:
-    """Raise InvalidArgument for what ``create_schema`` would not accept."""
+    """Raise InvalidArgument for a definition that ``create_schema`` would refuse."""
     _revision(rules.check_type(type_), definition, "", now)
 
 
@@ -214,4 +214,4 @@ def _check_revision_id(revision_id: object) -> None:
 
 
 def _deleted(name: ResourceName) -> NotFound:
-    return NotFound(f"schema {name} was deleted just now")
+    return NotFound(f"schema {name} was deleted meanwhile; create it again")

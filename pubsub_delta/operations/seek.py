@@ -1,4 +1,4 @@
-"""Seek: change what is acknowledged in bulk, to a time or to a snapshot."""
+"""Seek: acknowledge and un-acknowledge messages in bulk, to a time or to a snapshot."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from pubsub_delta.tables.store import Tables
 
 @dataclass(frozen=True)
 class SeekPreview:
-    """How many messages a seek would touch, were it done at this moment.
+    """How many messages a seek would change at this moment.
 
     ``becomes_unacked``: acknowledged now, and available after it. ``becomes_acked``: the other way
     round. ``leases_ended``: unacknowledged now and after it, but their leases would be void.
-    ``unacked_before`` and ``unacked_after``: the whole backlog. Messages on their way to a
-    dead-letter topic go there whatever is sought, and are counted nowhere. ``before`` and
-    ``after``: what the subscription says of the topic's messages.
+    ``unacked_before`` and ``unacked_after``: the whole backlog. Messages that are being forwarded
+    go to the dead-letter topic despite a seek, and are not counted. ``before`` and ``after``: the
+    survey of the subscription.
     """
 
     becomes_unacked: int
@@ -42,7 +42,7 @@ class SeekPreview:
 
 @dataclass(frozen=True)
 class _Target:
-    """What is sought: a time, or a snapshot with the messages that it holds."""
+    """The target of a seek: a time, or a snapshot with the messages that it holds."""
 
     time: datetime | None
     snapshot: Snapshot | None = None
@@ -50,7 +50,7 @@ class _Target:
 
 
 _NoteRule = Callable[[AckState, Source, _Target, datetime], "tuple[AckState, Seek | None]"]
-"""Notes a seek in an ack state; None where something has to be done first."""
+"""Notes a seek in an ack state; None if forwardings must be completed first."""
 
 
 def seek(
@@ -60,11 +60,11 @@ def seek(
     time: datetime | str | None,
     snapshot: ResourceName | None,
 ) -> None:
-    """Acknowledge and un-acknowledge messages in bulk: one small commit, whatever the backlog.
+    """Acknowledge and un-acknowledge messages in bulk, by one small commit.
 
     Exactly one of ``time`` and ``snapshot`` is given. The next operation on the subscription
-    carries the seek out. NotFound where the snapshot was deleted before the seek was noted: then
-    the seek is withdrawn.
+    carries the seek out. NotFound if the snapshot was deleted before the seek was noted: then the
+    seek is withdrawn.
     """
     with tables.prefetching(
         name, tables.layout.snapshots if time is None else tables.layout.topics
@@ -84,9 +84,9 @@ def _noted(
 ) -> Seek | None:
     """Note a seek in the stored ack state.
 
-    A seek to a time brings acknowledged messages back, so it waits for the lock of a local topic:
-    retention holds that from its last look at the subscriptions until it has deleted. What a
-    snapshot holds retention does not delete.
+    A seek to a time restores acknowledged messages, so it waits for the lock of a local topic.
+    Retention holds that lock from its last read of the subscriptions until it has deleted messages.
+    Retention does not delete the messages of a snapshot.
     """
     brings_back = target.time is not None
     with source.messages.locked() if brings_back else nullcontext():
@@ -100,9 +100,10 @@ def preview(
     time: datetime | str | None,
     snapshot: ResourceName | None,
 ) -> SeekPreview:
-    """Count the messages that a seek would change; nothing is written. It raises as ``seek`` does.
+    """Count the messages that a seek would change; write nothing.
 
-    It reads as much of the topic as the first pull after the seek.
+    It raises the errors of ``seek``. It reads as much of the topic as the first pull after the
+    seek.
     """
     source, target = _target(tables, name, now, time, snapshot)
     before = source.catch_up(tables.ack_states.read(source.uid), now)
@@ -145,7 +146,7 @@ def _target(
 def _note_unless_forwarding(
     state: AckState, source: Source, target: _Target, now: datetime
 ) -> tuple[AckState, Seek | None]:
-    """Note a seek, unless messages are on their way to a dead-letter topic: they go first."""
+    """Note a seek, unless messages are being forwarded: these are completed first."""
     if state.in_state(State.FORWARDING):
         return state, None
     return _note(state, source, target, now)
@@ -170,7 +171,10 @@ def _snapshot_target(tables: Tables, source: Source, name: ResourceName, now: da
     found = tables.registry.captured(str(name), now)
     if found is None:
         tables.registry.check_newest_commit("snapshots")
-        raise NotFound(f"snapshot {name} does not exist, or has expired")
+        raise NotFound(
+            f"snapshot {name} does not exist, or has expired; list the snapshots to "
+            "see those that exist"
+        )
     snapshot, topic_uid, captured = found
     if topic_uid != source.topic_uid:
         raise InvalidArgument(
@@ -182,7 +186,7 @@ def _snapshot_target(tables: Tables, source: Source, name: ResourceName, now: da
 
 
 def _still_exists(tables: Tables, snapshot: Snapshot, now: datetime) -> bool:
-    """Tell whether a snapshot exists, after a seek to it was noted.
+    """Return whether a snapshot still exists, after a seek to it was noted.
 
     Retention reads the snapshots first, and then the seeks. So the messages of a snapshot that
     exists now were not deleted, and from now on the noted seek keeps them.
@@ -194,8 +198,8 @@ def _still_exists(tables: Tables, snapshot: Snapshot, now: datetime) -> bool:
 def _withdraw(tables: Tables, source: Source, noted: Seek, snapshot: Snapshot) -> None:
     """Withdraw a seek to a deleted snapshot, and raise NotFound.
 
-    Where another process has carried the seek out, the error counts the messages that are gone.
-    Retention meanwhile waits for the lock of the topic, and then reads the seeks again.
+    If another process has carried out the seek, the error counts the lost messages. Retention
+    meanwhile waits for the lock of the topic, and then reads the seeks again.
     """
 
     def decide(state: AckState) -> tuple[AckState, int | None]:
@@ -208,11 +212,11 @@ def _withdraw(tables: Tables, source: Source, noted: Seek, snapshot: Snapshot) -
         gone = tables.ack_states.change(source.uid, decide)
     if gone is None:
         raise NotFound(
-            f"snapshot {snapshot.name} was deleted just now; {source.subscription.name} has the "
+            f"snapshot {snapshot.name} was deleted meanwhile; {source.subscription.name} has the "
             "backlog that it had, and its leases have ended"
         )
     if gone:
         raise NotFound(
-            f"snapshot {snapshot.name} was deleted just now, and {gone:,} messages that it held "
+            f"snapshot {snapshot.name} was deleted meanwhile, and {gone:,} messages that it held "
             f"are gone; {source.subscription.name} has the others"
         )

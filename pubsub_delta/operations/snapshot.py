@@ -30,7 +30,7 @@ def create_snapshot(
     now: datetime,
     labels: Mapping[str, str] | None,
 ) -> Snapshot:
-    """Capture what is unacknowledged on a subscription, and everything published later.
+    """Capture the unacknowledged messages of a subscription, and all that are published later.
 
     The snapshot is announced first, so that retention deletes nothing of its topic. Then its table
     is created as a copy of the ack state. Last it becomes visible. A failure removes it again.
@@ -49,7 +49,7 @@ def create_snapshot(
                 "it was removed, and trying again is safe"
             )
     except Exception:
-        with suppress(Exception):  # ``maintain`` removes what is left
+        with suppress(Exception):  # ``maintain`` removes the remains
             tables.registry.remove_snapshot(announced.uid)
         raise
     return replace(announced, expire_time=expire_time)
@@ -89,8 +89,8 @@ def _copied(tables: Tables, source: Source, snapshot: Snapshot, now: datetime) -
     """Bring an ack state up to date, copy it, and return the copy.
 
     The filter of the source does not apply to the tail of the copy. So the stored state is brought
-    up to date first. A copy whose tail is behind that, or that has a noted seek, is not fit: other
-    consumers have changed the state meanwhile, and it is tried again.
+    up to date first. A copy with an earlier tail, or with a noted seek, is discarded and made
+    again: other consumers have changed the state meanwhile.
     """
 
     def attempt() -> AckState:
@@ -129,7 +129,10 @@ def get_snapshot(tables: Tables, name: ResourceName, now: datetime) -> Snapshot:
     found = tables.registry.snapshot(str(name), now)
     if found is None:
         tables.registry.check_newest_commit("snapshots")
-        raise NotFound(f"snapshot {name} does not exist, or has expired")
+        raise NotFound(
+            f"snapshot {name} does not exist, or has expired; list the snapshots to "
+            "see those that exist"
+        )
     return found
 
 
@@ -170,7 +173,7 @@ def update_snapshot(
     if not changes:
         return snapshot
     if not tables.registry.change_snapshot(snapshot.uid, changes, wanted):
-        raise NotFound(f"{name} was deleted just now")
+        raise NotFound(f"{name} was deleted meanwhile; create it again")
     return replace(snapshot, **changes)
 
 
@@ -178,7 +181,7 @@ def delete_snapshot(tables: Tables, name: ResourceName, now: datetime) -> None:
     """Delete a snapshot and its table; a table that cannot be deleted is left to ``maintain``."""
     uid = get_snapshot(tables, name, now).uid
     if not tables.registry.lapse_snapshot(uid):
-        raise NotFound(f"{name} was deleted just now")
+        raise NotFound(f"{name} was deleted meanwhile; create it again")
     with suppress(Exception):  # the snapshot is deleted, and an error would deny it
         tables.registry.remove_snapshot(uid)
 

@@ -24,8 +24,9 @@ from pubsub_delta.tables.store import Tables
 class PeekedMessage:
     """An unacknowledged message, read without a lease.
 
-    ``data``: its first bytes, and ``data_size`` how many it has. ``state``: available, leased,
-    backing_off, forwarding or writing. ``delivery_attempt`` is None without a dead-letter policy.
+    ``data``: the first bytes of the data; ``data_size``: the size of all of it. ``state``:
+    available, leased, backing_off, forwarding or writing. ``delivery_attempt`` is None without a
+    dead-letter policy.
     """
 
     message_id: str
@@ -48,7 +49,7 @@ class DayCount:
 
 @dataclass(frozen=True)
 class SubscriptionMoment:
-    """The metrics of a subscription at a time: of a request, of a publish, or now.
+    """The metrics of a subscription at the time of a request, of a publish, or now.
 
     ``delivery_attempt``: the highest one of an unacknowledged message, 0 without any. The last
     two are totals since the creation of the subscription.
@@ -68,7 +69,7 @@ class TopicMetrics:
     """The metrics of a topic that its log alone gives, without reading messages.
 
     ``stored_bytes``: the compressed bytes of its files. ``publish_rate``: messages a second in the
-    last 10 minutes. ``publish_time``: that of the last publish in the log.
+    last 10 minutes. ``publish_time``: of the last publish in the log.
     """
 
     message_count: int
@@ -146,7 +147,7 @@ def ack_state(tables: Tables, name: ResourceName, now: datetime) -> AckStateSurv
 def over_time(
     tables: Tables, name: ResourceName, most: int, now: datetime
 ) -> list[SubscriptionMoment]:
-    """Return the metrics of a subscription over time, from the versions of its ack state, to now.
+    """Return the metrics of a subscription over time, from the versions of its ack state until now.
 
     Without a filter there is also a moment for each of the last publishes, as many as versions.
     """
@@ -202,7 +203,7 @@ def _moment(metrics: SubscriptionMetrics, time: datetime) -> SubscriptionMoment:
 def messages_by_day(tables: Tables, name: ResourceName) -> list[DayCount]:
     """Return how many stored messages were published on each day, the first day first.
 
-    The day is what a topic is partitioned by: no column of a message is read.
+    Topics are partitioned by day, so no column of a message is read.
     """
     counted = tables.messages(tables.topic(name).uid).count_by_day()
     return [DayCount(day, counted[day]) for day in sorted(counted)]

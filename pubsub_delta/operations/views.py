@@ -1,4 +1,4 @@
-"""Views of topics and backlogs under plain names, for who knows SQL and nothing of uids."""
+"""Views of topics and backlogs under plain names, for SQL without the uids of tables."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _PIECES = (
 class ViewsReport:
     """What ``create_views`` did, by the names of the views.
 
-    ``refused``: which views could not be made, and why; what has their name is as it was.
-    ``untyped``: which topics with a schema have no view of their fields, and why.
+    ``refused``: views that could not be created, and why; tables and views of those names are
+    unchanged. ``untyped``: topics with a schema that have no view of their fields, and why.
     """
 
     created: tuple[str, ...] = ()
@@ -58,11 +58,11 @@ class ViewsReport:
 
     @property
     def views(self) -> tuple[str, ...]:
-        """The views that are there now, by name."""
+        """The views that exist now, by name."""
         return tuple(sorted((*self.created, *self.replaced, *self.unchanged)))
 
     def lines(self) -> Iterator[str]:
-        """Yield a line for each view that was made, replaced, dropped or refused, or is missing."""
+        """Yield a line for each view that was created, replaced, dropped, refused or omitted."""
         for done in ("created", "replaced", "dropped"):
             yield from (f"{done}: {name}" for name in getattr(self, done))
         yield from (f"refused: {name}: {why}" for name, why in self.refused.items())
@@ -71,13 +71,10 @@ class ViewsReport:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """A view that is to be there.
+    """A view to create.
 
-    Args:
-        plain: its name, where no other has that.
-        shown: what it shows.
-        query: of what; None where no text can say it.
-        typing: the fields that Python reads from its rows.
+    ``plain``: its name, if no other view has it. ``shown``: its content. ``query``: its SQL; None
+    if SQL cannot express it. ``typing``: the fields that Python reads from its rows.
     """
 
     plain: str
@@ -95,7 +92,7 @@ def create_views(
     *,
     temporary: bool | None = None,
 ) -> ViewsReport:
-    """Create, replace and drop views until they are those of the resources of a project."""
+    """Create, replace and drop views, so that they are those of the resources of a project."""
     check_prefix(prefix)
     place = _place(tables, schema, temporary=temporary)
     spark = tables.spark
@@ -133,12 +130,12 @@ def create_views(
 
 
 def _place(tables: Tables, schema: str | None, *, temporary: bool | None) -> str | None:
-    """Return the schema that the views are to be in, as an identifier; None for the session."""
+    """Return the schema for the views, as an identifier; None for the session."""
     if schema is not None:
         if temporary:
             raise InvalidArgument(
-                f"schema: {schema!r}, and temporary; a temporary view is in no schema: one of the "
-                "two is accepted"
+                f"schema: {schema!r} together with temporary=True; a temporary view has no "
+                "schema, so one of the two is accepted"
             )
         layout = layout_of(schema)
         if not layout.in_catalog:
@@ -150,8 +147,8 @@ def _place(tables: Tables, schema: str | None, *, temporary: bool | None) -> str
     own = tables.layout.schema if tables.layout.in_catalog else None
     if temporary is False and own is None:
         raise InvalidArgument(
-            f"temporary: False, and the store is in {tables.layout.base}; with schema= the views "
-            "are in that schema of the catalog"
+            f"temporary: False, but the store {tables.layout.base} is not in a catalog; schema= "
+            "names the schema of a catalog for the views"
         )
     return None if temporary else own
 
@@ -168,9 +165,9 @@ def _topics(tables: Tables, topics: Sequence[Topic]) -> Iterator[_Wanted]:
 def _typed(
     tables: Tables, topics: Sequence[Topic], *, temporary: bool
 ) -> tuple[list[_Wanted], dict[str, str]]:
-    """Return the views of messages with their fields, and of which topics there is none, and why.
+    """Return the views of messages with their fields, and the topics that have none, and why.
 
-    A temporary one has Python read the fields, and one in a catalog is SQL alone.
+    In a temporary view Python reads the fields; a view in a catalog is SQL alone.
     """
     found, untyped = [], {}
     for topic in topics:
@@ -225,7 +222,7 @@ def _backlogs(tables: Tables, project: str, now: datetime) -> Iterator[_Wanted]:
 
 
 def _make(views: Views, name: str, wanted: _Wanted) -> str:
-    """Create or replace a view, or leave it as it is; tell which. _Refused says why not."""
+    """Create or replace a view, or leave it unchanged; return which. _Refused if it cannot be."""
     for _ in range(_TRIES):
         identity = _identity(views, name)
         if wanted.query is None:
@@ -235,7 +232,7 @@ def _make(views: Views, name: str, wanted: _Wanted) -> str:
         replace = identity is not None
         try:
             views.show(name, wanted.shown, wanted.query, wanted.typing, replace=replace)
-        except Conflict:  # another program has created it meanwhile: is it one of ours?
+        except Conflict:  # another program has created it meanwhile: a view of this store?
             continue
         return "replaced" if replace else "created"
     raise _Refused(_TAKEN)
@@ -253,7 +250,7 @@ def _identity(views: Views, name: str) -> Mapping[str, str] | None:
 
 
 class _Refused(Exception):
-    """A view that cannot be made, and why."""
+    """A view that cannot be created, and why."""
 
 
 def _id(name: str) -> str:

@@ -1,1 +1,1 @@
-"""What should happen: pure functions from one state to the next. No Spark, no clock, no I/O."""
+"""The rules: pure functions from one state to the next, without Spark, clock or I/O."""

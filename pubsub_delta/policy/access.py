@@ -1,4 +1,4 @@
-"""Access: which permissions a caller has on a resource, by the roles that bindings grant.
+"""Access: the permissions that a caller has on a resource, by the roles that bindings grant.
 
 Bindings add up: those of a resource, of its project, and of the whole store. Nothing takes a
 permission away. A binding with a condition grants nothing: conditions are not evaluated.
@@ -14,9 +14,9 @@ from pubsub_delta.errors import InvalidArgument, Unimplemented
 from pubsub_delta.policy.iam import Binding, IamPolicy
 
 EVERYTHING = "*"
-"""Stands for all projects of the store."""
+"""The name of all projects of the store."""
 ACT_AS = "iam.serviceAccounts.actAs"
-"""What a push subscription needs whose tokens are those of a service account."""
+"""The permission that a push subscription needs to send tokens of a service account."""
 
 _READ = ("get", "list")
 _SCHEMA = ("attach", "commit", "create", "delete", "rollback")
@@ -57,24 +57,24 @@ ROLES: Mapping[str, frozenset[str]] = {
     "roles/editor": _EDITOR | _POLICIES["getIamPolicy"] | {ACT_AS},
     "roles/owner": _ADMIN | {ACT_AS},
 }
-"""Google's roles, as far as their permissions are about Pub/Sub."""
+"""Google's roles, with their permissions of Pub/Sub."""
 KNOWN = _ADMIN | {ACT_AS}
-"""All permissions that there are."""
+"""All known permissions."""
 
 _KINDS_OF_ADDRESSES = ("user", "serviceAccount", "group", "domain")
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls: a member, as bindings name it, such as ``user:ann@example.com``."""
+    """A caller: a member, as bindings name it, such as ``user:ann@example.com``."""
 
     member: str
     groups: frozenset[str] = frozenset()
 
     def is_among(self, members: Iterable[str]) -> bool:
-        """Tell whether a binding to some members is one to the caller.
+        """Return whether the caller is one of some members of a binding.
 
-        ``allUsers`` is the same as ``allAuthenticatedUsers``: nobody calls without a token.
+        ``allUsers`` is the same as ``allAuthenticatedUsers``, as every caller has a token.
 
         >>> ann = Caller("user:ann@example.com", frozenset({"group:crew@example.com"}))
         >>> ann.is_among(["group:Crew@example.com"]), ann.is_among(["domain:example.com"])
@@ -94,7 +94,7 @@ class Caller:
 
 
 def plain(member: str) -> str:
-    """Return a member as it is compared: addresses in lower case.
+    """Return a member in the form for comparison: addresses in lower case.
 
     >>> plain("serviceAccount:Jobs@Example.com"), plain("principal://pool/subject/Ann")
     ('serviceAccount:jobs@example.com', 'principal://pool/subject/Ann')
@@ -105,9 +105,9 @@ def plain(member: str) -> str:
 
 @dataclass(frozen=True)
 class StaticToken:
-    """A bearer token by its SHA-256, in hexadecimal digits, and whose it is.
+    """A bearer token, by its SHA-256 in hexadecimal digits, and its member.
 
-    ``expires``: from then on it is not valid any more; None for never.
+    ``expires``: the time from which it is not valid; None for never.
     """
 
     sha256: str
@@ -117,10 +117,10 @@ class StaticToken:
 
 @dataclass(frozen=True)
 class Issuer:
-    """Whose JWTs are accepted.
+    """An issuer whose JWTs are accepted.
 
-    ``issuer``, ``audience``: what stands in the claims ``iss`` and ``aud``. ``keys``: the file of
-    its public keys (JWKS). ``member``: whose a token is, with claims in braces.
+    ``issuer``, ``audience``: the required claims ``iss`` and ``aud``. ``keys``: the file of its
+    public keys (JWKS). ``member``: the member of a token, with claims in braces.
     """
 
     issuer: str
@@ -131,11 +131,11 @@ class Issuer:
 
 @dataclass(frozen=True)
 class AccessPolicy:
-    """Who may do what, as a policy file tells.
+    """The content of a policy file.
 
-    ``groups``: their members. ``roles``: of one's own, with their permissions. ``bindings``: by
-    the resource on which they grant. ``service_agent``: the member that forwards dead letters, with
-    ``{project}`` in the place of the subscription's project.
+    ``groups``: the members of each. ``roles``: custom roles, with their permissions. ``bindings``:
+    by the resource on which they grant. ``service_agent``: the member that forwards dead letters,
+    with ``{project}`` for the subscription's project.
     """
 
     tokens: Sequence[StaticToken] = ()
@@ -157,11 +157,11 @@ class AccessPolicy:
         return Caller(member, frozenset(g for g, has in groups if name in map(plain, has)))
 
     def permissions(self, role: str) -> frozenset[str]:
-        """Return what a role permits; nothing if there is no such role."""
+        """Return the permissions of a role; none if the role does not exist."""
         return ROLES.get(role) or self.roles.get(role) or frozenset()
 
     def forwarder(self, project: str) -> Caller:
-        """Return who forwards the dead letters of a project's subscriptions.
+        """Return the member that forwards the dead letters of a project's subscriptions.
 
         >>> AccessPolicy().forwarder("local").member
         'serviceAccount:service-local@gcp-sa-pubsub.iam.gserviceaccount.com'
@@ -170,7 +170,7 @@ class AccessPolicy:
 
 
 def holders(resource: str) -> Iterator[str]:
-    """Return whose bindings grant on a resource: its own, its project's and those of everything.
+    """Return the names whose bindings hold for a resource: its own, its project's and ``*``.
 
     >>> list(holders("projects/local/topics/flights"))
     ['projects/local/topics/flights', 'projects/local', '*']
@@ -189,10 +189,10 @@ def is_granted(
     resource: str,
     stored: Callable[[str], Sequence[Binding]] = lambda _: (),
 ) -> bool:
-    """Tell whether a caller has a permission on a resource.
+    """Return whether a caller has a permission on a resource.
 
-    ``stored``: the bindings of a resource that are stored with it, asked only where the policy
-    file does not grant the permission.
+    ``stored``: returns the bindings that are stored with a resource; called only if the policy file
+    does not grant the permission.
 
     >>> bound = Binding("roles/pubsub.publisher", ("user:ann@example.com",))
     >>> policy = AccessPolicy(bindings={"projects/local": [bound]})
@@ -230,7 +230,7 @@ def check_enforceable(policy: AccessPolicy, given: IamPolicy) -> None:
 
 
 def check_role(roles: Mapping[str, frozenset[str]], role: str, where: str) -> str:
-    """Return a role that there is, or raise InvalidArgument."""
+    """Return a role that exists; InvalidArgument for others."""
     if role not in ROLES and role not in roles:
         known = ", ".join([*ROLES, *roles])
         raise InvalidArgument(

@@ -1,7 +1,7 @@
-"""Policy files: what a document says of who may do what, read strictly.
+"""Policy files: parses the document that grants permissions, strictly.
 
-What it says wrongly is refused, naming the place: a policy that is half understood would let
-somebody in, or keep everybody out.
+An error names its place and refuses the whole file: a policy in part could grant or deny access
+wrongly.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _A_MEMBER = f"{_A_CALLER}, group:ADDRESS, domain:NAME, allUsers or allAuthentica
 
 
 def read_policy(document: Any) -> AccessPolicy:
-    """Return what a policy file tells, from its document; InvalidArgument naming what is wrong.
+    """Return the policy of a document; InvalidArgument names the place of an error.
 
     >>> policy = read_policy({"bindings": {"projects/local": [
     ...     {"role": "roles/pubsub.viewer", "members": ["user:ann@example.com"]}]}})
@@ -89,7 +89,7 @@ def _token(given: Any, where: str) -> StaticToken:
     fields = _mapping(given, where, ("sha256", "member"), ("expires",))
     digest = _text(fields["sha256"], f"{where}.sha256").lower()
     if not _SHA256.fullmatch(digest):
-        # Not shown: it may be the token itself, by mistake.
+        # Not shown: by mistake it may be the token itself.
         raise InvalidArgument(
             f"{where}.sha256: it is not a SHA-256; the 64 hexadecimal digits of the token's are "
             "accepted, as sha256sum prints them"
@@ -137,7 +137,7 @@ def _binding(
         member = _matching(_MEMBER, each, f"{where}.members", _A_MEMBER)
         if member.startswith("group:") and member not in groups:
             raise InvalidArgument(
-                f"{where}.members: {member!r} has no members; a group that stands in groups is "
+                f"{where}.members: {member!r} is not defined; a group that groups defines is "
                 "accepted"
             )
         members.append(member)
@@ -155,7 +155,7 @@ def _permissions(given: Any, where: str) -> frozenset[str]:
 
 
 def _holder(resource: Any) -> str:
-    """Return the name of what bindings may be of."""
+    """Return a name that can have bindings."""
     name = _text(resource, "bindings")
     if name == EVERYTHING:
         return name
@@ -171,7 +171,7 @@ def _holder(resource: Any) -> str:
 def _mapping(
     given: Any, where: str, needed: Sequence[str] = (), optional: Sequence[str] | None = None
 ) -> Mapping[str, Any]:
-    """Return a mapping that has what is needed, and nothing that nobody knows."""
+    """Return a mapping that has the needed keys, and no unknown ones."""
     if not isinstance(given, Mapping):
         raise InvalidArgument(f"{where}: {type(given).__name__}; a mapping is accepted")
     accepted = {*needed, *(optional or ())}
@@ -192,7 +192,7 @@ def _list(given: Any, where: str) -> Sequence[Any]:
 def _text(given: Any, where: str) -> str:
     if not isinstance(given, str):
         raise InvalidArgument(
-            f"{where}: {given!r}; text is accepted, in quotation marks if need be"
+            f"{where}: {given!r}; text is accepted, quoted where YAML would read another type"
         )
     return given
 

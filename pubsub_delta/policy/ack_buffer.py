@@ -1,6 +1,6 @@
-"""The ack buffer: what consumers ask for their messages that is not written yet, and who waits.
+"""The ack buffer: the acks and new deadlines that are not written yet, and who waits for them.
 
-Acknowledgements and new deadlines are gathered here, and leave together in one ack request.
+One ack request takes all of them together.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _NONE = Positions()
 
 @dataclass(frozen=True)
 class Settled(Generic[W]):
-    """What came of an acknowledgement (``deadline`` None) or a new deadline that somebody awaits.
+    """The outcome of an acknowledgement (``deadline`` None) or of a new deadline, for its waiter.
 
-    ``outcome``: success, expired or invalid. ``again``: it was asked whether an acknowledgement
-    that has succeeded holds still.
+    ``outcome``: success, expired or invalid. ``again``: whether it was a repeated acknowledgement,
+    which had succeeded before.
     """
 
     waiter: W
@@ -40,7 +40,10 @@ class Settled(Generic[W]):
 
 @dataclass
 class _Pending(Generic[W]):
-    """What goes into one request. ``waiting``: where, the deadline that was asked for, and who."""
+    """The content of one request.
+
+    ``waiting``: the delivery, the requested deadline, and the waiter.
+    """
 
     acknowledged: dict[int, list[int]] = field(default_factory=dict)
     deadlines: dict[int, dict[int, timedelta]] = field(default_factory=dict)
@@ -92,7 +95,7 @@ class AckBuffer(Generic[W]):
     """Acknowledgements and new deadlines for the next request, while the last one is written.
 
     Of several deadlines of a delivery the last one is written, and none after a nack. An
-    acknowledgement replaces the deadline before it; who waits for that is told its outcome.
+    acknowledgement replaces the deadline before it, whose waiters get its outcome.
     """
 
     def __init__(self) -> None:
@@ -109,11 +112,11 @@ class AckBuffer(Generic[W]):
         return len(self._next) + len(self._kept)
 
     def hold(self) -> None:
-        """Keep what is asked for from now on out of all requests, until ``release``."""
+        """Keep later acks and deadlines out of all requests, until ``release``."""
         self._holds += 1
 
     def release(self) -> None:
-        """Let the next request have what was kept, once every ``hold`` is released."""
+        """Let the next request take the kept acks, once every ``hold`` is released."""
         self._holds -= 1
         if not self._holds:
             self._next.add(self._kept)
@@ -124,7 +127,7 @@ class AckBuffer(Generic[W]):
         return self._kept if self._holds else self._next
 
     def acknowledge(self, place: Place, waiter: W | None = None) -> None:
-        """Ask for an acknowledgement."""
+        """Add an acknowledgement."""
         self._open.acknowledge(*place)
         if waiter is not None:
             self._open.waiting.append((place, None, waiter))
@@ -132,9 +135,9 @@ class AckBuffer(Generic[W]):
     def modify_ack_deadline(
         self, place: Place, deadline: timedelta, waiter: W | None = None
     ) -> bool:
-        """Ask for a new deadline from the time of the request; zero is a nack.
+        """Add a new deadline from the time of the request; zero is a nack.
 
-        False, and nothing is asked for, where the delivery is nacked already.
+        False, without effect, if the delivery is nacked already.
         """
         if not self._open.modify_ack_deadline(*place, deadline):
             return False
@@ -143,18 +146,18 @@ class AckBuffer(Generic[W]):
         return True
 
     def acknowledge_again(self, place: Place, waiter: W) -> None:
-        """Ask whether an acknowledgement that has succeeded holds still."""
+        """Add a repeated acknowledgement, which had succeeded before."""
         self._open.repeated.append((place, waiter))
 
     def give_back(self, lease_id: int, positions: Positions) -> None:
-        """Give back messages that nobody has looked at: no delivery of them has failed."""
+        """Give back messages that no consumer has processed: their deliveries do not fail."""
         self._open.give_back(lease_id, positions)
 
     def request(self, extensions: Mapping[timedelta, PositionsByLease]) -> AckRequest:
         """Return a request for everything that waits, and for extensions of leases.
 
-        Where a delivery is given a new deadline, its lease is not extended. A request that was not
-        settled, since its commit has failed, is part of the next one.
+        The lease of a delivery with a new deadline is not extended. A request that was not settled,
+        as its commit failed, is part of the next one.
         """
         if self._sent is not None:
             self._sent.add(self._next)
@@ -183,7 +186,7 @@ class AckBuffer(Generic[W]):
         )
 
     def settle(self, response: AckResponse) -> list[Settled[W]]:
-        """Return what came of the last request, for those who wait."""
+        """Return the outcomes of the last request, for their waiters."""
         pending, self._sent = self._sent or _Pending(), None
         settled = []
         for (lease_id, position), asked, waiter in pending.waiting:
@@ -199,7 +202,7 @@ class AckBuffer(Generic[W]):
         return settled
 
     def give_up(self) -> list[W]:
-        """Drop everything that is not written, and return who waits for it."""
+        """Drop everything that is not written, and return its waiters."""
         dropped = self._sent or _Pending(), self._next, self._kept
         self._sent, self._next, self._kept = None, _Pending(), _Pending()
         return [waiter for pending in dropped for waiter in pending.waiters]

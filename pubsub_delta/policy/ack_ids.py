@@ -1,8 +1,8 @@
 """Ack ids: opaque text that names one delivery of one message.
 
-An ack id reads ``{subscription uid}.{lease}.{position}.{check}``. The check is a CRC-32 of what
-stands before it, so that a truncated or mistyped id is noticed and never means another message.
-It is no signature: whoever may write the tables may also forge an id.
+An ack id reads ``{subscription uid}.{lease}.{position}.{check}``. The check is a CRC-32 of the text
+before it, so that a truncated or mistyped id is noticed and never names another message. It is not
+a signature: a program that can write the tables can also forge an id.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class AckId:
 
 
 def prefix(subscription_uid: str, lease_id: int) -> str:
-    """Return what all ack ids of one lease begin with."""
+    """Return the beginning of all ack ids of one lease."""
     return f"{subscription_uid}.{lease_id}."
 
 
 def parse_ack_id(text: object) -> AckId | None:
-    """Read an ack id; None where the text is not exactly one.
+    """Parse an ack id; None if the text is not exactly one.
 
     >>> ack_id = AckId("0" * 32, 7, 42)
     >>> parse_ack_id(str(ack_id)) == ack_id

@@ -1,4 +1,4 @@
-"""An ack request: all that a consumer asks for the messages it holds, in one commit.
+"""An ack request: the acks and new deadlines of a consumer, for one commit.
 
 Pub/Sub: a StreamingPull request carries acknowledgements and new deadlines together.
 """
@@ -15,16 +15,16 @@ from pubsub_delta.policy.delivery import Outcomes, Terms
 from pubsub_delta.policy.positions import Positions
 
 PositionsByLease = Mapping[int, Positions]
-"""Positions of messages by the number of the lease that they are held under."""
+"""Positions of messages by the number of their lease."""
 
 
 @dataclass(frozen=True)
 class AckRequest:
-    """What a consumer asks for messages that it holds, by lease.
+    """The acks and new deadlines of a consumer, by lease.
 
-    ``deadlines``: messages by their new deadline from now; zero is a nack. ``given_back``: those
-    that were never looked at, so that no delivery of them failed. ``repeated``: acknowledgements
-    that have succeeded before; all that is asked is whether they hold still.
+    ``deadlines``: messages by their new deadline from now; zero is a nack. ``given_back``: messages
+    that were never processed, so their deliveries did not fail. ``repeated``: acknowledgements that
+    have succeeded before; the response says which still hold.
     """
 
     acknowledged: PositionsByLease = field(default_factory=dict)
@@ -37,8 +37,8 @@ class AckRequest:
 class AckResponse:
     """The outcomes of a request: of its acknowledgements, and of each new deadline.
 
-    ``holding``: the repeated acknowledgements that hold still. ``first_lease_id``: what is held or
-    remembered under lower ones is void, as they are from before a seek, whoever asked for it.
+    ``holding``: the repeated acknowledgements that hold still. ``first_lease_id``: lower leases are
+    void, as a seek of any client came after them.
     """
 
     acknowledged: Outcomes = field(default_factory=Outcomes)

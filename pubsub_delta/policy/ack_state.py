@@ -1,8 +1,8 @@
 """The ack state of a subscription: a tail, and a few spans of message positions.
 
-A message of the topic is unacknowledged if it stands in a span that is neither ``acked`` nor
-``retained``, or was committed after the tail and published no earlier than the tail's floor;
-otherwise it is acknowledged. Nothing else is stored about it. Noted seeks are stored until the next
+A message of the topic is unacknowledged if it is in a span that is neither ``acked`` nor
+``retained``, or was committed after the tail and published no earlier than the tail's floor.
+Otherwise it is acknowledged. Nothing else is stored about it. Noted seeks are stored until the next
 operation carries them out.
 """
 
@@ -23,14 +23,15 @@ class State(str, Enum):
     LEASED = "leased"
     BACKING_OFF = "backing_off"
     FORWARDING = "forwarding"
-    """On the way to the dead-letter topic: decided, but perhaps not written there yet."""
+    """Being forwarded to the dead-letter topic: decided, but perhaps not written there yet."""
     WRITING = "writing"
-    """On the way to the subscription's table: decided, but perhaps not written there yet."""
+    """Being written to the subscription's table: decided, but perhaps not written there yet."""
     ACKED = "acked"
     """Acknowledged under a live lease of an ordered subscription: a failure of an earlier message
-    of the same ordering key brings them back."""
+    of the same ordering key makes them available again.
+    """
     RETAINED = "retained"
-    """Acknowledged while the subscription retained such messages: a seek brings them back."""
+    """Acknowledged while the subscription retained such messages: a seek can restore them."""
 
 
 ACKNOWLEDGED = (State.ACKED, State.RETAINED)
@@ -38,15 +39,14 @@ ACKNOWLEDGED = (State.ACKED, State.RETAINED)
 
 @dataclass(frozen=True)
 class Span:
-    """Messages in the same delivery state, and the publish times between which they all lie.
+    """Messages in the same delivery state, and their earliest and latest publish time.
 
     ``failures``: consecutive failed deliveries, counted while there is a retry policy.
-    ``delivery_attempt``: of the delivery that is under way, or comes next; 1 without a
-    dead-letter policy. ``lease_id``: the number of the delivery, the
-    forwarding, or the write.
-    ``failed_lease_id``: the number of the delivery that failed last; None where none has failed.
-    ``until``: the end of the lease or of the backoff, which is no longer part of it.
-    ``forward_to``: the uid of the dead-letter topic, or where the table is.
+    ``delivery_attempt``: of the present or next delivery; 1 without a dead-letter policy.
+    ``lease_id``: the number of the delivery, the forwarding, or the write. ``failed_lease_id``: the
+    number of the delivery that failed last; None if none has failed. ``until``: the end of the
+    lease or of the backoff, exclusive. ``forward_to``: the uid of the dead-letter topic, or the
+    location of the table.
     """
 
     state: State
@@ -68,22 +68,22 @@ class Span:
         return replace(self, positions=self.positions - positions)
 
     def only(self, positions: Positions) -> Span:
-        """Return the span with no other messages than these."""
+        """Return the span with only these of its messages."""
         return replace(self, positions=self.positions & positions)
 
     def released(self) -> Span:
-        """Return the span available to everyone, with its counts as they are."""
+        """Return the span as available, with its present counts."""
         return replace(self, state=State.AVAILABLE, lease_id=None, until=None, forward_to=None)
 
     def untried(self) -> Span:
-        """Return the span available to everyone, as if no delivery had failed."""
+        """Return the span as available, as if no delivery had failed."""
         return replace(self.released(), failures=0, delivery_attempt=1, failed_lease_id=None)
 
     def leased(self, lease_id: int, until: datetime) -> Span:
         """Return the span under a lease.
 
-        What has failed before counts as failed under this lease if it is given back: it stands
-        behind the others then, and a lease has few spans.
+        Messages that failed before count as failed under this lease if they are given back. Then
+        they come after the others, and a lease has few spans.
         """
         failed = None if self.failed_lease_id is None else lease_id
         leased = replace(self, state=State.LEASED, lease_id=lease_id, until=until)
@@ -131,7 +131,7 @@ class Captured:
     """What a snapshot captured: unacknowledged messages, and all after a version of the topic.
 
     ``floor``: messages after that version that were published before it are acknowledged.
-    ``filter``: that of the source; messages that do not pass it are missing among the spans.
+    ``filter``: the source's; messages that do not pass it are missing among the spans.
     """
 
     spans: tuple[Span, ...]
@@ -142,10 +142,10 @@ class Captured:
 
 @dataclass(frozen=True)
 class Seek:
-    """A noted seek: to a time, or to what a snapshot captured.
+    """A noted seek: to a time, or to the messages of a snapshot.
 
-    ``at``, ``at_version``: the time of the request, and the topic's version then.
-    ``covered_from``: the publish time from which on topic retention covered messages then.
+    ``at``, ``at_version``: the time of the request, and the topic's version then. ``covered_from``:
+    the publish time from which topic retention covered messages then.
     """
 
     at: datetime
@@ -157,7 +157,7 @@ class Seek:
 
 @dataclass(frozen=True)
 class Stream:
-    """The micro-batch that a streaming query started last, under the lease that it was given.
+    """The micro-batch that a streaming query started last, and its lease.
 
     ``positions``: its messages that were not acknowledged, given back or leased by another
     consumer since.
@@ -180,9 +180,9 @@ class AckState:
     ``after_version``: the tail, every message that was committed after this version of the topic.
     ``floor``: of those, messages published before it are acknowledged by a seek into the future.
     ``absorbed_below``: no position from here on was ever in a span. ``next_lease_id``: the number
-    that the next delivery or forwarding gets. ``first_lease_id``: lower ones are from before a
-    seek. ``seeks``: asked for, and not carried out yet. ``active_time``: of the last request.
-    ``streams``: the last micro-batch of each streaming query.
+    of the next delivery or forwarding. ``first_lease_id``: lower leases are from before a seek.
+    ``seeks``: noted, and not carried out yet. ``active_time``: of the last request. ``streams``:
+    the last micro-batch of each streaming query.
     """
 
     after_version: int
@@ -209,7 +209,7 @@ class AckState:
         return [span for span in self.spans if span.state not in ACKNOWLEDGED]
 
     def count(self, *states: State) -> int:
-        """Return how many messages are in some delivery states; unacknowledged without any."""
+        """Return the number of messages in some states; without states, of unacknowledged ones."""
         return sum(map(len, self.in_state(*states) if states else self.unacked()))
 
 

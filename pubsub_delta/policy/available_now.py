@@ -1,4 +1,4 @@
-"""The end of a query with the trigger ``availableNow``: when all that was available was offered."""
+"""The end of a query with the trigger ``availableNow``: after all messages that were available."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pubsub_delta.policy.positions import Positions
 class AvailableNow:
     """Ends a query when each message that was available at its start was in a micro-batch.
 
-    It is over when the last micro-batch is acknowledged, too. Messages that come later, are leased
-    by others or back off are left for the next query.
+    It ends once the last micro-batch is acknowledged, too. Messages that come later, are leased by
+    others or back off are left for the next query.
 
     Args:
         end: the end of the positions at the start; None takes that of the first micro-batch.
@@ -25,7 +25,7 @@ class AvailableNow:
     def note(self, leased: Positions | None, state: AckState, *, again: bool) -> None:
         """Record the messages of a micro-batch, and the ack state after it.
 
-        ``again``: the micro-batch runs again, and had messages before.
+        ``again``: whether the micro-batch is repeated, and had messages before.
         """
         if self.end is None:
             self.end = state.absorbed_below

@@ -1,4 +1,4 @@
-"""What happens to a message between publishing and its acknowledgement.
+"""The delivery of messages, from publishing to acknowledgement.
 
 Every function takes an ack state and returns the next one. Times are arguments; a lease or a
 backoff that ends at ``until`` is over at that instant.
@@ -30,7 +30,7 @@ class Terms:
 
     @property
     def final_acks(self) -> bool:
-        """Whether a successful acknowledgement is never taken back."""
+        """Whether a successful acknowledgement is final."""
         fields = self.subscription
         return fields.enable_exactly_once_delivery or not fields.enable_message_ordering
 
@@ -42,14 +42,14 @@ class Terms:
 
 @dataclass
 class Outcomes:
-    """The outcome of each position that a call named, by the lease that it named it under."""
+    """The outcome of each position of a call, by lease."""
 
     success: dict[int, Positions] = field(default_factory=dict)
     expired: dict[int, Positions] = field(default_factory=dict)
     invalid: dict[int, Positions] = field(default_factory=dict)
 
     def of(self, lease_id: int, position: int) -> str:
-        """Return the outcome of one of them: success, expired or invalid."""
+        """Return the outcome of a position: success, expired or invalid."""
         for name, found in (("success", self.success), ("expired", self.expired)):
             if position in found.get(lease_id, ()):
                 return name
@@ -61,9 +61,9 @@ def absorb(
 ) -> AckState:
     """Add messages that were committed up to a version of the topic, and move the tail there.
 
-    They become available, or retained where a seek acknowledged them before they came. After a
-    seek, or where the topic's log was cut, messages are found again that the state holds already:
-    they stay as they are, except retained ones, which become available.
+    They become available, or retained if a seek acknowledged them in advance. After a seek, or if
+    old commits of the topic were removed, messages are found again that the state has already. They
+    do not change, except retained ones, which become available.
     """
     found = [
         Span(into, part.positions, part.publish_time_min, part.publish_time_max)
@@ -79,7 +79,7 @@ def absorb(
 def settle(state: AckState, terms: Terms, now: datetime) -> AckState:
     """End the leases and backoffs that are over by now; the end of a lease is a failed delivery.
 
-    Pub/Sub: a delivery fails when its deadline passes, however much later that is noticed.
+    Pub/Sub: a delivery fails when its deadline passes, even if that is noticed much later.
     """
     if terms.subscription.dead_letter_policy is None:
         state = reset_attempts(state)
@@ -99,9 +99,9 @@ def lease(
 ) -> tuple[AckState, list[Span]]:
     """Lease up to ``max_messages`` available messages (None: all), in the order of ``choose``.
 
-    Return the next state and the leased spans, a few for each number of attempts; none where
-    nothing is available. ``deadline``: the length of the lease, where it is not the subscription's
-    ack deadline.
+    Return the next state and the leased spans, a few for each number of attempts; none if no
+    message is available. ``deadline``: the length of the lease; by default the subscription's ack
+    deadline.
     """
     chosen = choose(state, terms.subscription, terms.keys, max_messages)
     if not chosen:
@@ -130,11 +130,10 @@ def acknowledge(
 ) -> tuple[AckState, Outcomes]:
     """Acknowledge positions, named under the leases of their deliveries.
 
-    Lease live, or message already acknowledged → success. Lease over and message
-    unacknowledged → expired, and acknowledged by this unless it is under another lease or being
-    forwarded. A lease or position that never was → invalid. An id from before a seek → expired,
-    without effect. With exactly-once delivery everything but a live lease is invalid and changes
-    nothing.
+    Lease live, or message already acknowledged → success. Lease over and message unacknowledged →
+    expired, and acknowledged by this unless it is under another lease or being forwarded. A lease
+    or position that never existed → invalid. An id from before a seek → expired, without effect.
+    With exactly-once delivery everything but a live lease is invalid and changes nothing.
 
     ``malformed``: the number of ack ids that cannot be read; they are only counted as invalid.
     """
@@ -154,10 +153,10 @@ def acknowledge(
 
 
 def still_acknowledged(state: AckState, named: Mapping[int, Positions]) -> dict[int, Positions]:
-    """Return those earlier acknowledgements, by lease, that still hold.
+    """Return the earlier acknowledgements, by lease, that still hold.
 
-    Those from before a seek do not. Nor do those of messages that are unacknowledged again, as an
-    operator restored an earlier state.
+    Acknowledgements from before a seek do not hold. Nor do those of messages that are
+    unacknowledged again, as an operator restored an earlier state.
     """
     unacked = union(state.unacked())
     return {
@@ -176,7 +175,8 @@ def modify_ack_deadline(
 ) -> tuple[AckState, Outcomes]:
     """Give live leases a new deadline from now; zero ends them as failed deliveries (a nack).
 
-    A lease that is over → expired, without effect. A lease or position that never was → invalid.
+    A lease that is over → expired, without effect. A lease or position that never existed →
+    invalid.
     """
     state = before = settle(state, terms, now)
     outcomes = Outcomes()
@@ -193,7 +193,7 @@ def modify_ack_deadline(
 def give_back(
     state: AckState, named: Mapping[int, Positions], terms: Terms, now: datetime
 ) -> AckState:
-    """Make messages of live leases available that were never processed: no delivery failed."""
+    """Make unprocessed messages of live leases available; their deliveries do not fail."""
     before = settle(state, terms, now)
     return _released_from_streams(named, before, _end(before, named, terms, Span.released))
 
@@ -201,7 +201,7 @@ def give_back(
 def _released_from_streams(
     given_back: Mapping[int, Positions], before: AckState, after: AckState
 ) -> AckState:
-    """Drop messages from the micro-batches of streaming queries that do not have them any more.
+    """Drop messages from the micro-batches of streaming queries.
 
     Those are the messages that were given back, even too late, and those whose lease was ended.
     """
@@ -216,9 +216,9 @@ def _released_from_streams(
 def _known_and_live(
     state: AckState, named: Mapping[int, Positions], outcomes: Outcomes, terms: Terms
 ) -> Iterable[tuple[int, Positions, Positions]]:
-    """Yield each lease with the named positions that it can have held, and those that it holds.
+    """Yield each lease with the named positions that it can have had, and those that it has.
 
-    Positions that it never held are invalid; with exactly-once delivery, all that it does not hold.
+    Other positions are invalid; with exactly-once delivery, all positions that it does not have.
     """
     for lease_id, positions in sorted(named.items()):
         live = positions & union(_spans_of_lease(state, lease_id, State.LEASED))
@@ -230,7 +230,7 @@ def _known_and_live(
 
 
 def _possibly_held(state: AckState, lease_id: int, positions: Positions) -> Positions:
-    """Return the positions that a lease can have held."""
+    """Return the positions that a lease can have had."""
     if not 0 < lease_id < state.next_lease_id or not state.absorbed_below:
         return NOTHING
     return positions.within(0, state.absorbed_below - 1)
@@ -321,8 +321,8 @@ def _end(
     """End deliveries, named by lease; with ordering, later messages of their keys return, too.
 
     Pub/Sub: a failed message is redelivered together with every later message of its key in its
-    batch, even acknowledged ones. Those do not count a failed attempt, and they need no backoff
-    of their own: their key gives nothing while one of its messages backs off.
+    batch, even acknowledged ones. Those do not count a failed attempt, and need no backoff: no
+    message of a key is leased while one of them backs off.
     """
     for lease_id, positions in named.items():
         if not positions:

@@ -1,4 +1,4 @@
-"""Which values the fields of topics and subscriptions may take (Pub/Sub: their resource pages)."""
+"""The accepted values of the fields of topics and subscriptions (Pub/Sub: their resource pages)."""
 
 from __future__ import annotations
 
@@ -59,10 +59,15 @@ def check_labels(labels: Mapping[str, str] | None) -> dict[str, str]:
     if labels is None:
         return {}
     if not isinstance(labels, Mapping):
-        raise InvalidArgument(f"labels: {labels!r} is not a mapping of strings by string")
+        raise InvalidArgument(
+            f"labels: {labels!r} is not a mapping; strings by string are accepted"
+        )
     for key, value in labels.items():
         if not isinstance(key, str) or not isinstance(value, str):
-            raise InvalidArgument(f"labels: {key!r}: {value!r}: keys and values are strings")
+            raise InvalidArgument(
+                f"labels: {key!r}: {value!r} is not a pair of strings; strings by string are "
+                "accepted"
+            )
         if not 1 <= len(key) <= MAX_LABEL_CHARACTERS:
             raise InvalidArgument(
                 f"labels: key {key!r} has {len(key)} characters; "
@@ -115,7 +120,7 @@ def check_subscription_retention(value: Duration) -> timedelta:
 
 
 def check_topic_retention(value: Duration | None) -> timedelta | None:
-    """Return how long a topic itself keeps every message: 10 minutes to 31 days, or None."""
+    """Return how long a topic keeps every message: 10 minutes to 31 days, or None."""
     if value is None:
         return None
     return parse_duration_within(
@@ -161,9 +166,11 @@ def check_expiration_policy(
 
 
 def check_switch(value: bool, field: str) -> bool:
-    """Return a field that is either on or off."""
+    """Return the boolean value of a field."""
     if not isinstance(value, bool):
-        raise InvalidArgument(f"{field}: {value!r} is neither True nor False")
+        raise InvalidArgument(
+            f"{field}: {value!r} is neither True nor False; one of them is accepted"
+        )
     return value
 
 
@@ -175,7 +182,9 @@ def check_retry_policy(policy: RetryPolicy | None) -> RetryPolicy | None:
     if policy is None:
         return None
     if not isinstance(policy, RetryPolicy):
-        raise InvalidArgument(f"retry_policy: {policy!r} is not a RetryPolicy; or None for no wait")
+        raise InvalidArgument(
+            f"retry_policy: {policy!r} is not a RetryPolicy; one is accepted, or None for no wait"
+        )
     smallest, largest = (
         parse_duration_within(value, f"retry_policy.{name}", timedelta(0), MAX_BACKOFF)
         for name, value in (
@@ -196,13 +205,14 @@ def check_dead_letter_policy(
 ) -> DeadLetterPolicy | None:
     """Return a dead-letter policy with the full name of its topic, which is not ``topic``.
 
-    ``max_delivery_attempts`` is 5 to 100. Whether the topic exists is for others to find out.
+    ``max_delivery_attempts`` is 5 to 100. The caller checks whether the topic exists.
     """
     if policy is None:
         return None
     if not isinstance(policy, DeadLetterPolicy):
         raise InvalidArgument(
-            f"dead_letter_policy: {policy!r} is not a DeadLetterPolicy; or None for none"
+            f"dead_letter_policy: {policy!r} is not a DeadLetterPolicy; one is accepted, or None "
+            "for no dead letters"
         )
     attempts = policy.max_delivery_attempts
     whole = isinstance(attempts, int) and not isinstance(attempts, bool)
@@ -221,7 +231,7 @@ def check_dead_letter_policy(
 
 
 def check_max_messages(max_messages: int | None) -> int | None:
-    """Return the limit of a pull: at least 1, or None for all that is available."""
+    """Return the limit of a pull: at least 1, or None for all available messages."""
     whole = isinstance(max_messages, int) and not isinstance(max_messages, bool)
     if max_messages is not None and (not whole or max_messages <= 0):
         raise InvalidArgument(
@@ -231,7 +241,7 @@ def check_max_messages(max_messages: int | None) -> int | None:
 
 
 def check_subscription(wanted: Subscription, project: str) -> Subscription:
-    """Return a subscription that is to be created, with full names, all of its fields checked.
+    """Return a new subscription with full names and checked fields.
 
     >>> checked = check_subscription(Subscription("late", "flights"), "local")
     >>> checked.name, checked.topic
@@ -253,7 +263,7 @@ def check_subscription(wanted: Subscription, project: str) -> Subscription:
 
 
 def check_topic(wanted: Topic, project: str) -> Topic:
-    """Return a topic that is to be created, with its full name, all of its fields checked."""
+    """Return a new topic with its full name and checked fields."""
     fields = {name: getattr(wanted, name) for name in _TOPIC_CHECKS}
     name = str(topic_name(wanted.name, project))
     return replace(wanted, name=name, **check_topic_update(fields))
@@ -269,7 +279,7 @@ _TOPIC_CHECKS: Mapping[str, Callable[[Any], object]] = {
 def _subscription_checks(
     subscription: Subscription, project: str
 ) -> dict[str, Callable[[Any], object]]:
-    """Return how each field is checked that can be changed; configurations go by the others."""
+    """Return the check of each field that can be changed; configurations depend on other fields."""
     return {
         "ack_deadline_seconds": check_ack_deadline,
         "message_retention_duration": check_subscription_retention,
@@ -350,7 +360,7 @@ def _checked(
             continue
         if field in IMMUTABLE_FIELDS:
             raise InvalidArgument(
-                f"{field!r} cannot be changed; delete the resource and create it anew"
+                f"{field!r} cannot be changed; delete the resource and create it again"
             )
         raise InvalidArgument(
             f"{field!r} is not a field; fields that can be updated: {', '.join(sorted(checks))}"

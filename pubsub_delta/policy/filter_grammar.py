@@ -1,4 +1,4 @@
-"""The grammar of filters, and what is said of a text that it does not have."""
+"""The grammar of filters, and the errors of texts that do not follow it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _DIGITS = {
     "x": ", with 2 hexadecimal digits",
     **dict.fromkeys("01234567", r", with 3 octal digits from \000 to \377"),
 }
-"""What an escape lacks that begins like one."""
+"""The missing part of an incomplete escape."""
 
 _LONE_SURROGATE = re.compile(
     r"(?:(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]|\\u[dD][89abAB](?!..\\u[dD][c-fC-F]))"
@@ -63,7 +63,7 @@ _NAMES = {
 
 
 class _Build(Transformer[Token, "Filter"]):
-    """Makes the tree of what the parser found."""
+    """Builds the filter from the parser's tree."""
 
     def has(self, found: list[str]) -> Filter:
         return Has(found[0])
@@ -103,7 +103,7 @@ class _BadEscape(Exception):
 
 
 def _unquoted(token: Token) -> str:
-    """Return what a quoted string means."""
+    """Return the value of a quoted string."""
     place = (token.start_pos or 0) + 1
 
     def meaning(escape: re.Match[str]) -> str:
@@ -123,7 +123,7 @@ def _unquoted(token: Token) -> str:
 
 
 def parse(text: str) -> Filter:
-    """Read a filter that is one. InvalidArgument points at the column of an error."""
+    """Parse a filter that is not empty; InvalidArgument names the column of an error."""
     try:
         tree = _parser().parse(text)
         return _Build().transform(tree)
@@ -147,7 +147,7 @@ def _parser() -> Lark:
 
 
 def _explain(text: str, error: UnexpectedInput) -> tuple[int, str]:
-    """Return the place of an error and what is wrong there."""
+    """Return the column of an error, and its description."""
     token = getattr(error, "token", None)
     if isinstance(error, UnexpectedCharacters):
         place = error.pos_in_stream or 0

@@ -1,12 +1,12 @@
-"""Filters: which messages a subscription is about, by their attributes (Pub/Sub: filter messages).
+"""Filters: the messages that a subscription delivers, by their attributes (Pub/Sub: filters).
 
     filter  := term { AND term } | term { OR term }
     term    := [ NOT | - ] ( basic | "(" filter ")" )
     basic   := attributes ":" key | attributes "." key ("=" | "!=") string
              | hasPrefix "(" attributes "." key "," string ")"
 
-A filter is one tree, and has two evaluators: ``matches`` here, for one message, and
-``tables.columns.matching`` for a DataFrame. One table of cases in the tests holds them together.
+A filter is one tree with two evaluators: ``matches`` for one message, and Spark's columns for a
+DataFrame. The tests run one table of cases on both.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Has:
 
 @dataclass(frozen=True)
 class Equals:
-    """``attributes.key = "value"``: false where the attribute is missing; ``!=`` negates it."""
+    """``attributes.key = "value"``: false if the attribute is missing; ``!=`` negates it."""
 
     key: str
     value: str
@@ -39,7 +39,7 @@ class Equals:
 
 @dataclass(frozen=True)
 class HasPrefix:
-    """``hasPrefix(attributes.key, "value")``: false where the attribute is missing."""
+    """``hasPrefix(attributes.key, "value")``: false if the attribute is missing."""
 
     key: str
     value: str
@@ -47,7 +47,7 @@ class HasPrefix:
 
 @dataclass(frozen=True)
 class Not:
-    """The opposite of another filter."""
+    """The negation of another filter."""
 
     term: Filter
 
@@ -70,13 +70,15 @@ Filter: TypeAlias = "Has | Equals | HasPrefix | Not | And | Or"
 
 
 def parse_filter(text: str) -> Filter | None:
-    """Read a filter; None where there is none. InvalidArgument points at the column of an error.
+    """Parse a filter; None for an empty one. InvalidArgument names the column of an error.
 
     >>> parse_filter('attributes.lang = "en" AND NOT attributes:test')
     And(terms=(Equals(key='lang', value='en'), Not(term=Has(key='test'))))
     """
     if not isinstance(text, str):
-        raise InvalidArgument(f'filter: {text!r} is not a string; a filter, or "" for none')
+        raise InvalidArgument(
+            f'filter: {text!r} is not a string; a filter is accepted, or "" for none'
+        )
     size = len(text.encode(errors="surrogatepass"))
     if size > MAX_FILTER_BYTES:
         raise InvalidArgument(
@@ -86,7 +88,7 @@ def parse_filter(text: str) -> Filter | None:
 
 
 def matches(filter_: Filter | None, attributes: Mapping[str, str]) -> bool:
-    """Tell whether a message with these attributes passes a filter; every one does without."""
+    """Return whether a message with these attributes passes a filter; True without a filter."""
     match filter_:
         case None:
             return True

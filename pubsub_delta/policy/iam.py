@@ -1,6 +1,6 @@
-"""IAM policies of topics, subscriptions and snapshots: what one may say, and how it is replaced.
+"""IAM policies of topics, subscriptions and snapshots: their validation and replacement.
 
-They are kept and returned. Nobody is refused anything because of one.
+The store keeps and returns policies; only a server with a policy file enforces them.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import asdict, dataclass, replace
 from pubsub_delta.errors import Aborted, InvalidArgument
 
 VERSIONS = (0, 1, 3)
-"""Of the format of policies. Conditions need 3 (Google: so that no older client drops them)."""
+"""Versions of the format of policies. Conditions need 3 (Google: no older client drops them)."""
 MOST_MEMBERS = 1_500
-"""Of all bindings of a policy together (Google's limit)."""
+"""The most members of all bindings of a policy together (Google's limit)."""
 LONGEST = 100_000
 """Bytes of a policy as it is stored."""
 NO_POLICY = "002001"
-"""The etag of a resource that was never given a policy, in hexadecimal digits (Google: ACAB)."""
+"""The etag of a resource without a policy, in hexadecimal digits (Google: ACAB)."""
 
 _ROLE = re.compile(r"(?:(?:projects|organizations)/[^/\s]+/)?roles/[A-Za-z0-9_.]+")
 _MEMBER = re.compile(r"allUsers|allAuthenticatedUsers|(?:[A-Za-z]+:)+\S+")
@@ -33,12 +33,12 @@ PERMISSIONS = {
     collection: frozenset(f"pubsub.{collection}.{verb}" for verb in (*_COMMON, *own))
     for collection, own in _OWN.items()
 }
-"""The permissions that there are on a resource, by its collection (Google's list)."""
+"""The permissions on a resource, by its collection (Google's list)."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """When a binding holds, in the Common Expression Language."""
+    """The condition of a binding, in the Common Expression Language."""
 
     expression: str
     title: str = ""
@@ -48,7 +48,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Binding:
-    """Who has a role."""
+    """A role, and the members that have it."""
 
     role: str
     members: tuple[str, ...]
@@ -57,7 +57,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class IamPolicy:
-    """The policy of a resource. ``etag``: hexadecimal digits, others with each change."""
+    """The policy of a resource. ``etag``: hexadecimal digits, which each change replaces."""
 
     bindings: tuple[Binding, ...] = ()
     version: int = 0
@@ -65,9 +65,9 @@ class IamPolicy:
 
 
 def check_policy(policy: IamPolicy) -> IamPolicy:
-    """Return a policy that may be stored, or raise InvalidArgument.
+    """Return a policy to store; InvalidArgument if it breaks a rule.
 
-    Its version is 3 where it has conditions; bindings without members are left out.
+    Its version is 3 if it has conditions; bindings without members are left out.
     """
     if policy.version not in VERSIONS:
         raise InvalidArgument(f"policy.version: {policy.version}; 0, 1 or 3 is accepted")
@@ -104,7 +104,7 @@ def check_policy(policy: IamPolicy) -> IamPolicy:
 
 
 def check_requested(policy: IamPolicy, version: int) -> None:
-    """Refuse to show a policy in a version that cannot have its conditions."""
+    """Raise InvalidArgument for a requested version that cannot have the policy's conditions."""
     if version not in VERSIONS:
         raise InvalidArgument(f"options.requested_policy_version: {version}; 0, 1 or 3 is accepted")
     if version < 3 and any(each.condition is not None for each in policy.bindings):
@@ -115,10 +115,10 @@ def check_requested(policy: IamPolicy, version: int) -> None:
 
 
 def replaced(stored: IamPolicy, new: IamPolicy, etag: str, *, with_bindings: bool) -> IamPolicy:
-    """Return the policy that takes the place of one, under another etag.
+    """Return the replacement of a policy, with a new etag.
 
-    ``new.etag``: that of the policy that was read, or none. Aborted if it is another by now
-    (Google: read, change and write again then).
+    ``new.etag``: the etag of the policy that was read, or none. Aborted if it differs from the
+    stored one (Google: read, change and write again then).
 
     >>> replaced(IamPolicy(etag="02"), IamPolicy(etag=""), "03", with_bindings=True).etag
     '03'
@@ -132,7 +132,7 @@ def replaced(stored: IamPolicy, new: IamPolicy, etag: str, *, with_bindings: boo
 
 
 def granted(collection: str, asked: Iterable[str]) -> list[str]:
-    """Return which of some permissions there are on a resource; nobody is refused any of them.
+    """Return those of some permissions that exist on a resource.
 
     >>> granted("topics", ["pubsub.topics.publish", "pubsub.subscriptions.consume"])
     ['pubsub.topics.publish']
@@ -147,12 +147,12 @@ def granted(collection: str, asked: Iterable[str]) -> list[str]:
 
 
 def as_text(policy: IamPolicy) -> str:
-    """Return a policy as it is stored."""
+    """Return a policy as stored text."""
     return json.dumps(asdict(policy), separators=(",", ":"))
 
 
 def of_text(text: str | None) -> IamPolicy:
-    """Return the policy that is stored, or the empty one.
+    """Return the policy of a stored text, or the empty policy.
 
     >>> of_text(as_text(IamPolicy((Binding("roles/x", ("user:y",)),), 1, "02"))).bindings
     (Binding(role='roles/x', members=('user:y',), condition=None),)

@@ -1,4 +1,4 @@
-"""Conditions on a field of JSON data: a path, and the value that stands there."""
+"""Conditions on a field of JSON data: a path, and the value there."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _CONSTANTS = {"true": True, "false": False, "null": None}
 
 @dataclass(frozen=True)
 class JsonField:
-    """A field of JSON data that has a value, or that is there at all.
+    """A field of JSON data, with a value or with any value.
 
     ``path``: names from the outermost object on, with dots between; the items of a list are
-    numbered from 0. ``value``: as it is typed, None for any. Numbers are compared as numbers, the
-    rest as text.
+    numbered from 0. ``value``: as text, None for any. Numbers are compared as numbers, other values
+    as text.
 
     >>> late = JsonField("gate.terminal", "B")
     >>> late.matches(b'{"gate": {"terminal": "B"}}'), late.matches(b'{"gate": "B"}')
@@ -30,7 +30,7 @@ class JsonField:
     value: str | None = None
 
     def matches(self, data: bytes) -> bool:
-        """Tell whether data is JSON and has the field with the value.
+        """Return whether data is JSON and has the field with the value.
 
         >>> JsonField("a").matches(b'{"a": null}'), JsonField("a").matches(b"a")
         (True, False)
@@ -51,7 +51,7 @@ class JsonField:
 
     @property
     def name_text(self) -> bytes:
-        """The last name of the path, "" if that may be an index: a text of all that matches.
+        """The last name of the path, which all matching data contains; "" if it can be an index.
 
         The exceptions are those of ``WRITTEN_OTHERWISE``.
         """
@@ -60,7 +60,9 @@ class JsonField:
 
     @property
     def value_text(self) -> bytes:
-        """The value as all that matches has it, with the exceptions of ``WRITTEN_OTHERWISE``.
+        """The value as all matching data contains it.
+
+        The exceptions are those of ``WRITTEN_OTHERWISE``.
 
         >>> JsonField("a", "late").value_text, JsonField("a", "007").value_text
         (b'late', b'7')

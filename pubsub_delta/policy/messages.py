@@ -1,7 +1,6 @@
-"""Which messages may be published (Pub/Sub: PubsubMessage and its quotas).
+"""The rules of messages (Pub/Sub: PubsubMessage and its quotas).
 
-The same rules stand once more as Spark columns in ``tables.columns``; one table of cases in the
-tests holds the two together.
+Spark's columns implement the same rules; the tests run one table of cases on both.
 """
 
 from __future__ import annotations
@@ -12,15 +11,15 @@ from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.resources import Message, ReceivedMessage
 
 MAX_MESSAGE_BYTES = 10_000_000
-"""Of data, attributes and ordering key together."""
+"""Bytes of data, attributes and ordering key together."""
 MAX_ATTRIBUTES = 100
 MAX_KEY_BYTES = 256
 MAX_VALUE_BYTES = 1024
 MAX_ORDERING_KEY_BYTES = 1024
 RESERVED_PREFIX = "goog"
-"""Of attribute keys, in upper or lower case."""
+"""The reserved beginning of attribute keys, in upper or lower case."""
 TRACE_KEYS = ("googclient_traceparent", "googclient_tracestate")
-"""The reserved keys that a publisher may set: client libraries do, with OpenTelemetry."""
+"""The reserved keys that a publisher can set: client libraries do, with OpenTelemetry."""
 
 EMPTY = "data or at least one attribute is required"
 TOO_LARGE = f"at most {MAX_MESSAGE_BYTES:,} bytes of data, attributes and ordering key together"
@@ -38,7 +37,7 @@ _SURE_DATA = (
     - MAX_ORDERING_KEY_BYTES
     - _SURE_ATTRIBUTES * (MAX_KEY_BYTES + MAX_VALUE_BYTES)
 )
-"""So much data fits whatever else such a message holds."""
+"""Bytes of data that fit with any attributes of such a message."""
 
 FIELD_OF_RULE = {
     EMPTY: "data",
@@ -48,7 +47,7 @@ FIELD_OF_RULE = {
     BAD_VALUE: "attributes",
     BAD_ORDERING_KEY: "ordering_key",
 }
-"""Every rule, in the order in which they are checked, with the field that it is about."""
+"""Every rule, in the order of the checks, with its field."""
 
 
 def size_of(message: Message | ReceivedMessage) -> int:
@@ -62,7 +61,7 @@ def size_of(message: Message | ReceivedMessage) -> int:
 
 
 def is_reserved(key: str) -> bool:
-    """Tell whether an attribute key is none that a publisher may set.
+    """Return whether a publisher cannot set an attribute key.
 
     >>> is_reserved("GoogClient"), is_reserved("googclient_traceparent"), is_reserved("good")
     (True, False, False)
@@ -90,9 +89,10 @@ def broken_rule(message: Message) -> str | None:
 
 
 def as_message(value: object, index: int) -> Message:
-    """Take a Message, bytes or text (as UTF-8); InvalidArgument for anything else or a broken rule.
+    """Return a Message, bytes or text (as UTF-8) as a Message; InvalidArgument for anything else.
 
-    ``index`` is the place in the request, counted from 0, for the error.
+    InvalidArgument, too, if it breaks a rule. ``index``: its place in the request from 0, for the
+    error.
     """
     if isinstance(value, str):
         value = Message(_utf8(value, f"messages[{index}].data"))
@@ -114,7 +114,7 @@ def as_message(value: object, index: int) -> Message:
 
 
 def _fault(message: Message, rule: str) -> str:
-    """Return by what a message breaks a rule, without the payload.
+    """Describe the part of a message that breaks a rule, without the payload.
 
     >>> _fault(Message(b"x", {"k": "v" * 1025}), BAD_VALUE)
     "attributes: the value of 'k' has 1,025 bytes"
@@ -139,7 +139,7 @@ def _fault(message: Message, rule: str) -> str:
 
 
 def _surely_valid(message: Message) -> bool:
-    """Tell quickly that a usual message keeps every rule; false may also mean "not sure".
+    """Return quickly whether a usual message keeps every rule; false can also mean "not sure".
 
     Usual: data, up to some ten short attributes in ASCII. A server checks thousands while clients
     wait for their reply.
@@ -172,22 +172,24 @@ def _check_types(message: Message, index: int) -> None:
             f"messages[{index}].attributes: {_shown(message.attributes)} is not a mapping; "
             "strings by string are accepted"
         )
-    pairs = list(message.attributes.items())  # a mapping of somebody's may hold a key twice
+    pairs = list(message.attributes.items())  # a caller's mapping can have a key twice
     for key, value in pairs:
         if not isinstance(key, str) or not isinstance(value, str):
             raise InvalidArgument(
-                f"messages[{index}].attributes: {_shown({key: value})}: keys and values are strings"
+                f"messages[{index}].attributes: {_shown({key: value})} is not a pair of strings; "
+                "strings by string are accepted"
             )
         _utf8(key, f"messages[{index}].attributes")
         _utf8(value, f"messages[{index}].attributes")
     if len(dict(pairs)) < len(pairs):
         raise InvalidArgument(
-            f"messages[{index}].attributes: a key stands twice in {_shown(pairs)}; "
+            f"messages[{index}].attributes: a key appears twice in {_shown(pairs)}; "
             "each once is accepted"
         )
     if not isinstance(message.ordering_key, str):
         raise InvalidArgument(
-            f"messages[{index}].ordering_key: {_shown(message.ordering_key)} is not a string"
+            f"messages[{index}].ordering_key: {_shown(message.ordering_key)} is not a string; a "
+            "string is accepted"
         )
     _utf8(message.ordering_key, f"messages[{index}].ordering_key")
 

@@ -1,4 +1,4 @@
-"""Ordering keys: which messages must wait for others (Pub/Sub: message ordering).
+"""Ordering keys: the messages that must wait for others (Pub/Sub: message ordering).
 
 The ack state has positions only. ``Keys`` answers questions about keys by reading the topic.
 """
@@ -31,12 +31,13 @@ class Keys(Protocol):
 def choose(
     state: AckState, subscription: Subscription, keys: Keys, max_messages: int | None
 ) -> Positions:
-    """Choose messages that may be leased now, up to ``max_messages`` (None: all).
+    """Choose messages to lease now, up to ``max_messages`` (None: all).
 
     First come messages of which no delivery has failed, the oldest positions first. Then come
-    failed ones, in the order of the deliveries that failed last. With ordering, a key with leased,
-    backing-off or exhausted messages gives none: one batch of a key is outstanding at a time. All
-    messages of a key wait with the one that failed last, as they come in their order.
+    failed ones, in the order of the deliveries that failed last. With ordering, no messages are
+    chosen of a key with leased, backing-off or exhausted ones: one batch of a key is outstanding at
+    a time. All messages of a key wait with the one that failed last, as they are delivered in
+    order.
     """
     open_ = deliverable(state, subscription)
     free = union(open_)
@@ -58,7 +59,7 @@ def choose(
 
 
 def _by_failure(spans: Iterable[Span]) -> list[list[Span]]:
-    """Return the spans of messages that failed, by the lease of it, that of the first one first."""
+    """Return the spans of messages that failed, by the lease of the failure, in order."""
     failed: dict[int, list[Span]] = {}
     for span in spans:
         if span.failed_lease_id is not None:
@@ -67,7 +68,7 @@ def _by_failure(spans: Iterable[Span]) -> list[list[Span]]:
 
 
 def _first_of(groups: Iterable[Positions], count: int) -> Positions:
-    """Return so many messages, of a later group only what the ones before it leave room for."""
+    """Return ``count`` messages, from later groups only if the earlier ones leave room."""
     chosen = Positions()
     for group in groups:
         chosen |= group.first(count - len(chosen))
@@ -77,9 +78,9 @@ def _first_of(groups: Iterable[Positions], count: int) -> Positions:
 def _first_apart_from(
     before: Sequence[Span], spans: Sequence[Span], keys: Keys, count: int
 ) -> tuple[Positions, Positions]:
-    """Return the first so many messages of spans that share no key with those before them.
+    """Return the first ``count`` messages of spans that share no key, and those passed over.
 
-    And the messages that were passed over. A part of the spans is looked at first, then more.
+    Two messages of one key are never both returned. A part of the spans is read first, then more.
     """
     rest = union(spans)
     if not before:
@@ -96,10 +97,10 @@ def _first_apart_from(
 def _first_keys(
     failed: Sequence[Sequence[Span]], among: Sequence[Span], keys: Keys, count: int
 ) -> Positions:
-    """Return the first so many messages of the keys that failed, each key by its last failure.
+    """Return the first messages of the keys that failed, each key by its last failure.
 
-    ``failed``: what failed, by lease. ``among``: all messages that may come. As many
-    groups as may all come are asked about at once.
+    ``failed``: failed messages by lease. ``among``: all messages that can be chosen. One question
+    covers as many groups as can all be chosen.
     """
     free, chosen = union(among), Positions()
     groups = [parts for group in failed if (parts := _parts(group, free))]
@@ -119,7 +120,7 @@ def _first_keys(
 
 
 def _parts(spans: Iterable[Span], positions: Positions) -> list[Span]:
-    """Return what spans hold of some positions, without those that hold none."""
+    """Return the parts of spans in some positions, without empty spans."""
     return [part for part in (span.only(positions) for span in spans) if part]
 
 

@@ -1,8 +1,8 @@
-"""Outstanding messages: what a consumer has leased and not answered, and until when.
+"""Outstanding messages: the messages that a consumer has leased and not acked or nacked yet.
 
 The callbacks of ``store.subscribe()`` and every subscription of a server keep one such book. It
-decides what the next ack request asks for, and what is lost when the store has answered. It has no
-threads and no clock: whoever keeps it takes the requests to the store.
+decides the content of the next ack request, and from the response which messages are lost. It has
+no threads and no clock: its owner sends the requests to the store.
 
 Pub/Sub: "messages that are outstanding" are those that were sent and not acknowledged; the client
 extends their leases.
@@ -21,16 +21,16 @@ from pubsub_delta.policy.positions import Positions
 
 _NONE = Positions()
 _STEP = timedelta(seconds=10)
-"""Deadlines are written in steps: one for each message would be more than an ack state holds."""
+"""Deadlines are written in steps: one for each message would be too many for an ack state."""
 
 
 @dataclass(eq=False, slots=True)
 class Delivery:
     """One delivery of a message that was read.
 
-    ``size``: its bytes. ``key``: its ordering key, or "" where keys mean nothing. ``deadline``:
-    until when somebody has it who was given it, None before. ``is_outstanding``: whether it is
-    leased still, and not answered.
+    ``size``: its bytes. ``key``: its ordering key, or "" without ordering. ``deadline``: until when
+    a client has it, None before it was sent. ``is_outstanding``: whether it is still leased, and
+    not acked or nacked.
     """
 
     lease_id: int
@@ -52,11 +52,11 @@ W = TypeVar("W")
 
 @dataclass
 class OutstandingLease(Generic[D]):
-    """What is left of a lease: messages that were read, and those that were not yet.
+    """The outstanding messages of a lease, read and unread.
 
-    ``until``: when it is over, where nobody was given a message for longer. ``length``: for how
-    long it is extended. ``returned_keys``: ordering keys of which a message was nacked or given
-    back: the later ones have returned with it.
+    ``until``: its end, unless a client has a message for longer. ``length``: the length of an
+    extension. ``returned_keys``: ordering keys of nacked or returned messages, whose later ones
+    have returned, too.
     """
 
     leased: datetime
@@ -76,10 +76,10 @@ class OutstandingLease(Generic[D]):
         return self.unread | Positions.of(self.read)
 
     def deadlines(self, now: datetime) -> dict[timedelta, Positions]:
-        """Return for how long from now which messages are to be leased.
+        """Return the messages to extend, by the length of their lease from now.
 
-        What somebody was given is leased until its deadline at least: nobody else is given it
-        before, though this process may be gone by then.
+        A message that a client has stays leased until its deadline at least, even if this process
+        ends before.
         """
         by_end: dict[datetime | None, list[int]] = {}
         for position, delivery in self.read.items():  # there may be a hundred thousand of them
@@ -95,7 +95,7 @@ class OutstandingLease(Generic[D]):
 
 @dataclass(frozen=True)
 class Applied(Generic[D, W]):
-    """What a response means: deliveries that are lost to this consumer, and who is answered."""
+    """The result of a response: deliveries that this consumer has lost, and settled waiters."""
 
     lost: list[D]
     settled: list[Settled[W]]
@@ -105,14 +105,14 @@ class Outstanding(Generic[D, W]):
     """The leases of one consumer, and the ack requests for their messages.
 
     Args:
-        extended_at: which part of a lease is left when it is extended.
+        extended_at: the part of a lease that is left when it is extended.
     """
 
     def __init__(self, extended_at: float) -> None:
         self.leases: dict[int, OutstandingLease[D]] = {}  # the oldest first
         self.acks: AckBuffer[W] = AckBuffer()
         self.messages = self.bytes = 0
-        """Of those that were read and are outstanding."""
+        """Bytes of the messages that were read and are outstanding."""
         self._extended_at = extended_at
         self._extending: dict[int, timedelta] = {}
 
@@ -120,7 +120,7 @@ class Outstanding(Generic[D, W]):
         """Return how many messages are outstanding, read or not."""
         return sum(map(len, self.leases.values()))
 
-    # What comes from the store
+    # Leases from the store
 
     def lease(
         self,
@@ -130,14 +130,14 @@ class Outstanding(Generic[D, W]):
         until: datetime,
         length: timedelta,
     ) -> None:
-        """Add a lease, of which nothing is read yet."""
+        """Add a lease, whose messages are not read yet."""
         self.leases[lease_id] = OutstandingLease(leased, until, length, positions)
 
     def read(self, lease_id: int, asked: Positions, deliveries: Iterable[D]) -> list[D]:
         """Add messages that were read, and return those that are outstanding.
 
-        What was asked for and is not among them is gone from the topic. What has returned to the
-        store with an earlier message of its key is none of this consumer's.
+        Requested messages that are missing are gone from the topic. Messages that have returned
+        with an earlier one of their key no longer belong to this consumer.
         """
         lease = self.leases.get(lease_id)
         if lease is None:
@@ -157,7 +157,7 @@ class Outstanding(Generic[D, W]):
         self._forget_if_empty(lease_id)
         return added
 
-    # What is asked for deliveries
+    # Requests for deliveries
 
     def acknowledge(self, delivery: D, waiter: W | None = None) -> None:
         """Acknowledge a delivery, also one that is not outstanding: the store decides."""
@@ -167,13 +167,13 @@ class Outstanding(Generic[D, W]):
     def nack(self, delivery: D, waiter: W | None = None) -> list[D]:
         """Let a delivery fail, and return the later ones of its key and lease.
 
-        The store returns these with it, so they are not outstanding any more either.
+        The store returns these with it, so they are no longer outstanding either.
         """
         self.acks.modify_ack_deadline(delivery.place, NACK, waiter)
         return self._return(delivery)
 
     def give_back(self, delivery: D) -> list[D]:
-        """Give a delivery back as if it had never been leased: it has not failed.
+        """Give a delivery back as if it had never been leased; it does not fail.
 
         Returns the later ones of its key and lease, which the store returns with it, too.
         """
@@ -181,7 +181,7 @@ class Outstanding(Generic[D, W]):
         return self._return(delivery)
 
     def give_back_waiting(self, lease_ids: Iterable[int]) -> int:
-        """Give back what nobody has a deadline for, read or not; return how many these are."""
+        """Give back messages that no client has, read or not; return their number."""
         returned = 0
         for lease_id in lease_ids:
             lease = self.leases[lease_id]
@@ -195,10 +195,10 @@ class Outstanding(Generic[D, W]):
             self._forget_if_empty(lease_id)
         return returned
 
-    # What is lost
+    # Lost leases
 
     def lose(self, lease_id: int, positions: Positions) -> list[D]:
-        """Drop what the store does not hold for this consumer any more; return what was read."""
+        """Drop messages whose lease this consumer has lost; return those that were read."""
         lease = self.leases.get(lease_id)
         if lease is None or not positions:
             return []
@@ -209,22 +209,22 @@ class Outstanding(Generic[D, W]):
         return lost
 
     def forget(self, lease_ids: Iterable[int] | None = None) -> list[D]:
-        """Drop leases, by default all of them; return what was read of them."""
+        """Drop leases, by default all of them; return their messages that were read."""
         chosen = list(self.leases if lease_ids is None else lease_ids)
         lost = []
         for lease_id in chosen:
             lost += self._all_taken_off(list(self.leases[lease_id].read.values()))
-            self.leases.pop(lease_id, None)  # of which nothing may have been read
+            self.leases.pop(lease_id, None)  # perhaps without read messages
         return lost
 
     # Requests
 
     def is_due(self, now: datetime) -> bool:
-        """Tell whether a lease is to be extended."""
+        """Return whether a lease is to be extended."""
         return any(self._is_due(lease, now) for lease in self.leases.values())
 
     def request(self, now: datetime) -> AckRequest:
-        """Return what to ask the store for now, with the extensions of leases that need one."""
+        """Return the request to send to the store now, with the due extensions of leases."""
         self._extending.clear()
         extensions: dict[timedelta, dict[int, Positions]] = {}
         for lease_id, lease in self.leases.items():
@@ -236,9 +236,9 @@ class Outstanding(Generic[D, W]):
         return self.acks.request(extensions)
 
     def apply(self, request: AckRequest, response: AckResponse, now: datetime) -> Applied[D, W]:
-        """Take in what came of a request that was made at ``now``.
+        """Apply the response to the request of ``now``.
 
-        What the store has not extended is lost, and so is all that was leased before a seek.
+        Messages whose extension failed are lost, and so are all that were leased before a seek.
         """
         settled = self.acks.settle(response)
         lost = self.forget([each for each in self.leases if each < response.first_lease_id])
@@ -256,7 +256,7 @@ class Outstanding(Generic[D, W]):
         return lease.until - now < lease.length * self._extended_at
 
     def _return(self, delivery: D) -> list[D]:
-        """Take a delivery off with the later ones of its key and lease, and return these."""
+        """Remove a delivery with the later ones of its key and lease, and return these."""
         lease = self.leases.get(delivery.lease_id)
         followers: list[D] = []
         if lease is not None and delivery.key and delivery.is_outstanding:

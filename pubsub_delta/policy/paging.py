@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def page(items: Sequence[N], page_size: int | None, page_token: str | None) -> Page[N]:
-    """Return the page that follows a token, ordered by name; no size means all that is left."""
+    """Return the page that follows a token, ordered by name; no size means all remaining items."""
     _check_size(page_size)
     after = _read(page_token) if page_token else ""
     rest = sorted((item for item in items if item.name > after), key=lambda item: item.name)
@@ -34,7 +34,7 @@ def page(items: Sequence[N], page_size: int | None, page_token: str | None) -> P
 def page_in_order(
     items: Sequence[tuple[int, T]], page_size: int | None, page_token: str | None
 ) -> Page[T]:
-    """Return the page that follows a token, of items with rising numbers that they keep.
+    """Return the page that follows a token, of items with rising, permanent numbers.
 
     >>> first = page_in_order([(-2, "c"), (-1, "b"), (0, "a")], 2, None)
     >>> first, page_in_order([(-2, "c"), (0, "a")], 2, first.next_page_token)

@@ -1,10 +1,10 @@
-"""Permissions: what a caller needs for each method, and on which resources (Google's table).
+"""The permissions that a caller needs for each method, and on which resources (Google's table).
 
 Google: access control with IAM, "Required Pub/Sub permissions". Its table has no row for
-``ListTopicSubscriptions`` and ``ListTopicSnapshots``; they need what the topic itself needs to be
-read. Beyond Google's rows, what a request names besides its own resource needs a permission, too,
-where the answer would tell whether it exists: a dead-letter topic ``pubsub.topics.get``, and the
-schema of ``ValidateMessage`` ``pubsub.schemas.validate``.
+``ListTopicSubscriptions`` and ``ListTopicSnapshots``; they need the permission to read the topic.
+Beyond Google's rows, another resource that a request names needs a permission, too, if the response
+would reveal whether it exists: a dead-letter topic ``pubsub.topics.get``, and the schema of
+``ValidateMessage`` ``pubsub.schemas.validate``.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from pubsub_delta.policy.access import ACT_AS
 class PermissionRule:
     """A permission that a method needs.
 
-    ``field``: the field that names the resource; ``otherwise``: the one where that is empty.
-    ``of_project``: on the project of what is named. ``of_topic``: on the topic of the subscription
-    that is named. ``of_account``: on the service account whose tokens the subscription that is
-    named sends already, if it does. ``if_given``: only where the field is set. ``with_mask``: only
-    where the update mask names that. ``within_mask``: only where it names a part of that.
+    ``field``: the field that names the resource; ``otherwise``: the field to use if that is empty.
+    ``of_project``: on the project of the named resource. ``of_topic``: on the topic of the named
+    subscription. ``of_account``: on the service account whose tokens the named subscription sends
+    already, if any. ``if_given``: only if the field is set. ``with_mask``: only if the update mask
+    names that field. ``within_mask``: only if it names a part of that field.
     """
 
     permission: str
@@ -44,9 +44,9 @@ class PermissionRule:
 class NeededPermission:
     """A permission that a request needs on a resource.
 
-    ``topic_of``: a subscription; the resource is the topic that it is attached to, and the
-    project of the subscription where it has none. ``account_of``: a subscription; the resource is
-    the service account whose tokens it sends, and nothing is needed where it sends none.
+    ``topic_of``: a subscription; the resource is its topic, or its project if it has no topic.
+    ``account_of``: a subscription; the resource is the service account whose tokens it sends;
+    without tokens nothing is needed.
     """
 
     permission: str
@@ -105,7 +105,7 @@ METHODS: Mapping[str, tuple[PermissionRule, ...]] = {
         _on("subscriptions.update", "subscription.name"),
         _also("topics.get", f"subscription.{_DEAD_LETTERS}", "dead_letter_policy"),
         _as(f"subscription.{_EMAIL}", "push_config"),
-        # The endpoint alone may change: then the token that is there goes to another receiver.
+        # The endpoint alone can change: then the present token goes to another receiver.
         PermissionRule(ACT_AS, "subscription.name", of_account=True, within_mask="push_config"),
     ),
     "google.pubsub.v1.Subscriber/ListSubscriptions": (_in("subscriptions.list", "project"),),
@@ -146,14 +146,14 @@ METHODS: Mapping[str, tuple[PermissionRule, ...]] = {
     "google.iam.v1.IAMPolicy/GetIamPolicy": (_on("{collection}.getIamPolicy", "resource"),),
     "google.iam.v1.IAMPolicy/TestIamPermissions": (),
 }
-"""What each method needs, by its full name."""
+"""The permissions of each method, by its full name."""
 
 
 def needed_permissions(method: str, request: Any) -> list[NeededPermission]:
-    """Return the permissions that a request needs; InvalidArgument where a name cannot be one.
+    """Return the permissions that a request needs; InvalidArgument for a name that is not valid.
 
-    ``request``: a message of the API, whose fields are attributes. A wrong name says nothing of
-    what exists.
+    ``request``: a message of the API, whose fields are attributes. The error of a wrong name does
+    not reveal what exists.
 
     >>> from types import SimpleNamespace as Request
     >>> publish, sent = "google.pubsub.v1.Publisher/Publish", Request(topic="projects/p/topics/any")
@@ -194,7 +194,7 @@ def _needed_permission(needed: PermissionRule, value: str, request: Any) -> Need
 
 
 def _resource(value: str, collection: str, field: str) -> str:
-    """Return the full name of a resource of a collection; that of a schema without a revision."""
+    """Return the full name of a resource of a collection; a schema's without its revision."""
     if collection == "schemas" and "@" in value:
         value = str(revision_name(value, "")[0])
     name = resource_name(value, field)

@@ -1,4 +1,4 @@
-"""Sets of message positions, held as compressed bitmaps."""
+"""Sets of message positions, as compressed bitmaps."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _FEW_RUNS = 32
 class Positions:
     """An immutable set of message positions (64-bit, not negative).
 
-    A contiguous set costs a few bytes per 65,536 positions, a scattered one about two bytes a
-    position, at most an eighth of a byte for each position of the range it covers.
+    A contiguous set takes a few bytes per 65,536 positions. A scattered one takes about two bytes a
+    position, and at most an eighth of a byte for each position of its range.
 
     >>> leased = Positions.between(0, 9) - Positions.of([3])
     >>> len(leased), 3 in leased, leased.first(4).runs()
@@ -43,7 +43,7 @@ class Positions:
 
     @classmethod
     def from_bits(cls, start: int, bits: bytes) -> Positions:
-        """Read a plain bitmap, the lowest bit of its first byte meaning ``start``.
+        """Read a plain bitmap; the lowest bit of its first byte is the position ``start``.
 
         >>> Positions.from_bits(100, bytes([0b101])).runs()
         [(100, 100), (102, 102)]
@@ -61,7 +61,7 @@ class Positions:
 
     @classmethod
     def from_words(cls, numbers: np.ndarray, bits: np.ndarray) -> Positions:
-        """Read words of 64 bits, in any order: the lowest bit of word n means position 64 · n.
+        """Read words of 64 bits, in any order; the lowest bit of word n is position 64 · n.
 
         >>> Positions.from_words(np.array([3, 0]), np.array([0b11, 0b100])).runs()
         [(2, 2), (192, 193)]
@@ -83,12 +83,12 @@ class Positions:
 
     @classmethod
     def union(cls, sets: Iterable[Positions]) -> Positions:
-        """Return every position that stands in at least one of the sets."""
+        """Return every position that is in at least one of the sets."""
         return cls(BitMap64().union(*(each._bitmap for each in sets)))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Positions:
-        """Read the portable 64-bit roaring format; ValueError where the bytes are not that."""
+        """Read the portable 64-bit roaring format; ValueError for other bytes."""
         if not data:
             raise ValueError("no bytes: not a bitmap")
         return cls(BitMap64.deserialize(bytes(data)))
@@ -101,7 +101,7 @@ class Positions:
     def bits_by(self, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield plain bitmaps of ``size`` positions each, some at a time: their numbers, and bits.
 
-        Bitmap n is about the positions from n · size on, the lowest bit of its first byte first.
+        Bitmap n begins at position n · size, with the lowest bit of its first byte.
 
         >>> [(n.tolist(), bits.tolist()) for n, bits in Positions.of([0, 9, 17]).bits_by(8)]
         [([0, 1, 2], [1, 2, 2])]
@@ -153,7 +153,7 @@ class Positions:
         return int(self._bitmap.max())
 
     def meets(self, first: int, last: int) -> bool:
-        """Tell whether a position from first to last, both included, stands in the set.
+        """Return whether the set has a position from first to last, both included.
 
         >>> Positions.of([3, 9]).meets(4, 8), Positions.of([3, 9]).meets(4, 9)
         (False, True)
@@ -163,9 +163,9 @@ class Positions:
         return int(self._bitmap.next_set_bit(max(first, 0))) <= last
 
     def holds(self, positions: np.ndarray) -> np.ndarray:
-        """Tell of each number of an array whether it stands in the set.
+        """Return for each number of an array whether it is in the set.
 
-        What it costs depends on the array, not on the set.
+        The cost depends on the array, not on the set.
 
         >>> Positions.of([3, 9]).holds(np.array([9, 4, 3, 9])).tolist()
         [True, False, True, True]
@@ -185,7 +185,7 @@ class Positions:
         return np.asarray(found[places] == positions)
 
     def first(self, count: int) -> Positions:
-        """Return the ``count`` smallest positions, or all where there are fewer."""
+        """Return the ``count`` smallest positions, or all if there are fewer."""
         if count >= len(self):
             return self
         if count <= 0:
@@ -193,15 +193,15 @@ class Positions:
         return self.within(self.min, int(self._bitmap[count - 1]))
 
     def within(self, first: int, last: int) -> Positions:
-        """Return the positions from first to last, both included, however many lie between.
+        """Return the positions of the set from first to last, both included.
 
         >>> Positions.of([1, 5, 9]).within(2, 1 << 60).runs()
         [(5, 5), (9, 9)]
         """
         if not self or (first <= self.min and self.max <= last):
             return self
-        # A range as a set costs some bytes for each 65,536 positions, and DataFrames are given long
-        # ones. What lies outside costs nothing to remove where there is nothing.
+        # A range as a set takes some bytes for each 65,536 positions, and DataFrames get long ones.
+        # Nothing is removed outside of the range if the set has no position there.
         bitmap = BitMap64(self._bitmap)
         bitmap.remove_range(0, max(first, 0))
         bitmap.remove_range(max(last, -1) + 1, self.max + 1)
@@ -234,5 +234,5 @@ class Positions:
 
 
 def _places(bits: np.ndarray) -> np.ndarray:
-    """Return which bits of some bytes are set, counted from the lowest one of the first byte."""
+    """Return the numbers of the bits that are set, from the lowest one of the first byte."""
     return np.flatnonzero(np.unpackbits(bits, bitorder="little").view(bool))

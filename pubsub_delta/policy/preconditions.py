@@ -21,21 +21,21 @@ def check_if_unchanged(if_unchanged: object, kind: type[R], name: str) -> R | No
         )
     if if_unchanged.name != name:
         raise InvalidArgument(
-            f"if_unchanged: it is {if_unchanged.name!r}, where {name} is to be changed; "
-            f"{name} as it was read is accepted, or None"
+            f"if_unchanged: it is {if_unchanged.name!r}, but the call changes {name}; {name} as "
+            "it was read is accepted, or None"
         )
     return if_unchanged
 
 
 def check_unchanged(stored: R, read: R) -> None:
-    """Raise Aborted where a resource is stored otherwise than it was read.
+    """Raise Aborted if the stored resource differs from the one that was read.
 
-    AIP-154: a change of what is not as its etag says fails with ABORTED.
+    AIP-154: an update with an outdated etag fails with ABORTED.
     """
     then, now = own_fields(read), own_fields(stored)
     changed = [name for name in now if now[name] != then[name]]
     if changed:
         raise Aborted(
-            f"{stored.name} is not what if_unchanged says any more ({', '.join(changed)}); "
+            f"{stored.name} has changed since if_unchanged was read ({', '.join(changed)}); "
             "nothing was written: read it again, and decide again"
         )

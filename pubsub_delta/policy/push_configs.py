@@ -1,4 +1,4 @@
-"""Where the messages of a subscription may be pushed to (Pub/Sub: its push configuration)."""
+"""The accepted push configurations of a subscription (Pub/Sub: PushConfig)."""
 
 from __future__ import annotations
 
@@ -14,24 +14,23 @@ _EMAIL = re.compile(r"[!-?A-~]+@[!-?A-~]+")
 _LONGEST_EMAIL = 254
 _LONGEST_AUDIENCE = 2048
 PUSH_ATTRIBUTES = {"x-goog-version": "v1"}
-"""The format of push requests: the only one that there is, so everything that is stored has it."""
+"""The format of push requests: the only one, so every stored configuration has it."""
 
 
 def check_push_config(
     config: PushConfig | None, *, enable_exactly_once_delivery: bool
 ) -> PushConfig | None:
-    """Return where messages are pushed to, with the format of the requests in its attributes.
+    """Return a checked push configuration, with the format of the requests in its attributes.
 
     The endpoint is an absolute http or https URL of at most 2,048 ASCII characters, without user
-    and fragment. None means that the subscription is pulled from. Pub/Sub: there is no
-    exactly-once delivery with push.
+    and fragment. None means pull. Pub/Sub: push has no exactly-once delivery.
     """
     if config is None:
         return None
     if not isinstance(config, PushConfig):
         raise InvalidArgument(
-            f"push_config: {config!r} is not a PushConfig; or None for a subscription that is "
-            "pulled from"
+            f"push_config: {config!r} is not a PushConfig; one is accepted, or None for a "
+            "subscription that is pulled from"
         )
     endpoint = _checked_endpoint(config.push_endpoint)
     _check_attributes(config.attributes)
@@ -57,12 +56,13 @@ def _check_no_wrapper(no_wrapper: NoWrapper | None) -> None:
         return
     if not isinstance(no_wrapper, NoWrapper):
         raise InvalidArgument(
-            f"push_config.no_wrapper: {no_wrapper!r} is not a NoWrapper; or None for JSON"
+            f"push_config.no_wrapper: {no_wrapper!r} is not a NoWrapper; one is accepted, or "
+            "None for JSON"
         )
     if not isinstance(no_wrapper.write_metadata, bool):
         raise InvalidArgument(
             f"push_config.no_wrapper.write_metadata: {no_wrapper.write_metadata!r} is neither "
-            "True nor False"
+            "True nor False; one of them is accepted"
         )
 
 
@@ -71,7 +71,8 @@ def _check_oidc_token(oidc_token: OidcToken | None) -> None:
         return
     if not isinstance(oidc_token, OidcToken):
         raise InvalidArgument(
-            f"push_config.oidc_token: {oidc_token!r} is not an OidcToken; or None for no token"
+            f"push_config.oidc_token: {oidc_token!r} is not an OidcToken; one is accepted, or "
+            "None for no token"
         )
     email, audience = oidc_token.service_account_email, oidc_token.audience
     is_address = isinstance(email, str) and _EMAIL.fullmatch(email)
@@ -87,8 +88,8 @@ def _check_oidc_token(oidc_token: OidcToken | None) -> None:
         )
     if not audience.isprintable():
         raise InvalidArgument(
-            f"push_config.oidc_token.audience: {audience!r} has control characters; text is "
-            "accepted"
+            f"push_config.oidc_token.audience: {audience!r} has control characters; text without "
+            "them is accepted"
         )
 
 
@@ -104,7 +105,7 @@ def _checked_endpoint(url: str) -> str:
 
 
 def _fault_of(url: str) -> str | None:
-    """Return what is wrong with the URL of an endpoint, or None."""
+    """Return the fault of the URL of an endpoint, or None."""
     if not isinstance(url, str):
         return "is not a string"
     if len(url) > MAX_ENDPOINT_CHARACTERS:

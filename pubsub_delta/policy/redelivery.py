@@ -1,4 +1,4 @@
-"""What a failed delivery leads to: backoff, another attempt, or the dead-letter topic.
+"""Redelivery: a failed delivery leads to backoff, another attempt, or the dead-letter topic.
 
 A nack and a passed deadline are the same failure (Pub/Sub: handle message failures).
 """
@@ -17,11 +17,11 @@ from pubsub_delta.resources import RetryPolicy, Subscription
 _MOST_FAILURES = 31
 """Failures are counted up to here: the backoff has reached any maximum by then."""
 DECIDED = (State.FORWARDING, State.WRITING)
-"""States of messages that are on their way elsewhere; no seek or change of policy stops them."""
+"""States of forwarding and writing, which no seek or change of policy stops."""
 
 
 def backoff(policy: RetryPolicy | None, failures: int) -> timedelta:
-    """Return how long a message waits after so many consecutive failures; none without a policy.
+    """Return how long a message waits after ``failures`` consecutive ones; zero without a policy.
 
     Pub/Sub: ``min(maximum_backoff, minimum_backoff · 2^(k−1))`` after the k-th failure.
 
@@ -38,7 +38,7 @@ def backoff(policy: RetryPolicy | None, failures: int) -> timedelta:
 
 
 def failed(span: Span, subscription: Subscription, at: datetime) -> Span:
-    """Return the span of messages whose delivery failed at a time.
+    """Return the span after its delivery failed at a time.
 
     After the last permitted attempt there is no backoff: the messages wait to be forwarded.
     """
@@ -53,7 +53,7 @@ def failed(span: Span, subscription: Subscription, at: datetime) -> Span:
 
 
 def is_exhausted(span: Span, subscription: Subscription) -> bool:
-    """Tell whether messages have had all the attempts that the dead-letter policy permits."""
+    """Return whether messages have had all attempts that the dead-letter policy permits."""
     policy = subscription.dead_letter_policy
     return (
         policy is not None
@@ -85,7 +85,7 @@ def _decided(span: Span) -> bool:
 # the dead-letter topic under the number of the decision; acknowledge the messages here.
 
 RESTORED_GAP = 1 << 32
-"""Numbers that are skipped after one that was used before; more are if need be."""
+"""The least number of numbers to skip after one that was used before."""
 
 
 def decide_forwarding(
@@ -113,7 +113,7 @@ def decide_forwarding(
 
 
 def forwardings(state: AckState) -> dict[int, list[Span]]:
-    """Return what is being forwarded, by number, the lowest first."""
+    """Return the spans that are being forwarded, by number, the lowest first."""
     return numbered(state, State.FORWARDING)
 
 
@@ -127,7 +127,7 @@ def numbered(state: AckState, kind: State) -> dict[int, list[Span]]:
 
 
 def renumbered(state: AckState, number: int, kind: State = State.FORWARDING) -> AckState:
-    """Give a forwarding, or a write, a higher number: other messages have used its own one.
+    """Give a forwarding, or a write, a higher number, as other messages have used its number.
 
     That happens after an operator has restored an earlier ack state.
     """

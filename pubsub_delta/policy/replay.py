@@ -1,7 +1,7 @@
 """Seek and snapshots, and ``catch_up``, with which every operation on a subscription begins.
 
-A request for a seek only notes it in the ack state: one small commit, whatever the backlog. The
-next operation carries it out, as of the topic's version at the time of the request.
+A request for a seek only notes it in the ack state: one small commit, for any backlog. The next
+operation carries it out, as of the topic's version at the time of the request.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from pubsub_delta.policy.spans import with_spans
 from pubsub_delta.resources import Subscription
 
 MAX_NOTED_SEEKS = 8
-"""Seeks that are noted at most; then they are carried out before another one is noted."""
+"""The most noted seeks; then they are carried out before another one is noted."""
 SNAPSHOT_LIFETIME = timedelta(days=7)
 SHORTEST_SNAPSHOT = timedelta(hours=1)
 ACTIVITY_GRANULARITY = 1000
-"""A pull without messages notes activity only where the last note is older than the ttl divided by
-this. So a subscription may expire that much too early."""
+"""A pull without messages notes activity only if the last note is older than the ttl divided by
+this. So a subscription can expire that much too early.
+"""
 
 
 class Log(Protocol):
-    """What an ack state asks of its topic. Each question reads the topic's history or messages."""
+    """The questions of an ack state about its topic. Each reads the topic's history or messages."""
 
     def added(
         self,
@@ -52,11 +53,11 @@ class Log(Protocol):
         """Return the messages of spans that pass the filter."""
 
     def covered_from(self, now: datetime) -> datetime | None:
-        """Return from when on the topic itself retains all messages, or None."""
+        """Return the time from which the topic itself retains all messages, or None."""
 
 
 def catch_up(state: AckState, terms: Terms, log: Log, now: datetime) -> AckState:
-    """Bring an ack state up to date; nothing is written.
+    """Bring an ack state up to date, without writing it.
 
     It carries out noted seeks, absorbs new messages, ends leases and backoffs that are over, and
     discards messages that are older than their retention.
@@ -72,7 +73,7 @@ def catch_up(state: AckState, terms: Terms, log: Log, now: datetime) -> AckState
 
 
 def lowest_version(state: AckState) -> int:
-    """Return the lowest version after which ``catch_up`` will ask what was added."""
+    """Return the lowest version after which ``catch_up`` reads commits."""
     versions = [state.after_version]
     for seek in state.seeks:
         if seek.covered_from is not None:
@@ -85,7 +86,7 @@ def lowest_version(state: AckState) -> int:
 def note_seek(state: AckState, seek: Seek, terms: Terms) -> AckState:
     """Note a seek. It voids all leases, and resets delivery attempts, failures and backoffs.
 
-    Ack ids of earlier deliveries have no effect any more. Messages that are being forwarded or
+    Ack ids of earlier deliveries have no further effect. Messages that are being forwarded or
     written are not affected. Leases that are over at the time of the seek end as failures first.
     """
     state = delivery.settle(state, terms, seek.at)
@@ -127,7 +128,7 @@ def capture(state: AckState, filter_: str) -> Captured:
 def snapshot_expiry(name: str, now: datetime, oldest: datetime | None) -> datetime:
     """Return when a new snapshot expires: in 7 days less the age of its oldest message.
 
-    FailedPrecondition where that is in less than an hour.
+    FailedPrecondition if that is in less than an hour.
     """
     age = max(timedelta(0), now - oldest) if oldest is not None else timedelta(0)
     expire_time = now + SNAPSHOT_LIFETIME - age
@@ -146,7 +147,7 @@ def check_lifetime(name: str, expire_time: datetime, now: datetime) -> None:
 
 
 def has_time_left(expire_time: datetime, now: datetime) -> bool:
-    """Tell whether a snapshot expires in an hour or later."""
+    """Return whether a snapshot expires in an hour or later."""
     return expire_time - now >= SHORTEST_SNAPSHOT
 
 
@@ -155,8 +156,8 @@ def note_activity(
 ) -> AckState:
     """Note activity of the subscription together with a change.
 
-    Without another change it is noted only where the last note is a while ago, since that takes a
-    commit of its own.
+    Without another change it is noted only if the last note is old, since that takes an extra
+    commit.
     """
     ttl = subscription.expiration_policy.ttl
     last = before.active_time or subscription.create_time
@@ -192,7 +193,7 @@ def _carry_out(state: AckState, seek: Seek, terms: Terms, log: Log) -> AckState:
 
 
 def _to_time(state: AckState, seek: Seek, time: datetime, terms: Terms, log: Log) -> AckState:
-    """Acknowledge what was published before a time, and un-acknowledge what was later.
+    """Acknowledge messages published before a time, and un-acknowledge later ones.
 
     Pub/Sub: a seek restores retained messages. Those are the unacknowledged ones; acknowledged ones
     that the subscription retains, within its retention; and all that the topic's own retention
@@ -221,9 +222,9 @@ def _to_time(state: AckState, seek: Seek, time: datetime, terms: Terms, log: Log
 def _to_snapshot(
     state: AckState, seek: Seek, captured: Captured, terms: Terms, log: Log
 ) -> AckState:
-    """Make exactly those messages unacknowledged that a snapshot captured and the filter passes."""
+    """Make exactly the captured messages of a snapshot unacknowledged that pass the filter."""
     retain = terms.subscription.retain_acked_messages
-    if retain:  # what the seek acknowledges must be known
+    if retain:  # the messages that the seek acknowledges must be known
         state = _absorb(state, log, seek.at_version, retain=retain)
     going = state.in_state(*DECIDED)
     spans = list(captured.spans)
@@ -239,5 +240,6 @@ def _to_snapshot(
         state, after_version=captured.after_version, floor=captured.floor, absorbed_below=below
     )
     state = with_spans(state, [*going, *(span.without(leaving) for span in spans), *retained])
-    # What a captured purge acknowledged was not acknowledged here: it is not retained.
+    # Messages that a captured purge acknowledged were not acknowledged here, so they are not
+    # retained.
     return _absorb(state, log, seek.at_version, retain=False)

@@ -1,4 +1,4 @@
-"""Retention: which messages are too old to be kept, and which are still needed.
+"""Retention: the messages that are too old to keep, and those that are still needed.
 
 Unacknowledged and retained messages are discarded when they are older than their retention; at an
 age equal to it they are still kept. A leased message stays until its lease is over, and one that is
@@ -19,12 +19,13 @@ from pubsub_delta.resources import Subscription, Topic
 _MAY_GO = (State.AVAILABLE, State.BACKING_OFF)
 
 Earlier = Callable[[Sequence[Span], datetime], tuple[Positions, datetime | None]]
-"""Returns which messages of spans were published before a time, or are not stored any more, and the
-publish time of the first later one (None without any). It reads messages of the topic."""
+"""Returns the messages of spans that were published before a time, or are no longer stored, and the
+publish time of the first later one (None without any). It reads messages of the topic.
+"""
 
 
 def covered_from(topic: Topic | None, now: datetime) -> datetime | None:
-    """Return the publish time from which on a topic retains every message; None without retention.
+    """Return the publish time from which a topic retains every message; None without retention.
 
     Topic retention covers messages published since it was turned on. After a change covered
     messages stay covered (``retained_from``). A deleted topic retains nothing.
@@ -73,7 +74,7 @@ def discard(
 
     Pub/Sub: an unacknowledged message is discarded when it is older than the larger of the
     retentions of subscription and topic; a retained one when it is older than the subscription's.
-    ``covered`` returns from when on the topic covers messages, and is called only if that matters.
+    ``covered`` returns the time from which the topic covers messages; it is called only if needed.
     """
     limit = now - subscription.message_retention_duration
     state = _discard_before(state, limit, (State.RETAINED,), None)
@@ -86,7 +87,7 @@ def discard(
 def clip_retained(
     state: AckState, subscription: Subscription, now: datetime, earlier: Earlier
 ) -> AckState:
-    """Discard each retained message that is too old, not only spans that are as a whole."""
+    """Discard each retained message that is too old, not only whole spans."""
     limit = now - subscription.message_retention_duration
     return _discard_before(state, limit, (State.RETAINED,), earlier)
 
@@ -96,7 +97,7 @@ def _discard_before(
 ) -> AckState:
     """Discard spans that are older as a whole; with ``earlier``, also the older part of others.
 
-    The same state is returned where there is nothing to discard.
+    Without anything to discard it returns the same state.
     """
     concerned = [span for span in state.in_state(*states) if span.publish_time_min < oldest]
     if earlier is None:
@@ -115,10 +116,10 @@ def _not_across(spans: Sequence[Span], time: datetime) -> tuple[Positions, datet
 def needed_by_subscription(
     state: AckState, subscription: Subscription, now: datetime
 ) -> datetime | None:
-    """Return the earliest publish time that a subscription may still deliver, None for none.
+    """Return the earliest publish time that a subscription can still deliver, None for none.
 
-    The state is caught up. Retained messages count that a seek may bring back, and acknowledged
-    ones that return if an earlier message of their key fails.
+    The state must be up to date. Retained messages that a seek can restore count, and so do
+    acknowledged ones that return if an earlier message of their key fails.
     """
     limit = now - subscription.message_retention_duration
     held = [span for span in state.spans if span.state is not State.RETAINED]
@@ -130,7 +131,7 @@ def needed_by_subscription(
 
 
 def needed_by_snapshot(captured: Captured, following: datetime | None) -> datetime | None:
-    """Return the earliest publish time that a seek to a snapshot may deliver, None for none.
+    """Return the earliest publish time that a seek to a snapshot can deliver, None for none.
 
     ``following``: the earliest publish time of the messages committed after it.
     """
@@ -139,7 +140,7 @@ def needed_by_snapshot(captured: Captured, following: datetime | None) -> dateti
 
 
 def is_idle(subscription: Subscription, active_time: datetime | None, now: datetime) -> bool:
-    """Tell whether a subscription has been idle for longer than its expiration policy allows.
+    """Return whether a subscription has been idle for longer than its expiration policy allows.
 
     Pub/Sub: any pull, acknowledgement, seek or update counts as activity.
     """

@@ -1,4 +1,4 @@
-"""Which publishes of a topic stand for all of them."""
+"""Samples of the publishes of a topic."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from itertools import accumulate
 def spread(counts: Sequence[int], picks: int) -> list[int]:
     """Choose parts at equal steps through all messages; return their places, one for each pick.
 
-    ``counts`` are the messages of each part. A part is chosen the more often the more messages it
-    has, so the mean over the picks of what is found in them stands for the mean of all messages
-    (systematic sampling with probability proportional to size).
+    ``counts``: the messages of each part. A part with more messages is chosen more often, so the
+    mean over the picks estimates the mean of all messages (systematic sampling with probability
+    proportional to size).
 
     >>> spread([100, 1, 1, 98], 4)
     [0, 0, 3, 3]

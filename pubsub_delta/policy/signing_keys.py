@@ -1,7 +1,7 @@
-"""Signing keys: which of them signs tokens, when there is to be a new one, and which may go.
+"""Signing keys: the one that signs tokens, the time for a new one, and the removal of old ones.
 
-A new key is published a day before it signs, so that receivers that keep the published keys for a
-while know it by then. One that signs no more stays published until its last token has long expired.
+A new key is published a day before it signs, so that receivers with a cache of keys have it by
+then. An old key stays published until long after its last token has expired.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ KEPT = timedelta(days=1)
 
 
 def signing(created: Sequence[datetime], now: datetime) -> datetime | None:
-    """Return which key signs, of keys by when they were made; None if there is none.
+    """Return the creation time of the key that signs; None without keys.
 
-    It is the newest that has been published for long enough. Where none has, there is only the
-    first one, and it signs at once.
+    It is the newest that has been published for long enough. The first key of all signs at once.
 
     >>> first, second = datetime(2026, 1, 1), datetime(2026, 1, 31)
     >>> [signing([first, second], second + timedelta(hours=each)).day for each in (23, 24)]
@@ -33,7 +32,7 @@ def signing(created: Sequence[datetime], now: datetime) -> datetime | None:
 
 
 def needs_new(created: Sequence[datetime], now: datetime) -> bool:
-    """Tell whether a key is to be made, early enough to sign when the newest one stops.
+    """Return whether to create a key now, so that it can sign when the newest one stops.
 
     >>> needs_new([], datetime(2026, 1, 1)), needs_new([datetime(2026, 1, 1)], datetime(2026, 2, 1))
     (True, True)
@@ -42,7 +41,7 @@ def needs_new(created: Sequence[datetime], now: datetime) -> bool:
 
 
 def published(created: Sequence[datetime], now: datetime) -> list[datetime]:
-    """Return which keys are published, the newest first.
+    """Return the published keys by their creation time, the newest first.
 
     >>> first, second = datetime(2026, 1, 1), datetime(2026, 1, 31)
     >>> [len(published([first, second], second + timedelta(days=each))) for each in (0, 1, 2)]

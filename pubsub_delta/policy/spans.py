@@ -1,4 +1,4 @@
-"""Keeps spans few: unites equal ones, and nearly equal ones where there are too many.
+"""Keeps spans few: unites equal ones, and nearly equal ones if there are too many.
 
 The cost of an operation depends on the number of spans, not on that of messages.
 """
@@ -15,18 +15,19 @@ from pubsub_delta.clock import UTC
 from pubsub_delta.policy.ack_state import AckState, Span, State, union
 
 MAX_NEW_SPANS = 32
-"""Available spans that differ in publish time only, so that a pull reads few files."""
+"""The most available spans that differ in publish time only, so that a pull reads few files."""
 MAX_RETAINED_SPANS = 32
-"""Spans of acknowledged messages that a seek may bring back."""
+"""The most spans of acknowledged messages that a seek can restore."""
 MAX_FAILED_SPANS = 4
-"""Spans of messages that failed equally often, and last under the same lease."""
+"""The most spans of messages that failed equally often, and last under the same lease."""
 MAX_FAILED_LEASES = 32
-"""Leases that are distinguished by which available messages failed last. Beyond it the messages
-that failed latest count as having failed together."""
+"""The most leases under which available messages failed last. Beyond it the messages that failed
+latest count as having failed together.
+"""
 MAX_WAITING_SPANS = 256
-"""Spans in backoff. Beyond it some messages wait until a later backoff ends."""
+"""The most spans in backoff. Beyond it some messages wait until a later backoff ends."""
 MAX_LEASED_SPANS = 1024
-"""Leased spans. Beyond it earlier deadlines of a lease are moved to later ones."""
+"""The most leased spans. Beyond it earlier deadlines of a lease are moved to later ones."""
 
 
 def with_spans(state: AckState, spans: Iterable[Span]) -> AckState:
@@ -55,7 +56,7 @@ def with_spans(state: AckState, spans: Iterable[Span]) -> AckState:
 
 
 def _equal_united(spans: Iterable[Span]) -> list[Span]:
-    """Drop empty spans, and unite those that differ in nothing but their messages."""
+    """Drop empty spans, and unite those that differ only in their messages."""
     united: dict[Hashable, Span] = {}
     for span in spans:
         if span.positions:
@@ -97,7 +98,7 @@ def _available(spans: list[Span]) -> list[Span]:
 
 
 def _of_few_leases(failed: list[Span]) -> list[Span]:
-    """Join the messages that failed latest, where messages failed under too many leases.
+    """Join the messages that failed latest, if messages failed under too many leases.
 
     Those that failed first stay separate, so that none of them is overtaken.
     """
@@ -136,7 +137,7 @@ def _few(spans: list[Span], limit: int) -> list[Span]:
 def _coalesce(spans: list[Span], limit: int) -> list[Span]:
     """Unite neighbours in time, the smallest first, until the spans are few enough.
 
-    Spans of the same publish times are united however few there are.
+    Spans of the same publish times are always united.
     """
     joined: list[Span] = []
     for span in sorted(spans, key=lambda span: (span.publish_time_min, span.publish_time_max)):

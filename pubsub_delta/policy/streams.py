@@ -1,8 +1,8 @@
-"""Micro-batches of streaming queries: each a lease that is named by its query and batch id.
+"""Micro-batches of streaming queries: each is a lease that its query and batch id name.
 
-Spark runs a micro-batch again whose end it did not record, and expects the same rows: an idempotent
+Spark repeats a micro-batch whose end it did not record, and expects the same rows: an idempotent
 sink skips a batch id that it has committed. So the ack state stores the last micro-batch of each
-query. Run again, it gets the same messages, except those that were acknowledged or leased by others
+query. A repetition gets the same messages, except those that others have acknowledged or leased
 since, and no other messages.
 """
 
@@ -19,9 +19,8 @@ from pubsub_delta.policy.redelivery import is_exhausted
 from pubsub_delta.policy.spans import with_spans
 
 MAX_STREAMS = 256
-"""Queries whose last micro-batch is stored; beyond it those are dropped that leased least recently.
-
-A dropped query that runs a micro-batch again gets other messages. That takes so many other queries
+"""The most queries whose last micro-batch is stored; beyond it the least recent ones are dropped. A
+dropped query that repeats a micro-batch gets other messages. That takes as many other queries
 between the start of a micro-batch and its repetition.
 """
 
@@ -33,7 +32,7 @@ def finish_before(
 ) -> AckState:
     """Acknowledge a query's last micro-batch, if it is an earlier one: Spark has recorded its end.
 
-    The lease may be over, with exactly-once delivery too, as long as no other consumer leased the
+    The lease can be over, even with exactly-once delivery, if no other consumer leased the
     messages. Messages that the query gave back stay given back.
     """
     last = started_last(state, query_id)
@@ -58,8 +57,8 @@ def begin(
 ) -> tuple[AckState, list[Span]]:
     """Lease messages to a micro-batch; to one that was started before, those it had, or none.
 
-    A micro-batch that gets none is not stored, so it may get some later. ``below``: limits the
-    number of messages to those that are available at lower positions.
+    A micro-batch without messages is not stored, so it can get some later. ``below``: limits the
+    messages to those at lower positions.
     """
     last = started_last(state, query_id)
     if last is None or batch_id > last.batch_id:
@@ -77,7 +76,7 @@ def begin(
 def resume(
     state: AckState, query_id: str, batch_id: int, terms: Terms, now: datetime
 ) -> tuple[AckState, list[Span]]:
-    """Lease the messages that a micro-batch had to it again; none where it is not stored.
+    """Lease the messages of a micro-batch to it again; none if it is not stored.
 
     The caller knows that it was started: its sink may have committed the batch id, and would skip
     any other messages.
@@ -97,7 +96,7 @@ def give_back(
 ) -> AckState:
     """End the lease of a micro-batch that was not processed: by a nack if it failed.
 
-    It stays stored: run again, it gets those messages that no other consumer has leased.
+    It stays stored: a repetition gets the messages that no other consumer has leased.
     """
     last = started_last(state, query_id)
     if last is None or last.batch_id != batch_id:
@@ -111,7 +110,7 @@ def give_back(
 
 
 def started_last(state: AckState, query_id: str) -> Stream | None:
-    """Return the micro-batch that a query started last; None where it is not stored."""
+    """Return the micro-batch that a query started last; None if it is not stored."""
     return next((stream for stream in state.streams if stream.query_id == query_id), None)
 
 
@@ -129,7 +128,7 @@ def _leased(state: AckState, stream: Stream) -> list[Span]:
 def _leased_again(
     state: AckState, stream: Stream, not_leased: Positions, until: datetime
 ) -> AckState:
-    """Lease messages to a micro-batch again that are under no lease, and extend its lease."""
+    """Lease messages without a lease to a micro-batch again, and extend its lease."""
     spans: list[Span] = []
     for span in state.spans:
         if span.state is State.LEASED and span.lease_id == stream.lease_id:
@@ -142,10 +141,10 @@ def _leased_again(
 
 
 def _leasable_again(state: AckState, stream: Stream, terms: Terms) -> Positions:
-    """Return the messages of a micro-batch that are under no lease and may be leased to it again.
+    """Return the messages of a micro-batch without a lease that can be leased to it again.
 
-    Exhausted messages may not. With ordering, nor may those of a key of which other messages are
-    leased or exhausted, or earlier ones wait.
+    Exhausted messages cannot. With ordering, nor can messages of a key if others of it are leased
+    or exhausted, or earlier ones wait.
     """
     mine = [
         part

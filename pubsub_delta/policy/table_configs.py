@@ -1,4 +1,4 @@
-"""What the configuration of a table subscription may be (Pub/Sub: BigQuery subscriptions)."""
+"""The accepted configurations of a table subscription (Pub/Sub: BigQuery subscriptions)."""
 
 from __future__ import annotations
 
@@ -27,23 +27,24 @@ def check_table_config(
     push_config: PushConfig | None,
     enable_exactly_once_delivery: bool,
 ) -> TableConfig | None:
-    """Return the table that messages are written to; None where they are not.
+    """Return a checked table configuration; None without one.
 
-    Pub/Sub: a subscription is pulled from, pushes, or writes to one table; exactly-once delivery is
-    for those that are pulled from; the schema is the topic's or the table's.
+    Pub/Sub: a subscription is pulled from, pushes, or writes to one table; only pull has
+    exactly-once delivery; the schema is the topic's or the table's.
     """
     if config is None:
         return None
     if not isinstance(config, TableConfig):
         raise InvalidArgument(
-            f"table_config: {config!r} is not a TableConfig; or None for a subscription that "
-            "writes to no table"
+            f"table_config: {config!r} is not a TableConfig; one is accepted, or None for a "
+            "subscription that writes to no table"
         )
     table = _checked_table(config.table)
     for name in SWITCHES:
         if not isinstance(getattr(config, name), bool):
             raise InvalidArgument(
-                f"table_config.{name}: {getattr(config, name)!r} is neither True nor False"
+                f"table_config.{name}: {getattr(config, name)!r} is neither True nor False; one "
+                "of them is accepted"
             )
     if config.use_topic_schema and config.use_table_schema:
         raise InvalidArgument(
@@ -63,7 +64,7 @@ def check_table_config(
 
 
 def parts_of(table: str) -> list[str] | None:
-    """Return the parts of the name of a table; None where it is a path or a URL.
+    """Return the parts of the name of a table; None for a path or a URL.
 
     >>> parts_of("shop.sales.orders"), parts_of("/data/orders")
     (['shop', 'sales', 'orders'], None)

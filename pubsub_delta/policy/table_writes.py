@@ -5,8 +5,8 @@ delivery of the others fails. Append: one commit of the table adds the rows, and
 as a transaction. Finish: the messages are acknowledged. The next consumer completes writes that are
 under way, the lowest number first: the same messages under the same number, which lands once.
 
-Where the table has changed so that rows do not fit any more, a commit without rows takes the number
-of the write. Then no other process can land that write, and its messages are given back.
+If the table has changed so that rows no longer fit, a commit without rows takes the number of the
+write. Then no other process can land that write, and its messages are given back.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the views of topics and subscriptions are called: names that every catalog takes."""
+"""The names of the views of topics and subscriptions: names that every catalog accepts."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collections.abc import Collection, Mapping
 from pubsub_delta.errors import InvalidArgument
 
 LONGEST = 128
-"""Letters of the name of a view: Hive's metastore takes no more in some databases."""
+"""The most letters of the name of a view: Hive's metastore accepts no more in some databases."""
 
 _PREFIX = re.compile(r"[A-Za-z0-9_]{0,64}")
 
 
 def check_prefix(prefix: str) -> str:
-    """Return what all views are to begin with, or raise InvalidArgument."""
+    """Return the checked beginning of all names of views; InvalidArgument."""
     if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
         raise InvalidArgument(
             f"prefix: {prefix!r}; up to 64 letters, digits and '_' are accepted, or none"
@@ -25,7 +25,7 @@ def check_prefix(prefix: str) -> str:
 
 
 def topic_view(topic: str) -> str:
-    """Return what the view of a topic's messages is to be called.
+    """Return the name of the view of a topic's messages.
 
     >>> topic_view("web-orders")
     'web_orders'
@@ -34,7 +34,7 @@ def topic_view(topic: str) -> str:
 
 
 def typed_view(topic: str) -> str:
-    """Return what the view of a topic's messages with their fields is to be called.
+    """Return the name of the view of a topic's messages with their fields.
 
     >>> typed_view("web-orders")
     'web_orders_typed'
@@ -43,9 +43,7 @@ def typed_view(topic: str) -> str:
 
 
 def backlog_view(topic: str | None, subscription: str) -> str:
-    """Return what the view of a subscription's backlog is to be called.
-
-    ``topic``: None where it was deleted.
+    """Return the name of the view of a subscription's backlog. ``topic``: None if it was deleted.
 
     >>> backlog_view("orders", "billing"), backlog_view(None, "billing")
     ('orders_billing_backlog', 'billing_backlog')
@@ -57,11 +55,11 @@ def backlog_view(topic: str | None, subscription: str) -> str:
 def distinct(
     wanted: Mapping[str, str], prefix: str = "", reserved: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return the names of views by resource: each is another one, in any case of its letters.
+    """Return distinct names of views by resource, in any case of their letters.
 
-    Where two resources would have the same, or one that is reserved or too long, theirs end with a
-    digest of the resource's name. Neither keeps the plain one: who reads it should notice, rather
-    than get the messages of another topic one day.
+    A name that two resources would share, or that is reserved or too long, ends with a digest of
+    the resource's name. Neither of the two keeps the plain name, so that a reader never gets the
+    messages of another topic by it.
 
     >>> distinct({"topics/a-b": "a_b", "topics/c": "c"})
     {'topics/a-b': 'a_b', 'topics/c': 'c'}

@@ -1,4 +1,4 @@
-"""What comes of the ack ids of one request to a server."""
+"""The outcomes of the ack ids of one request to a server."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pubsub_delta.server.reasons import INVALID_ACK_ID
 
 
 class AckFuture:
-    """Which ack ids of one request have failed, and why, once all of them are settled.
+    """The failed ack ids of one request, and why, once all of them are settled.
 
-    ``malformed``: those that are no ack ids. ``foreign``: those of another subscription.
+    ``malformed``: texts that are not ack ids. ``foreign``: ids of another subscription.
     """
 
     def __init__(self) -> None:
@@ -34,13 +34,13 @@ class AckFuture:
             self._callbacks.append(callback)
 
     def fail(self, ack_id: str, reason: str = INVALID_ACK_ID) -> None:
-        """Note down that an id failed."""
+        """Record the failure of an id."""
         self.failures[ack_id] = reason
 
     def check(self, subscription: str) -> None:
-        """Refuse what is not an ack id, or one of another subscription than this one.
+        """Raise InvalidArgument for malformed ids and ids of another subscription.
 
-        All others were taken. With exactly-once delivery each id has an answer of its own instead.
+        All others were accepted. With exactly-once delivery each id has its own outcome instead.
         """
         if self.malformed:
             raise InvalidArgument(
@@ -58,7 +58,7 @@ class AckFuture:
         self._awaited += 1
 
     def settle(self) -> None:
-        """Wait for the outcome of one id less."""
+        """Count one outcome that has come."""
         self._awaited -= 1
         if not self._awaited:
             callbacks, self._callbacks = self._callbacks, []

@@ -1,4 +1,4 @@
-"""Assigner: which consumer is given which message, within what each has room for.
+"""Assigner: gives messages to consumers, within the flow control of each.
 
 Pub/Sub: messages are spread over the streams of a subscription, none is sent more than its flow
 control allows, and the messages of an ordering key go to one stream at a time.
@@ -17,19 +17,19 @@ from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server.memory import Memory
 
 UNLIMITED_MESSAGES = 10_000
-"""What a stream holds at a time that asks for no limit."""
+"""The limits of a stream that asks for none."""
 UNLIMITED_BYTES = 100_000_000
 
 
 @dataclass(eq=False)
 class Consumer:
-    """Somebody who takes messages: a stream, one pull, or who pushes.
+    """A consumer of messages: a stream, one pull, or a pusher.
 
-    ``max_messages``, ``max_bytes``: how much it may hold that is not answered for; 0 or less: no
-    limit of its own. ``ack_deadline_seconds``: how long it has for a message. ``keys_singly``: it
-    is given one message of an ordering key at a time. ``ahead``: how many times what it has room
-    for is leased at once. ``max_unsent``: how many bytes may wait to be sent to it, 0: no limit;
-    ``unsent``: how many do. While it ``is_paused`` it is given none.
+    ``max_messages``, ``max_bytes``: its most outstanding messages; 0 or less for no limit of its
+    own. ``ack_deadline_seconds``: the deadline of its messages. ``keys_singly``: whether it gets
+    one message of an ordering key at a time. ``ahead``: how many times its free room is leased at
+    once. ``max_unsent``: the most bytes that wait to be sent to it, 0 for no limit; ``unsent``: how
+    many do. While it ``is_paused`` it gets none.
     """
 
     max_messages: int = 0
@@ -46,7 +46,7 @@ class Consumer:
 
     @property
     def free(self) -> int:
-        """How many more messages it has room for, if they are small."""
+        """How many more small messages it has room for."""
         limit = self.max_messages if self.max_messages > 0 else UNLIMITED_MESSAGES
         if not self.is_open or self.is_paused:
             return 0
@@ -57,7 +57,7 @@ class Consumer:
         return max(0, limit - self.messages)
 
     def has_room(self, size: int) -> bool:
-        """Tell whether it may be given a message; a single larger one still comes."""
+        """Return whether it has room for a message; a single larger one always fits."""
         if self.max_unsent and self.unsent and self.unsent + size > self.max_unsent:
             return False
         return self.free > 0 and (not self.messages or self.bytes + size <= self._byte_limit)
@@ -69,9 +69,9 @@ class Consumer:
 
 @dataclass(eq=False, slots=True)
 class Delivery(outstanding.Delivery):
-    """A leased message: it waits to be given to a consumer, or one has it until ``deadline``.
+    """A leased message, which waits for a consumer, or which one has until ``deadline``.
 
-    Its data and attributes are in ``memory`` until they were sent.
+    Its data and attributes are in ``memory`` until they are sent.
     """
 
     received: ReceivedMessage = field(kw_only=True)
@@ -88,7 +88,7 @@ class Delivery(outstanding.Delivery):
             self.memory.add(-1, -self.size if self._is_whole else 0)
 
     def was_sent(self) -> None:
-        """Forget the data and the attributes: nobody needs them here any more."""
+        """Drop the data and the attributes, which were sent."""
         if self._is_whole and self.memory is not None:
             self._is_whole = False
             was = self.received
@@ -109,10 +109,10 @@ _NO_ATTRIBUTES: Mapping[str, str] = {}
 
 @dataclass(eq=False)
 class Receiver:
-    """A consumer of a dispatcher, and what it is told.
+    """A consumer of a dispatcher, and its callbacks.
 
-    ``take``: it is given messages; none after a look at the store that was begun for it and left
-    nothing for it. ``fail``: there will be no more messages.
+    ``take``: receives messages; none after an exchange that was begun for it and had none for it.
+    ``fail``: receives the error after which no messages come.
     """
 
     consumer: Consumer
@@ -121,10 +121,10 @@ class Receiver:
 
 
 class Assigner:
-    """Who has which message, and which message is given to whom next.
+    """Assigns messages to consumers.
 
-    ``ordered``: whether an ordering key means anything. A key then belongs to the consumer that
-    has messages of it, even one that is gone, until all of them are answered for or expired.
+    ``ordered``: whether the subscription has ordering. A key then belongs to the consumer that has
+    messages of it, even one that has left, until all of them are acked, nacked or expired.
     """
 
     def __init__(self, *, ordered: bool = False) -> None:
@@ -133,9 +133,9 @@ class Assigner:
         self._holders: dict[str, tuple[Consumer, int]] = {}
 
     def hand_out(self, consumers: Iterable[Consumer]) -> dict[Consumer, list[Delivery]]:
-        """Give waiting messages away, the oldest first, each to whoever has fewest.
+        """Assign waiting messages, the oldest first, each to the consumer with the fewest.
 
-        A message that nobody can take now keeps its place, and so do later ones of its key.
+        A message that no consumer has room for keeps its place, and so do later ones of its key.
         """
         number = count()
         free = [(each.messages, next(number), each) for each in consumers if each.free]
@@ -159,7 +159,7 @@ class Assigner:
         return given
 
     def let_go(self, delivery: Delivery) -> None:
-        """Take a message off the consumer that has it: it is answered for, or expired."""
+        """Remove a message from its consumer: it was acked or nacked, or has expired."""
         consumer = delivery.consumer
         if consumer is None:
             return
@@ -174,11 +174,11 @@ class Assigner:
                 del self._holders[delivery.key]
 
     def drop_answered(self) -> None:
-        """Give nobody what is not outstanding any more."""
+        """Drop messages that are no longer outstanding."""
         self.waiting = deque(each for each in self.waiting if each.is_outstanding)
 
     def forget(self) -> None:
-        """Forget every message, who waits and who has it."""
+        """Drop every message, waiting or assigned."""
         self.waiting.clear()
         self._holders.clear()
 
@@ -191,7 +191,7 @@ class Assigner:
             return holder if takes else None
         while free:
             messages, _, consumer = heapq.heappop(free)
-            # Another number: it was given something since, and stands in the heap once more.
+            # The count differs: it got messages since, and is in the heap once more.
             if messages == consumer.messages and consumer.has_room(delivery.size):
                 return consumer
         return None
@@ -207,11 +207,11 @@ class Assigner:
 
 
 def prefetch(free: int, sent_meanwhile: int, most: int) -> int:
-    """Return how many messages should wait to be given away.
+    """Return how many messages to prefetch.
 
-    As many as the consumers want: ``free`` is what they have room for, some of them several times.
-    Or twice as many as went out during the last exchange, if that is more, as they make
-    room meanwhile. Nothing is taken for consumers that stand still.
+    It is as many as consumers have room for (``free``), for some of them several times. Or twice as
+    many as were sent during the last exchange, if that is more, as consumers make room meanwhile.
+    Nothing is prefetched for consumers that do not progress.
 
     >>> prefetch(1000, 0, 20_000), prefetch(1000, 3000, 20_000), prefetch(0, 0, 20_000)
     (1000, 6000, 0)

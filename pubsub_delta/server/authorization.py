@@ -1,6 +1,6 @@
 """Authorization: roles permit a caller, who is known by a token, to call a method.
 
-The server checks a call before it looks for the resource, so the error does not tell whether the
+The server checks a call before it looks for the resource, so the error does not reveal whether the
 resource exists. It reads the policy file first, then the policies that are stored with resources.
 """
 
@@ -79,7 +79,7 @@ class Authorizer:
     # Authorization
 
     async def check(self, method: str, request: Any, context: Any) -> None:
-        """Raise PermissionDenied unless the caller has what a method needs for a request."""
+        """Raise PermissionDenied unless the caller has the permissions that a request needs."""
         await self._check(
             self.authenticate(_authorization(context)), needed_permissions(method, request)
         )
@@ -165,7 +165,7 @@ class Authorizer:
     # Dead letters
 
     def may_forward(self, subscription: Subscription) -> bool:
-        """Tell whether dead letters of a subscription may be forwarded; it may wait for the store.
+        """Return whether the server may forward a subscription's dead letters; can read the store.
 
         Pub/Sub: its service account needs the permissions to publish to the dead-letter topic and
         to acknowledge messages of the subscription. Without them Pub/Sub forwards no messages, and

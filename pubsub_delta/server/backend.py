@@ -23,16 +23,16 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _ADMINISTRATORS = 8
-"""So many administrative requests run at a time."""
+"""The most administrative requests at a time."""
 
 
 class StoreBackend:
     """A store for a server.
 
     Args:
-        store: what it is a server of, with its project and its clock.
+        store: the store, with its project and its clock.
         workers: how many appends and exchanges run at a time.
-        may_forward: tells whether dead letters of a subscription may be forwarded.
+        may_forward: returns whether to forward dead letters of a subscription.
     """
 
     def __init__(
@@ -59,17 +59,17 @@ class StoreBackend:
         return self._tables.attached(subscription_name(name, self._project))[0]
 
     def channel(self, subscription: Subscription) -> StoreChannel:
-        """Return the way to a subscription."""
+        """Return a channel to a subscription."""
         name = subscription_name(subscription.name, self._project)
         return StoreChannel(self._tables, name, subscription.uid, self._now, self._may_forward)
 
     def push_subscriptions(self) -> list[Subscription]:
-        """Return the subscriptions, of all projects, whose messages are to be pushed."""
+        """Return the push subscriptions of all projects."""
         found = self._tables.registry.subscriptions_to("push_endpoint")
         return [each for each in found if not each.detached]
 
     def table_subscriptions(self) -> list[Subscription]:
-        """Return the subscriptions, of all projects, that are written to tables."""
+        """Return the table subscriptions of all projects."""
         found = self._tables.registry.subscriptions_to("table_name")
         return [each for each in found if not each.detached]
 
@@ -82,9 +82,9 @@ class StoreBackend:
         )
 
     def publisher(self, topic: str) -> Append:
-        """Return what publishes messages to a topic in one commit, and returns their ids.
+        """Return a function that publishes messages in one commit; NotFound without the topic.
 
-        NotFound where there is no such topic now.
+        It returns their message ids.
         """
         found = self._tables.topic(topic_name(topic, self._project))
 
@@ -108,6 +108,6 @@ class StoreBackend:
         return await asyncio.get_running_loop().run_in_executor(self._administrators, call)
 
     def close(self) -> None:
-        """End the threads; what runs in them is waited for."""
+        """Stop the threads, after their running calls."""
         for threads in (self._workers, self._administrators):
             threads.shutdown()

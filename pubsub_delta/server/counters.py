@@ -1,4 +1,4 @@
-"""What a server counts of its own work."""
+"""The counters of a server."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from pubsub_delta.server.memory import Memory
 
 @dataclass
 class Counters:
-    """Counts since the server was started.
+    """Counts since the start of the server.
 
-    ``requests`` by method and canonical code, ``pushes`` by the code of the answer, or by why there
-    was none. ``table_rows``: messages that were written to tables, ``table_failures``: deliveries
-    whose message did not fit its table. ``memory``: of the messages that the server holds now.
+    ``requests``: by method and canonical code; ``pushes``: by the code of the response, or the
+    reason without one. ``table_rows``: messages that were written to tables, ``table_failures``:
+    deliveries whose message did not fit its table. ``memory``: of the messages that the server
+    holds now.
     """
 
     published: int = 0

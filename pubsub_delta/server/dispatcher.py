@@ -32,23 +32,26 @@ logger = logging.getLogger("pubsub_delta.server")
 
 MOST_PREFETCHED = 20_000
 READ_BYTES = 32_000_000
-"""Read from a lease at a time: what waits in memory of a subscription is about twice that."""
+"""Bytes to read from a lease at a time; the messages of a subscription in memory are about twice as
+many.
+"""
 _PROBE = 8
-"""Messages that are read first, of which nobody knows yet how large they are."""
+"""Messages to read first, while their sizes are unknown."""
 _KEPT_FOR_NOBODY = 5.0
 _KEPT_FOR_THE_BUSY = 60.0
-"""Seconds that prefetched messages are kept when nobody takes them."""
+"""Seconds that prefetched messages are kept without a consumer."""
 _FAILURES = 5
-"""Exchanges in a row that may fail before consumers are told."""
+"""Failed exchanges in a row after which consumers get the error."""
 _TICK = 0.5
 
 
 class Dispatcher:
-    """The way of all consumers of one subscription to the store.
+    """Connects all consumers of one subscription to the store.
 
-    Everything but the exchange itself happens in the event loop, so nothing is locked. An exchange
-    is one commit. It writes all that consumers asked for since the last one, extends leases, and
-    leases what there is room for. There is none while there is nothing to write and no consumer.
+    Everything except the exchange itself runs in the event loop, so there are no locks. An exchange
+    is one commit. It writes the acks and deadlines since the last one, extends leases, and leases
+    messages that consumers have room for. Without anything to write and without consumers there are
+    no exchanges.
     """
 
     def __init__(
@@ -96,7 +99,7 @@ class Dispatcher:
         self._stopping = False
         self._task = asyncio.get_running_loop().create_task(self._run(), name=f"lease {name}")
 
-    # What consumers do
+    # Calls of consumers
 
     def join(self, receiver: Receiver) -> None:
         """Begin to give messages to a consumer."""
@@ -105,7 +108,7 @@ class Dispatcher:
         self.look()
 
     def leave(self, consumer: Consumer) -> None:
-        """Give a consumer no more messages; those that it has stay its own until its deadlines."""
+        """Give a consumer no more messages; it keeps those that it has until their deadlines."""
         consumer.is_open = False
         self._receivers.pop(consumer, None)
         self._woken.set()
@@ -129,35 +132,31 @@ class Dispatcher:
         return future
 
     def give_back(self, deliveries: Iterable[Delivery]) -> None:
-        """Give back what could not be sent to a consumer: no delivery has failed."""
+        """Give back messages that could not be sent to a consumer; their deliveries do not fail."""
         self.leaser.give_back(each.received.ack_id for each in deliveries)
         self._asked()
 
     def sent(self) -> None:
-        """Give more to consumers that had no room for what waited to be sent."""
+        """Give more messages to consumers that had too much waiting to be sent."""
         if self.leaser.assigner.waiting or self._unread:
             self._asked()
 
     @property
     def has_leased(self) -> bool:
-        """Whether a new consumer may be given messages that were leased before it joined."""
+        """Whether messages are leased that a new consumer can get."""
         return bool(self.leaser.waiting) or self._exchanging.locked()
 
-    # What others do
+    # Calls of other parts of the server
 
     def look(self) -> None:
-        """Look for messages without waiting: some were published, or made available."""
+        """Make the next exchange at once: messages were published, or became available."""
         self._look_now = True
         self._look_pause = self._timing.shortest_look
         self._woken.set()
 
     @asynccontextmanager
     async def settled(self) -> AsyncIterator[None]:
-        """Keep exchanges away while something else is done to the subscription.
-
-        What was asked for before is written first, and what is asked for meanwhile afterwards:
-        after a seek that means nothing any more.
-        """
+        """Stop exchanges while a seek or another operation runs; earlier acks are written first."""
         self.leaser.acks.hold()
         try:
             async with self._exchanging:
@@ -169,24 +168,24 @@ class Dispatcher:
             self._woken.set()
 
     def void(self) -> None:
-        """Forget what is held, as a seek has voided the leases."""
+        """Drop all leases, as a seek has voided them."""
         self.leaser.forget()
         self._unread.clear()
         self.look()
 
     def learn(self, subscription: Subscription) -> None:
-        """Go by the fields that the subscription has now."""
+        """Use the present fields of the subscription."""
         self.leaser.exactly_once = subscription.enable_exactly_once_delivery
         self.subscription = subscription
 
     def end(self, error: Exception) -> None:
-        """Tell every consumer that there will be no more messages, and why."""
+        """End every consumer with an error."""
         for receiver in list(self._receivers.values()):
             self.leave(receiver.consumer)
             receiver.fail(error)
 
     def gone(self, error: PubSubError) -> None:
-        """End, as the subscription is no more: no acknowledgement of it means anything."""
+        """End, as the subscription is gone; its acknowledgements are void."""
         self.is_over = True
         self._woken.set()
         self.leaser.forget()
@@ -195,7 +194,7 @@ class Dispatcher:
         self.end(error)
 
     async def stop(self, error: Exception) -> None:
-        """Write what is left to be written, give back what nobody was given, and end."""
+        """Write the remaining acks, give back messages that no consumer has, and end."""
         self._stopping = self.is_over = True
         self.end(error)
         self._woken.set()
@@ -215,7 +214,7 @@ class Dispatcher:
         await self._last_exchanges()
 
     def _patience(self) -> float | None:
-        """Return how long nothing is to be done if nothing happens; None: for ever."""
+        """Return the time until the next exchange if nothing happens; None for ever."""
         if self.leaser.is_empty and not self._receivers:
             return None
         now = self._now()
@@ -249,9 +248,9 @@ class Dispatcher:
                 receiver.take(())
 
     def _wanted(self, now: datetime) -> int:
-        """Return how many messages are to be leased now.
+        """Return how many messages to lease now.
 
-        Of what waits while consumers have room, nobody may have any yet: it does not count.
+        Waiting messages do not count while consumers have room, as their keys keep them waiting.
         """
         if not self._receivers or self._stopping or self.leaser.memory.is_full:
             return 0
@@ -268,7 +267,7 @@ class Dispatcher:
         return max(missing, 0) if due or self.leaser.acks else 0
 
     async def _exchange(self, wanted: int) -> bool:
-        """Write what was asked for, and lease so many messages; tell whether it succeeded."""
+        """Write acks and deadlines, and lease up to ``wanted`` messages; False after an error."""
         now = self._now()
         request = self.leaser.request(now)
         self._sent_before, self._sent = self._sent, 0
@@ -306,7 +305,7 @@ class Dispatcher:
         return True
 
     def _looked(self, found: int, wanted: int) -> None:
-        """Decide when to look again: at once where there may be more, later and later if not."""
+        """Set the time of the next exchange: at once, or after a growing pause without messages."""
         self._look_now = self._look_now or found >= wanted
         if found:
             self._look_pause = self._timing.shortest_look
@@ -315,7 +314,7 @@ class Dispatcher:
             self._look_pause = min(self._look_pause * 1.25, self._timing.longest_look)
 
     async def _read(self) -> None:
-        """Read what is leased, while not too much waits."""
+        """Read leased messages, until enough of them wait in memory."""
         while self._unread and self._readable():
             leased = self._unread[0]
             lease = self.leaser.outstanding.leases.get(leased.lease_id)
@@ -336,11 +335,11 @@ class Dispatcher:
             sizes = [size_of(each) for each in messages]
             self._largest = max([*sizes, self._largest // 2])
             self.leaser.received(leased.lease_id, reached, messages)
-            if not is_probe:  # a pull is answered with the first that it is given
+            if not is_probe:  # a pull returns the first messages that it gets
                 self._hand_out()
 
     def _readable(self) -> int:
-        """Return how many bytes may be read now."""
+        """Return how many bytes to read now."""
         waiting = sum(delivery.size for delivery in self.leaser.assigner.waiting)
         return min(READ_BYTES, self.leaser.memory.room) if waiting < READ_BYTES else 0
 
@@ -360,10 +359,10 @@ class Dispatcher:
                 self._tracing.leased(self.name, deliveries, now)
                 self._receivers[consumer].take(deliveries)
 
-    # What goes wrong, and the end
+    # Failures, and the end
 
     async def _failed(self, error: Exception) -> None:
-        """Try again in the next exchange; after a few times consumers are told, and who waits."""
+        """Try again in the next exchange; after some failures end consumers with the error."""
         self._failures += 1
         self._counters.failed_exchanges += 1
         logger.warning("%s: an exchange failed; it is tried again: %s", self.name, error)
@@ -378,7 +377,7 @@ class Dispatcher:
         self._woken.set()
 
     def _let_go_of_what_nobody_wants(self, now: datetime) -> None:
-        """Give back what waits too long: others may have a use for it."""
+        """Give back messages that wait too long, so that other servers can lease them."""
         if not self.leaser.assigner.waiting:
             self._waits_since = now
         kept_for = _KEPT_FOR_THE_BUSY if self._receivers else _KEPT_FOR_NOBODY

@@ -38,9 +38,9 @@ _GAUGES: dict[str, tuple[str, Callable[[Counters], int]]] = {
 
 
 def own_names() -> dict[str, bool]:
-    """Return the names of what a server counts of itself, and whether each counts up.
+    """Return the names of a server's own metrics, and whether each is a counter.
 
-    ``ServerExporter.collect`` gives them.
+    ``ServerExporter.collect`` returns them.
     """
     counters = (*_COUNTS, "requests", "pushes")
     found = {f"pubsub_delta_server_{name}": True for name in counters}
@@ -48,7 +48,7 @@ def own_names() -> dict[str, bool]:
 
 
 class ServerExporter(MetricsExporter):
-    """The metrics of the store, measured at an interval, and what the server counts of itself."""
+    """Exports the metrics of the store, measured at an interval, and the server's own."""
 
     def __init__(
         self,

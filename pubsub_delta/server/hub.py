@@ -1,4 +1,4 @@
-"""The hub: where requests of all clients come together, by topic and by subscription."""
+"""The hub: combines the requests of all clients, by topic and by subscription."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ logger = logging.getLogger("pubsub_delta.server")
 
 
 class Backend(Protocol):
-    """The store behind a server. Every function of it may wait for Spark."""
+    """The store behind a server. Each of its functions may wait for Spark."""
 
     @property
     def administration(self) -> PubSub: ...
@@ -40,19 +40,19 @@ class Backend(Protocol):
         """Return a subscription to lease from; NotFound, or FailedPrecondition if detached."""
 
     def channel(self, subscription: Subscription) -> Channel:
-        """Return the way to a subscription; nothing is read yet."""
+        """Return a channel to a subscription, without reading anything."""
 
     def push_subscriptions(self) -> Sequence[Subscription]:
-        """Return the subscriptions, of all projects, whose messages are to be pushed."""
+        """Return the push subscriptions of all projects."""
 
     def table_subscriptions(self) -> Sequence[Subscription]:
-        """Return the subscriptions, of all projects, that are written to tables."""
+        """Return the table subscriptions of all projects."""
 
     def write_table(self, name: str) -> TableWrites:
         """Write a slice of a subscription to its table."""
 
     def publisher(self, topic: str) -> Append:
-        """Return what publishes to a topic that is there now, else NotFound."""
+        """Return a function that publishes to a topic; NotFound without the topic."""
 
     async def blocking(self, work: Callable[[], T], /) -> T:
         """Run an exchange or an append in a thread."""
@@ -87,7 +87,7 @@ class Hub:
         self._stopping = False
 
     async def publish(self, topic: str, messages: Sequence[Message], size: int) -> Sequence[str]:
-        """Publish checked messages of so many bytes, and return their ids."""
+        """Publish checked messages of ``size`` bytes together, and return their ids."""
         self._refuse_if_stopping()
         batcher = self._batchers.get(topic)
         if batcher is None:
@@ -107,11 +107,11 @@ class Hub:
                 published(ids)
                 return ids
         except NotFound:
-            self._batchers.pop(topic, None)  # there may be any number of such names
+            self._batchers.pop(topic, None)  # clients can send any number of such names
             raise
 
     def published(self, topic: str) -> None:
-        """Let the subscriptions of a topic look for what was published, and tell who listens."""
+        """Start exchanges of a topic's dispatchers after a publish, and call the listeners."""
         for tell in self.listeners:
             tell(topic)
         for dispatcher in self._dispatchers.values():
@@ -137,8 +137,7 @@ class Hub:
     async def pulled(self, name: str) -> Dispatcher:
         """Return the dispatcher of a subscription for a new pull or stream.
 
-        FailedPrecondition where its messages are pushed, or written to a table (Pub/Sub: they
-        cannot be pulled then).
+        FailedPrecondition for a push or table subscription (Pub/Sub: nobody can pull from those).
         """
         running = self.running(name)
         if running is not None and running.has_leased:
@@ -150,16 +149,16 @@ class Hub:
         return found
 
     async def stop(self) -> None:
-        """Finish what was asked for: publish, write acknowledgements, give back what nobody has."""
+        """Finish pending requests: publish, write acks, give back prefetched messages."""
         self._stopping = True
-        error = Unavailable("the server is shutting down; another one, or a later try, will answer")
+        error = Unavailable("the server is shutting down; ask another server, or try again later")
         await asyncio.gather(
             *(batcher.drain() for batcher in self._batchers.values()),
             *(each.stop(error) for each in self._dispatchers.values() if not each.is_over),
         )
 
     async def take_over(self) -> None:
-        """Make available what servers have left that are gone, and had given to nobody."""
+        """Make the messages available that dead servers had leased and not sent."""
         with self._presence.abandoned() as abandoned:
             for each in abandoned:
                 await self._take_over(each)
@@ -204,7 +203,7 @@ class Hub:
 
     def _refuse_if_stopping(self) -> None:
         if self._stopping:
-            raise Unavailable("the server is shutting down; nothing was done")
+            raise Unavailable("the server is shutting down and did nothing; try again later")
 
     async def _open(self, name: str) -> Dispatcher:
         subscription = await self.backend.blocking(lambda: self.backend.subscription(name))
@@ -231,13 +230,13 @@ def cannot_pull(subscription: Subscription) -> FailedPrecondition:
     """Return why nobody can pull from a subscription that pushes, or is written to a table."""
     if subscription.push_config is None:
         return table_writes.cannot_pull(subscription)
-    shown = subscription.push_config.push_endpoint.partition("?")[0]  # the rest may be a secret
+    shown = subscription.push_config.push_endpoint.partition("?")[0]  # the rest can be a secret
     return FailedPrecondition(
-        f"subscription {subscription.name} pushes its messages to {shown!r}; it can be pulled from "
-        "when its push_config is cleared"
+        f"subscription {subscription.name} pushes its messages to {shown!r}; clear its "
+        "push_config to pull from it"
     )
 
 
 def replaced(name: str) -> NotFound:
     """Return the error for consumers of a subscription whose name another one has now."""
-    return NotFound(f"subscription {name} was deleted, and created anew")
+    return NotFound(f"subscription {name} was deleted, and created again; send a new request")

@@ -1,4 +1,4 @@
-"""google.iam.v1.IAMPolicy on a store: policies are kept, and hold with a policy file only."""
+"""google.iam.v1.IAMPolicy on a store; policies are enforced with a policy file only."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class IamService:
         return _message(await self._do(set_it, name, new))
 
     async def test_iam_permissions(self, request: Any, context: Any) -> Any:
-        """Return which permissions the caller has: all that there are, without a policy file.
+        """Return the permissions that the caller has; without a policy file, all of them.
 
-        Google: on what does not exist there are none, and that is no error.
+        Google: a resource that does not exist has no permissions, without an error.
         """
         name = resource_name(request.resource, "resource")
         try:

@@ -1,9 +1,9 @@
-"""The leaser of a subscription: who has which message until when, and what is asked for them.
+"""The leaser of a subscription: its leases, the deadlines of consumers, and their acks.
 
 The server leases messages for a short time, and extends its leases while they are outstanding:
 those of messages that consumers have until their deadlines. So the deadlines of consumers are kept
 here, in memory, and moving one takes no commit. If the server dies, its leases end by themselves:
-soon where nobody has the messages yet, and at the deadlines of those who have them.
+soon for waiting messages, and at the deadlines of consumers for others.
 """
 
 from __future__ import annotations
@@ -27,21 +27,26 @@ from pubsub_delta.server.memory import Memory
 from pubsub_delta.server.reasons import TRANSIENT
 
 LEASE = timedelta(seconds=12)
-"""How long a lease is at least."""
+"""The shortest lease."""
 LONGEST_LEASE = timedelta(seconds=90)
-"""How long one is where commits are slow. So it is with exactly-once delivery, too: clients wait
-for a new deadline that is longer than the lease, and ask for a minute."""
+"""The length of a lease if commits are slow. With exactly-once delivery it is the least, too:
+clients ask for a minute, and a new deadline beyond the lease takes a commit.
+"""
 MOST_PENDING = 500_000
-"""Ids of acknowledgements and new deadlines that wait to be written."""
+"""The most ids of acknowledgements and new deadlines that wait to be written."""
 REMEMBERED_IDS = 100_000
-"""Ack ids that are remembered as acknowledged or nacked, with exactly-once delivery, until clients
-were told: the success of one cannot be told beside the failure of another, so clients ask for both
-again, and so they do without an answer. All are forgotten with a seek, a detach or a deletion."""
+"""The most acknowledged or nacked ack ids that are cached with exactly-once delivery, until clients
+have their outcome. A response cannot carry the success of one id beside the failure of another, so
+clients repeat both; they also repeat ids without a response. A seek, a detach or a deletion clears
+the cache.
+"""
 
 _EXTENDED_AT = 2 / 3
 _REQUESTS_IN_A_LEASE = 8
 _DEADLINES_THAT_NO_LONGER_COUNT = 1_000
-"""So many are kept at least, and as many as there are messages; a client may move one for ever."""
+"""The least number of deadlines to keep, besides one for each message: a client can move a deadline
+for ever.
+"""
 
 _SECOND = timedelta(seconds=1)
 
@@ -49,7 +54,7 @@ _Waiter: TypeAlias = tuple[str, AckFuture]
 
 
 def length_of_leases(slowest_request: timedelta, *, exactly_once: bool) -> timedelta:
-    """Return how long leases are: they outlast several requests as slow as the slowest one.
+    """Return the length of leases: they outlast several requests as slow as the slowest one.
 
     >>> length_of_leases(timedelta(seconds=0.1), exactly_once=False).total_seconds()
     12.0
@@ -62,11 +67,12 @@ def length_of_leases(slowest_request: timedelta, *, exactly_once: bool) -> timed
 
 
 class Leaser:
-    """What a server has leased of a subscription, and what the next request asks for.
+    """The leases of a server on a subscription, and the content of the next request.
 
     ``uid``: the subscription's. ``ordered``: a failed message takes the later ones of its key in
-    its lease with it, as the store returns them together. ``exactly_once``: who acknowledges is
-    told the outcome, so the answer waits for the commit. ``confirms``: it does without it, too.
+    its lease with it, as the store returns them together. ``exactly_once``: clients get the outcome
+    of an acknowledgement, so its response waits for the commit. ``confirms``: it waits without
+    exactly-once delivery, too.
     """
 
     def __init__(
@@ -93,30 +99,30 @@ class Leaser:
 
     @property
     def acks(self) -> AckBuffer[_Waiter]:
-        """What waits for the next request."""
+        """The acks and deadlines of the next request."""
         return self.outstanding.acks
 
     # How long leases are
 
     @property
     def length(self) -> timedelta:
-        """How long leases are now."""
+        """The present length of leases."""
         return length_of_leases(self._slowest_request, exactly_once=self.exactly_once)
 
     def request_took(self, duration: timedelta) -> None:
-        """Take note how long a request took: a lease must outlast several slow ones."""
+        """Note how long a request took: a lease must outlast several slow ones."""
         self._slowest_request = max(duration, self._slowest_request * 0.95)
 
-    # What comes from the store
+    # Messages from the store
 
     def lease(self, lease_id: int, positions: Positions, now: datetime, until: datetime) -> None:
-        """Add a lease that was taken at ``now``, of which nothing is read yet."""
+        """Add a lease that was taken at ``now``; none of its messages is read yet."""
         self.outstanding.lease(lease_id, positions, now, until, self.length)
 
     def received(
         self, lease_id: int, asked: Positions, messages: Iterable[ReceivedMessage]
     ) -> None:
-        """Take messages in that were read; what was asked for and is not among them is gone."""
+        """Add messages that were read; requested messages that are missing are gone."""
         deliveries = [
             Delivery(
                 lease_id,
@@ -130,10 +136,10 @@ class Leaser:
         ]
         self.assigner.waiting.extend(self.outstanding.read(lease_id, asked, deliveries))
 
-    # What goes to consumers
+    # Messages to consumers
 
     def sent(self, deliveries: Iterable[Delivery], seconds: int, now: datetime) -> None:
-        """Note down that a consumer has messages now, and how long it has for them."""
+        """Note that a consumer has messages from now on, and its ack deadline."""
         deadline = now + timedelta(seconds=seconds)
         for delivery in deliveries:
             self._by_ack_id[delivery.received.ack_id] = delivery
@@ -141,7 +147,7 @@ class Leaser:
 
     @property
     def confirms(self) -> bool:
-        """Whether an acknowledgement or a new deadline is answered when it is written."""
+        """Whether the response to an ack or a new deadline waits for its commit."""
         return self.exactly_once or self._confirms
 
     @property
@@ -151,25 +157,25 @@ class Leaser:
 
     @property
     def waiting(self) -> int:
-        """How many messages wait to be given away, read or not."""
+        """How many messages wait for a consumer, read or not."""
         unread = (len(lease.unread) for lease in self.outstanding.leases.values())
         return len(self.assigner.waiting) + sum(unread)
 
-    # What consumers ask for
+    # Acks and deadlines of consumers
 
     def check_room(self) -> None:
-        """Refuse more where as much waits as may be: the store cannot be written to at all."""
+        """Raise ResourceExhausted if too many acks wait, as when the store cannot be written."""
         if len(self.acks) > MOST_PENDING:
             raise ResourceExhausted(
                 f"ack_ids: more than {MOST_PENDING:,} of earlier requests wait to be written; "
-                "nothing of this one was: send it again a moment later"
+                "nothing of this request was written: send it again later"
             )
 
     def acknowledge(self, ack_ids: Iterable[str]) -> AckFuture:
         """Acknowledge deliveries.
 
-        An acknowledgement that has succeeded is not written again: whether it holds still is asked
-        in the next request, as another process may have sought since.
+        An acknowledgement that has succeeded is not written again. The next request asks whether it
+        still holds, as another process may have sought since.
         """
         future = AckFuture()
         for ack_id in ack_ids:
@@ -189,7 +195,7 @@ class Leaser:
         return future
 
     def forget_confirmed(self, ack_ids: Iterable[str]) -> None:
-        """Take note that clients were told of successes: who repeats one of these has failed.
+        """Note that clients have the outcome of successful acks: a repetition of these fails.
 
         Spec: "A repeated ack of an already successful id is reported invalid".
         """
@@ -198,10 +204,10 @@ class Leaser:
             self._nacked.pop(ack_id, None)
 
     def modify_ack_deadline(self, ack_ids: Iterable[str], seconds: int, now: datetime) -> AckFuture:
-        """Move deadlines to so many seconds from now; 0 is a nack.
+        """Move deadlines to ``seconds`` from now; 0 is a nack.
 
-        Where the lease is long enough the deadline is moved here, and nothing is written. Nor is a
-        nack that has succeeded written again.
+        If the lease is long enough, the deadline is moved in memory, without a write. A nack that
+        has succeeded is not written again.
         """
         future = AckFuture()
         deadline = timedelta(seconds=seconds)
@@ -222,10 +228,10 @@ class Leaser:
                     self._modify(delivery.place, max(deadline, self.length), ack_id, future)
         return future
 
-    # What time brings
+    # Expiry and extension
 
     def expire(self, now: datetime) -> int:
-        """Let deliveries fail whose deadline has passed; return how many."""
+        """Fail the deliveries whose deadline has passed; return their number."""
         failed = 0
         while self._deadlines and self._deadlines[0][0] <= now:
             at, ack_id = heapq.heappop(self._deadlines)
@@ -236,20 +242,20 @@ class Leaser:
         return failed
 
     def extension_due(self, now: datetime) -> bool:
-        """Tell whether a lease is to be extended."""
+        """Return whether a lease must be extended now."""
         self._set_lengths()
         return self.outstanding.is_due(now)
 
     def let_go_of_overdue(self, now: datetime) -> int:
-        """Let go of what nobody was given and whose lease is over; return how much it was.
+        """Drop waiting messages whose lease is over; return their number.
 
-        This process was stopped, or could not write: others may have leased it since.
+        This process was suspended, or could not write, so others may have leased them since.
         """
         leases = self.outstanding.leases.items()
         return self._give_back_waiting([of for of, lease in leases if lease.until <= now])
 
     def give_back(self, ack_ids: Iterable[str]) -> None:
-        """Give back what a consumer has, as if it had never been leased: no delivery failed."""
+        """Give back the messages of a consumer, as if never leased: no delivery fails."""
         for ack_id in ack_ids:
             delivery = self._by_ack_id.get(ack_id)
             if delivery is not None:
@@ -257,7 +263,7 @@ class Leaser:
                 self._release_all(self.outstanding.give_back(delivery))
 
     def give_back_waiting(self) -> int:
-        """Give back what no consumer was given, as if it had never been leased."""
+        """Give back waiting messages, as if they had never been leased."""
         return self._give_back_waiting(list(self.outstanding.leases))
 
     def _give_back_waiting(self, lease_ids: list[int]) -> int:
@@ -267,21 +273,21 @@ class Leaser:
         return returned
 
     def end_leases(self, now: datetime) -> int:
-        """Let go of everything at the end of the server; return how much was given back.
+        """Give up all leases at the end of the server; return how many messages were given back.
 
-        What nobody was given goes back. What consumers have stays theirs until their deadlines:
-        the leases are cut down to these.
+        Waiting messages go back. Consumers keep theirs until their deadlines, to which the leases
+        are shortened.
         """
         returned = self.give_back_waiting()
         for delivery in self._by_ack_id.values():
             assert delivery.deadline is not None
             left = max(-((now - delivery.deadline) // _SECOND), 1)
             self.acks.modify_ack_deadline(delivery.place, left * _SECOND)
-        self._clear()  # consumers keep what they have: it is sent still, if it was not yet
+        self._clear()  # consumers keep their messages, which are still sent if they were not yet
         return returned
 
     def forget(self) -> None:
-        """Forget everything: a seek has voided it, or the subscription is gone."""
+        """Drop everything: a seek has voided it, or the subscription is gone."""
         for delivery in self._by_ack_id.values():
             self.assigner.let_go(delivery)
         self._clear()
@@ -297,13 +303,13 @@ class Leaser:
     # Requests
 
     def request(self, now: datetime) -> AckRequest:
-        """Return what to ask the store for now, with the extensions of leases that need one."""
+        """Return the request to send to the store now, with the due extensions of leases."""
         self._set_lengths()
         return self.outstanding.request(now)
 
     def apply(self, request: AckRequest, response: AckResponse, now: datetime) -> None:
-        """Take in what came of a request that was made at ``now``."""
-        if response.first_lease_id != self._first_lease_id:  # somebody has sought since
+        """Apply the response to the request of ``now``."""
+        if response.first_lease_id != self._first_lease_id:  # a client has sought since
             self._first_lease_id = response.first_lease_id
             self._acknowledged.clear()
             self._nacked.clear()
@@ -312,7 +318,7 @@ class Leaser:
         self._settle(applied.settled)
 
     def give_up(self, reason: str = TRANSIENT) -> None:
-        """Fail everything that is not written, for those who wait."""
+        """Fail the waiters of everything that is not written."""
         for ack_id, future in self.acks.give_up():
             future.fail(ack_id, reason)
             future.settle()
@@ -345,7 +351,7 @@ class Leaser:
             future.settle()
 
     def _place_of(self, ack_id: str, future: AckFuture) -> Place | None:
-        """Return lease and position of a delivery that nobody has here; None if it names none."""
+        """Return the lease and position of an ack id that is not outstanding here, or None."""
         parsed = parse_ack_id(ack_id)
         if parsed is None:
             future.malformed.append(ack_id)
@@ -369,7 +375,7 @@ class Leaser:
         self._release_all(self.outstanding.nack(delivery, waiter))
 
     def _release(self, delivery: Delivery) -> None:
-        """Take a delivery off the consumer that has it."""
+        """Remove a delivery from its consumer."""
         self._by_ack_id.pop(delivery.received.ack_id, None)
         self.assigner.let_go(delivery)
 
@@ -381,7 +387,7 @@ class Leaser:
 
 
 def _remember(ids: dict[str, None], new: str) -> None:
-    """Remember an ack id, and of all no more than the last ones."""
+    """Cache an ack id, and drop the oldest beyond the limit."""
     ids[new] = None
     while len(ids) > REMEMBERED_IDS:
         del ids[next(iter(ids))]

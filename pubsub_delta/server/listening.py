@@ -1,8 +1,8 @@
 """Sockets that listen, before there is a server that accepts their connections.
 
-A connection waits meanwhile, where it would be refused otherwise: then clients back off, the longer
-the more often they are refused. So a server that is started again listens first, and imports gRPC
-and Arrow and opens its store afterwards.
+A connection waits meanwhile. Otherwise it would be refused, and clients back off longer after each
+refusal. So a server that is started again listens first, and imports gRPC and Arrow and opens its
+store afterwards.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ BACKLOG = 1024
 
 
 def listen(host: str, port: int) -> tuple[socket.socket, ...]:
-    """Return sockets that listen at all addresses of a host, with the same port; 0: a free one.
+    """Return sockets that listen at all addresses of a host, at the same port; 0 for a free one.
 
-    FailedPrecondition if that is not possible.
+    FailedPrecondition if the address cannot be bound.
     """
     made: list[socket.socket] = []
     try:

@@ -10,7 +10,7 @@ from pubsub_delta.clock import from_micros
 FORMATS = ("text", "json")
 
 _OWN = ("method", "code")
-"""What log records of the server carry besides their text."""
+"""The extra fields of the server's log records."""
 
 
 class JsonFormatter(logging.Formatter):

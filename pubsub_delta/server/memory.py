@@ -1,4 +1,4 @@
-"""Memory: how much of messages a server holds, of all subscriptions together, and its allocator."""
+"""Memory: the limits of messages in a server, over all subscriptions, and its allocator."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pubsub_delta.errors import ResourceExhausted
 logger = logging.getLogger("pubsub_delta.server")
 
 MOST_BYTES = 64_000_000
-"""Of messages that wait to be sent, or are being sent."""
+"""Bytes of messages that wait to be sent, or are being sent."""
 MOST_MESSAGES = 200_000
-"""That clients have and have not answered for, or that wait; each takes about a kilobyte here."""
+"""Outstanding messages, sent or waiting; each takes about a kilobyte here."""
 MOST_UNSENT = 8_000_000
 """Bytes that wait for one stream; a larger message waits alone."""
 MOST_TO_PUBLISH = 64_000_000
 """Bytes of publish requests that wait to be committed."""
 
 ALLOCATOR = "ARROW_DEFAULT_MEMORY_POOL"
-"""The variable that names Arrow's allocator; it counts when Arrow is imported."""
+"""The variable that names Arrow's allocator; Arrow reads it at its import."""
 RELEASE_SECONDS = 30.0
 """The time between two returns of free memory to the operating system."""
 
@@ -29,14 +29,14 @@ RELEASE_SECONDS = 30.0
 def choose_allocator(environment: MutableMapping[str, str]) -> None:
     """Let Arrow use the allocator of the system, unless the environment names one.
 
-    Arrow's default keeps what threads have freed: a server of many small commits grew to hundreds
-    of megabytes of which a few were in use.
+    Arrow's default keeps the memory that threads have freed: a server of many small commits grew to
+    hundreds of megabytes, with a few in use.
     """
     environment.setdefault(ALLOCATOR, "system")
 
 
 async def release_unused_always() -> None:
-    """Return free memory to the operating system every now and then."""
+    """Return free memory to the operating system periodically."""
     import pyarrow as pa  # after ``choose_allocator``
 
     while True:
@@ -48,10 +48,10 @@ async def release_unused_always() -> None:
 
 
 class Memory:
-    """What messages take: of a server, or of one of its subscriptions.
+    """Counts the memory of messages: of a server, or of one of its subscriptions.
 
     Args:
-        whole: that of the server, of which this is a part.
+        whole: the memory of the server, of which this is a part.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Memory:
         return Memory(self)
 
     def add(self, messages: int, size: int) -> None:
-        """Take note of more messages, or of fewer, and of their bytes."""
+        """Add or subtract messages, and their bytes."""
         self.messages += messages
         self.bytes += size
         if self._whole is not self:
@@ -80,24 +80,24 @@ class Memory:
 
     @property
     def room(self) -> int:
-        """How many bytes of messages may be read; at least one message if there is none."""
+        """How many bytes of messages to read at most; at least one message if there is none."""
         whole = self._whole
         free = max(0, whole._most_bytes - whole.bytes)
         return free if free or self.bytes else 1
 
     @property
     def is_full(self) -> bool:
-        """Whether no more messages are to be leased."""
+        """Whether no more messages should be leased."""
         whole = self._whole
         return bool(self.messages) and whole.messages >= whole._most_messages
 
     @contextmanager
     def to_publish(self, size: int) -> Iterator[None]:
-        """Hold a publish request of so many bytes; ResourceExhausted where too much waits."""
+        """Hold a publish request of ``size`` bytes; ResourceExhausted if too many bytes wait."""
         if self.publishing and self.publishing + size > MOST_TO_PUBLISH:
             raise ResourceExhausted(
                 f"messages: {self.publishing:,} bytes of other requests wait to be published; "
-                "nothing of this one was: send it again a moment later"
+                "nothing of this request was published: send it again later"
             )
         self.publishing += size
         try:

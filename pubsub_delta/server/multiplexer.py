@@ -1,4 +1,4 @@
-"""Multiplexes one port: the first bytes of a connection tell gRPC (HTTP/2) from HTTP/1.1.
+"""Multiplexes one port: the first bytes of a connection distinguish gRPC (HTTP/2) from HTTP/1.1.
 
 HTTP/2 begins with a preface that no request of HTTP/1.1 begins with. The bytes of such a connection
 are proxied to the internal address of gRPC. Every other connection is HTTP/1.1. TLS ends here for
@@ -94,7 +94,7 @@ class PortMultiplexer:
         self._close_sockets()
 
     async def close(self) -> None:
-        """Close all connections, after ``DRAIN_SECONDS`` for what gRPC still sends."""
+        """Close all connections, after ``DRAIN_SECONDS`` for the last bytes of gRPC."""
         self.stop_listening()
         if self._open:
             self._emptied = asyncio.get_running_loop().create_future()
@@ -107,7 +107,7 @@ class PortMultiplexer:
             await asyncio.wait(self._tasks)
 
     def admit(self, transport: asyncio.BaseTransport) -> bool:
-        """Count a new connection, and tell whether it is within the limit.
+        """Count a new connection, and return whether it is within the limit.
 
         A connection that cannot be refused in its own protocol is aborted.
         """
@@ -124,7 +124,7 @@ class PortMultiplexer:
         return has_room
 
     def closed(self, transport: asyncio.BaseTransport) -> None:
-        """Stop to count a connection that is closed."""
+        """Stop counting a connection that is closed."""
         self._open.discard(transport)
         self._is_full &= len(self._open) > self._most // 2
         if not self._open and self._emptied is not None and not self._emptied.done():

@@ -287,7 +287,7 @@ class Telemetry:
             observe(self._meters.get_meter("pubsub_delta.server", __version__), collect)
 
     def stop(self) -> None:
-        """Export what is left."""
+        """Export the remaining spans and metrics."""
         self.tracing.stop()
         if self._meters is not None:
             self._meters.shutdown()

@@ -56,18 +56,18 @@ class PolicyFile:
         self.loaded = self._load()
 
     def reload_if_changed(self) -> bool:
-        """Read the file again if it, or a key file, has changed; tell whether it is in force."""
+        """Read the file again if it, or a key file, has changed; return whether it is in force."""
         if self._signature() == self._seen:
             return False
         return self.reload()
 
     def reload(self) -> bool:
-        """Read the file again; tell whether it is in force. An error is logged."""
+        """Read the file again; return whether it is in force. An error is logged."""
         try:
             self.loaded = self._load()
         except PubSubError as error:
             logger.error(
-                "the policy file was not read, and the policy before it stays in force: %s", error
+                "the policy file cannot be read, and the previous policy stays in force: %s", error
             )
             return False
         logger.info("the policy file was read again, and is in force")

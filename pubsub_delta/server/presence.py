@@ -71,7 +71,7 @@ class Journal:
         self._write(_line("leased", lease_id, positions))
 
     def given(self, deliveries: Iterable[Delivery]) -> None:
-        """Write that messages are about to be given to consumers."""
+        """Note that messages are about to be given to consumers."""
         if self._path is None:
             return
         by_lease: dict[int, list[int]] = {}
@@ -87,7 +87,7 @@ class Journal:
         self._write("".join(lines))
 
     def end(self) -> None:
-        """Delete the journal: the server has no lease on the subscription any more."""
+        """Delete the journal: the server no longer has a lease on the subscription."""
         self._waiting.clear()
         if self._file is not None and self._path is not None:
             self._file.close()
@@ -173,7 +173,7 @@ class Presence:
 
     @contextmanager
     def abandoned(self) -> Iterator[list[Abandoned]]:
-        """Give the leases that servers of this machine left when they ended.
+        """Yield the leases that servers of this machine left when they ended.
 
         Their journals are deleted after the block, unless it raises an error.
         """

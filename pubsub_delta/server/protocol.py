@@ -69,7 +69,7 @@ class Method:
 
 
 def _methods(**names: str) -> dict[str, Method]:
-    """Read ``Name="Request Response"``; without a request it is ``NameRequest``."""
+    """Return methods by name; their text is the request and the response, or the response alone."""
     found = {}
     for name, text in names.items():
         *given, response = text.split()

@@ -14,10 +14,9 @@ from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.protocol import message_class
 
 MOST_MESSAGES = 1000
-"""In one publish request (Pub/Sub's limit)."""
+"""The most messages in one publish request (Pub/Sub's limit)."""
 MOST_BYTES = 10_000_000
-"""Of the messages of one publish request, as those of a single message are counted (Pub/Sub's
-limit)."""
+"""The most bytes of one publish request: data, attributes and ordering keys (Pub/Sub's limit)."""
 MOST_LISTED = 1000
 
 _Published = message_class("PublishResponse")
@@ -28,7 +27,7 @@ _Detached = message_class("DetachSubscriptionResponse")
 
 
 class PublisherService:
-    """Topics, and what is published to them."""
+    """Topics, and publishing to them."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
@@ -87,7 +86,7 @@ class PublisherService:
         return _Detached()
 
     async def publish(self, request: Any, _: Any) -> Any:
-        """Publish messages; the reply comes when they are committed."""
+        """Publish messages; the response comes when they are committed."""
         count = len(request.messages)
         if not 1 <= count <= MOST_MESSAGES:
             raise InvalidArgument(
@@ -109,8 +108,10 @@ class PublisherService:
 
 
 def paging(request: Any) -> dict[str, Any]:
-    """Return which page is asked for: of as many resources as are, but not more than 1,000."""
+    """Return the requested page: its size, at most 1,000, and its token."""
     if request.page_size < 0:
-        raise InvalidArgument(f"page_size: {request.page_size}; 0 for the default, or more")
+        raise InvalidArgument(
+            f"page_size: {request.page_size}; 0 (the default) or more is accepted"
+        )
     size = min(request.page_size or MOST_LISTED, MOST_LISTED)
     return {"page_size": size, "page_token": request.page_token}

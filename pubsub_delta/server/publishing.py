@@ -1,4 +1,4 @@
-"""Publishing: the requests of all clients of a topic, gathered into one append after the other."""
+"""Publishing: batches the requests of all clients of a topic into one append after the other."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ logger = logging.getLogger("pubsub_delta.server")
 
 MOST_MESSAGES = 20_000
 MOST_BYTES = 50_000_000
-"""In one append; a larger request comes alone."""
+"""The most messages in one append; a larger request is appended alone."""
 
 Append = Callable[[Sequence[Message]], Sequence[str]]
-"""Publishes messages in one commit, or nothing of them; returns their ids in that order."""
+"""Publishes messages in one commit, or none of them; returns their ids in order."""
 
 
 @dataclass(eq=False)
@@ -35,11 +35,11 @@ class _Request:
 class PublishBatcher:
     """The publish requests of one topic.
 
-    While an append is under way requests gather, and for ``gather`` seconds at most after it: until
-    they are enough for one, or as many as the last append answered and left waiting. So who
-    publishes one request after the other is in the next append again. A request that comes later
-    than that waits for nobody. Meanwhile it is looked whether the topic is still there. A reply
-    comes when its append has landed.
+    Requests gather during an append, and for ``gather`` seconds at most after it: until they fill
+    an append, or are as many as the last append had and left waiting. So a client that publishes
+    one request after the other is in the next append again. A later request does not wait.
+    Meanwhile the batcher checks that the topic exists. A response is sent when its append has
+    landed.
     """
 
     def __init__(
@@ -62,13 +62,14 @@ class PublishBatcher:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is under way: another batcher of the topic would do as well."""
+        """Whether no request is pending: then another batcher can replace this one."""
         return self._task is None and not self._requests
 
     async def publish(self, messages: Sequence[Message], size: int) -> Sequence[str]:
-        """Publish the messages of a request of so many bytes, and return their ids.
+        """Publish the messages of a request of ``size`` bytes, and return their ids.
 
-        They were checked, but for the topic's schema: a request that does not fit fails alone.
+        They were checked, except against the topic's schema: a request that does not fit fails
+        alone.
         """
         loop = asyncio.get_running_loop()
         request = _Request(messages, size, loop.create_future())
@@ -76,11 +77,11 @@ class PublishBatcher:
         self._came.set()
         if self._task is None:
             self._task = loop.create_task(self._run())
-        # A client that goes away does not take back what may be under way.
+        # A client that disconnects does not cancel a publish that may be in an append.
         return await asyncio.shield(request.done)
 
     async def drain(self) -> None:
-        """Wait until everything that was asked for is published, or has failed."""
+        """Wait until every request is published, or has failed."""
         self._draining = True
         self._came.set()
         if self._task is not None:
@@ -124,7 +125,7 @@ class PublishBatcher:
         self._published()
 
     async def _publish_apart(self, append: Append, batch: Sequence[_Request]) -> None:
-        """Publish each request alone, so that one which does not fit the schema fails alone."""
+        """Publish each request alone, so that only a request that does not fit the schema fails."""
         for request in batch:
             try:
                 ids = await self._blocking(partial(append, request.messages))
@@ -136,7 +137,7 @@ class PublishBatcher:
                 self._answer([request], ids)
 
     async def _gathered(self, expected: int) -> bool:
-        """Wait until so many requests are there, or enough messages; tell whether any are."""
+        """Wait for ``count`` requests, or enough messages; return whether there are any."""
 
         async def enough() -> None:
             while not self._draining and not self._are_enough(expected):
@@ -168,4 +169,4 @@ def _fail(batch: Sequence[_Request], error: BaseException) -> None:
     for request in batch:
         if not request.done.done():
             request.done.set_exception(error)
-            request.done.exception()  # the client may be gone, and nobody ask for it
+            request.done.exception()  # the client may be gone, so that nobody reads it

@@ -28,8 +28,9 @@ logger = logging.getLogger("pubsub_delta.server")
 DEADLINE_EXCEEDED = "deadline_exceeded"
 UNREACHABLE = "unreachable"
 UNSIGNED = "unsigned"
-"""In place of a status code: no response in time, no connection or no HTTP, and no request because
-its token could not be signed."""
+"""The results without a status code: no response in time, no connection or no HTTP, and no request
+because its token could not be signed.
+"""
 
 _KEPT_OPEN = 4.0
 """Seconds that an idle connection is kept; common servers close it later."""
@@ -51,7 +52,7 @@ class PushEndpoint:
         )
 
     async def post(self, url: str, request: PushRequest, seconds: float) -> str:
-        """Send a request; return the status code, or why there was no response in time.
+        """Send a request; return the status code, or the reason why there was none in time.
 
         Redirects are not followed, and proxies of the environment are not used.
 

@@ -61,7 +61,7 @@ class Pusher:
         dispatcher.join(Receiver(self._consumer, self._take, self._fail))
 
     def update(self, subscription: Subscription) -> None:
-        """Go on with new fields of the subscription."""
+        """Use new fields of the subscription."""
         assert subscription.push_config is not None
         self._subscription = subscription
         self._config = subscription.push_config
@@ -127,7 +127,7 @@ class Pusher:
             self._failed(delivery, sent, code)
 
     async def _token(self) -> str | None:
-        """Return the token that a request carries, None if it carries none."""
+        """Return the token of a request, None without one."""
         if self._config.oidc_token is None:
             return None
         assert self._tokens is not None
@@ -166,7 +166,7 @@ class Pusher:
 
     def _resume(self) -> None:
         self._consumer.is_paused = False
-        self.dispatcher.look()  # what failed is available again
+        self.dispatcher.look()  # failed messages are available again
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._requests.pop(task, None)
@@ -231,7 +231,7 @@ class Pushers(SubscriptionWorkers[Pusher]):
         await asyncio.gather(*(each.stop(GRACE) for each in running))
 
     async def run_worker(self, subscription: Subscription) -> None:
-        """Start to push the messages of a subscription, or go on with its new fields."""
+        """Start pushing the messages of a subscription, or use its new fields."""
         name = subscription.name
         if self._lacks_keys(subscription.push_config):
             logger.warning("%s: nothing is pushed: there are no keys to sign its tokens with", name)
@@ -242,7 +242,7 @@ class Pushers(SubscriptionWorkers[Pusher]):
             if running.dispatcher.leaser.uid == subscription.uid:
                 running.update(subscription)
                 return
-            running.dispatcher.gone(replaced(name))  # what waits is not for the other endpoint
+            running.dispatcher.gone(replaced(name))  # waiting messages are not for the new endpoint
         if self._is_stopping:
             return
         try:
@@ -255,7 +255,7 @@ class Pushers(SubscriptionWorkers[Pusher]):
         self._workers[name] = Pusher(dispatcher, subscription, counters, self._now, self._tokens)
 
     async def end_worker(self, name: str) -> None:
-        """Stop to push the messages of a subscription; they can be pulled from now on."""
+        """Stop pushing the messages of a subscription, which can be pulled from now on."""
         running = self._workers.pop(name, None)
         if running is None:
             return
@@ -269,4 +269,8 @@ class Pushers(SubscriptionWorkers[Pusher]):
             else:
                 running.dispatcher.gone(replaced(name))
         except Exception as error:
-            logger.info("%s: its dispatcher will find out what it is now: %s", name, error)
+            logger.info(
+                "%s: its new configuration cannot be read; its next exchange reads it again: %s",
+                name,
+                error,
+            )

@@ -36,7 +36,7 @@ class SchemaService:
         return schema_message(made)
 
     async def get_schema(self, request: Any, _: Any) -> Any:
-        """Return a revision of a schema: all of it, unless a part is asked for."""
+        """Return a revision of a schema: all of it, unless the request asks for a part."""
         name = wire.full_name(request.name, "schema")
         found = await self._do(self._admin.get_schema, name)
         return schema_message(found, BASIC if request.view == BASIC else schema_wire.FULL)
@@ -70,7 +70,7 @@ class SchemaService:
         return schema_message(made)
 
     async def delete_schema_revision(self, request: Any, _: Any) -> Any:
-        """Delete a revision. Its id is in the name, or, as it was once, a field."""
+        """Delete a revision. Its id is in the name, or in the deprecated field."""
         name = wire.full_name(request.name, "schema")
         if "@" not in name and request.revision_id:
             name = f"{name}@{request.revision_id}"
@@ -83,14 +83,14 @@ class SchemaService:
         return Empty()
 
     async def validate_schema(self, request: Any, _: Any) -> Any:
-        """Tell whether a definition would be accepted."""
+        """Check that a definition is accepted."""
         wire.project_of(request.parent)
         given = schema_wire.definition_of(request.schema)
         await self._do(self._admin.validate_schema, *given)
         return _ValidSchema()
 
     async def validate_message(self, request: Any, _: Any) -> Any:
-        """Tell whether a message fits a schema, or a definition."""
+        """Check that a message fits a schema, or a definition."""
         wire.project_of(request.parent)
         encoding = schema_wire.encoding_name(request.encoding)
         validate = partial(self._admin.validate_message, request.message, encoding)

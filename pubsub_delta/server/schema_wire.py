@@ -35,7 +35,7 @@ def schema_message(schema: Schema, view: int = FULL) -> Any:
 
 
 def listed_schema(schema: Schema, view: int) -> Any:
-    """Return a schema of a listing: by its name and type, unless all of it is asked for."""
+    """Return a schema of a listing: by its name and type, or all of it in the full view."""
     if view == FULL:
         return schema_message(schema)
     return _Schema(name=schema.name, type_=_TYPES[schema.type])

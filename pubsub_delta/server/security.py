@@ -1,6 +1,6 @@
-"""Who may connect: addresses that may be listened to, and certificates.
+"""The security of a server: its addresses, certificates and tokens.
 
-It imports neither gRPC nor Arrow: a server checks its address and listens before these are there.
+It imports neither gRPC nor Arrow: a server checks its address and listens before those imports.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:  # it needs the store, which a client does not have
 
 @dataclass(frozen=True)
 class Security:
-    """How a server is protected.
+    """The protection of a server.
 
-    ``certificate``, ``key``: PEM files for TLS, both or neither. ``token``: what clients send as
-    ``authorization: Bearer …``. ``access``: whose tokens are accepted instead, and what each may
-    do. ``insecure``: listen to a public address without these.
+    ``certificate``, ``key``: PEM files for TLS, both or neither. ``token``: the token that clients
+    send as ``authorization: Bearer …``. ``access``: the policy file, whose tokens are accepted
+    instead. ``insecure``: listen to a public address without these.
     """
 
     certificate: Path | None = None
@@ -33,13 +33,15 @@ class Security:
     insecure: bool = False
 
     def check(self, host: str) -> None:
-        """Refuse an address that others can reach, unless they are kept out or it is forced."""
+        """Raise FailedPrecondition for a public address without TLS and tokens, unless forced."""
         if (self.certificate is None) != (self.key is None):
             raise InvalidArgument(
                 "tls: a certificate and its key are accepted, or neither; one of them is missing"
             )
         if self.token is not None and (not self.token or not self.token.isprintable()):
-            raise InvalidArgument("token: it is empty or has control characters; text is accepted")
+            raise InvalidArgument(
+                "token: it is empty or has control characters; other text is accepted"
+            )
         if self.token is not None and self.access is not None:
             raise InvalidArgument(
                 "token-file: it is given together with a policy file, whose tokens are accepted "
@@ -49,16 +51,16 @@ class Security:
         protected = self.certificate is not None and asks_for_tokens
         if not (is_loopback(host) or protected or self.insecure):
             raise FailedPrecondition(
-                f"host: {host!r} can be reached by others, and the server has not both TLS and a "
+                f"host: {host!r} can be reached by others, and the server lacks TLS or a "
                 "token; --tls-certificate, --tls-key and --token-file or --policy-file protect it, "
                 "a loopback address is always accepted, and --insecure listens all the same"
             )
 
     def tls(self) -> ssl.SSLContext | None:
-        """Return what connections are encrypted by; None for plaintext.
+        """Return the TLS context of connections; None for plaintext.
 
-        Of a client that offers both protocols HTTP/1.1 is taken: gRPC offers HTTP/2 only, and
-        whoever offers both asks for JSON.
+        If a client offers both protocols, HTTP/1.1 is chosen: gRPC offers HTTP/2 only, and clients
+        that offer both ask for JSON.
         """
         if self.certificate is None or self.key is None:
             return None

@@ -1,4 +1,4 @@
-"""The server: its services put together, its start and its end."""
+"""The server: combines its services, starts and stops."""
 
 from __future__ import annotations
 
@@ -42,24 +42,26 @@ from pubsub_delta.server.tracing import Tracing
 logger = logging.getLogger("pubsub_delta.server")
 
 LARGEST_READ = 128 * 1024 * 1024
-"""Bytes of a request that gRPC reads. What is more than ``protocol.LARGEST_REQUEST`` is refused as
-INVALID_ARGUMENT; of more than this gRPC itself says RESOURCE_EXHAUSTED, which clients try again."""
+"""Bytes of a request that gRPC reads. The server refuses a request above
+``protocol.LARGEST_REQUEST`` with INVALID_ARGUMENT; above this limit gRPC itself responds
+RESOURCE_EXHAUSTED, and clients try again.
+"""
 LOOK = 1.0
-"""Seconds from one look for servers that are gone to the next."""
+"""Seconds between two checks for servers that are gone."""
 MOST_CALLS = 2_000
-"""Under way at a time, streams among them; gRPC answers others RESOURCE_EXHAUSTED."""
+"""The most concurrent calls, streams included; gRPC ends others with RESOURCE_EXHAUSTED."""
 GRACE = 10.0
-"""Seconds that calls under way have at the end."""
+"""Seconds that open calls have at the end of the server."""
 
 _OPTIONS = (
     ("grpc.max_receive_message_length", LARGEST_READ),
     ("grpc.max_send_message_length", -1),
-    # Client libraries ping every 30 seconds or more, also while nothing is delivered.
+    # Client libraries ping every 30 seconds or more, also without deliveries.
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
     ("grpc.http2.max_ping_strikes", 0),
     ("grpc.so_reuseport", 0),
-    # A connection whose client is gone without a word is noticed, and its streams end.
+    # The server notices a client that is gone without closing its connection, and ends its streams.
     ("grpc.keepalive_time_ms", 60_000),
     ("grpc.keepalive_timeout_ms", 20_000),
 )
@@ -67,11 +69,11 @@ _OPTIONS = (
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """Where a server listens, how it is protected, and how often it commits.
+    """The address, security and timing of a server.
 
     ``port``: 0 for a free one. ``push_keys``: the file of the keys that sign the tokens of push
-    requests; None where there are none. ``push_issuer``: the URL that these tokens name as their
-    issuer; None for that of the address.
+    requests; None without keys. ``push_issuer``: the URL of the issuer in these tokens; None for
+    the server's address.
     """
 
     host: str = "localhost"
@@ -83,7 +85,7 @@ class ServerSettings:
 
 
 class Server:
-    """google.pubsub.v1 on a store. It lives in the event loop in which it is started."""
+    """google.pubsub.v1 on a store. It runs in the event loop in which it is started."""
 
     def __init__(
         self,
@@ -141,9 +143,10 @@ class Server:
         return self._access is not None
 
     async def start(self, sockets: tuple[socket.socket, ...] = ()) -> int:
-        """Begin to serve; return the port. FailedPrecondition if it cannot be had.
+        """Start serving; return the port. FailedPrecondition if the address cannot be bound.
 
-        ``sockets``: they listen already; without them it listens at the address of its settings.
+        ``sockets``: sockets that listen already; by default the server listens at the address of
+        its settings.
         """
         sockets = sockets or listen(self._settings.host, self._settings.port)
         port = port_of(sockets)
@@ -166,7 +169,7 @@ class Server:
         return port
 
     async def stop(self) -> None:
-        """Finish what was asked for, give back what is held, and end."""
+        """Finish pending requests, give back leased messages, and end."""
         self._multiplexer.stop_listening()
         await self._health.enter_graceful_shutdown()
         ending = [
@@ -194,7 +197,7 @@ class Server:
             await self._access.reload()
 
     async def _take_over(self) -> None:
-        """Look every now and then whether another server is gone."""
+        """Check periodically whether another server is gone."""
         while True:
             try:
                 await self._hub.take_over()
@@ -214,10 +217,10 @@ async def run(
 ) -> None:
     """Run a server until the process is told to end (SIGINT, SIGTERM).
 
-    SIGHUP lets it read its policy file again, if it has one.
+    After SIGHUP it reads its policy file again, if it has one.
 
-    ``make`` makes it, in the event loop; ``started`` is told its port. ``sockets``: they listen
-    already.
+    ``make`` creates the server in the event loop; ``started`` is called with its port. ``sockets``:
+    sockets that listen already.
     """
     told_to_end = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -40,20 +40,20 @@ _AROUND_A_NAME = 10
 class AckIdFailure(PubSubError):
     """Some ack ids of a request failed on a subscription with exactly-once delivery.
 
-    ``named``: the ids that the details of the reply name, with a reason; there is not room for
-    many. Of an id that is not named clients think by the code: at ABORTED they try it again, at
-    INVALID_ARGUMENT it has failed. (So do Google's libraries for Python, Go and Node.js. The one
-    for Java goes by the names alone.) They know no way to tell a success beside a failure: an id
-    that succeeded must be tried again, and succeeds at once. So no failure may be taken for a
-    success, and as few ids as possible are tried again:
+    ``named``: the ids that the details of the response name, with a reason; there is not room for
+    many. For an id that is not named clients use the code: after ABORTED they try it again, after
+    INVALID_ARGUMENT it has failed. (Google's libraries for Python, Go and Node.js do so. The one
+    for Java uses the names alone.) The protocol cannot report a success beside a failure: clients
+    must try an id that succeeded again, and it succeeds at once. So that no failure is taken for a
+    success, and clients repeat as few ids as possible:
 
-    - All failed for good: INVALID_ARGUMENT, whether all are named or not.
-    - Some failed for good, and all ids can be named: they are. INVALID_ARGUMENT.
-    - What failed for good can be named: it is named. ABORTED, and the others are tried again.
-    - It cannot, but all others can: they are named, as to be tried again. INVALID_ARGUMENT.
-    - Nothing failed for good: ABORTED.
-    - Neither: ABORTED. Of what failed as much is named as there is room for, and the rest is tried
-      again, until one of the above holds.
+    - All failed permanently: INVALID_ARGUMENT, whether all are named or not.
+    - Some failed permanently, and there is room for all ids: all are named. INVALID_ARGUMENT.
+    - There is room for the permanent failures: they are named. ABORTED; clients repeat the others.
+    - There is room only for all others: they are named, to be repeated. INVALID_ARGUMENT.
+    - Nothing failed permanently: ABORTED.
+    - Neither: ABORTED. As many failures are named as there is room for. Clients repeat the rest,
+    until one of the above cases holds.
 
     Args:
         failures: the ids that failed, and why.
@@ -77,7 +77,7 @@ class AckIdFailure(PubSubError):
 
 
 class Unavailable(PubSubError):
-    """The server is shutting down, or could not write; a later try may succeed."""
+    """The server is shutting down, or could not write; a later try can succeed."""
 
     code = "UNAVAILABLE"
 

@@ -25,11 +25,14 @@ from pubsub_delta.server.response_queue import ResponseQueue
 from pubsub_delta.server.status import check_lengths
 
 AHEAD = 4
-"""Times the room of a stream that is leased at first: it takes many rooms full in one exchange."""
+"""How many times the room of a stream is leased at first, as it empties several times in one
+exchange.
+"""
 
 KEEP_ALIVE = 1
-"""The ``protocol_version`` of clients that send an empty request now and then, and close a stream
-on which no response comes within some 15 seconds of it."""
+"""The ``protocol_version`` of clients that send an empty request periodically, and close a stream
+without a response within some 15 seconds of it.
+"""
 
 _Response = message_class("StreamingPullResponse")
 
@@ -37,7 +40,7 @@ _Response = message_class("StreamingPullResponse")
 class Stream:
     """A StreamingPull call: requests carry acks, responses carry messages and confirmations.
 
-    What waits for a client that does not read is bounded: see ``ResponseQueue``.
+    The responses that wait for a client are bounded: see ``ResponseQueue``.
     """
 
     def __init__(self, hub: Hub) -> None:
@@ -81,7 +84,7 @@ class _RequestReader:
         self._queue = queue
 
     async def read(self, requests: Any, first: Any) -> None:
-        """Read requests until the client sends no more; it is given no more messages then."""
+        """Read requests until the client sends no more; then it gets no more messages."""
         error: Exception | None = None
         try:
             self._apply(first)
@@ -109,9 +112,9 @@ class _RequestReader:
             self._confirm("acknowledge_confirmation", request.ack_ids, future)
         if len(request.modify_deadline_ack_ids) != len(request.modify_deadline_seconds):
             raise InvalidArgument(
-                f"modify_deadline_seconds: {len(request.modify_deadline_seconds)} of them for "
-                f"{len(request.modify_deadline_ack_ids)} modify_deadline_ack_ids; one for each is "
-                "accepted"
+                f"modify_deadline_seconds: {len(request.modify_deadline_seconds)} values for "
+                f"{len(request.modify_deadline_ack_ids)} modify_deadline_ack_ids; one for each "
+                "is accepted"
             )
         by_seconds: dict[int, list[str]] = {}
         pairs = zip(request.modify_deadline_seconds, request.modify_deadline_ack_ids, strict=True)
@@ -123,7 +126,7 @@ class _RequestReader:
             self._confirm("modify_ack_deadline_confirmation", ack_ids, future)
 
     def _confirm(self, field: str, ack_ids: Iterable[str], future: AckFuture) -> None:
-        """Confirm what was asked for, once it is written, with exactly-once delivery."""
+        """Confirm acks and deadlines once they are written, with exactly-once delivery."""
         if not self._dispatcher.leaser.exactly_once:
             future.check(self._dispatcher.name)
             return
@@ -156,11 +159,11 @@ _FIRST_ONLY = (
 
 
 def _check_later(request: Any) -> None:
-    """Refuse what a later request of a stream may not set (Pub/Sub: StreamingPullRequest)."""
+    """Refuse fields that only the first request can set (Pub/Sub: StreamingPullRequest)."""
     wrong = [name for name in _FIRST_ONLY if getattr(request, name)]
     if wrong:
         raise InvalidArgument(
-            f"{', '.join(wrong)}: may stand in the first request of a stream only"
+            f"{', '.join(wrong)}: only the first request of a stream can set this; leave it out"
         )
 
 

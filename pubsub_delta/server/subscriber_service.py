@@ -31,7 +31,7 @@ LONGEST_PULL = 20.0
 """Seconds that a pull waits for a first message, if its client waits that long."""
 PULLED_MESSAGES = 1_000
 PULLED_BYTES = 3_000_000
-"""Of one pull at most: clients take responses of 4 MiB, and there is more around each message."""
+"""The most bytes of one pull: clients accept responses of 4 MiB, encoding included."""
 
 _Pulled = message_class("PullResponse")
 _Subscriptions = message_class("ListSubscriptionsResponse")
@@ -40,7 +40,7 @@ _Sought = message_class("SeekResponse")
 
 
 class SubscriberService:
-    """Subscriptions and snapshots, and what is delivered."""
+    """Subscriptions and snapshots, and delivery."""
 
     def __init__(self, hub: Hub, pushers: Pushers, writers: TableWriters) -> None:
         self._hub = hub
@@ -52,7 +52,7 @@ class SubscriberService:
     # Subscriptions
 
     async def create_subscription(self, request: Any, _: Any) -> Any:
-        """Create a subscription; where it pushes, or is written to a table, that begins."""
+        """Create a subscription, and start its pusher or table writer."""
         topic = wire.full_name(request.topic, "topic")
         name = request.name or self._new_name("subscription", topic_name(topic, "").project)
         name = wire.full_name(name, "subscription", "name")
@@ -95,11 +95,11 @@ class SubscriberService:
         dispatcher = self._hub.running(name)
         await self._settled(name, partial(self._admin.delete_subscription, name))
         if dispatcher is not None:
-            dispatcher.gone(NotFound(f"subscription {name} was deleted"))
+            dispatcher.gone(NotFound(f"subscription {name} was deleted; create it again"))
         return Empty()
 
     async def modify_push_config(self, request: Any, _: Any) -> Any:
-        """Set where messages are pushed to; an empty configuration lets them be pulled."""
+        """Set the push configuration; an empty one means pull."""
         name = _subscription(request.subscription)
         await self._updated(name, {"push_config": wire.push_config(request.push_config)})
         return Empty()
@@ -112,7 +112,7 @@ class SubscriberService:
             yield response
 
     async def pull(self, request: Any, context: Any) -> Any:
-        """Return the first messages that there are, perhaps after a while."""
+        """Return the first available messages, perhaps after a wait."""
         name = _subscription(request.subscription)
         check_max_messages(request.max_messages)
         dispatcher = await self._hub.pulled(name)
@@ -152,7 +152,7 @@ class SubscriberService:
         return Empty()
 
     async def seek(self, request: Any, _: Any) -> Any:
-        """Seek to a time or to a snapshot; leases are void."""
+        """Seek to a time or to a snapshot, which voids all leases."""
         name = _subscription(request.subscription)
         time = wire.time_of(request.time) if request.HasField("time") else None
         snapshot = _snapshot(request.snapshot) if request.HasField("snapshot") else None
@@ -163,7 +163,7 @@ class SubscriberService:
     # Snapshots
 
     async def create_snapshot(self, request: Any, _: Any) -> Any:
-        """Capture what is unacknowledged."""
+        """Create a snapshot."""
         subscription = _subscription(request.subscription)
         project = subscription_name(subscription, "").project
         name = request.name or self._new_name("snapshot", project)
@@ -205,11 +205,11 @@ class SubscriberService:
     # Inside
 
     def _new_name(self, kind: str, project: str) -> str:
-        """Return a name that nobody else has (Pub/Sub: who names none is given one)."""
+        """Return a generated name (Pub/Sub: a snapshot without a name gets one)."""
         return f"projects/{project}/{kind}s/{kind}-{self._admin.tables.new_id()}"
 
     async def _updated(self, name: str, fields: wire.Fields) -> Subscription:
-        """Change a subscription, and go by its new fields."""
+        """Change a subscription, and use its new fields."""
         self._pushers.check(fields.get("push_config"))
         update = partial(self._admin.update_subscription, name, **fields)
         changed: Subscription = await self._settled(name, update)
@@ -228,7 +228,7 @@ class SubscriberService:
         return await self._hub.dispatcher(name)
 
     async def _settled(self, name: str, work: Callable[[], Any], *, voids: bool = False) -> Any:
-        """Do something to a subscription when what was asked of it is written."""
+        """Run an operation on a subscription after its pending acks are written."""
         dispatcher = self._hub.running(name)
         if dispatcher is None:
             return await self._do(work)
@@ -240,9 +240,9 @@ class SubscriberService:
 
 
 async def answered(dispatcher: Dispatcher, future: AckFuture, ack_ids: Iterable[str]) -> None:
-    """Wait until what was asked for is written, if it waits for that; raise what failed.
+    """Wait for the outcomes of ack ids, if the response waits for them; raise their failures.
 
-    Without exactly-once delivery an ack id whose lease is over is no failure.
+    Without exactly-once delivery an ack id whose lease is over is not a failure.
     """
     if not future.done:
         settled = asyncio.Event()
@@ -255,14 +255,14 @@ async def answered(dispatcher: Dispatcher, future: AckFuture, ack_ids: Iterable[
         dispatcher.leaser.forget_confirmed(ack_ids)
         return
     if TRANSIENT in future.failures.values():
-        raise Unavailable("nothing was written, at several attempts; a later try may succeed")
+        raise Unavailable("nothing was written in several attempts; try again later")
     future.check(dispatcher.name)
 
 
 async def _pulled(
     dispatcher: Dispatcher, consumer: Consumer, patience: float, *, at_once: bool
 ) -> Sequence[Delivery]:
-    """Wait for messages; none if there are none for so many seconds, or at once."""
+    """Wait for messages for ``seconds``, or not at all; return none if none come."""
     given: asyncio.Future[Sequence[Delivery]] = asyncio.get_running_loop().create_future()
 
     def take(deliveries: Sequence[Delivery]) -> None:
@@ -276,7 +276,7 @@ async def _pulled(
 
     dispatcher.join(Receiver(consumer, take, fail))
     try:
-        # From Python 3.12 on ``wait_for`` drops what is given at the instant of its time-out.
+        # From Python 3.12 on ``wait_for`` drops a result that comes at the instant of its timeout.
         await asyncio.wait([given], timeout=patience)
     except asyncio.CancelledError:  # the client has gone away
         if given.done() and given.exception() is None:

@@ -1,7 +1,7 @@
 """The workers of a server: one for each subscription that the server itself consumes.
 
-Pushing and writing to tables use it. A worker starts when a subscription asks for one, takes over
-changed fields, and stops when the subscription is deleted or no longer asks for one.
+Pushing and writing to tables use it. A worker starts when a subscription needs one, uses changed
+fields, and stops when the subscription is deleted or no longer needs one.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class SubscriptionWorkers(ABC, Generic[W]):
 
     @abstractmethod
     def needs_worker(self, subscription: Subscription) -> bool:
-        """Tell whether a subscription asks for a worker of this kind."""
+        """Return whether a subscription needs a worker of this kind."""
 
     @abstractmethod
     async def subscriptions(self) -> Sequence[Subscription]:
-        """Read the subscriptions that ask for a worker from the store."""
+        """Read the subscriptions that need a worker from the store."""
 
     @abstractmethod
     async def run_worker(self, subscription: Subscription) -> None:
@@ -59,12 +59,12 @@ class SubscriptionWorkers(ABC, Generic[W]):
         """End all workers when the server ends."""
 
     def start(self) -> None:
-        """Start to refresh."""
+        """Start refreshing."""
         loop = asyncio.get_running_loop()
         self._refreshing = loop.create_task(self._refresh_always(), name=self.name)
 
     async def apply(self, subscription: Subscription) -> None:
-        """Go on with the fields that this server has just given a subscription."""
+        """Use the fields that this server has just stored for a subscription."""
         self._applied += 1
         async with self._changing:
             if self.needs_worker(subscription) and not subscription.detached:
@@ -73,19 +73,19 @@ class SubscriptionWorkers(ABC, Generic[W]):
                 await self.end_worker(subscription.name)
 
     async def refresh(self) -> None:
-        """Start, change and end workers as the registry says."""
+        """Start, change and end workers according to the registry."""
         applied = self._applied
         found = await self.subscriptions()
         async with self._changing:
             if applied != self._applied:
-                return  # what was read may be older than what was applied meanwhile
+                return  # the fields that were read may be older than those applied meanwhile
             for name in self._workers.keys() - {each.name for each in found}:
                 await self.end_worker(name)
             for subscription in found:
                 await self.run_worker(subscription)
 
     async def stop(self) -> None:
-        """Stop to refresh, and end all workers."""
+        """Stop refreshing, and end all workers."""
         self._is_stopping = True
         if self._refreshing is not None:
             self._refreshing.cancel()

@@ -23,15 +23,16 @@ MOST_AT_ONCE = 2
 """Slices that are written at a time, of all subscriptions; each takes memory and a thread."""
 SHORTEST_PAUSE = 0.1
 LONGEST_PAUSE = 60.0
-"""Seconds of the pause after a failure; it doubles with each failure in a row (Pub/Sub backs off
-when it cannot write, as with push)."""
+"""Seconds of the pause after a failure; each further failure doubles it (Pub/Sub backs off when it
+cannot write, as with push).
+"""
 
 
 class TableWriter:
     """Writes the messages of one subscription, one slice after the other.
 
-    When no message is left, it waits for a publish through this server, or for the next look. The
-    time between looks grows while nothing comes.
+    When no message is left, it waits for a publish through this server, or for the next check. The
+    time between checks grows while no message comes.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class TableWriter:
         return self._task.done()
 
     def wake(self) -> None:
-        """Look for messages now; a pause after a failure goes on."""
+        """Check for messages now; a pause after a failure goes on."""
         self._woken.set()
 
     async def stop(self) -> None:
@@ -132,7 +133,7 @@ class TableWriters(SubscriptionWorkers[TableWriter]):
         return await backend.administer(backend.table_subscriptions)
 
     async def run_worker(self, subscription: Subscription) -> None:
-        """Start to write the messages of a subscription, or go on with its new fields."""
+        """Start writing the messages of a subscription, or use its new fields."""
         name = subscription.name
         running = self._workers.get(name)
         if running is not None and not running.is_over:

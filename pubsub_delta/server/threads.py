@@ -1,4 +1,4 @@
-"""Work that waits for a store, which a server does in threads."""
+"""Runs blocking work on a store in threads."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ T = TypeVar("T")
 
 
 class InThread(Protocol):
-    """Runs a function in a thread, and gives what it returns."""
+    """Runs a function in a thread, and returns its result."""
 
     async def __call__(self, work: Callable[[], T], /) -> T: ...

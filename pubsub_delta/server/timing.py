@@ -1,4 +1,4 @@
-"""How often a server commits what clients ask of a subscription."""
+"""The timing of a server's exchanges with the store."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Timing:
-    """How often there is an exchange with the store: seconds.
+    """The timing of exchanges with the store, in seconds.
 
-    ``gather``: from one to the next at least, so that requests of several clients share it.
-    ``shortest_look``, ``longest_look``: from one look that found nothing to the next; it grows from
-    the one to the other while nothing comes.
-    ``confirm_acks``: acknowledgements and new deadlines are answered when they are written, also
-    without exactly-once delivery, where Pub/Sub promises nothing by its answer.
+    ``gather``: the least time between two, so that requests of several clients share one.
+    ``shortest_look``, ``longest_look``: the time after an exchange without messages; it grows from
+    one to the other while no message comes. ``confirm_acks``: whether responses to acks and new
+    deadlines wait for the commit without exactly-once delivery, too, where Pub/Sub promises
+    nothing.
     """
 
     gather: float = 0.02

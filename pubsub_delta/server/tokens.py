@@ -1,4 +1,4 @@
-"""Bearer tokens of a server: which are accepted, and the refusal of calls without one."""
+"""Bearer tokens of a server: their check, and the refusal of calls without one."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from pubsub_delta.server.status import Unauthenticated, abort
 
 
 def accepted_tokens(security: Security) -> Tokens | None:
-    """Return what tells whether a token is accepted; None where none is asked for."""
+    """Return the check of tokens; None if the server has no tokens."""
     if security.access is not None:
         return security.access
     return None if security.token is None else ServerToken(security.token)
 
 
 class Tokens(Protocol):
-    """What tells whether a token is accepted."""
+    """Checks tokens."""
 
     def authenticate(self, authorization: str | bytes, /) -> object:
-        """Raise Unauthenticated unless that is an authorization that is accepted."""
+        """Raise Unauthenticated unless an ``authorization`` is accepted."""
 
 
 class ServerToken:
-    """The one token of a server: who has it may do everything."""
+    """The single token of a server, which permits everything."""
 
     def __init__(self, token: str) -> None:
         self._expected = f"Bearer {token}".encode()
 
     def authenticate(self, authorization: str | bytes) -> None:
-        """Raise Unauthenticated unless that is the authorization that is expected."""
+        """Raise Unauthenticated unless an ``authorization`` has this token."""
         if not compare_digest(_bytes(authorization), self._expected):
             raise Unauthenticated(
                 "authorization: the bearer token is missing or not the server's; "
@@ -46,7 +46,7 @@ class TokenInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self._tokens = tokens
 
     async def intercept_service(self, continuation: Any, details: Any) -> Any:
-        """Let a call through, or answer it UNAUTHENTICATED."""
+        """Pass a call on, or end it with UNAUTHENTICATED."""
         handler = await continuation(details)
         if handler is None or details.method.startswith(f"/{health.SERVICE_NAME}/"):
             return handler

@@ -27,7 +27,7 @@ class Tracing(Protocol):
     def publishing(
         self, topic: str, messages: Sequence[Message]
     ) -> AbstractContextManager[Callable[[Sequence[str]], object]]:
-        """Trace a publish; the context manager gives a callback for the message IDs."""
+        """Trace a publish; the context manager yields a callback for the message IDs."""
 
     def appending(self, topic: str, append: Append) -> Append:
         """Return an append with a span of its own."""
@@ -47,7 +47,7 @@ class Tracing(Protocol):
         """Trace the commit of acks, nacks and new deadlines of a subscription."""
 
     def stop(self) -> None:
-        """Export what is left."""
+        """Export the remaining traces."""
 
 
 class Untraced:

@@ -96,7 +96,7 @@ def topic_message(topic: Topic) -> Any:
 
 
 def subscription_message(subscription: Subscription) -> Any:
-    """Return a subscription as a protobuf message; push_config is empty where it is pulled from."""
+    """Return a subscription as a protobuf message; push_config is empty for pull."""
     dead, retry = subscription.dead_letter_policy, subscription.retry_policy
     table = subscription.table_config
     message = _Subscription(
@@ -291,7 +291,7 @@ def _refuse_unknown(resource: Any, known: set[str]) -> None:
 
 
 def _is_empty(value: Any) -> bool:
-    """Tell whether a value is a message without fields."""
+    """Return whether a value is a message without fields."""
     list_fields = getattr(value, "ListFields", None)
     return list_fields is not None and not list_fields()
 

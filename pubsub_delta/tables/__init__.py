@@ -1,1 +1,1 @@
-"""How it is kept: Delta tables in, DataFrames and policy's values out."""
+"""The tables of a store: Delta tables in, DataFrames and values of ``policy`` out."""

@@ -1,4 +1,4 @@
-"""Types of Arrow: which of them hold texts, bytes or texts by text, however they are encoded."""
+"""Types of Arrow: those of texts, bytes and maps of texts, in any encoding."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pyarrow as pa
 
 
 def is_text(type_: pa.DataType) -> bool:
-    """Tell whether values are texts, or nulls."""
+    """Return whether values are texts, or nulls."""
     inner = _plain(type_)
     return bool(
         pa.types.is_string(inner)
@@ -17,7 +17,7 @@ def is_text(type_: pa.DataType) -> bool:
 
 
 def is_bytes(type_: pa.DataType) -> bool:
-    """Tell whether values are bytes, texts or nulls."""
+    """Return whether values are bytes, texts or nulls."""
     inner = _plain(type_)
     return bool(
         is_text(inner)
@@ -29,7 +29,7 @@ def is_bytes(type_: pa.DataType) -> bool:
 
 
 def are_pairs(type_: pa.DataType) -> bool:
-    """Tell whether values are texts by text: maps, or structs, whose fields are the keys."""
+    """Return whether values are texts by text: maps, or structs, whose fields are the keys."""
     if pa.types.is_map(type_):
         return is_text(type_.key_type) and is_text(type_.item_type)
     if pa.types.is_struct(type_):
@@ -40,7 +40,7 @@ def are_pairs(type_: pa.DataType) -> bool:
 
 
 def is_sortable(type_: pa.DataType) -> bool:
-    """Tell whether Arrow sorts values: numbers, times, texts and bytes, each as they are.
+    """Return whether Arrow sorts values: numbers, times, texts and bytes, each as they are.
 
     >>> is_sortable(pa.timestamp("us")), is_sortable(pa.list_(pa.int8()))
     (True, False)
@@ -61,6 +61,6 @@ def is_sortable(type_: pa.DataType) -> bool:
 
 
 def _plain(type_: pa.DataType) -> pa.DataType:
-    """Return the type of the values, where they are encoded by a dictionary or by runs."""
+    """Return the type of the values, without an encoding by dictionary or runs."""
     is_encoded = pa.types.is_dictionary(type_) or pa.types.is_run_end_encoded(type_)
     return type_.value_type if is_encoded else type_

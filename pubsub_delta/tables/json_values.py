@@ -1,4 +1,4 @@
-"""Values of JSON as the columns of a table take them."""
+"""Converts values of JSON to columns of a table."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from pubsub_delta.policy.schemas.validation import SchemaMismatch
 def value_of(type_: pa.DataType, value: Any, name: str) -> Any:
     """Convert a JSON value for an Arrow type; SchemaMismatch with the name of the member.
 
-    As in BigQuery a number may be written as a text, bytes are base64, a time is RFC 3339 and a
-    date ``YYYY-MM-DD``; null is a value of every type.
+    As in BigQuery a number can be a text, bytes are base64, a time is RFC 3339 and a date
+    ``YYYY-MM-DD``; null is a value of every type.
     """
     if value is None:
         return None
@@ -90,7 +90,7 @@ def _whole(type_: pa.DataType, value: Any) -> int:
 
 
 def _decimal(type_: pa.DataType, value: Any) -> Decimal:
-    """Return a decimal number that the type has room for, not rounded."""
+    """Return a decimal number that fits in the type without rounding."""
     number = Decimal(str(_number(value)))
     exact = number.quantize(Decimal(1).scaleb(-type_.scale))
     if exact != number or len(exact.as_tuple().digits) > type_.precision:

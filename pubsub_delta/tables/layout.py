@@ -1,4 +1,4 @@
-"""Where every table of a store lives, and how it is named in SQL."""
+"""The locations of a store's tables, and their names in SQL."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ _SCHEMA = re.compile(rf"({_NAME})(?:\.({_NAME}))?")
 _WINDOWS = re.compile(r"[A-Za-z]:($|[\\/])|\\\\")
 _URL = re.compile(r"[a-z][a-z0-9+.\-]*:/+[^/].*")
 _FILE_URL = re.compile(r"file:(?://[^/]*)?(/.*)")
-_UNFIT = re.compile("[\0{}\ud800-\udfff]")  # what a JVM, a file system or Spark cannot take
+_UNFIT = re.compile(
+    "[\0{}\ud800-\udfff]"
+)  # characters that a JVM, a file system or Spark does not accept
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The tables under one root, each as an identifier that may stand in SQL.
+    """The tables under one root, each as an identifier of SQL.
 
     ``base`` is a directory without a slash at its end, or a catalog schema as it was written;
-    ``in_catalog`` tells.
+    ``in_catalog`` says which.
 
     >>> layout_of("/data/pubsub").messages("0" * 4)
     'delta.`/data/pubsub/messages/0000`'
@@ -63,11 +65,11 @@ class Layout:
         return self._table("ack_state", subscription_uid)
 
     def snapshot(self, snapshot_uid: str) -> str:
-        """The acknowledgement state that a snapshot is a copy of."""
+        """The copied acknowledgement state of a snapshot."""
         return self._table("snapshot", snapshot_uid)
 
     def positions(self, topic_uid: str) -> str:
-        """The positions of a topic that were given out."""
+        """The allocated positions of a topic."""
         return self._table("positions", topic_uid)
 
     @property
@@ -78,7 +80,7 @@ class Layout:
         return ".".join(_quoted(_plain(part)) for part in found.groups() if part is not None)
 
     def local_directory(self) -> str | None:
-        """The root on the local file system, or None where it is elsewhere."""
+        """The root on the local file system, or None if it is elsewhere."""
         return None if self.in_catalog else on_disk(self.base)
 
     def _table(self, *parts: str) -> str:
@@ -88,11 +90,11 @@ class Layout:
 
 
 def layout_of(root: str) -> Layout:
-    """Read a store's root: a directory, its URL, or ``schema`` or ``catalog.schema``.
+    """Parse a store's root: a directory, its URL, or ``schema`` or ``catalog.schema``.
 
-    A relative directory has a slash in it (``./pubsub``) and is made absolute. A name in a catalog
-    that is more than letters, digits, ``_`` and ``-`` stands in backticks, as in SQL.
-    InvalidArgument where the root is none of these.
+    A relative directory needs a slash (``./pubsub``) and is made absolute. A name in a catalog with
+    other characters than letters, digits, ``_`` and ``-`` needs backticks, as in SQL.
+    InvalidArgument for other roots.
     """
     if isinstance(root, os.PathLike):
         root = os.path.abspath(root)
@@ -109,7 +111,7 @@ def layout_of(root: str) -> Layout:
 
 
 def on_disk(path: str) -> str | None:
-    """Return a path or URL as a path of the local file system, or None where it is elsewhere.
+    """Return a path or URL as a path of the local file system, or None if it is elsewhere.
 
     >>> on_disk("file:/data/pubsub"), on_disk("s3a://bucket/pubsub")
     ('/data/pubsub', None)
@@ -121,7 +123,7 @@ def on_disk(path: str) -> str | None:
 
 
 def path_of(table: str) -> str | None:
-    """Return the path of a table, for those who do not take identifiers; None in a catalog.
+    """Return the path of a table, for libraries without identifiers; None in a catalog.
 
     >>> path_of("delta.`/data/pubsub/topics`")
     '/data/pubsub/topics'

@@ -1,4 +1,4 @@
-"""The version of a store's layout: which columns its tables have, and what they mean.
+"""The version of a store's layout: the columns of its tables, and their meaning.
 
 Every table of the registry has it as a property. Each process compares it with its own when it
 first reads such a table, and after each commit of the table. Every operation reads the registry

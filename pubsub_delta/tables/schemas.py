@@ -1,6 +1,7 @@
 """Every table's columns and properties. All are plain Delta: reader protocol 1, writer protocol 2.
 
-What matters is set explicitly, since the defaults of a session reach every table that it creates.
+All important properties are explicit, since the defaults of a session reach every table that it
+creates.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def _columns(**columns: pa.DataType) -> pa.Schema:
 
 @dataclass(frozen=True)
 class TableSchema:
-    """What creating a table needs to know."""
+    """The columns and properties of a new table."""
 
     columns: pa.Schema
     properties: dict[str, str]
@@ -48,10 +49,10 @@ _PLAIN = {
     "delta.checkpointInterval": "100",
 }
 CHECKPOINT_INTERVAL = 100
-"""Versions from one checkpoint to the next."""
+"""The versions from one checkpoint to the next."""
 
 MESSAGE_COLUMNS = ("publish_time", "data", "attributes", "ordering_key")
-"""The columns of a message that its readers see, in their order."""
+"""The columns of a message that readers see, in order."""
 
 MESSAGES = TableSchema(
     columns=_columns(
@@ -67,7 +68,7 @@ MESSAGES = TableSchema(
         **_PLAIN,
         "delta.dataSkippingStatsColumns": "position,publish_time",  # none on payload
         # Open batches, as_of and streams read the past. Idle subscriptions find new messages by the
-        # log: so only ``maintain`` cleans it, which brings their ack states up to date first.
+        # log. So only ``maintain`` cleans it, after it has brought their ack states up to date.
         "delta.enableExpiredLogCleanup": "false",
         "delta.logRetentionDuration": "interval 8 days",
         "delta.deletedFileRetentionDuration": "interval 8 days",
@@ -133,8 +134,8 @@ STREAM = _struct(
 COUNTERS = _struct(success=WHOLE, expired=WHOLE, invalid=WHOLE, dead_letters=WHOLE)
 
 _NO_PAST = {
-    # Nothing needs the past of a table of one row that every commit rewrites: a snapshot is a
-    # table of its own. Every commit is listed, and every removed file noted, until it may go.
+    # Nothing needs old versions of a table of one row that every commit rewrites, as a snapshot is
+    # another table. Every read lists the commits and removed files that are kept.
     "delta.enableExpiredLogCleanup": "true",
     "delta.logRetentionDuration": "interval 1 minutes",
     "delta.deletedFileRetentionDuration": "interval 1 minutes",
@@ -155,7 +156,7 @@ ACK_STATE = TableSchema(
         spans=pa.list_(SPAN),
         streams=pa.list_(STREAM),
         counters=COUNTERS,
-        # What spans tell in sum, for who asks in SQL and for each micro-batch's progress.
+        # The totals of spans, for SQL and for the progress of each micro-batch.
         num_undelivered_messages=WHOLE,
         num_outstanding_messages=WHOLE,
         oldest_unacked_publish_time=TIME,
@@ -167,7 +168,7 @@ POSITIONS = TableSchema(
     columns=_columns(next_position=WHOLE, reservation_id=TEXT),
     properties={**_PLAIN, **_NO_PAST, "delta.dataSkippingStatsColumns": "next_position"},
 )
-"""One row: the lowest position of a topic that was never given out."""
+"""One row: the lowest position of a topic that was never allocated."""
 
 _REGISTRY = {
     **_PLAIN,
@@ -249,13 +250,17 @@ SNAPSHOTS = TableSchema(
     ),
     properties={**_REGISTRY, "delta.dataSkippingStatsColumns": "name,uid,topic_uid"},
 )
-"""``filter``: that of the subscription whose ack state the snapshot's table is a clone of.
-``announced``: since when it is being taken, or removed; null for one that is there.
-``iam_policy``, of every resource: JSON, null for one that was given none."""
+"""``filter``: the filter of the subscription whose ack state the snapshot's table is a copy of.
+
+``announced``: since when the snapshot is being taken, or removed; null for a finished one.
+``iam_policy``, of every resource: JSON, null without a policy.
+"""
 
 REVISION = _struct(revision_id=TEXT, create_time=TIME, definition=TEXT, compiled=pa.binary())
-"""``definition``: null once the revision is deleted. ``compiled``: a FileDescriptorSet of Protocol
-Buffers."""
+"""``definition``: null once the revision is deleted.
+
+``compiled``: a FileDescriptorSet of Protocol Buffers.
+"""
 
 SCHEMAS = TableSchema(
     columns=_columns(

@@ -1,4 +1,4 @@
-"""All tables of one store, and the resources that are found in them by name."""
+"""All tables of one store, and its resources by name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _CACHED_TOPICS = 1000
-"""Names whose topic is cached; most of them may be deleted by now."""
+"""The most names whose topic is cached; most of them may be deleted by now."""
 
 
 def new_uid() -> str:
@@ -41,9 +41,9 @@ class Tables:
         root: the directory, URL or catalog schema of the tables.
         new_id: makes unique ids.
         lane: the lane to take, instead of the one that fits the storage.
-        hadoop: settings of the storage (``fs.s3a.…``), where there is no session to ask for them.
-        tables_root: below which subscriptions may be written to tables; by default ``tables`` below
-            the store's root.
+        hadoop: settings of the storage (``fs.s3a.…``), if there is no session that has them.
+        tables_root: the directory or URL of the tables of table subscriptions; by default
+            ``tables`` below the store's root.
     """
 
     def __init__(
@@ -84,17 +84,17 @@ class Tables:
 
     @property
     def spark(self) -> SparkSession:
-        """The session, started if need be; FailedPrecondition where the store has none."""
+        """The session, which is started if needed; FailedPrecondition if the store has none."""
         return self.lanes.spark
 
     @property
     def has_spark(self) -> bool:
-        """Whether there is a session now; none is started."""
+        """Whether there is a session now; this starts none."""
         return self.lanes.has_spark
 
     @property
     def local_directory(self) -> str | None:
-        """The root on the local file system, or None where it is elsewhere."""
+        """The root on the local file system, or None if it is elsewhere."""
         return self.layout.local_directory()
 
     @property
@@ -110,14 +110,14 @@ class Tables:
         return Messages(self.lanes, table, positions, self._allocator, history)
 
     def target(self, table: str) -> Target:
-        """Open the table of a table subscription; Unwritable where it cannot be written to."""
+        """Open the table of a table subscription; Unwritable if it cannot be written."""
         return self.lanes.open_target(self.table_locations.path(table))
 
     def prefetching(self, name: ResourceName, *tables: str) -> AbstractContextManager[None]:
-        """Begin to read the logs of a topic's messages and of other tables, all at the same time.
+        """Start reading the logs of a topic's messages and of other tables, all at the same time.
 
-        ``name``: of a topic or a subscription; nothing is begun for its messages where its topic is
-        not cached. In object storage each log takes a request.
+        ``name``: of a topic or a subscription; its messages are left out if its topic is not
+        cached. In object storage each log takes a request.
         """
         uid = self._topic_uids.get(str(name))
         messages = () if uid is None else (self.layout.messages(uid),)
@@ -146,9 +146,9 @@ class Tables:
         return found
 
     def is_received(self, topic_uid: str) -> bool:
-        """Tell whether a subscription can get what is published to a topic.
+        """Return whether a subscription can get messages that are published to a topic.
 
-        None can where the topic was deleted and none of its subscriptions is attached.
+        None can if the topic was deleted and none of its subscriptions is attached.
         """
         if self.registry.topic_of_uid(topic_uid) is not None:
             return True
@@ -164,7 +164,7 @@ class Tables:
     def attached(self, name: ResourceName) -> tuple[Subscription, str]:
         """Return a subscription with the uid of its topic, to pull from or acknowledge to.
 
-        NotFound where there is none, FailedPrecondition where it is detached.
+        NotFound if it does not exist, FailedPrecondition if it is detached.
         """
         found = self.registry.source(str(name))
         if found is None:
@@ -172,7 +172,7 @@ class Tables:
         if found[0].detached:
             raise FailedPrecondition(
                 f"subscription {name} is detached from its topic and has no messages any more; "
-                "delete it and create it anew"
+                "delete it and create it again"
             )
         self._cache_topic(name, found[1])
         return found

@@ -1,7 +1,8 @@
-"""Converts messages to rows of a target table: which fit, and why others do not.
+"""Converts messages to rows of a target table, and explains why others do not fit.
 
-Pub/Sub: the columns of a BigQuery subscription. Without a schema ``data`` is a column; the fields
-of the topic's schema are columns; or the members of a JSON object, as the table has them.
+Pub/Sub: the columns of a BigQuery subscription. Without a schema ``data`` is a column. Otherwise
+the fields of the topic's schema are the columns, or the members of a JSON object that are columns
+of the table.
 """
 
 from __future__ import annotations
@@ -27,15 +28,14 @@ _METADATA: Mapping[str, tuple[pa.DataType, ...]] = {
     "publish_time": (TIME,),
     "attributes": (TEXT, TEXT_BY_TEXT),
 }
-"""The columns of ``write_metadata``, and the types that they may have."""
+"""The columns of ``write_metadata``, and the types that they can have."""
 _DATA = (pa.binary(), TEXT)
 _WIDER = {
     pa.int32(): (pa.int64(), pa.float64()),
     pa.float32(): (pa.float64(),),
 }
 ORDERING_KEY = "ordering_key"
-"""Beside the attributes: the ordering key, if there is one (Pub/Sub: properties without a column
-of their own)."""
+"""Written among the attributes: the ordering key, if there is one (Pub/Sub: it has no column)."""
 
 Values = dict[str, Any]
 
@@ -52,10 +52,10 @@ class RowConverter:
     """Converts messages of a subscription to rows of a table.
 
     Args:
-        config: what the columns are.
-        subscription: its full name, as it is written.
-        columns: those of the table.
-        typing: of the topic's schema, where its fields are the columns.
+        config: defines the columns.
+        subscription: its full name, which is written.
+        columns: the table's.
+        typing: the fields of the topic's schema, if they are the columns.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class RowConverter:
             self._fields = {name: arrow_type(type_) for name, type_ in typing.fields.fields}
 
     def mismatch(self) -> str | None:
-        """Return why no message could be written; None where messages could."""
+        """Return why no message can be written; None if messages can."""
         config, wrong = self._config, list[str]()
         if self._by_metadata:
             for name, types in _METADATA.items():
@@ -107,7 +107,7 @@ class RowConverter:
             return self._one_by_one(messages, unfit)
 
     def _one_by_one(self, messages: Sequence[ReceivedMessage], unfit: dict[int, str]) -> Rows:
-        """Find out which values Arrow does not take for their columns."""
+        """Convert rows one by one, to find the values that do not fit their columns."""
         found = []
         for place, message in enumerate(messages):
             if place in unfit:
@@ -209,7 +209,7 @@ def _no_number(text: str) -> Callable[[], object]:
 
 
 def _is_required(column: pa.Field) -> bool:
-    """Tell whether a column, or a part of its values, is NOT NULL."""
+    """Return whether a column, or a part of its values, is NOT NULL."""
     return not column.nullable or any(map(_is_required, _parts(column.type)))
 
 
@@ -236,7 +236,7 @@ def _lacks_a_value(column: pa.Field, value: Any) -> bool:
 
 
 def _same(one: pa.DataType, other: pa.DataType) -> bool:
-    """Tell whether types are the same, whatever the names of the parts of lists and maps are."""
+    """Return whether types are the same, without the names of the parts of lists and maps."""
     if pa.types.is_list(one) and pa.types.is_list(other):
         return _same(one.value_type, other.value_type)
     if pa.types.is_map(one) and pa.types.is_map(other):

@@ -1,4 +1,4 @@
-"""Target tables, which subscriptions are written to: their locations, and their protocol."""
+"""Target tables of table subscriptions: their locations, and their protocol."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Outcome(Enum):
     WRITTEN = "written"
     CANCELLED = "cancelled"
     OTHER = "other"
-    """Another write has it, or a higher one: an operator has restored an earlier ack state."""
+    """Another write has this number or a higher one: an operator has restored an ack state."""
 
 
 class Target(Protocol):
-    """A table as it is at one version. Who writes to it later than that loses nothing by it.
+    """A table at one version. A writer that uses it after later commits loses nothing.
 
     ``key``: (application id, number) of a write, as a transaction of Delta; ``write_id``: a text
     that identifies the write among others of the same number.
@@ -42,15 +42,15 @@ class Target(Protocol):
 
     @property
     def columns(self) -> pa.Schema:
-        """The columns that rows are written to."""
+        """The columns of the table."""
 
     def outcome(self, key: tuple[str, int], write_id: str) -> Outcome | None:
-        """Return the outcome of a number; None where no commit has it."""
+        """Return the outcome of a number; None if no commit has it."""
 
     def append(self, rows: pa.Table, key: tuple[str, int], write_id: str) -> None:
         """Append rows in one commit that carries the number.
 
-        Conflict where another commit has the number meanwhile, or has changed the table.
+        Conflict if another commit has taken the number, or has changed the table.
         """
 
     def cancel(self, key: tuple[str, int], write_id: str) -> None:
@@ -61,8 +61,8 @@ class TableLocations:
     """The locations of target tables.
 
     Args:
-        layout: that of the store, whose own tables are refused.
-        root: a directory or URL, below which they are; None: ``tables`` below the store's root.
+        layout: the layout of the store, whose own tables are refused.
+        root: the directory or URL of the tables; None for ``tables`` below the store's root.
     """
 
     def __init__(self, layout: Layout, root: str | None) -> None:
@@ -78,9 +78,9 @@ class TableLocations:
             self.root = None if self._store is None else f"{self._store}/{FOLDER}"
 
     def path(self, table: str) -> str:
-        """Return the path or URL of a table, by its name or as it was named.
+        """Return the path or URL of a table by its name, path or URL.
 
-        Unwritable where it is not below the root, or where the store has its own tables.
+        Unwritable if it is not below the root, or among the store's own tables.
         """
         if self.root is None:
             raise Unwritable(

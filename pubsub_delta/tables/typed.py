@@ -18,7 +18,7 @@ from pubsub_delta.policy.schemas.validation import SchemaMismatch, TypedReader
 from pubsub_delta.tables.schemas import MESSAGE_COLUMNS, MESSAGES, TEXT, TIME
 
 SCHEMA_ERROR = "schema_error"
-"""Why the fields of a message are null, though it may have some; null where they were read."""
+"""The column that says why the fields of a message are null; null if they could be read."""
 
 _PREFIX = "field_"
 _PLAIN: Mapping[str, pa.DataType] = {
@@ -35,9 +35,9 @@ _PLAIN: Mapping[str, pa.DataType] = {
 
 
 def typed_schema(typing: TypedReader) -> pa.Schema:
-    """Return the columns of typed messages: those of messages, their fields, and what is wrong.
+    """Return the columns of typed messages: those of messages, their fields, and the error.
 
-    A field that is named like one of the others, in upper or lower case, has ``field_`` before it.
+    A field with the name of another column, in any case, gets the prefix ``field_``.
     """
     fields = [pa.field("message_id", TEXT), *(MESSAGES.columns.field(n) for n in MESSAGE_COLUMNS)]
     columns = column_names(name for name, _ in typing.fields.fields)

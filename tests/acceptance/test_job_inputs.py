@@ -236,7 +236,7 @@ def test_a_table_is_read_by_its_name_in_sql(
         assert found == ["b", "c"]
         assert "TABLE_OR_VIEW_NOT_FOUND" in publish.refused(Path("no.such"), "--format", "table")
         told = publish.refused(Path("named_orders"), "--format", "table", "--schema", "a INT")
-        assert "--schema is not for table" in told
+        assert "--schema does not apply to table" in told
     finally:
         spark.sql("DROP TABLE named_orders")
 

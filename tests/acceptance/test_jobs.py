@@ -228,4 +228,4 @@ def test_the_maintenance_job_tells_what_it_would_do_and_does_it(
     assert store.read_topic("flights").count() == 0
     assert "nothing to do" in maintain("--duties", "dead-letters")
     code, _, errors = run_here("maintain.py", ["--root", root, "--duties", "x"], monkeypatch, capfd)
-    assert (code, "x is no duty" in errors) == (2, True)
+    assert (code, "x is not a duty" in errors) == (2, True)

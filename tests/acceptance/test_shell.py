@@ -88,7 +88,7 @@ def test_a_script_on_standard_input(done: subprocess.CompletedProcess[str]) -> N
         "Created topic [projects/local/topics/flights].",
         "Created subscription [projects/local/subscriptions/delays].",
         "ERROR: (pubsub-delta.topics.describe) NOT_FOUND: topic projects/local/topics/absent "
-        "does not exist; `pubsub-delta topics list` tells what there is",
+        "does not exist; `pubsub-delta topics list` shows those that exist",
     ]
     out = done.stdout.splitlines()
     assert out[:2] == ["0", "an hour late"]
@@ -141,7 +141,7 @@ def test_commands_of_a_server(tmp_path: Path) -> None:
         "Created topic [projects/local/topics/flights].",
         "Created subscription [projects/local/subscriptions/delays].",
         "ERROR: (pubsub-delta.topics.describe) NOT_FOUND: topic projects/local/topics/absent "
-        "does not exist; `pubsub-delta topics list` tells what there is",
+        "does not exist; `pubsub-delta topics list` shows those that exist",
     ]
     told = ["0", "available", "late\tSUCCESS", "1\tpublish\t1", "0\tcreate table\t"]
     assert done.stdout.splitlines() == told

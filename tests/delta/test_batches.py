@@ -66,7 +66,7 @@ def test_a_condition_stands_alone_and_is_a_column(bench: Bench) -> None:
     batch = bench.store.pull(subscription)
     ids = [message.ack_id for message in batch]
     for answer in (batch.ack, batch.nack):
-        with pytest.raises(InvalidArgument, match="ids and where are given both"):
+        with pytest.raises(InvalidArgument, match="ids, where: both are given"):
             answer(ids, where=F.lit(True))
         with pytest.raises(InvalidArgument, match="is not a Column"):
             answer(where="data = 'a'")  # type: ignore[arg-type]

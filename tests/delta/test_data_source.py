@@ -346,8 +346,8 @@ def test_bytes_bound_a_micro_batch(live: Live) -> None:
     [
         ({"subscription": "absent"}, "NotFound: subscription projects/local/.*/absent does not"),
         ({"rot": "x"}, "InvalidArgument: rot: no option"),
-        ({"asOf": "1"}, "InvalidArgument: asOf: the option means nothing for readStream"),
-        ({"topic": "others"}, "FailedPrecondition: topic: .*others, while subscription"),
+        ({"asOf": "1"}, "InvalidArgument: asOf: readStream does not have this option"),
+        ({"topic": "others"}, "FailedPrecondition: topic: .*others, but subscription"),
         ({"root": "main.pubsub"}, "FailedPrecondition: root: main.pubsub is a catalog schema"),
         ({"maxMessagesPerTrigger": "0"}, "InvalidArgument: maxMessagesPerTrigger: '0'"),
     ],

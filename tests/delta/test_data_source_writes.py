@@ -100,7 +100,7 @@ def test_a_topic_is_not_overwritten(live: Live) -> None:
     ("options", "told"),
     [
         ({"topic": "absent"}, "NotFound: topic projects/local/topics/absent does not exist"),
-        ({"subscription": NAME}, "InvalidArgument: subscription: the option means nothing"),
+        ({"subscription": NAME}, "InvalidArgument: subscription: write does not have"),
         ({"root": "main.pubsub"}, "FailedPrecondition: root: main.pubsub is a catalog schema"),
     ],
 )

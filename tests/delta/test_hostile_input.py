@@ -139,7 +139,7 @@ def test_a_dataframe_whose_columns_name_no_message_is_refused(
     hostile: Bench, pair: tuple[str, str]
 ) -> None:
     rows = hostile.spark.range(1).selectExpr("'a' AS data", "'b' AS data")
-    with pytest.raises(InvalidArgument, match="column 'data' stands twice"):
+    with pytest.raises(InvalidArgument, match="column 'data' appears twice"):
         hostile.store.publish(pair[0], rows)
     rows = hostile.spark.range(1).selectExpr("'a' AS data")
     with pytest.raises(InvalidArgument, match="is not a column; one of data is accepted"):

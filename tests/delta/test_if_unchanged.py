@@ -86,7 +86,7 @@ def test_of_two_writers_who_read_the_same_the_second_is_told(it: Changed, kind: 
     other = it.bench.another()
     changed = getattr(other, f"update_{kind}")(it.name, if_unchanged=seen, labels={"by": "first"})
     commits = it.commits(kind)
-    with pytest.raises(Aborted, match=r"is not what if_unchanged says any more \(labels\)"):
+    with pytest.raises(Aborted, match=r"has changed since if_unchanged was read \(labels\)"):
         it.update(kind, if_unchanged=seen, labels={"by": "second"})
     assert it.read(kind) == changed
     # "nothing is written": neither by the call nor by its MERGE alone

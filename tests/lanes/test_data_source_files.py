@@ -89,7 +89,7 @@ def test_nobody_is_told_of_a_publish_to_a_topic_that_was_deleted_meanwhile(
     files = written.write(reservation, ["a"])
     written.store.delete_subscription(NAME)
     written.store.delete_topic(TOPIC)
-    with pytest.raises(NotFound, match=f"{TOPIC} was deleted just now"):
+    with pytest.raises(NotFound, match=f"{TOPIC} was deleted meanwhile"):
         writing.commit(written.tables, reservation, files, None)
 
 

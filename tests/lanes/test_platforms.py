@@ -107,7 +107,9 @@ def test_a_path_that_a_platform_refuses_is_told_with_what_to_do(
     )
     platform: Any = Platform(spark, r"delta\.`", words)
     lane = SparkLane(platform, TableLocks(None))
-    with pytest.raises(FailedPrecondition, match="this session may not use it") as refused:
+    with pytest.raises(
+        FailedPrecondition, match="this session has no permission for it"
+    ) as refused:
         lane.create(f"delta.`{tmp_path}/topics`", TOPICS)
     assert "SELECT on any file" in str(refused.value)
     assert "another root" in str(refused.value)

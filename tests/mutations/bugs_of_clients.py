@@ -46,11 +46,11 @@ BUGS_OF_CLIENTS = (
         "lambda c: c.memory.publishing,",
     ),
     Bug(
-        "port-of-an-address-listened-to-once",
-        "A name with two addresses, such as localhost, gets another port at the second one.",
+        "port-that-is-taken-is-a-traceback",
+        "A server whose port another program has ends with Python's error.",
         "server/listening.py",
-        "        port = one.getsockname()[1]\n",
-        "",
+        "    except OSError as error:\n        for each in made:",
+        "    except PermissionError as error:\n        for each in made:",
     ),
     Bug(
         "server-imported-before-it-listens",

@@ -87,7 +87,7 @@ BUGS_OF_FAULTS = (
     ),
     Bug(
         "arrow-key-twice",
-        "Of an attribute that stands twice in a row of an Arrow table the first value is lost.",
+        "Of an attribute that appears twice in a row of an Arrow table the first value is lost.",
         "delivery/message_rows.py",
         "if pairs is not None and len(attributes) < len(pairs):",
         "if pairs is not None and len(attributes) < 0:",

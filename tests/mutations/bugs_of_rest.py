@@ -188,7 +188,7 @@ BUGS_OF_REST = (
     ),
     Bug(
         "name-given-twice",
-        "Of a name that stands twice in an object the first value is dropped.",
+        "Of a name that appears twice in an object the first value is dropped.",
         _PAYLOAD,
         "if len(found) < len(pairs):",
         "if False:",

@@ -101,7 +101,7 @@ BUGS_OF_THE_SOURCE = (
     ),
     Bug(
         "attribute-keys-twice",
-        "A task publishes a message of which an attribute stands twice.",
+        "A task publishes a message of which an attribute appears twice.",
         _CHECKING,
         'return bool(named.group_by(["row", "key"]).aggregate([]).num_rows == named.num_rows)',
         "return True",

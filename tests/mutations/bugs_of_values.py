@@ -10,14 +10,14 @@ _MESSAGES = "policy/messages.py"
 BUGS_OF_VALUES = (
     Bug(
         "filtered-by-the-last-value",
-        "Of an attribute that stands twice a filter takes the last value, and readers the first.",
+        "Of an attribute that appears twice a filter takes the last value, and readers the first.",
         "tables/lanes/direct/filters.py",
         'which: str = "first"',
         'which: str = "last"',
     ),
     Bug(
         "both-values-are-delivered",
-        "An attribute that stands twice is delivered twice.",
+        "An attribute that appears twice is delivered twice.",
         "tables/lanes/direct/attributes.py",
         "if np.count_nonzero(present) == len(places):",
         "if np.count_nonzero(present):",

@@ -116,7 +116,7 @@ def test_a_disk_that_may_not_be_written_is_named_and_can_still_be_read(
 ) -> None:
     disk.only_read(True)
     try:
-        refused(disk, name, "may not be written")
+        refused(disk, name, "no permission to write")
         assert disk.tell({"op": "look", "topic": "orders", "subscription": "billing"}) is None
     finally:
         disk.only_read(False)

@@ -35,8 +35,8 @@ values = st.one_of(
 
 ACCEPTED = re.compile(
     r"accepted|or None|or none|means never|write a timedelta|pass (the|an?)\b|strings by string"
-    r"|keys and values are strings|neither True nor False|is required|at most [\d,]+ |is a string"
-    r"|is not a string|create it anew|fields that can be updated|an attribute key is"
+    r"|is not a pair of strings|neither True nor False|is required|at most [\d,]+ |is a string"
+    r"|is not a string|create it again|fields that can be updated|an attribute key is"
 )
 
 

@@ -100,7 +100,7 @@ def test_yaml_and_json_say_the_same(tmp_path: Path) -> None:
         ({"bindings": {"projects/*": []}}, "project: '\\*'"),
         ({"bindings": {TOPIC: [bound("pubsub.owner", ANN)]}}, r"roles/pubsub\.owner"),
         ({"bindings": {TOPIC: [bound("pubsub.viewer", "ann")]}}, r"\]\[0\]\.members: 'ann'"),
-        ({"bindings": {TOPIC: [bound("pubsub.viewer", "group:a@x.y")]}}, "has no members"),
+        ({"bindings": {TOPIC: [bound("pubsub.viewer", "group:a@x.y")]}}, "is not defined"),
         ({"bindings": {TOPIC: [{"role": "roles/viewer"}]}}, "members is missing"),
         ({"service_agent": "service-{project}"}, "service_agent"),
         ({"issuers": [{"issuer": "a", "audience": "b"}]}, r"issuers\[0\]: keys is missing"),
@@ -288,7 +288,7 @@ def test_a_file_that_cannot_be_read_leaves_the_one_before_it_in_force(
             assert not file.reload_if_changed()
             assert not file.reload_if_changed()
         assert len(caplog.records) == 1  # told once, not at each look
-        assert "the policy before it stays in force" in caplog.text
+        assert "the previous policy stays in force" in caplog.text
         assert member(file, f"Bearer {token_of(ANN)}") == ANN
     write(path, tokens=[token(BOB)])
     assert file.reload_if_changed()

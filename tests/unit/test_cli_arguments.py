@@ -298,8 +298,8 @@ def test_an_unexpected_error_has_no_traceback() -> None:
         (["topics", "update", "ttt"], "nothing to update"),
         (["topics", "list", "--format=xml"], "'xml' is not a format"),
         (["topics", "create", "ttt", "--labels=a"], "'a' is not a pair"),
-        (["topics", "publish", "ttt", "--attribute=k=1,k=2"], "or its key stands twice"),
-        (["topics", "publish", "ttt", "--attribute=k=1", "--attribute=k=2"], "'k' stands twice"),
+        (["topics", "publish", "ttt", "--attribute=k=1,k=2"], "or its key appears twice"),
+        (["topics", "publish", "ttt", "--attribute=k=1", "--attribute=k=2"], "'k' appears twice"),
         (["topics", "update", "ttt", "--message-retention-duration=1y"], "is not a duration"),
         (["subscriptions", "seek", "sss"], "exactly one of --time and --snapshot"),
         (["subscriptions", "seek", "sss", "--time=yesterday"], "is not a time"),
@@ -309,7 +309,7 @@ def test_an_unexpected_error_has_no_traceback() -> None:
             ["subscriptions", "update", "sss", "--min-retry-delay=1s", "--clear-retry-policy"],
             "--min-retry-delay and --clear-retry-policy exclude each other",
         ),
-        (["maintain", "--duties=x"], "x is no duty"),
+        (["maintain", "--duties=x"], "x is not a duty"),
     ],
 )
 def test_a_wrong_command_line_asks_nothing_of_the_store(args: list[str], told: str) -> None:

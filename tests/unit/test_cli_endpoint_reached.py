@@ -75,8 +75,16 @@ def test_whoever_names_a_store_or_a_server_first_decides(
         ("--endpoint=h:1 --root=/r", {}, "the command line names both endpoint and root"),
         ("--endpoint=h:1 --remote=sc://h:2", {}, "names both endpoint and remote"),
         ("", {"ROOT": "/r", "ENDPOINT": "h:1"}, "the environment names both endpoint and root"),
-        ("--endpoint-tls=public", {"ROOT": "/r"}, "--endpoint-tls needs --endpoint"),
-        ("--endpoint-token-file=x --root=/r", {"ENDPOINT": "h:1"}, "--endpoint-token-file needs"),
+        (
+            "--endpoint-tls=public",
+            {"ROOT": "/r"},
+            "--endpoint-tls has no effect without --endpoint",
+        ),
+        (
+            "--endpoint-token-file=x --root=/r",
+            {"ENDPOINT": "h:1"},
+            "--endpoint-token-file has no effect",
+        ),
     ],
 )
 def test_a_server_and_a_store_exclude_each_other(

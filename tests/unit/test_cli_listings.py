@@ -87,15 +87,15 @@ def test_keys_that_nothing_has_are_told() -> None:
         ("--filter=name==a", "'==' is not an operator"),
         ("--filter=a OR b AND c", "AND and OR at one level; parentheses say which goes first"),
         ("--filter=name.nothing():a", "there is no such transform; always, basename"),
-        ("--filter=name.enum(x):a", "gcloud has this transform, and it is not implemented here"),
+        ("--filter=name.enum(x):a", "this transform of gcloud is not implemented"),
         (f"--filter={'(' * 5000}a{')' * 5000}", "its parentheses are nested too deeply"),
         (f"--format=value(len{'(' * 5000}{')' * 5000})", "its parentheses are nested too deeply"),
         ("--sort-by=a..b", "column 2 is not expected: '..b'"),
         ("--flatten=[", "column 1 is not expected: '['"),
-        ("--format=object", "gcloud has 'object', and it is not implemented here"),
+        ("--format=object", "'object' of gcloud is not implemented"),
         ("--limit=0", "0 is not in the range x>=1"),
         ("--page-size=0", "0 is not in the range x>=1"),
-        ("--flags-file=f.yaml", "--flags-file: gcloud has it, and it is not implemented here"),
+        ("--flags-file=f.yaml", "--flags-file: this option of gcloud is not implemented"),
     ],
 )
 def test_what_cannot_be_read_is_a_wrong_command_line(option: str, told: str) -> None:
@@ -212,4 +212,4 @@ def test_a_time_is_relative_to_the_clock() -> None:
 def test_what_goes_on_or_to_a_file_is_not_selected(way: str, option: str) -> None:
     result = run(Noting(), "subscriptions", "pull", "sss", way, option)
     assert result.exit_code == 2
-    assert f"{option.partition('=')[0]} does not go with --follow and --output" in result.stderr
+    assert f"{option.partition('=')[0]} is not accepted with --follow or --output" in result.stderr

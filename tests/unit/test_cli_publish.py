@@ -132,9 +132,9 @@ def test_what_a_pull_prints_is_published_again_as_it_was(terminal: Terminal) -> 
         (b'"late"', "not a JSON object"),
         (b'{"data": 7}', "data: 7 is not a string"),
         (b'{"carrier": "UA"}', "'carrier' is not a field of a message"),
-        (b'{"data": "a", "data": "b"}', "'data' stands twice"),
+        (b'{"data": "a", "data": "b"}', "'data' appears twice"),
         (b'{"data": "a", "attributes": {"n": 1}}', "attributes['n']: 1 is not a string"),
-        (b'{"data": "a", "attributes": [1]}', "an object of texts"),
+        (b'{"data": "a", "attributes": [1]}', "[1] is not an object"),
         (b'{"data": "\\ud800"}', "half of a surrogate pair"),
         (b'{"data": "\xff"}', "not JSON"),
         (b'{"attributes": {"googclient": "1"}}', "does not start with 'goog'"),
@@ -261,7 +261,9 @@ def test_what_is_not_unpacked_is_refused_with_what_to_do(store: Terminal, tmp_pa
     lines = tmp_path / "delays.txt.zip"
     lines.touch()
     refused = publish(store, f"--from={lines}")
-    assert ".zip is not unpacked here; unpack it, and pipe its lines to --from=-" in refused.stderr
+    assert (
+        ".zip is not a compression that --from reads; unpack the file, and pipe" in refused.stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -269,10 +271,10 @@ def test_what_is_not_unpacked_is_refused_with_what_to_do(store: Terminal, tmp_pa
     [
         (["--from=-", "--message=late"], "--message and --from exclude each other"),
         (["--from=-", "--format=yaml"], "with --from, one of lines, jsonl, csv, json is accepted"),
-        (["--bad-records=x"], "--bad-records says how lines are read; --from names them"),
-        (["--format=jsonl"], "--format=jsonl says how lines are read; --from names them"),
-        (["--base64"], "--base64 says how lines are read; --from names them"),
-        (["--from=-", "--base64"], "--format=jsonl is needed"),
+        (["--bad-records=x"], "--bad-records needs --from, and says how its lines are read"),
+        (["--format=jsonl"], "--format=jsonl needs --from, and says how its lines are read"),
+        (["--base64"], "--base64 needs --from, and says how its lines are read"),
+        (["--from=-", "--base64"], "--base64 needs --format=jsonl"),
     ],
 )
 def test_options_that_do_not_fit_each_other_are_a_wrong_command_line(
@@ -292,5 +294,8 @@ def test_in_a_shell_standard_input_is_the_shell_s_own(store: Terminal) -> None:
     app = store.app()
     given = "topics publish flights --from=-\ntopics publish flights --message=late\n"
     done = CliRunner().invoke(cli, ["shell"], obj=app, input=given)
-    assert "--from=-: a shell reads its commands there; a file is accepted" in done.stderr
+    assert (
+        "--from=-: a shell reads its commands from standard input; a file is accepted"
+        in done.stderr
+    )
     assert data_of(pulled(store)) == [b"late"]

@@ -147,7 +147,7 @@ def missing(name: str) -> NotFound:
             SUBSCRIPTION.name.replace("subscriptions", "topics"),
             "there is a subscription of that name",
         ),
-        ("projects/p/topics/xyzzy", "`pubsub-delta topics list` tells what there is"),
+        ("projects/p/topics/xyzzy", "`pubsub-delta topics list` shows those that exist"),
     ],
 )
 def test_a_resource_that_is_mistyped_is_named(absent: str, advice: str) -> None:

@@ -110,5 +110,5 @@ def test_what_is_no_time_is_refused_by_name_and_value(wrong: object) -> None:
 def test_a_time_that_is_no_year_in_utc_is_refused(hours: int) -> None:
     edge = datetime.min if hours > 0 else datetime.max
     time = edge.replace(tzinfo=timezone(timedelta(hours=hours)))
-    with pytest.raises(InvalidArgument, match="not in the years 1 to 9999 in UTC"):
+    with pytest.raises(InvalidArgument, match="outside of the years 1 to 9999 in UTC"):
         read_time(time, "time")

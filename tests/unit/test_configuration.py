@@ -24,7 +24,7 @@ def settings(name: str) -> dict[str, str]:
     for line in (REPOSITORY / "conf" / name).read_text(encoding="utf-8").splitlines():
         if line.strip() and not line.startswith("#"):
             key, value = line.split(maxsplit=1)
-            assert key not in found, f"{key} stands twice in {name}"
+            assert key not in found, f"{key} appears twice in {name}"
             found[key] = value.strip()
     return found
 

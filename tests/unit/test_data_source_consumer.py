@@ -330,7 +330,7 @@ def test_a_checkpoint_of_another_subscription_is_refused() -> None:
     store.store.delete_subscription(NAME)
     store.store.create_subscription(NAME, TOPIC)
     query.start()
-    with pytest.raises(FailedPrecondition, match="checkpoint: it is of another subscription"):
+    with pytest.raises(FailedPrecondition, match="checkpoint: it belongs to another subscription"):
         query.plan()
 
 
@@ -344,7 +344,7 @@ def test_a_topic_that_the_subscription_is_not_attached_to_is_refused() -> None:
     store = a_store()
     consumer = Query(store).consumer
     assert consumer.start(store.store._topic(TOPIC)).batch == -1
-    with pytest.raises(FailedPrecondition, match=r"letters, while .* is attached to .*flights"):
+    with pytest.raises(FailedPrecondition, match=r"letters, but .* is attached to .*flights"):
         consumer.start(store.store._topic(LETTERS))
 
 

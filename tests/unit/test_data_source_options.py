@@ -52,7 +52,10 @@ def test_the_names_of_the_other_connector_mean_the_same() -> None:
     ("given", "told"),
     [
         ({"rot": "/data"}, r"^rot: no option .* accepted are asOf, backlog, .*root"),
-        ({"topic": "a-b", "topicId": "c-d"}, r"^topicId: 'c-d', while topic is 'a-b'"),
+        (
+            {"topic": "a-b", "topicId": "c-d"},
+            r"^topicId: 'c-d', but topic, the same option, is 'a-b'",
+        ),
         ({"deleteSubscriptionOnStreamStop": "true"}, r"'true'; false is accepted"),
     ],
 )
@@ -98,7 +101,7 @@ def test_as_of_is_a_version_or_a_time() -> None:
     [("readStream", "asOf"), ("read", "maxBytesPerTrigger"), ("writeStream", "txnAppId")],
 )
 def test_an_option_that_means_nothing_for_a_use_is_refused(use: str, name: str) -> None:
-    with pytest.raises(InvalidArgument, match=f"^{name}: the option means nothing for {use}"):
+    with pytest.raises(InvalidArgument, match=f"^{name}: {use} does not have this option"):
         read_options({name: "1"}).check(use)  # type: ignore[arg-type]
 
 

@@ -171,7 +171,7 @@ def test_it_is_told_if_one_that_is_used_cannot_be_put_back(monkeypatch: pytest.M
 
     monkeypatch.setattr(registry, "take_out_subscription", take_its_name)
     told = store.store.maintain(dead_letters=False, retention=False)
-    assert "another subscription took its name meanwhile" in told.problems[FULL_NAME]
+    assert "another one took its name" in told.problems[FULL_NAME]
     assert store.store.get_subscription(NAME).uid != idle.uid
 
 

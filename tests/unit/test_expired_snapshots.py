@@ -68,7 +68,7 @@ def test_who_lengthens_it_while_its_name_is_taken_is_told(monkeypatch: pytest.Mo
         lambda: taken.append(ahead.create_snapshot(TAKEN, NAME)),
         "before",
     )
-    with pytest.raises(NotFound, match="was deleted just now"):
+    with pytest.raises(NotFound, match="was deleted meanwhile"):
         world.store.update_snapshot(TAKEN, expire_time=at(DAY))
     assert list(world.store.list_snapshots()) == taken
 

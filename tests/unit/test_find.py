@@ -71,7 +71,7 @@ def test_what_cannot_be_searched_is_refused() -> None:
     ):
         with pytest.raises(error):
             store.store.find_messages(name)
-    with pytest.raises(InvalidArgument, match="messages of a topic have none"):
+    with pytest.raises(InvalidArgument, match="messages of a topic have no state"):
         store.store.find_messages(TOPIC, MessageQuery(states=find.UNACKED))
 
 

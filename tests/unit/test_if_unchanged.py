@@ -74,7 +74,7 @@ def test_of_two_writers_who_read_the_same_the_second_is_told(kind: str) -> None:
     seen = it.read()
     it.update(if_unchanged=seen, **LABELS)
     stored = it.read()
-    with pytest.raises(Aborted, match=r"/\w+ is not what if_unchanged says any more \(labels"):
+    with pytest.raises(Aborted, match=r"/\w+ has changed since if_unchanged was read \(labels"):
         it.update(if_unchanged=seen, **OTHERS)
     assert it.read() == stored
 
@@ -121,7 +121,9 @@ def test_a_resource_of_another_kind_or_name_is_refused() -> None:
     it = Kind("topic")
     with pytest.raises(InvalidArgument, match=r"is not a Topic; projects/local/topics/flights as"):
         it.update(if_unchanged=it.store.get_subscription(NAME), **LABELS)
-    told = "^if_unchanged: it is 'projects/local/topics/letters', where projects/local/topics/fli"
+    told = (
+        "^if_unchanged: it is 'projects/local/topics/letters', but the call changes projects/local"
+    )
     with pytest.raises(InvalidArgument, match=told):
         it.update(if_unchanged=it.store.get_topic(LETTERS), **LABELS)
 
@@ -140,7 +142,7 @@ def test_a_writer_between_the_look_and_the_write_is_not_overwritten(
     it = Kind(kind)
     seen = it.read()
     it.before_each_write(monkeypatch, lambda change, uid: change(uid, OTHERS))
-    with pytest.raises(Aborted, match=r"if_unchanged says any more \(labels\)"):
+    with pytest.raises(Aborted, match=r"since if_unchanged was read \(labels\)"):
         it.update(if_unchanged=seen, **LABELS)
     assert it.read().labels == OTHERS["labels"]
 
@@ -152,7 +154,7 @@ def test_who_deletes_between_the_look_and_the_write_makes_it_not_found(
     it = Kind(kind)
     seen = it.read()
     it.before_each_write(monkeypatch, lambda *_: it.delete())
-    with pytest.raises(NotFound, match="was deleted just now"):
+    with pytest.raises(NotFound, match="was deleted meanwhile"):
         it.update(if_unchanged=seen, **LABELS)
 
 

@@ -43,7 +43,7 @@ def test_files_without_an_ending_have_that_of_their_directory() -> None:
         (["a.csv", "b.csv", "c.parquet"], None, "holds 2 csv files and 1 parquet file"),
         (["a.csv", "c.parquet"], "csv", "holds 1 csv file and 1 parquet file"),
         (["a.csv", "b.txt", "c"], None, "holds 1 .txt file, 1 csv file and 1 nameless file"),
-        (["b.txt"], None, "holds 1 .txt file, and that tells no format; --format csv"),
+        (["b.txt"], None, "holds 1 .txt file, whose names show no format; give --format csv"),
         (["a.csv.xz"], None, "'a.csv.xz': Spark does not unpack .xz; unpack it, or pack it as .gz"),
         (["a.json.ZIP"], None, "Spark does not unpack .ZIP"),
         (["a.bin.tgz"], "csv", "Spark does not unpack .tgz"),

@@ -129,7 +129,7 @@ class Twice(dict[str, str]):
 
 
 WRONG: list[tuple[Any, str]] = [
-    (Message(b"x", Twice(k="1")), r"messages\[3\]\.attributes: a key stands twice"),
+    (Message(b"x", Twice(k="1")), r"messages\[3\]\.attributes: a key appears twice"),
     (Message("text"), r"messages\[3\]\.data: 'text' is a str; bytes"),  # type: ignore[arg-type]
     (Message(b"x", None), r"messages\[3\]\.attributes: None"),  # type: ignore[arg-type]
     (Message(b"x", {"k": 1}), r"messages\[3\]\.attributes: "),  # type: ignore[dict-item]

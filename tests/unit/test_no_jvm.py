@@ -221,7 +221,7 @@ def test_a_command_that_needs_spark_says_what_it_lacks(
     )
     started, refused = done.stderr.splitlines()
     assert done.returncode == 1
-    assert started == "Starting Spark, which this needs."
+    assert started == "Starting Spark, which this command needs."
     assert "FAILED_PRECONDITION: Spark did not start" in refused
     assert "Java 17 or 21 is needed" in refused
 

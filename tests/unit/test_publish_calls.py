@@ -57,7 +57,7 @@ def test_a_row_with_an_attribute_twice_is_refused() -> None:
     rows = pa.table(
         {"attributes": pa.array([[("k", "1")], [("k", "1"), ("k", "2")]], TEXT_BY_TEXT)}
     )
-    with pytest.raises(InvalidArgument, match=r"messages\[1\].attributes: a key stands twice"):
+    with pytest.raises(InvalidArgument, match=r"messages\[1\].attributes: a key appears twice"):
         world.store.publish(TOPIC, rows)
     assert world.stored() == []
 

@@ -106,7 +106,7 @@ def test_a_seek_is_not_found_whose_snapshot_is_deleted_before_it_is_noted(
     world.publish("c")
     once(monkeypatch, Registry, "captured", lambda: lose(world), "after")
     with pytest.raises(
-        NotFound, match=r"snapshots/before was deleted just now; .* has the backlog"
+        NotFound, match=r"snapshots/before was deleted meanwhile; .* has the backlog"
     ):
         world.store.seek(NAME, snapshot=TAKEN)
     assert world.stored() == ["c"]
@@ -123,7 +123,7 @@ def test_a_seek_that_was_carried_out_meanwhile_keeps_what_is_stored(
     once(monkeypatch, Registry, "captured", lambda: lose(world), "after")
     once(monkeypatch, AckStates, "change", lambda: catch_up(world), "after")
     with pytest.raises(
-        NotFound, match="was deleted just now, and 2 messages that it held are gone"
+        NotFound, match="was deleted meanwhile, and 2 messages that it held are gone"
     ):
         world.store.seek(NAME, snapshot=TAKEN)
     world.driver.clock.advance(MINUTE)  # the lease of whoever has looked is over
@@ -302,7 +302,9 @@ def test_a_publish_that_nobody_can_get_is_not_found(
     """Publishing to an absent topic → NOT_FOUND, also where it was there when it was looked for."""
     world = InMemory()
     once(monkeypatch, MemoryLane, "append", lambda: act(world), "before")
-    with pytest.raises(NotFound, match="flights was deleted just now, and no subscription is left"):
+    with pytest.raises(
+        NotFound, match="flights was deleted meanwhile, and no subscription is left"
+    ):
         world.store.publish(TOPIC, ["a"])
     if act is delete_and_create_anew:
         assert world.backlog() == {}
@@ -331,7 +333,7 @@ def test_a_publisher_tells_that_nobody_can_get_its_messages(
     once(monkeypatch, MemoryLane, "append", lambda: delete_both(world), "before")
     with world.store.publisher(TOPIC) as publisher:
         future = publisher.publish("a")
-    with pytest.raises(NotFound, match="was deleted just now"):
+    with pytest.raises(NotFound, match="was deleted meanwhile"):
         future.result(20)
 
 

@@ -133,6 +133,6 @@ def test_a_part_of_an_answer_is_what_its_client_selects(text: str, part: Any) ->
     ],
 )
 def test_a_part_that_an_answer_has_not_is_refused(text: str) -> None:
-    with pytest.raises(InvalidArgument, match="fields of the answer are accepted") as refused:
+    with pytest.raises(InvalidArgument, match="fields of the response are accepted") as refused:
         selection(text, pubsub.PullResponse.pb().DESCRIPTOR)
     assert len(str(refused.value)) < 300

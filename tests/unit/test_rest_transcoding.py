@@ -231,7 +231,7 @@ REFUSED = [
     ("PUT", f"/v1/{TOPIC}", '{"labels": {"a": null}}', "'labels': null; a string is accepted"),
     ("PUT", f"/v1/{TOPIC}", '{"labels": 3}', "an object is accepted"),
     ("PUT", f"/v1/{TOPIC}", '{"kmsKeyName": "a", "kms_key_name": "b"}', "are the same field"),
-    ("PUT", f"/v1/{TOPIC}", '{"labels": {}, "labels": {}}', '"labels" stands twice'),
+    ("PUT", f"/v1/{TOPIC}", '{"labels": {}, "labels": {}}', '"labels" appears twice'),
     ("PUT", f"/v1/{TOPIC}", '{"messageRetentionDuration": 600}', "a string is accepted"),
     ("PUT", f"/v1/{TOPIC}", '{"messageRetentionDuration": "600"}', "Duration"),
     ("PUT", f"/v1/{TOPIC}", '{"kmsKeyName": "\\ud800"}', "surrogate"),

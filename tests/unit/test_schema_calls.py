@@ -296,7 +296,7 @@ def test_a_revision_for_a_schema_that_is_created_anew_meanwhile_is_not_added(
         other.create_schema("states", "AVRO", AVRO)
 
     once(monkeypatch, SchemaRows, "change", anew, "before")
-    with pytest.raises(NotFound, match="deleted just now"):
+    with pytest.raises(NotFound, match="deleted meanwhile"):
         world.store.commit_schema("states", AVRO_WITH_AREA)
     assert len(ids(world)) == 1
 

@@ -96,10 +96,10 @@ def test_one_message_with_what_it_needs_within_is_accepted(definition: str) -> N
             "message M { google.protobuf.Timestamp at = 1; }",
             "it imports google/protobuf/timestamp.proto",
         ),
-        ('syntax = "proto3";', "at its top there is nothing"),
-        (proto3("", "message N {}"), "at its top there is M, N"),
-        (proto3("", "enum E { X = 0; }"), "at its top there is M, E"),
-        (proto3("", "service S {}"), "at its top there is M, S"),
+        ('syntax = "proto3";', "its top level has nothing"),
+        (proto3("", "message N {}"), "its top level has M, N"),
+        (proto3("", "enum E { X = 0; }"), "its top level has M, E"),
+        (proto3("", "service S {}"), "its top level has M, S"),
     ],
 )
 def test_what_is_no_definition_is_refused(definition: str, told: str) -> None:

@@ -153,14 +153,14 @@ def test_help_works_inside() -> None:
 def test_a_shell_in_a_shell_is_refused() -> None:
     result = run("shell\n", Noting())
     assert result.exit_code == 1
-    assert "this is a shell already" in result.stderr
+    assert "a shell runs already" in result.stderr
 
 
 def test_a_line_cannot_change_the_session() -> None:
     store = Noting()
     result = run("topics describe ttt\ntopics describe ttt --remote=sc://h:1\n", store)
     assert (result.exit_code, len(store.calls)) == (1, 1)
-    assert "FAILED_PRECONDITION: --remote: 'sc://h:1': this shell's session is with" in (
+    assert "FAILED_PRECONDITION: --remote: 'sc://h:1': this shell has a session with" in (
         result.stderr
     )
 

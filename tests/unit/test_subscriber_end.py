@@ -51,8 +51,8 @@ def test_what_an_aborted_exchange_asked_for_is_asked_again(
     eventually(lambda: store.unacked == [1, 3])
     warnings = [record for record in caplog.records if record.levelno == logging.WARNING]
     assert [record.name for record in warnings] == ["pubsub_delta"] * 2
-    told = "projects/p/subscriptions/s: nothing was written; it is tried again: lost again"
-    assert warnings[1].getMessage() == told
+    told = "projects/p/subscriptions/s: acks and leases were not written, and are tried again: "
+    assert warnings[1].getMessage() == told + "lost again"
 
 
 @pytest.mark.parametrize("where", ["exchange", "receive"])

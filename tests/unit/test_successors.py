@@ -51,7 +51,7 @@ def test_callbacks_of_a_deleted_subscription_acknowledge_nothing_of_its_successo
     assert began.wait(PATIENCE)
     succeed(world)
     go_on.set()
-    with pytest.raises(NotFound, match="created anew"):
+    with pytest.raises(NotFound, match="created again"):
         future.result(PATIENCE)
     assert set(called) <= {b"a0", b"a1", b"a2"}
     assert world.backlog() == dict.fromkeys(["b0", "b1", "b2"], "available")
@@ -70,7 +70,7 @@ def test_a_server_says_nothing_to_a_successor_that_comes_between_two_lines(
     once(monkeypatch, Tables, "attached", lambda: succeed(world), "after")
     channel.exchange(request, 0, MINUTE)  # of the one that is deleted meanwhile
     assert world.backlog() == dict.fromkeys(["b0", "b1", "b2"], "available")
-    with pytest.raises(NotFound, match="created anew"):
+    with pytest.raises(NotFound, match="created again"):
         channel.exchange(request, 3, MINUTE)
     assert world.backlog() == dict.fromkeys(["b0", "b1", "b2"], "available")
     backend.close()
@@ -83,6 +83,6 @@ def test_a_running_query_takes_no_micro_batch_of_a_successor() -> None:
     given = pull.pull_micro_batch(world.tables, name, "query", 0, 1, world.now, uid=uid)
     assert given.lease is not None
     succeed(world)
-    with pytest.raises(NotFound, match="created anew"):
+    with pytest.raises(NotFound, match="created again"):
         pull.pull_micro_batch(world.tables, name, "query", 1, None, world.now, uid=uid)
     assert world.backlog() == dict.fromkeys(["b0", "b1", "b2"], "available")

@@ -108,7 +108,7 @@ def test_a_place_that_is_none_is_refused_before_anything_is_asked() -> None:
     for schema, temporary, told in (
         ("bi", True, "one of the two is accepted"),
         ("/data/x", None, "is a path"),
-        (None, False, "with schema= the views"),
+        (None, False, "schema= names the schema"),
     ):
         with pytest.raises(InvalidArgument, match=told):
             create_views(tables, "local", now, schema, temporary=temporary)

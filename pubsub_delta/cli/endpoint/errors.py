@@ -96,8 +96,8 @@ def error_of(error: Any, address: str, seconds: float) -> PubSubError:
     if known_status is None and code == grpc.StatusCode.DEADLINE_EXCEEDED:
         return StatusError(
             code.name,
-            f"endpoint: {address} did not respond within {seconds:g} seconds; the request may have "
-            "been done",
+            f"endpoint: {address} did not respond within {seconds:g} seconds; the server may "
+            "have carried out the request",
         )
     reasons = {} if known_status is None else _ack_ids_of(known_status)
     if reasons:

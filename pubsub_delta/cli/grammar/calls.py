@@ -138,7 +138,10 @@ def _function(name: str, context: Context) -> Function:
     if name == "format":
         return _formatting(context)
     if name in UNIMPLEMENTED:
-        raise Unimplemented(f"{name}(): gcloud has this transform, and it is not implemented here")
+        raise Unimplemented(
+            f"{name}(): this transform of gcloud is not implemented; {', '.join(TRANSFORMS)} are "
+            "accepted"
+        )
     raise InvalidArgument(
         f"{name}(): there is no such transform; {', '.join(TRANSFORMS)} are accepted"
     )

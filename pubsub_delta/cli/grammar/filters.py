@@ -180,7 +180,7 @@ def _of_value(key: Key, calls: Calls | None, tests: list[Matches]) -> Callable[[
 
 
 def _found(value: Any, word: str) -> bool:
-    """Tell whether a value, or a nested value, contains a word in any case."""
+    """Return whether a value, or a nested value, contains a word in any case."""
     if isinstance(value, Mapping):
         return any(_found(each, word) for each in value.values())
     if isinstance(value, (list, tuple)):

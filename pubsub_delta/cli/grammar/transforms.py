@@ -353,6 +353,7 @@ def bound(
             for p in parameters
         )
         raise InvalidArgument(
-            f"{name}({', '.join(arguments)}): these arguments are not accepted; {name}({known}) is"
+            f"{name}({', '.join(arguments)}): these arguments are not accepted; {name}({known}) "
+            "is accepted"
         ) from None
     return plain, by_name

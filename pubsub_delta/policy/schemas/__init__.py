@@ -1,1 +1,1 @@
-"""Schemas: which definitions, revisions and messages are accepted (Pub/Sub: schemas)."""
+"""Schemas: the accepted definitions, revisions and messages (Pub/Sub: schemas)."""

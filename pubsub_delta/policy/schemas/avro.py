@@ -225,7 +225,7 @@ def _check_names(given: Any) -> None:
     for text in _names(given):
         if not isinstance(text, str) or not all(map(_NAME.fullmatch, text.split("."))):
             raise InvalidArgument(
-                f"{text!r} is not a name: letters, digits and '_', no digit first"
+                f"{text!r} is not a name; letters, digits and '_' are accepted, with no digit first"
             )
 
 

@@ -20,7 +20,7 @@ _MOST_DIGITS = 10
 
 
 def must_be_walked(schema: Any, named: Mapping[str, Any]) -> bool:
-    """Tell whether data of a schema must be checked before it is read.
+    """Return whether data of a schema must be checked before it is read.
 
     Recursive types and items of zero bytes let short data claim any depth or number of items.
     A reader would round a decimal with more digits than its precision.
@@ -47,7 +47,7 @@ def _claims(schema: Any, named: Mapping[str, Any], within: tuple[str, ...]) -> b
 
 
 def _is_empty(schema: Any, named: Mapping[str, Any], within: tuple[str, ...]) -> bool:
-    """Tell whether values of a type have zero bytes."""
+    """Return whether values of a type have zero bytes."""
     schema = resolved(schema, named)
     kind = schema["type"] if isinstance(schema, dict) else schema
     if kind == "fixed":

@@ -1,7 +1,7 @@
-"""Avro's defaults as the values that a reader has for them.
+"""Converts the defaults of Avro fields from JSON to values.
 
-``fastavro`` gives a field that the writer did not have the JSON of its default: text for bytes, a
-number for a time, and of a record only the fields that stand there.
+``fastavro`` fills a field that the writer did not have with the JSON of its default: text for
+bytes, a number for a time, and for a record only the fields in the JSON.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _of_fields(schema: Any, named: Mapping[str, Any], seen: set[int]) -> None:
 
 
 def value_of(schema: Any, default: Any, named: Mapping[str, Any]) -> Any:
-    r"""Return the value that the JSON of a default stands for.
+    r"""Return the value of a default from its JSON.
 
     Avro: bytes are text of a character a byte, and the default of a union is one of its branches.
 
@@ -109,7 +109,7 @@ _OF_JSON: Mapping[str, tuple[type, ...]] = {
 
 
 def _is_of(schema: Any, default: Any) -> bool:
-    """Tell whether the JSON of a default may be of a branch of a union; text is of all others."""
+    """Return whether the JSON of a default can belong to a branch of a union."""
     kind = schema["type"] if isinstance(schema, dict) else schema
     accepted = _OF_JSON.get(kind, (str,))
     return isinstance(default, accepted) and (kind == "boolean" or not isinstance(default, bool))

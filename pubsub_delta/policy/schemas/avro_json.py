@@ -53,7 +53,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} stands twice in an object")
+        raise ValueError(f"{twice!r} appears twice in an object")
     return found
 
 

@@ -60,15 +60,15 @@ def check_compiled(compiled: bytes) -> None:
     names = [each.name for each in (*file.message_type, *others)]
     if len(file.message_type) != 1 or others:
         raise InvalidArgument(
-            f"definition: at its top there is {', '.join(names) or 'nothing'}; one message is "
-            "accepted, with the messages and enums that it needs within"
+            f"definition: its top level has {', '.join(names) or 'nothing'}; one message is "
+            "accepted, which may contain other messages and enums"
         )
 
 
 def check_compatible(new: bytes, old: bytes) -> None:
     """Raise SchemaMismatch for two incompatible revisions.
 
-    Pub/Sub: optional fields may come and go; no others, and no field that stays may change.
+    Pub/Sub: only optional fields can be added or removed, and no remaining field can change.
     """
     _check_messages(_root_of(new), _root_of(old))
 
@@ -136,7 +136,7 @@ class ProtobufCodec:
     def check(self, data: bytes, encoding: Encoding) -> None:
         """Raise SchemaMismatch unless data is a message of the schema.
 
-        Pub/Sub: it may have no field that the schema does not have.
+        Pub/Sub: data cannot have a field that the schema does not have.
         """
         message = self._read(data, encoding)
         if encoding is Encoding.BINARY:

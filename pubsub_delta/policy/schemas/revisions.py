@@ -1,7 +1,7 @@
 """Revisions of a schema: adds, deletes and finds them, and selects those that a topic accepts.
 
 They are in the order of their commits. A deleted revision keeps its place and its id, because the
-range of a topic's schema settings may begin or end there.
+range of a topic's schema settings can begin or end there.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def check_range(
 ) -> None:
     """Check the bounds of schema settings: NotFound for an unknown one, InvalidArgument if empty.
 
-    A bound that is stored already may name a revision that was deleted later.
+    A bound that is already stored can name a revision that was deleted later.
     """
     ids = [each.revision_id for each in revisions]
     there = {each.revision_id for each in living(revisions)}
@@ -172,7 +172,8 @@ def check_settings(settings: object) -> SchemaSettings | None:
         return None
     if not isinstance(settings, SchemaSettings):
         raise InvalidArgument(
-            f"schema_settings: {settings!r} is not a SchemaSettings; or None for no schema"
+            f"schema_settings: {settings!r} is not a SchemaSettings; one is accepted, or None "
+            "for no schema"
         )
     for field in ("first_revision_id", "last_revision_id"):
         if not isinstance(getattr(settings, field), str):

@@ -37,7 +37,8 @@ class RecordOf:
 
 FieldType: TypeAlias = "str | DecimalOf | ListOf | MapOf | RecordOf"
 """A string names a primitive type: ``timestamp`` is an instant in microseconds, ``int`` has 32
-bits, ``long`` has 64."""
+bits, ``long`` has 64.
+"""
 
 TEXT = "string"
 MOST_DIGITS = 38

@@ -38,7 +38,7 @@ class Binding:
     """An HTTP method and a path template that call an RPC method.
 
     ``template``: as in google.api.http, ``/v1/{topic=projects/*/topics/*}:publish``. ``body``: the
-    field that the body is, ``*`` for the whole request, "" where there is none.
+    field of the body, ``*`` for the whole request, "" without a body.
     """
 
     verb: str

@@ -122,7 +122,7 @@ class Connection:
             self._waiting.cancel()
 
     async def _exchange(self) -> bool:
-        """Answer one request; tell whether the connection stays open."""
+        """Answer one request; return whether the connection stays open."""
         try:
             head = await self._head()
             if head is None:
@@ -240,7 +240,7 @@ class Connection:
         await asyncio.wait_for(self._writer.drain(), self._limits.sent)
 
     def _is_whole(self) -> bool:
-        """Tell whether the whole request was received; drop the rest of its body."""
+        """Return whether the whole request was received; drop the rest of its body."""
         with suppress(h11.RemoteProtocolError):
             while self._http.their_state is h11.SEND_BODY:
                 if not isinstance(self._http.next_event(), (h11.Data, h11.EndOfMessage)):

@@ -230,7 +230,10 @@ def _check_sender(head: RequestHead, *, local_names_only: bool) -> None:
     headers: Mapping[str, str] = head.headers
     site = headers.get("sec-fetch-site", "none")
     if "origin" in headers or site not in ("none", "same-origin"):
-        raise PermissionDenied("requests of web pages are refused by a server without a token")
+        raise PermissionDenied(
+            "a server without a token refuses requests of web pages; start it with a token, or "
+            "call it from a program"
+        )
     host = headers.get("host", "")
     if local_names_only and host and not _is_this_machine(host):
         raise PermissionDenied(
@@ -240,7 +243,7 @@ def _check_sender(head: RequestHead, *, local_names_only: bool) -> None:
 
 
 def _is_this_machine(host: str) -> bool:
-    """Tell whether a Host header names this machine.
+    """Return whether a Host header names this machine.
 
     >>> _is_this_machine("localhost:8085"), _is_this_machine("[::1]:8085")
     (True, True)

@@ -54,7 +54,8 @@ def parsed(query: str) -> Parameters:
         )
     except ValueError:
         raise InvalidArgument(
-            f"query: it is not UTF-8, or has more than {_MAX_PARAMETERS} parameters"
+            f"query: it is not UTF-8, or has more than {_MAX_PARAMETERS} parameters; send fewer, "
+            "in UTF-8"
         ) from None
     fields: dict[str, list[str]] = {}
     options = Parameters(fields)

@@ -1,7 +1,8 @@
 """Validates the JSON of a request, and parses it into a protobuf message.
 
-protobuf's own JSON parser does the parsing. Before that, this module refuses what the parser
-accepts silently or reports badly: unknown names, repeated fields, invalid base64, wrong types.
+protobuf's own JSON parser does the parsing. Before that, this module refuses mistakes that the
+parser accepts silently or reports badly: unknown names, repeated fields, invalid base64, wrong
+types.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ def loaded(body: bytes) -> Any:
     except InvalidArgument:
         raise
     except RecursionError:
-        raise InvalidArgument("Invalid JSON payload received: it is nested too deeply") from None
+        raise InvalidArgument(
+            "Invalid JSON payload received: it is nested too deeply; send fewer levels"
+        ) from None
     except UnicodeDecodeError as error:
         raise InvalidArgument(
             f"Invalid JSON payload received: byte {error.start} is not UTF-8; JSON in UTF-8 is "
@@ -79,18 +82,18 @@ def field_named(of: Descriptor, name: str) -> FieldDescriptor | None:
 
 
 def is_repeated(field: FieldDescriptor) -> bool:
-    """Tell whether a field is a list, or a map."""
+    """Return whether a field is a list, or a map."""
     repeated = getattr(field, "is_repeated", None)  # older releases of protobuf have ``label``
     return bool(field.label == FieldDescriptor.LABEL_REPEATED if repeated is None else repeated)
 
 
 def is_map(field: FieldDescriptor) -> bool:
-    """Tell whether a field is a map."""
+    """Return whether a field is a map."""
     return field.message_type is not None and field.message_type.GetOptions().map_entry
 
 
 def is_written_as_text(of: Descriptor) -> bool:
-    """Tell whether JSON writes a message as a string: a time, a duration or a field mask."""
+    """Return whether JSON writes a message as a string: a time, a duration or a field mask."""
     return of.full_name in (
         "google.protobuf.Timestamp",
         "google.protobuf.Duration",
@@ -204,7 +207,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         shown = shortened(json.dumps(twice, ensure_ascii=False), _SHOWN)
-        raise InvalidArgument(f"Invalid JSON payload received: {shown} stands twice in one object")
+        raise InvalidArgument(f"Invalid JSON payload received: {shown} appears twice in one object")
     return found
 
 

@@ -107,6 +107,6 @@ def _joined(one: Selection, other: Selection) -> dict[str, Any]:
 
 def _wrong(text: str) -> InvalidArgument:
     return InvalidArgument(
-        f"query: fields={shortened(text, 100)}; fields of the answer are accepted, as in "
+        f"query: fields={shortened(text, 100)}; fields of the response are accepted, as in "
         "name,labels or topics(name,labels/key)"
     )

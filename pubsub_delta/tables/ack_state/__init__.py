@@ -1,4 +1,4 @@
-"""Ack states: which messages of its topic each subscription, or snapshot, has not acknowledged."""
+"""Ack states: the unacknowledged messages of each subscription and snapshot."""
 
 from pubsub_delta.tables.ack_state.snapshots import SnapshotTables
 from pubsub_delta.tables.ack_state.states import AckStates, AckStateStorage, Decide, StoredAckState

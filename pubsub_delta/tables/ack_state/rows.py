@@ -1,7 +1,7 @@
 """Ack states as rows of Delta tables; every bitmap is checked when it is read.
 
 A bitmap is stored with its CRC-32 behind it: a flipped bit can move a position without changing
-their number. Other readers of the portable format ignore what follows the bitmap.
+their number. Other readers of the portable format ignore bytes after the bitmap.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def row_of_state(state: AckState) -> dict[str, Any]:
 
 
 def state_of_row(row: Mapping[str, Any], table: str) -> AckState:
-    """Read an ack state; DataLoss naming the table where it is damaged."""
+    """Read an ack state; DataLoss names a damaged table."""
     return AckState(
         after_version=row["after_version"],
         floor=utc(row["floor"]),
@@ -59,7 +59,7 @@ def state_of_row(row: Mapping[str, Any], table: str) -> AckState:
 
 
 def row_of_captured(captured: Captured) -> dict[str, Any]:
-    """Return what a snapshot holds as a struct."""
+    """Return the captured messages of a snapshot as a struct."""
     return {
         "spans": _rows_of_spans(captured.spans),
         "after_version": captured.after_version,
@@ -69,7 +69,7 @@ def row_of_captured(captured: Captured) -> dict[str, Any]:
 
 
 def captured_of_row(row: Mapping[str, Any], table: str) -> Captured:
-    """Read what a snapshot holds; DataLoss naming the table where it is damaged."""
+    """Read the captured messages of a snapshot; DataLoss names a damaged table."""
     return Captured(
         spans=_spans(row["spans"], table),
         after_version=row["after_version"],
@@ -162,7 +162,7 @@ def with_checksum(positions: Positions) -> bytes:
 
 
 def without_checksum(data: bytes) -> Positions:
-    """Read a bitmap; ValueError where its checksum is missing or wrong."""
+    """Read a bitmap; ValueError if its checksum is missing or wrong."""
     body, checksum = data[:-_CHECKSUM_LENGTH], data[-_CHECKSUM_LENGTH:]
     if not checksum.startswith(_CHECKSUM_MARK):
         raise ValueError("its checksum cannot be read")
@@ -176,11 +176,12 @@ def _positions(row: Mapping[str, Any], table: str) -> Positions:
         positions = without_checksum(row["positions"])
     except Exception as error:
         raise DataLoss(
-            f"{table}: a bitmap of message positions cannot be read ({error})"
+            f"{table}: a bitmap of message positions cannot be read ({error}); restore an "
+            "earlier version of it"
         ) from error
     if len(positions) != row["message_count"]:
         raise DataLoss(
             f"{table}: a bitmap holds {len(positions)} positions where {row['message_count']} "
-            "were written"
+            "were written; restore an earlier version of it"
         )
     return positions

@@ -32,9 +32,9 @@ class SnapshotTables:
         is_fit: Callable[[AckState], bool],
         cached: StoredAckState | None = None,
     ) -> AckState | None:
-        """Clone an ack state as it is stored now; return it, or None where it is not fit for that.
+        """Clone the stored ack state; return it, or None if it is not fit.
 
-        The clone is of the version that ``is_fit`` was asked about. ``cached``: the state that this
+        The clone has the version that ``is_fit`` was called with. ``cached``: the state that this
         process has just written.
         """
         source = self._layout.ack_state(subscription_uid)
@@ -49,16 +49,16 @@ class SnapshotTables:
         return state
 
     def captured(self, snapshot_uid: str, filter_: str) -> Captured | None:
-        """Return the captured messages of a snapshot, or None where its table was dropped.
+        """Return the captured messages of a snapshot, or None if its table was dropped.
 
-        ``filter_``: that of the subscription whose ack state was cloned.
+        ``filter_``: the filter of the subscription whose ack state was cloned.
         """
         table = self._layout.snapshot(snapshot_uid)
         try:
             rows = self._lane.read(table)
         except TableMissing:
             return None
-        if rows.num_rows == 0:  # a table at a path is dropped by deleting its rows
+        if rows.num_rows == 0:  # to drop a table at a path, its rows are deleted
             return None
         return replay.capture(state_of_row(only_row(rows, table), table), filter_)
 

@@ -1,7 +1,7 @@
 """The ack state of each subscription, changed by compare-and-swap.
 
-A state is replaced only if what is stored is still what was read, so two consumers can never lease
-the same message: the second one changes nothing, reads again and decides again.
+A state is replaced only if the stored one is still the one that was read. So two consumers can
+never lease the same message: the second one changes nothing, reads again and decides again.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ Decide = Callable[[AckState], "tuple[AckState, T]"]
 _Prefetch = Callable[[], AbstractContextManager[None]]
 
 RECENT_COMMITS = 20
-"""Commit ids that are stored, so that a writer whose answer was lost finds its own commit."""
+"""The number of stored commit ids, by which a writer finds a commit without a response."""
 
 MAX_LEASE_ID_GAP = 1 << 24
-"""Lease ids that are skipped at most where a state is read to be changed.
-
-An operator may RESTORE an earlier state. Without a gap, lease ids issued since would be issued
-again, and an old ack id would acknowledge a new delivery.
+"""The most lease ids to skip when a state is read for a change. An operator can RESTORE an earlier
+state. Without a gap, lease ids issued since would be issued again, and an old ack id would
+acknowledge a new delivery.
 """
 
 
@@ -44,7 +43,7 @@ class StoredAckState:
     """An ack state as it is stored.
 
     ``revision``: how often it was written. ``recent_commits``: the ids of its last commits, its own
-    first. ``version``: of its table, where it is known; the next one is that of the next state.
+    first. ``version``: of its table, if known; the next state has the next version.
     """
 
     state: AckState
@@ -58,7 +57,7 @@ class StoredAckState:
         return self.recent_commits[0] if self.recent_commits else ""
 
     def is_same(self, other: StoredAckState) -> bool:
-        """Tell whether two are one commit's. An older state that is restored has a revision again.
+        """Return whether two states are of one commit; a restored state repeats a revision.
 
         >>> state = AckState(after_version=0)
         >>> StoredAckState(state, 2, ("b", "a")).is_same(StoredAckState(state, 2, ("c", "a")))
@@ -68,23 +67,23 @@ class StoredAckState:
 
 
 class AckStateStorage(Protocol):
-    """Where ack states are stored, by the uid of their subscription."""
+    """The storage of ack states, by the uid of their subscription."""
 
     def create(self, uid: str, first: StoredAckState) -> int | None:
-        """Store the ack state of a new subscription; return its version, where it is known."""
+        """Store the ack state of a new subscription; return its version, if known."""
 
     def read(self, uid: str) -> StoredAckState:
         """Return what is stored; DataLoss where it is gone."""
 
     def replace(self, uid: str, following: StoredAckState, expected: StoredAckState) -> bool:
-        """Store a state if what is stored is the same as expected; tell whether it was.
+        """Store a state if the stored one is the expected one; return whether it was.
 
-        Raise Conflict if a concurrent writer was faster. After any other error it is open whether
-        it was stored.
+        Conflict if a concurrent writer was faster. After any other error the state may have been
+        stored.
         """
 
     def locked(self, uid: str, *, wait: bool = True) -> AbstractContextManager[None]:
-        """Keep others on this machine from replacing it, where that is of use."""
+        """Keep other writers on this machine from replacing the state, if that helps."""
 
 
 class AckStates:
@@ -96,9 +95,9 @@ class AckStates:
 
     Args:
         storage: stores them.
-        new_id: gives ids that no other commit has.
+        new_id: returns ids that no other commit has.
         sleep: waits before a lost race is run again.
-        lease_id_gap: draws how many lease ids are skipped after a read, below ``MAX_LEASE_ID_GAP``.
+        lease_id_gap: returns how many lease ids to skip after a read, below ``MAX_LEASE_ID_GAP``.
     """
 
     def __init__(
@@ -123,11 +122,11 @@ class AckStates:
         self._cache[uid] = replace(first, version=version)
 
     def read(self, uid: str) -> AckState:
-        """Return a subscription's ack state as it is now."""
+        """Return the present ack state of a subscription."""
         return self._storage.read(uid).state
 
     def cached(self, uid: str) -> StoredAckState | None:
-        """Return what this process wrote last; None where another process has written since."""
+        """Return the state that this process wrote last; None if another one has written since."""
         return None if uid in self._contended else self._cache.get(uid)
 
     def _lock(self, uid: str) -> threading.RLock:
@@ -140,12 +139,12 @@ class AckStates:
         self._locks.pop(uid, None)
 
     def change(self, uid: str, decide: Decide[T], prefetching: _Prefetch = nullcontext) -> T:
-        """Replace an ack state by what ``decide`` makes of it, and return decide's second value.
+        """Replace an ack state by the result of ``decide``, and return decide's second value.
 
-        ``decide`` may be called more than once. Nothing is written where it changes nothing.
-        A lock lets one thread decide at a time, so that only other processes can be faster.
-        ``prefetching``: reads what ``decide`` will need, while the state is read.
-        Raise Aborted after too many lost races, Unknown where the winner cannot be determined.
+        ``decide`` can be called more than once. Without a change nothing is written. A lock lets
+        one thread decide at a time, so that only other processes can be faster. ``prefetching``:
+        reads the tables that ``decide`` needs, while the state is read. Aborted after too many lost
+        races, Unknown if the winner cannot be determined.
         """
         with self._lock(uid):
             return self._change(uid, decide, prefetching)
@@ -180,7 +179,7 @@ class AckStates:
     def _swap(
         self, uid: str, stored: StoredAckState, state: AckState, *, wait: bool = True
     ) -> bool:
-        """Write the state over the stored one; tell whether that was still the one stored."""
+        """Replace the stored state; return whether it was still the expected one."""
         commit_id = self._new_id()
         recent = (commit_id, *stored.recent_commits)[:RECENT_COMMITS]
         version = None if stored.version is None else stored.version + 1
@@ -190,8 +189,8 @@ class AckStates:
             with self._storage.locked(uid, wait=wait):
                 landed = self._storage.replace(uid, following, stored)
         except Conflict:
-            # An object store's client sends a put again whose answer was lost, and then meets
-            # its own commit: that is no lost race.
+            # The client of an object store repeats a put whose response was lost, and can then find
+            # its own commit, which is not a lost race.
             landed = commit_id in self._storage.read(uid).recent_commits
         except Exception as error:
             landed = self._has_landed(uid, commit_id, stored.revision, error)
@@ -200,15 +199,15 @@ class AckStates:
         return landed
 
     def _has_landed(self, uid: str, commit_id: str, expected: int, error: Exception) -> bool:
-        """Find out what became of a swap whose answer was lost; raise what it raised otherwise."""
+        """Return the outcome of a swap whose response was lost; raise its error if unknown."""
         now = self._storage.read(uid)
         if commit_id in now.recent_commits:
             return True
-        if now.revision <= expected:  # below it, what was read is older than the swap
+        if now.revision <= expected:  # below it, the read is older than the swap
             raise error
         if now.revision - expected >= RECENT_COMMITS:
             raise Unknown(
-                f"subscription {uid}: a change was sent, its answer was lost, and too many "
-                "others followed to tell whether it landed"
+                f"subscription {uid}: a change was sent, its answer was lost, and so many others "
+                "followed that it cannot be found again; it may have landed"
             ) from error
         return False

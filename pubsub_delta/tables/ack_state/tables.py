@@ -40,7 +40,7 @@ class AckStateTables:
         return self._table_of(uid)
 
     def create(self, uid: str, first: StoredAckState) -> int | None:
-        """Create the table of a new subscription; return its version, where it is known."""
+        """Create the table of a new subscription; return its version, if known."""
         rows = pa.Table.from_pylist([_row(first)], schema=ACK_STATE.columns)
         return self._lane.create(self._table_of(uid), ACK_STATE, rows)
 
@@ -53,7 +53,7 @@ class AckStateTables:
         return StoredAckState(state_of_row(row, table), row["revision"], commits, version)
 
     def replace(self, uid: str, following: StoredAckState, expected: StoredAckState) -> bool:
-        """Replace the row if it is the expected one; tell whether it was.
+        """Replace the row if it is the expected one; return whether it was.
 
         A row is identified by its revision and its commit id: an older row that was restored has a
         revision that later rows had, too.
@@ -96,7 +96,7 @@ class AckStateTables:
             return None
 
     def vacuum(self, uid: str) -> None:
-        """Remove the files of a subscription's ack state that are not needed any more."""
+        """Remove the unneeded files of a subscription's ack state."""
         self._lane.vacuum(self._table_of(uid))
 
 
@@ -106,7 +106,7 @@ def state_at(lane: Lane, table: str, version: int | None = None) -> AckState:
 
 
 def only_row(rows: pa.Table, table: str) -> Mapping[str, Any]:
-    """Return the only row of a table; DataLoss where it has none, or several."""
+    """Return the only row of a table; DataLoss if it has none, or several."""
     if rows.num_rows != 1:
         raise DataLoss(
             f"{table} has {rows.num_rows} rows instead of one; restore an earlier version of it"

@@ -1,1 +1,1 @@
-"""Lanes: who reads and writes the tables, this process (``direct``) or Spark (``spark``)."""
+"""Lanes: this process (``direct``) or Spark (``spark``) reads and writes the tables."""

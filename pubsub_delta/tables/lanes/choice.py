@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 LaneName = Literal["direct", "spark"]
 
 MANY_MESSAGES = 2_000_000
-"""From so many messages on, Spark scans them faster than this process."""
+"""The number of messages from which Spark scans faster than this process."""
 
 
 class Lanes:
@@ -43,9 +43,9 @@ class Lanes:
 
     Args:
         spark: a session; a function that starts one when it is needed; or None, for none.
-        layout: where the tables are.
+        layout: the location of the tables.
         lane: the lane to take, instead of the one that fits the storage.
-        hadoop: settings of the storage (``fs.s3a.…``), where there is no session to ask for them.
+        hadoop: settings of the storage (``fs.s3a.…``), if there is no session that has them.
     """
 
     def __init__(
@@ -70,12 +70,12 @@ class Lanes:
 
     @property
     def has_spark(self) -> bool:
-        """Whether there is a session now; none is started."""
+        """Whether there is a session now; this starts none."""
         return self._started is not None
 
     @property
     def spark(self) -> SparkSession:
-        """The session, started if need be; FailedPrecondition where the store has none."""
+        """The session, started if need be; FailedPrecondition if the store has none."""
         with self._lock:
             if self._started is None:
                 if self._source is None:
@@ -87,15 +87,15 @@ class Lanes:
 
     def _without_spark(self) -> FailedPrecondition:
         base = self._layout.base
-        needs, hint = "this needs Spark (a DataFrame, a streaming query or a catalog)", ""
+        needs, hint = "a DataFrame, a streaming query or a catalog needs Spark", ""
         if self._layout.in_catalog:
             needs = f"root: {base!r} is a schema of a catalog, which needs Spark"
             hint = f"; a directory is written {f'./{base}'!r}"
         elif not self._is_reached:
             needs = f"root: {base!r} needs Spark, as deltalake is not taken for it"
         return FailedPrecondition(
-            f"{needs}, and the store was opened without: open it as PubSub(spark, root), where "
-            f"local_session() returns a session{hint}"
+            f"{needs}, and the store was opened without a session: open it as PubSub(spark, "
+            f"root), where local_session() returns a session{hint}"
         )
 
     @cached_property
@@ -105,13 +105,18 @@ class Lanes:
         if layout.in_catalog:
             why = f"{layout.base} is a catalog schema, whose tables Spark finds"
             if self._lane == "direct":
-                raise FailedPrecondition(f"lane: 'direct' cannot be taken: {why}")
+                raise FailedPrecondition(
+                    f"lane: 'direct' cannot be taken: {why}; leave lane out, or pass 'spark'"
+                )
             return "spark", why
         if self._started is not None and commits_by_dynamodb(
             layout.base, settings_of(self._started)
         ):
             if self._lane == "direct":
-                raise FailedPrecondition(f"lane: 'direct' cannot be taken: {BY_DYNAMODB}")
+                raise FailedPrecondition(
+                    f"lane: 'direct' cannot be taken: {BY_DYNAMODB}; leave lane out, or pass "
+                    "'spark'"
+                )
             return "spark", BY_DYNAMODB
         if self._lane is not None:
             return self._lane, "it was asked for"
@@ -129,7 +134,7 @@ class Lanes:
 
     @property
     def line(self) -> str:
-        """The lane that is taken and why, in one line."""
+        """The lane and why it is taken, in one line."""
         name, why = self.choice
         return f"{name} lane: {why}"
 
@@ -138,16 +143,16 @@ class Lanes:
         """The lane of the store's tables."""
         if self.choice[0] == "spark":
             return self.bulk
-        # The lanes are imported when they are taken: each brings in what the other need not have.
+        # A lane is imported when it is taken: each has imports that the other does not need.
         from pubsub_delta.tables.lanes.direct import DirectLane
 
         return DirectLane(self._storage_options(), self.locks)
 
     def session_for(self, table: str) -> SparkSession:
-        """The session to read or write a table of this store with.
+        """The session that reads or writes a table of this store.
 
-        FailedPrecondition where Spark finds another table at its path than this process does, as
-        with an ``fs.defaultFS`` that is not the local disk. That is checked once.
+        FailedPrecondition if Spark finds another table at its path than this process, as with an
+        ``fs.defaultFS`` that is not the local disk. It checks that once.
         """
         spark = self.spark
         if self.choice[0] == "direct" and not self._is_same:
@@ -164,8 +169,8 @@ class Lanes:
     def writer_for(self, table: str) -> SparkLane:
         """The Spark lane, to write a DataFrame to a table of this store.
 
-        FailedPrecondition where its commits and those of this process would not be safe from each
-        other: Delta's log store for S3 checks that a version is free, and then writes it.
+        FailedPrecondition if its commits and those of this process could overwrite each other:
+        Delta's log store for S3 checks that a version is free, and then writes it.
         """
         self.session_for(table)
         if self.choice[0] == "direct" and is_on_s3(self._layout.base):
@@ -179,7 +184,7 @@ class Lanes:
     @cached_property
     def bulk(self) -> SparkLane:
         """The Spark lane."""
-        spark = self.spark  # before anything of Spark's is imported
+        spark = self.spark  # before any import of Spark
         from pubsub_delta.tables.lanes.spark import SparkLane
 
         return SparkLane(spark, self.locks, self.control if self.choice[0] == "direct" else None)
@@ -199,9 +204,9 @@ class Lanes:
         return TableLocks(on_disk(location))
 
     def _refusal_on_s3(self, location: str) -> str | None:
-        """Return why this process may not write there; None where it may.
+        """Return why this process may not write there; None if it may.
 
-        What the registry tells of its lane is asked once, as soon as there is one.
+        The lane in the registry is read once, as soon as the registry exists.
         """
         name = self.choice[0]
         if name == "spark":
@@ -214,13 +219,13 @@ class Lanes:
         return refusal_of_lane(name, self._properties_on_s3 or {})
 
     def scans(self, count: int) -> Scans:
-        """Return the scans for so many messages of a topic: Spark's, where they are many."""
+        """Return the scans for ``count`` messages of a topic: Spark's for many."""
         many = count >= MANY_MESSAGES and self.has_spark
         return self._spark_scans if many else self.local_scans
 
     @property
     def local_scans(self) -> Scans:
-        """The scans that return messages to this process, whatever their number."""
+        """The scans that return messages to this process, for any number of them."""
         return self._spark_scans if self.choice[0] == "spark" else self._direct_scans
 
     @cached_property
@@ -236,7 +241,7 @@ class Lanes:
         return SparkScans(self.spark)
 
     def open_target(self, path: str) -> Target:
-        """Open a table that a subscription is written to, at its last version. Unwritable."""
+        """Open the last version of a table subscription's table; Unwritable."""
         from pubsub_delta.tables.lanes.direct.targets import DirectTarget
 
         return DirectTarget(on_disk(path) or path, self._options_of(path))

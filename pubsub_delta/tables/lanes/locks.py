@@ -22,7 +22,7 @@ from pubsub_delta.tables.lanes.storage_errors import translating_storage_errors
 from pubsub_delta.tables.layout import on_disk, path_of
 
 PATIENCE_SECONDS = 300.0
-"""How long a lock is waited for. A process that is suspended holds its locks for ever."""
+"""How long a writer waits for a lock. A suspended process holds its locks for ever."""
 TOPIC_PATIENCE_SECONDS = 1_800.0
 """The same for the messages of a topic: a DataFrame or an OPTIMIZE holds the lock."""
 
@@ -37,12 +37,12 @@ class _HeldLocks(threading.local):
 class TableLocks:
     """The locks of the tables of one store: files in ``_locks`` below its root.
 
-    A lock is named by the path of the table within its real root. So one table has one lock, also
-    where processes name its root by different links, URLs, relative paths or catalogs.
+    A lock is named by the path of the table within its real root. So one table has one lock, even
+    if processes name its root by different links, URLs, relative paths or catalogs.
 
     Args:
-        directory: the root on a local disk; None where it is elsewhere, and nothing is locked.
-        refusal: tells why no table may be written, if that is so; asked before each write.
+        directory: the root on a local disk; None for other storage, which has no locks.
+        refusal: returns why no table may be written, or None; called before each write.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class TableLocks:
 
     @contextmanager
     def locked(self, table: str, *, wait: bool = True) -> Iterator[None]:
-        """Hold the lock of a table; a thread that holds it already may do so again.
+        """Hold the lock of a table; a thread that holds it can take it again.
 
-        Its holder may read, decide and write without losing a race. Conflict without ``wait``
-        where another writer holds it; with ``wait`` Aborted where that lasts too long.
-        FailedPrecondition where no table may be written.
+        Its holder reads, decides and writes without losing a race. If another writer holds it:
+        Conflict without ``wait``; with ``wait`` Aborted after too long. FailedPrecondition if no
+        table may be written.
         """
         refusal = None if self._refusal is None else self._refusal()
         if refusal is not None:

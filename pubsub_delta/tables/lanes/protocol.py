@@ -1,11 +1,11 @@
-"""The protocol of a lane: what the layers above need of a Delta table, in Delta's own words.
+"""The protocol of a lane: the operations on Delta tables that upper layers need, in Delta's words.
 
 Two lanes implement it: ``direct`` by ``deltalake``, in this process, and ``spark`` by SQL and
-DataFrames. A table is named as it stands in SQL (``layout``), rows are Arrow, times are aware.
+DataFrames. A table has its name in SQL (``layout``), rows are Arrow, times are aware.
 
 A commit has one of three outcomes. It landed. It did not land: ``Conflict``, as a concurrent writer
-was faster, and the caller may decide again. Or it may have landed: after any other error the caller
-looks for what the commit carries.
+was faster, and the caller can decide again. Or it may have landed: after any other error the caller
+searches the log for the metadata of its commit.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ from pubsub_delta.tables.schemas import TableSchema
 
 Operator = Literal["=", "<", "<=", ">", ">=", "in", "starts with", "is null", "is not null"]
 Condition = tuple[str, Operator, Any]
-"""A column, how it is compared, and with what: text, number, aware time or date; a list for ``in``,
-None for the last two."""
+"""A condition: a column, a comparison, and its value: text, number, aware time or date; a list for
+``in``, None for the last two.
+"""
 Where = Sequence[Condition]
 """Conditions that all hold."""
 
 Match = tuple[str, Literal["=", "<", ">", "is null"], "str | None"]
-"""A column of a stored row, how it is compared, and with which column of the new row; None for
-``is null``. SQL: a comparison with null does not hold."""
+"""A match: a column of a stored row, a comparison, and a column of the new row; None for ``is
+null``. SQL: a comparison with null does not hold.
+"""
 
 
 class Conflict(Exception):
@@ -49,10 +51,10 @@ class TableMissing(DataLoss):
 
 @dataclass(frozen=True)
 class LoggedCommit:
-    """A commit as a table's history has it.
+    """A commit in a table's history.
 
-    ``time``: of the commit, by its writer's clock. ``operation`` and ``metrics``: as the library
-    names them that made the commit. ``user_metadata``: the text that its writer gave it.
+    ``time``: of the commit, by its writer's clock. ``operation`` and ``metrics``: in the words of
+    the library that made the commit. ``user_metadata``: the text that its writer gave it.
     """
 
     version: int
@@ -66,7 +68,7 @@ class LoggedCommit:
 class Append:
     """The outcome of an append; it is true if the append landed now.
 
-    ``version``: that of its commit; None where the lane would have to read it.
+    ``version``: of its commit; None if the lane would have to read it.
     """
 
     landed: bool
@@ -80,9 +82,9 @@ class Append:
 class Merge:
     """A MERGE of new rows into a table.
 
-    ``on``: which stored rows match a new one: those for which all conditions hold. ``update``: the
-    columns that take the new row's values where a stored row matches; empty for none. ``insert``:
-    whether new rows without a match are added. ``delete``: whether stored rows that match go.
+    ``on``: a stored row matches a new one if all of these conditions hold. ``update``: the columns
+    of a matching row that take the new row's values; empty for none. ``insert``: whether to add new
+    rows without a match. ``delete``: whether to delete matching rows.
     """
 
     on: Sequence[Match]
@@ -104,7 +106,7 @@ class Merge:
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file of a topic's table with its statistics in the log; None where one is missing."""
+    """A file of a topic's table with its statistics in the log; None if one is missing."""
 
     rows: int | None
     size: int
@@ -116,22 +118,22 @@ class DataFile:
 
 
 class Lane(Protocol):
-    """Reads and writes tables. Every method may be called by several threads."""
+    """Reads and writes tables. Several threads can call every method."""
 
     name: Literal["direct", "spark"]
 
     def create(self, table: str, schema: TableSchema, rows: pa.Table | None = None) -> int | None:
         """Create a table unless it exists, with its first rows in the same commit.
 
-        With rows the name must be one that no other writer can be creating. Return the version of
-        that commit, None where the lane would have to read it.
+        With rows, no other writer may be creating a table of that name. Return the version of that
+        commit, None if the lane would have to read it.
         """
 
     def exists(self, table: str) -> bool:
-        """Tell whether a table exists."""
+        """Return whether a table exists."""
 
     def table_id(self, table: str) -> str | None:
-        """Return the id that Delta gave a table when it was created; None where there is none."""
+        """Return the id of a Delta table; None without one."""
 
     def properties(self, table: str) -> Mapping[str, str]:
         """Return a table's properties, perhaps as of an earlier version; TableMissing."""
@@ -140,11 +142,11 @@ class Lane(Protocol):
         """Return the version of the last commit; TableMissing."""
 
     def prefetching(self, *tables: str) -> AbstractContextManager[None]:
-        """Begin to read the logs of tables, where reading one takes as long as a request.
+        """Start reading the logs of tables, if reading one takes a request.
 
-        The first use of each table by this thread within the context takes what was read. So tables
-        may be read in another order than they are used: who finds a version in one table must read
-        another table again that does not have it yet.
+        The first use of each table by this thread in the block uses that read. So tables can be
+        read in another order than they are used: a caller that finds a version in one table must
+        read another table again that does not have it yet.
         """
 
     def history(
@@ -152,7 +154,7 @@ class Lane(Protocol):
     ) -> list[LoggedCommit]:
         """Return the last commits, newest first; with ``limit=None`` all in the log; TableMissing.
 
-        ``newest``: the version of the last commit, where the caller has just read it.
+        ``newest``: the version of the last commit, if the caller has just read it.
         """
 
     def read(
@@ -162,32 +164,32 @@ class Lane(Protocol):
         columns: Sequence[str] | None = None,
         version: int | None = None,
     ) -> pa.Table:
-        """Return rows as they are now, or were at a version; TableMissing."""
+        """Return the present rows, or those of a version; TableMissing."""
 
     def read_latest(
         self, table: str, known_version: int | None = None
     ) -> tuple[pa.Table, int | None]:
-        """Return all rows as they are now, and the version that they are of; TableMissing.
+        """Return all present rows, and their version; TableMissing.
 
-        The version is None where it would cost another query. ``known_version``: that of the last
-        commit, where the caller has just read it.
+        The version is None if it would cost another query. ``known_version``: of the last commit,
+        if the caller has just read it.
         """
 
     def files(self, table: str) -> list[DataFile]:
-        """Return the files of a topic's table as they are now; TableMissing."""
+        """Return the present files of a topic's table; TableMissing."""
 
     def merge(self, table: str, rows: pa.Table, merge: Merge) -> int:
-        """MERGE rows; return how many rows of the table changed, came or went.
+        """MERGE rows; return how many were updated, inserted or deleted.
 
-        Nothing is committed where that is 0. Without ``insert`` it may be 0 for rows that another
+        If that is 0, nothing is committed. Without ``insert`` it can be 0 for rows that another
         writer has just changed: the caller reads them again. TableMissing, Conflict.
         """
 
     def swap(self, table: str, rows: pa.Table, merge: Merge, version: int | None) -> bool:
-        """Replace the only row of a table, if it is the expected one; tell whether it was.
+        """Replace the only row of a table, if it is the expected one; return whether it was.
 
-        ``rows``: the new row, with the columns that ``merge`` compares. ``version``: the one that
-        the expected row was read at, None where that is not known. TableMissing, Conflict.
+        ``rows``: the new row, with the columns that ``merge`` compares. ``version``: the version of
+        the expected row, None if not known. TableMissing, Conflict.
         """
 
     def append(
@@ -200,53 +202,52 @@ class Lane(Protocol):
     ) -> Append:
         """Append rows in one commit, which carries a text as its user metadata.
 
-        ``transaction``: (application id, version), as Delta's ``txn`` action has them. Where that
-        version of the application, or a later one, has landed before, nothing is written. Conflict
-        where another writer uses the
-        same application at the same time. ``known_version``: that of the last commit, where the
-        caller has just read it.
+        ``transaction``: (application id, version), as in Delta's ``txn`` action. If that version of
+        the application, or a later one, has landed before, nothing is written. Conflict if another
+        writer uses the same application at the same time. ``known_version``: of the last commit, if
+        the caller has just read it.
         """
 
     def transaction_version(self, table: str, application: str) -> int | None:
         """Return the last version of an application that has landed; None if there is none.
 
-        It is None, too, where the lane cannot read transactions.
+        It is None, too, if the lane cannot read transactions.
         """
 
     def delete(self, table: str, where: Where) -> int:
-        """DELETE the rows for which conditions hold, without any all rows; return their number."""
+        """DELETE the rows for which conditions hold, without any all; return their number."""
 
     def delete_row(self, table: str, where: Where, user_metadata: str) -> bool:
-        """DELETE the row for which conditions hold; tell whether it existed. TableMissing.
+        """DELETE the row for which conditions hold; return whether it existed. TableMissing.
 
-        Conflict where a concurrent writer was faster. ``user_metadata``: a text that no other
-        commit has, so that the commit is found where its answer was lost.
+        Conflict if a concurrent writer was faster. ``user_metadata``: a text that no other
+        commit has, by which the commit is found if its response was lost.
         """
 
     def clone(self, source: str, version: int, target: str, schema: TableSchema) -> None:
         """Create a table with the rows that another table had at a version."""
 
     def drop(self, table: str) -> None:
-        """Drop a table that is not used any more, if it exists.
+        """Drop an unused table, if it exists.
 
-        Delta has no DROP for a table at a path: its rows and their files are deleted.
+        Delta has no DROP for a table at a path, so its rows and their files are deleted.
         """
 
     def compact(self, table: str) -> int:
         """OPTIMIZE: rewrite small files as few large ones; return how many were replaced."""
 
     def vacuum(self, table: str) -> None:
-        """VACUUM: remove the files that no version needs which the table's properties retain."""
+        """VACUUM: remove the files that no retained version needs."""
 
     def clean_log(self, table: str, keep: timedelta) -> int:
-        """Write a checkpoint, remove the commits older than ``keep``, and return how many.
+        """Write a checkpoint, remove the commits older than ``keep``, and return their number.
 
-        ``keep`` becomes the table's ``delta.logRetentionDuration``, if that is another one.
+        ``keep`` becomes the table's ``delta.logRetentionDuration``, if it differs.
         """
 
     def locked(self, table: str, *, wait: bool = True) -> AbstractContextManager[None]:
         """Keep other writers on this machine away from a table on a local disk.
 
-        Its holder may read, decide and write without losing a race. Without ``wait`` it is a
+        Its holder reads, decides and writes without losing a race. Without ``wait`` it is a
         Conflict if another writer holds it. Other storages have no lock.
         """

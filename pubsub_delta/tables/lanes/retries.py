@@ -1,4 +1,4 @@
-"""Retries a decision where a concurrent writer was faster."""
+"""Retries a decision if a concurrent writer was faster."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ T = TypeVar("T")
 ATTEMPTS = 100
 """Attempts at a change before it is Aborted.
 
-In object storage there is no lock, and the last winner is quicker than a loser, who has to read: of
-eight consumers one lost 25 races in a row."""
+In object storage there is no lock, and the last winner is faster than a loser, which must read: of
+eight consumers one lost 25 races in a row.
+"""
 
 
 def repeat_on_conflict(

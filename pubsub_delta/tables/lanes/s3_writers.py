@@ -1,9 +1,9 @@
-"""Who may write to a store on S3: all by one lane, and Spark's by a log store that is safe.
+"""The writers of a store on S3: all by one lane, and Spark only with a safe log store.
 
 ``deltalake`` commits by a conditional put. Delta's log stores for Spark do not: the default one
-looks whether a version is free and then writes it, and ``S3DynamoDBLogStore`` asks a table of
-DynamoDB, of which ``deltalake`` knows nothing. So the registry of a store tells the lane that
-created it, and on S3 the other one writes nothing.
+checks that a version is free and then writes it, and ``S3DynamoDBLogStore`` uses a table of
+DynamoDB that ``deltalake`` does not use. So the registry of a store names the lane that created it,
+and on S3 the other lane writes nothing.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from pubsub_delta.session import runs_on_databricks
 
 SCHEMES = ("s3:", "s3a:", "s3n:")
 LANE_PROPERTY = "pubsub_delta.lane"
-"""The property of the registry's tables that tells the lane by which they were created."""
+"""The property of the registry's tables that names the lane that created them."""
 ONLY_WRITER = "spark.pubsub_delta.s3.onlyWriter"
 """The setting of a session that says that no other program writes to its store."""
 BY_DYNAMODB = "its session commits on S3 by DynamoDB, of which deltalake knows nothing"
 
 
 def is_on_s3(location: str) -> bool:
-    """Tell whether a root or a table is on S3."""
+    """Return whether a root or a table is on S3."""
     return location.startswith(SCHEMES)
 
 
 def commits_by_dynamodb(location: str, settings: Mapping[str, str]) -> bool:
-    """Tell whether a session's commits to a location on S3 go through DynamoDB.
+    """Return whether a session's commits to a location on S3 go through DynamoDB.
 
     >>> dynamodb = {"spark.delta.logStore.s3a.impl": "io.delta.storage.S3DynamoDBLogStore"}
     >>> commits_by_dynamodb("s3a://bucket/pubsub", dynamodb)
@@ -41,7 +41,7 @@ def commits_by_dynamodb(location: str, settings: Mapping[str, str]) -> bool:
 
 
 def refusal_of_spark(location: str, settings: Mapping[str, str]) -> str | None:
-    """Return why Spark's lane may not write somewhere; None where it may.
+    """Return why Spark's lane may not write to a location; None if it may.
 
     Delta: on S3 its default log store is safe for the writers of one driver only.
 
@@ -67,7 +67,7 @@ def refusal_of_spark(location: str, settings: Mapping[str, str]) -> str | None:
 
 
 def refusal_of_lane(own: str, properties: Mapping[str, str]) -> str | None:
-    """Return why a lane may not write to a store on S3 with these properties of its registry.
+    """Return why a lane may not write to a store on S3, by the properties of its registry.
 
     >>> refusal_of_lane("direct", {"pubsub_delta.lane": "direct"}) is None
     True

@@ -1,4 +1,4 @@
-"""The protocol of scans: questions about a topic that are answered by reading its messages."""
+"""The protocol of scans: questions about a topic that take a read of its messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pubsub_delta.policy.positions import Positions
 class Window:
     """The messages of a scan: those of some positions, published between two times.
 
-    None where positions, or a time, are not restricted. Both times are included.
+    None for unrestricted positions, or an unrestricted time. Both times are included.
     """
 
     positions: Positions | None = None
@@ -36,9 +36,10 @@ class Window:
 
 
 class Scans(Protocol):
-    """Reads the messages of topics. A table is named as it stands in SQL (``layout``).
+    """Reads the messages of topics.
 
-    Every method raises TableMissing where there is no such table, DataLoss where it is damaged.
+    A table has its name in SQL (``layout``). Every method raises TableMissing if the table does not
+    exist, DataLoss if it is damaged.
     """
 
     def fold(self, table: str, window: Window, filter_: Filter | None = None) -> Positions:
@@ -62,7 +63,7 @@ class Scans(Protocol):
     def batches(
         self, table: str, window: Window, columns: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
-        """Yield what ``rows`` returns a part at a time, so that it need not fit into memory."""
+        """Yield what ``rows`` returns in parts, so that it need not fit into memory."""
 
     def count(self, table: str, window: Window) -> tuple[int, datetime | None]:
         """Return how many messages a window holds, and the earliest publish time among them."""

@@ -51,8 +51,8 @@ _NOT_WRITABLE_ERRORS = {errno.EROFS, errno.EACCES, errno.EPERM}
 def translating_storage_errors(table: str | None = None) -> Iterator[None]:
     """Raise errors about files that cannot be read or written as errors of this library.
 
-    Without a table only errors are translated that name a file of a topic or an ack state: a
-    DataFrame of the caller may be damaged, too, and that is not this store's data.
+    Without a table only errors that name a file of a topic or an ack state are translated: a
+    damaged DataFrame of the caller is not this store's data.
     """
     try:
         yield
@@ -66,9 +66,9 @@ def translating_storage_errors(table: str | None = None) -> Iterator[None]:
 
 
 def translate_error(error: BaseException, table: str | None) -> PubSubError | None:
-    """Return an error of this library for one of another; None where it is not about a table.
+    """Return an error of this library for one of another; None if it is not about a table.
 
-    It is not where it names a file outside of the table.
+    An error that names a file outside of the table is not.
     """
     text = _text_of(error)
     file = _file_in(text)
@@ -77,7 +77,7 @@ def translate_error(error: BaseException, table: str | None) -> PubSubError | No
 
 
 def translate_error_of(table: str, error: BaseException) -> PubSubError | None:
-    """Translate an error that can only be about one table; None where no file is damaged."""
+    """Translate an error that can only be about one table; None if no file is damaged."""
     text = _text_of(error)
     return _error_of(table, error, text, _file_in(text))
 
@@ -99,8 +99,8 @@ def _error_of(table: str, error: BaseException, text: str, file: str | None) -> 
     refused = _NOT_WRITABLE.search(text)
     if number in _NOT_WRITABLE_ERRORS or refused:
         return FailedPrecondition(
-            f"{table}: it may not be written ({refused[0] if refused else error}); give this "
-            "process permission and try again"
+            f"{table}: this process has no permission to write it "
+            f"({refused[0] if refused else error}); grant it and try again"
         )
     why = _DAMAGED.search(text)
     if why is None:
@@ -121,7 +121,7 @@ def _text_of(error: BaseException | None) -> str:
 
 
 def _file_in(text: str) -> str | None:
-    """Return the first file of a table that a text names, or None."""
+    """Return the first file of a table in a text, or None."""
     named = (match[0].rstrip(".:") for match in _FILE.finditer(text))
     return next((file for file in named if _is_of_a_table(file)), None)
 
@@ -155,7 +155,7 @@ def _path_within(table: str, file: str | None) -> str:
 
 
 def _lost_data(table: str) -> str:
-    """Return which data is lost, and what may restore it."""
+    """Describe the lost data, and how to restore it."""
     if re.search(r"\bmessages[/_]", table):
         return "messages of this topic are lost to all subscriptions; restore it from a copy"
     if re.search(r"\back_state[/_]", table):

@@ -1,1 +1,1 @@
-"""Topics: an append-only table of messages each, its commits, and the positions it gives out."""
+"""Topics: for each an append-only table of messages, its commits, and its positions."""

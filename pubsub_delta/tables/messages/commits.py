@@ -1,4 +1,4 @@
-"""The commits of a topic, read from its table's history: what is new, and since when.
+"""The commits of a topic, read from its table's history: which messages are new.
 
 A publish writes its publish time, its id and its range of positions into the metadata of its
 commit. So the messages that a commit added are known without opening a file.
@@ -17,9 +17,9 @@ from pubsub_delta.errors import DataLoss
 from pubsub_delta.tables.lanes.protocol import Lane, LoggedCommit
 
 _FIRST_READ = 20
-"""Commits that are read first to find new ones; most consumers are not further behind."""
+"""The commits to read first to find new ones; most consumers are not further behind."""
 _FEW = 256
-"""Commits that are searched at most, where a scan of messages is the alternative."""
+"""The most commits to search; the alternative is a scan of messages."""
 _MAX_CACHED = 10_000
 """Commits of a topic that are kept in memory."""
 
@@ -28,10 +28,10 @@ _MAX_CACHED = 10_000
 class Commit:
     """A commit of a topic.
 
-    ``publish_time`` and ``publish_id`` are None where the commit is not a publish.
-    ``message_count``: how many messages it added. A commit ``removes_messages`` if messages that
-    earlier commits added may be gone since. A publish was given the positions from
-    ``first_position`` on, all below ``end_position``; it took every one of them if it is ``dense``.
+    ``publish_time`` and ``publish_id`` are None if the commit is not a publish. ``message_count``:
+    how many messages it added. A commit ``removes_messages`` if messages that earlier commits added
+    may be gone since. A publish has positions from ``first_position`` on, all below
+    ``end_position``; it has every one of them if it is ``dense``.
     """
 
     version: int
@@ -45,7 +45,7 @@ class Commit:
     dense: bool = False
 
     def may_be(self, earliest: datetime | None, before: datetime | None) -> bool:
-        """Tell whether it may hold messages published in [earliest, before)."""
+        """Return whether it can have messages published in [earliest, before)."""
         time = self.publish_time
         return time is None or not (
             (earliest is not None and time < earliest) or (before is not None and time >= before)
@@ -55,7 +55,7 @@ class Commit:
 def publish_metadata(
     publish_time: datetime, publish_id: str, first: int, end: int, count: int | None
 ) -> str:
-    """Return the metadata of a publish's commit; ``count`` is None where it is not known."""
+    """Return the metadata of a publish's commit; ``count`` is None if not known."""
     metadata: dict[str, object] = {
         "publish_time": to_micros(publish_time),
         "publish_id": publish_id,
@@ -76,7 +76,7 @@ class CommitCache:
 
     def last(self, lane: Lane, table: str, count: int | None) -> list[Commit]:
         """Return the last commits, newest first: at least ``count``, if the log has so many."""
-        if lane.name == "spark":  # each query of the history is two jobs, whatever its length
+        if lane.name == "spark":  # each query of the history is two jobs, for any length
             return _read(lane, table, count)
         version = lane.version(table)
         with self._lock:
@@ -108,7 +108,7 @@ def _read(lane: Lane, table: str, count: int | None, newest: int | None = None) 
 
 
 class History:
-    """The commits of one topic, as far back as its log tells."""
+    """The commits of one topic, as far back as its log reaches."""
 
     def __init__(self, lane: Lane, table: str, known: CommitCache) -> None:
         self._lane = lane
@@ -124,14 +124,14 @@ class History:
         return self._newest
 
     def newest_version(self) -> int:
-        """Return the version of the last commit as it was read last."""
+        """Return the version of the last commit that was read."""
         return self._newest if self._newest is not None else self.version()
 
     def commits_after(self, version: int) -> tuple[list[Commit], bool]:
         """Return the commits after a version, the newest first, and whether they are all known.
 
-        ``maintain`` removes only commits that no subscription needs. DataLoss where the log has no
-        such version.
+        ``maintain`` removes only commits that no subscription needs. DataLoss if the log does not
+        have that version.
         """
         read = self._last(_FIRST_READ)
         if read[0].version < version:  # prefetched before that version was read elsewhere
@@ -157,10 +157,10 @@ class History:
         return None
 
     def publishes_within(self, earliest: datetime, latest: datetime) -> list[Commit] | None:
-        """Return the publishes that were stamped between two times.
+        """Return the publishes with a publish time between two times.
 
-        None where the log does not reach back to the first commit, messages may have been deleted,
-        or there are more commits than are searched.
+        None if the log does not reach back to the first commit, messages may have been deleted, or
+        there are too many commits.
         """
         count = self.newest_version() + 1
         if count > _FEW:
@@ -172,7 +172,7 @@ class History:
         return [each for each, time in stamped if earliest <= time <= latest]
 
     def published_since(self, time: datetime) -> tuple[int, datetime]:
-        """Return how many messages were published since a time, and from when on that is known.
+        """Return how many messages were published since a time, and from when that is known.
 
         Only the last commits are searched.
         """
@@ -183,33 +183,33 @@ class History:
         return number, time if commits[-1].version == 0 else max(time, first)
 
     def last_publish_time(self) -> datetime | None:
-        """Return the publish time of the last publish; None where the last commits have none."""
+        """Return the publish time of the last publish; None if the last commits have none."""
         stamps = (each.publish_time for each in self._last(_FEW))
         return next((stamp for stamp in stamps if stamp is not None), None)
 
     def reaches_back_to(self, time: datetime) -> bool:
-        """Tell whether the history has every commit from a time on."""
+        """Return whether the history has every commit from a time on."""
         history = self._last(None)
         return history[-1].version == 0 or any(
             commit.publish_time is not None and commit.publish_time < time for commit in history
         )
 
     def first_publish_after(self, version: int) -> tuple[datetime | None, bool]:
-        """Return the earliest stamp of the commits after a version, and whether all are known."""
+        """Return the earliest publish time after a version, and whether all commits are known."""
         commits, known = self.commits_after(version)
         stamps = [each.publish_time for each in commits if each.publish_time is not None]
         return min(stamps, default=None), known
 
     def version_at(self, time: datetime) -> int:
-        """Return the last version before the first publish that was stamped after a time."""
+        """Return the last version before the first publish with a publish time after a time."""
         history = self._last(None)
         later = [c.version for c in history if c.publish_time is not None and c.publish_time > time]
         return min(later) - 1 if later else history[0].version
 
     def first_version_since(self, time: datetime) -> int | None:
-        """Return a version before which nothing was committed that was published since a time.
+        """Return a version before which no message published since a time was committed.
 
-        None where the history does not reach back to the first commit.
+        None if the history does not reach back to the first commit.
         """
         history = self._last(None)
         if history[-1].version > 0:
@@ -218,7 +218,7 @@ class History:
         return min(later, default=history[0].version)
 
     def has_given(self, first: int) -> bool:
-        """Tell whether one of the last publishes was given the range that begins there."""
+        """Return whether one of the last publishes has the range that begins at a position."""
         return any(
             each.adds_messages and each.first_position == first for each in self._last(_FIRST_READ)
         )
@@ -237,7 +237,7 @@ class History:
         return max((each + 1 for each in positions if each is not None), default=0)
 
     def logged(self, limit: int | None = None) -> list[LoggedCommit]:
-        """Return the last commits as the log has them, newest first; with ``limit=None`` all."""
+        """Return the last commits in the log, newest first; with ``limit=None`` all."""
         return self._lane.history(self._table, limit)
 
     def add(self, publish: LoggedCommit) -> None:
@@ -256,14 +256,14 @@ _KEEPS_MESSAGES = frozenset(
         *("SET TBLPROPERTIES", "UNSET TBLPROPERTIES", "FSCK", "ADD CONSTRAINT"),
     }
 )
-"""Operations that keep every message; one that is not listed here may delete some."""
+"""Operations that keep every message; any other operation may delete some."""
 
 _COUNTS = ("numOutputRows", "num_added_rows")
 """The metrics of Spark and of delta-rs that count the rows that a write added."""
 
 
 def commit_of(logged: LoggedCommit) -> Commit:
-    """Read a commit; one that no publish of this library made adds no message."""
+    """Parse a commit; a commit that is not a publish of this library adds no messages."""
     metadata = metadata_of(logged.user_metadata)
     stamp = metadata.get("publish_time")
     if not isinstance(stamp, int):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _MICROSECOND = timedelta(microseconds=1)
 READ = ("position", *MESSAGE_COLUMNS)
-"""The columns of a message that is read, with what it is known by."""
+"""The columns of a message that is read, with its position."""
 
 
 class Messages:
@@ -50,7 +50,7 @@ class Messages:
 
     @property
     def table(self) -> str:
-        """The table as it is named in SQL."""
+        """The name of the table in SQL."""
         return self._table
 
     def create(self) -> None:
@@ -59,7 +59,7 @@ class Messages:
         self._lane.create(self._table, MESSAGES)
 
     def exists(self) -> bool:
-        """Tell whether the table is there."""
+        """Return whether the table exists."""
         return self._lane.exists(self._table)
 
     # Writing
@@ -73,8 +73,8 @@ class Messages:
     ) -> Positions | None:
         """Append messages (data, attributes, ordering_key) in one commit, in their order.
 
-        Return their positions; None where the transaction, or a later one of its application, has
-        landed before, and nothing was written.
+        Return their positions; None, without a write, if the transaction, or a later one of its
+        application, has landed before.
         """
         count = rows.num_rows
         with self._lane.locked(self._table):
@@ -95,8 +95,8 @@ class Messages:
             try:
                 made = self._lane.append(self._table, stamped, metadata, transaction, known_version)
             except Conflict:
-                # The client of an object store repeats a put whose answer was lost, and meets its
-                # own commit: that is no lost race.
+                # The client of an object store repeats a put whose response was lost, and can then
+                # find its own commit, which is not a lost race.
                 commit = self.history.published_as(publish_id)
                 if commit is None or commit.first_position != first:
                     raise
@@ -110,7 +110,7 @@ class Messages:
         return self._allocator.reserve(self._positions_table, count, self.history)
 
     def was_last_of(self, transaction: tuple[str, int]) -> bool:
-        """Tell whether a transaction is known to be the last of its application that landed."""
+        """Return whether a transaction is known to be the last of its application that landed."""
         application, version = transaction
         return self._lane.transaction_version(self._table, application) == version
 
@@ -125,8 +125,8 @@ class Messages:
     ) -> bool:
         """Append a DataFrame that ``publishing.conformed`` has returned, in one commit, or nothing.
 
-        ``validator``: checks the data of the messages as they are written. False where the
-        transaction has landed before; TooManyPartitions where there are more.
+        ``validator``: checks the data of the messages as they are written. False if the transaction
+        has landed before; TooManyPartitions for more than ``partitions``.
         """
         from pubsub_delta.tables.lanes.spark import publishing  # this is what needs Spark
 
@@ -153,8 +153,8 @@ class Messages:
     def discard_before(self, time: datetime, after_version: int, *, exact: bool) -> bool:
         """Delete the messages published on days before a time; with ``exact``, before that time.
 
-        Whole days go by metadata alone. Return False, and delete nothing, where a commit after the
-        given version added messages that old: a slow publisher's, which nobody has absorbed yet.
+        Whole days are deleted by metadata alone. Return False, and delete nothing, if a commit
+        after the given version added messages that old, as a slow publisher's can.
         """
         with self.locked():
             late, known = self.history.commits_after(after_version)
@@ -168,18 +168,18 @@ class Messages:
         return self._lane.compact(self._table)
 
     def vacuum(self) -> None:
-        """VACUUM: remove the files that no version needs which the table's properties retain."""
+        """VACUUM: remove the files that no retained version needs."""
         self._lane.vacuum(self._table)
 
     def clean_log(self, keep: timedelta) -> int:
-        """Remove the commits older than ``keep`` by the machine's clock; return how many.
+        """Remove the commits older than ``keep`` by the machine's clock; return their number.
 
-        ``keep`` becomes the table's log retention. That property is changed only where it differs,
+        ``keep`` becomes the table's log retention. That property is changed only if it differs,
         since the change aborts concurrent writers.
         """
         return self._lane.clean_log(self._table, keep)
 
-    # What is new
+    # New messages
 
     def absorb(
         self,
@@ -193,10 +193,10 @@ class Messages:
     ) -> list[Absorbed]:
         """Find the messages that commits have added.
 
-        Only those published in [earliest, before), where such times are given; with a filter, only
-        those that pass it. ``removed``: whether messages may have been deleted since. ``known``:
-        whether the log tells all commits in question. Where it does not, everything that is stored
-        counts as added by them: nothing is lost, and what was acknowledged comes again.
+        With times, only messages published in [earliest, before); with a filter, only those that
+        pass it. ``removed``: whether messages may have been deleted since. ``known``: whether the
+        log has all of these commits. If not, every stored message counts as added by them: nothing
+        is lost, and acknowledged messages come again.
         """
         if known:
             adding = [c for c in commits if c.adds_messages and c.may_be(earliest, before)]
@@ -206,7 +206,7 @@ class Messages:
         return found if filter_ is None else self._passing(found, filter_)
 
     def _added(self, publish: Commit, removed: bool) -> Absorbed | None:
-        """Return the messages that a publish has added and that are still stored."""
+        """Return the stored messages of a publish."""
         time = publish.publish_time
         assert time is not None
         found = self.positions_of(publish)
@@ -215,7 +215,7 @@ class Messages:
         return Absorbed(found, time, time) if found else None
 
     def positions_of(self, publish: Commit) -> Positions:
-        """Return the positions that the messages of a publish have."""
+        """Return the positions of the messages of a publish."""
         first, end = publish.first_position, publish.end_position
         if publish.dense:
             return Positions.between(first, end - 1) if end > first else Positions()
@@ -223,10 +223,10 @@ class Messages:
         return self._stored(first, end - 1, publish.publish_time)
 
     def _stored(self, first: int, last: int, time: datetime) -> Positions:
-        """Return the positions of a range that are stored, of messages published at a time.
+        """Return the stored positions of a range, of messages published at a time.
 
-        Where the statistics of a file tell that its positions are one run, it is not opened. The
-        range of a DataFrame is far larger than what is stored of it, so it is never made a set.
+        A file whose positions are one run by its statistics is not opened. The range of a DataFrame
+        has far more positions than messages, so it never becomes a set.
         """
         if self._lane.name == "direct":
             files = [each for each in self._lane.files(self._table) if _overlaps(each, first, last)]
@@ -273,7 +273,7 @@ class Messages:
     def published_within(
         self, earliest: datetime, latest: datetime
     ) -> tuple[Positions, datetime | None]:
-        """Return the messages published between two times, and when the first of them was."""
+        """Return the messages published between two times, and the first publish time."""
         publishes = self.history.publishes_within(earliest, latest)
         if publishes is not None:
             parts = [part for part in (self._added(c, False) for c in publishes) if part]
@@ -287,11 +287,11 @@ class Messages:
         return self._fold(Window.of(spans), filter_)
 
     def stored(self, spans: Sequence[Span]) -> Positions:
-        """Return the messages of spans that are stored still."""
+        """Return the messages of spans that are still stored."""
         return self._fold(Window.of(spans)) if spans else Positions()
 
     def earliest(self, spans: Sequence[Span]) -> datetime | None:
-        """Return the publish time of the first message of spans, None where none is stored."""
+        """Return the publish time of the first message of spans, None if none is stored."""
         return self._counted(Window.of(spans))[1]
 
     # Reading
@@ -301,7 +301,7 @@ class Messages:
         return self._lanes.local_scans.rows(self._table, Window.of(spans), columns)
 
     def rows_at(self, positions: Positions) -> pa.Table:
-        """Return the messages of some positions, whenever they were published."""
+        """Return the messages of some positions, of any publish time."""
         return self._lanes.local_scans.rows(self._table, Window(positions), READ)
 
     def batches(
@@ -319,7 +319,7 @@ class Messages:
         return self._counted(Window())[0]
 
     def count_since(self, time: datetime) -> tuple[int, datetime | None]:
-        """Return how many messages were published from a time on, and when the first was."""
+        """Return how many messages were published from a time on, and the first publish time."""
         return self._counted(Window(None, time, None))
 
     def count_before(self, time: datetime, *, exact: bool) -> int:
@@ -328,11 +328,11 @@ class Messages:
         return self._counted(Window(None, None, bound - _MICROSECOND))[0]
 
     def files(self) -> list[DataFile]:
-        """Return the files of the table, as the log tells them."""
+        """Return the files of the table, from its log."""
         return self._lane.files(self._table)
 
     def positions_within(self, positions: Positions) -> Positions:
-        """Return those of some positions that messages have which are stored."""
+        """Return those of some positions whose messages are stored."""
         return self._fold(Window(positions)) if positions else Positions()
 
     def earlier_than(self, positions: Positions, time: datetime) -> Positions:
@@ -340,7 +340,7 @@ class Messages:
         return self._fold(Window(positions, None, time - _MICROSECOND)) if positions else positions
 
     def count_by_day(self) -> dict[date, int]:
-        """Return how many messages are stored of each day of publishing."""
+        """Return the number of stored messages by day of publishing."""
         counted: dict[date, int] = {}
         for each in self._lane.files(self._table):
             if each.publish_date is not None and each.rows:
@@ -348,12 +348,12 @@ class Messages:
         return counted
 
     def byte_count(self, spans: Sequence[Span] | None = None) -> int:
-        """Return the bytes of the messages of spans, or of all that are stored."""
+        """Return the bytes of the messages of spans, or of all stored messages."""
         window = Window() if spans is None else Window.of(spans)
         return self.scans(window).byte_count(self._table, window)
 
     def file_bytes(self) -> int:
-        """Return how many bytes the files of the stored messages have, compressed as they are."""
+        """Return the compressed bytes of the topic's files."""
         return sum(each.size for each in self._lane.files(self._table))
 
     # Ordering keys: policy's ``ordering.Keys``
@@ -379,7 +379,7 @@ def _midnight(time: datetime) -> datetime:
 
 
 def _too_old(time: datetime, *, exact: bool) -> Where:
-    """Return what was published before a time, or on days before it."""
+    """Return the conditions of messages published before a time, or on days before it."""
     if not exact:
         return [("publish_date", "<", day_of(time))]
     return [("publish_date", "<=", day_of(time)), ("publish_time", "<", time)]
@@ -392,7 +392,7 @@ def _overlaps(file: DataFile, first: int, last: int) -> bool:
 
 
 def _run_of(file: DataFile) -> Positions | None:
-    """Return the positions of a file whose statistics tell that they are one run."""
+    """Return the positions of a file that are one run by its statistics."""
     if file.rows is None or file.position_min is None or file.position_max is None:
         return None
     is_run = file.position_max - file.position_min + 1 == file.rows

@@ -2,7 +2,7 @@
 
 A table has one row with the lowest position of a topic that was never allocated. A process reserves
 a block by compare-and-swap, and allocates from memory: so a publish usually costs one commit. The
-rest of a block is a gap, where the process ends or another one has published in between.
+rest of a block is a gap, if the process ends or another one has published in between.
 
 A publish that begins after another one has landed gets higher positions. So messages of an ordering
 key that two programs publish one after the other are in that order.
@@ -24,7 +24,7 @@ from pubsub_delta.tables.messages.commits import History
 from pubsub_delta.tables.schemas import POSITIONS
 
 BLOCK = 1 << 20
-"""Positions that a process reserves at a time for messages that are published as lists."""
+"""The positions that a process reserves at a time for publishes of lists."""
 LAST = 10**18
 """The end of positions: an ack id has 18 digits for one."""
 
@@ -69,7 +69,7 @@ class PositionAllocator:
             return first
 
     def _is_ahead(self, block: _Block, history: History) -> bool:
-        """Tell whether no publish since the last check got positions beyond a block's next one."""
+        """Return whether no publish since the last check got positions beyond the next one."""
         if block.checked_version < 0:
             return False
         commits, known = history.commits_after(block.checked_version)
@@ -78,8 +78,8 @@ class PositionAllocator:
     def reserve(self, table: str, count: int, history: History) -> int:
         """Reserve a range of positions by one commit, and return the first one.
 
-        The range lies above those of the topic's last commits, too: an operator may have restored
-        the row to an earlier version.
+        The range is above those of the topic's last commits, too: an operator can have restored the
+        row to an earlier version.
         """
         given = history.highest_end()
         take = partial(self._reserve, table, count, given)

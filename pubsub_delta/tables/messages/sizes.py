@@ -1,4 +1,4 @@
-"""The bytes of messages: read where that is quick, else estimated by a sample."""
+"""The bytes of messages: read if that is quick, else estimated by a sample."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAMPLED_COMMITS = 500
 """The last commits of a topic among which publishes are chosen."""
 SAMPLED_PUBLISHES = 5
 SAMPLED_MESSAGES = 400
-"""Of each of the publishes."""
+"""The messages that are read of each of these publishes."""
 
 
 class Sizes:
@@ -74,7 +74,7 @@ class Sizes:
         return sum(known) / len(known) if known else None
 
     def _mean(self, publish: Commit) -> float | None:
-        """Return the mean size of the first messages of a publish, None where none is left."""
+        """Return the mean size of the first messages of a publish, None if none is left."""
         assert publish.publish_time is not None
         time = publish.publish_time
         first = self._messages.positions_of(publish).first(SAMPLED_MESSAGES)

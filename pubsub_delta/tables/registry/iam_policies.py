@@ -39,7 +39,7 @@ class IamPolicies:
     def change(
         self, name: ResourceName, now: datetime, decide: Callable[[IamPolicy], IamPolicy]
     ) -> bool:
-        """Replace the policy of a resource by ``decide``'s; tell whether the resource exists."""
+        """Replace the policy of a resource by ``decide``'s; return whether the resource exists."""
         found = self._row(name, now)
         if found is None:
             return False

@@ -1,4 +1,4 @@
-"""Predicates on rows of the registry: which are visible, and which may be changed."""
+"""Predicates on rows of the registry: whether they are visible, and can be changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pubsub_delta.tables.registry.rows import columns_of_fields
 TAKEN: Sequence[Match] = (("name", "=", "name"),)
 TAKEN_TOPIC: Sequence[Match] = (*TAKEN, ("delete_time", "is null", None))
 TAKEN_SNAPSHOT: Sequence[Match] = (*TAKEN, ("expire_time", ">", "create_time"))
-"""Which rows match a new one whose name is taken, in a MERGE."""
+"""The condition of a MERGE for rows with the name of the new one."""
 
 A = TypeVar("A", Subscription, Snapshot)
 
@@ -27,7 +27,7 @@ Fields: TypeAlias = "Mapping[str, Any] | Callable[[R], Mapping[str, Any]]"
 NAME_RESERVED_FOR = timedelta(minutes=10)
 """How long an announced snapshot reserves its name; then another snapshot may take it."""
 ABANDONED_AFTER = timedelta(hours=1)
-"""How long the creation of a snapshot may take. Later its process is taken for dead."""
+"""The longest creation of a snapshot; after it the process counts as dead."""
 
 
 def columns_of_changes(read: Callable[[Row], R], fields: Fields[R]) -> Row | Callable[[Row], Row]:
@@ -38,9 +38,9 @@ def columns_of_changes(read: Callable[[Row], R], fields: Fields[R]) -> Row | Cal
 
 
 def precondition(read: Callable[[Row], R], is_there: Check, if_unchanged: R | None) -> Check:
-    """Return a check that a row exists, and is as it was read where ``if_unchanged`` is given.
+    """Return a check that a row exists, and with ``if_unchanged`` that it is as it was read.
 
-    The check raises Aborted where the row has changed.
+    The check raises Aborted if the row has changed.
     """
 
     def check(row: Row) -> bool:
@@ -54,17 +54,17 @@ def precondition(read: Callable[[Row], R], is_there: Check, if_unchanged: R | No
 
 
 def is_living(row: Row) -> bool:
-    """Tell whether a topic is not deleted."""
+    """Return whether a topic is not deleted."""
     return row["delete_time"] is None
 
 
 def is_live(row: Row, now: datetime) -> bool:
-    """Tell whether a snapshot is finished and has not expired."""
+    """Return whether a snapshot is finished and has not expired."""
     return row["announced"] is None and bool(row["expire_time"] > now)
 
 
 def may_be_removed(row: Row, now: datetime) -> bool:
-    """Tell whether a snapshot has expired, or its creation has taken too long."""
+    """Return whether a snapshot has expired, or its creation has taken too long."""
     if row["announced"] is None:
         return bool(row["expire_time"] <= now)
     return bool(row["announced"] <= now - ABANDONED_AFTER)
@@ -78,7 +78,7 @@ def gives_way_at(now: datetime, row: Row) -> bool:
 
 
 def is_announced(row: Row) -> bool:
-    """Tell whether a snapshot is announced: its creation is neither finished nor cancelled."""
+    """Return whether a snapshot is announced: its creation is neither finished nor cancelled."""
     return row["announced"] is not None and bool(row["expire_time"] > row["announced"])
 
 
@@ -88,7 +88,7 @@ def with_prefix(prefix: str, rows: Sequence[Row]) -> list[Row]:
 
 
 def with_stored_topic(resource: A, topic: Topic | None) -> A:
-    """Return a resource with ``_deleted-topic_`` where its topic was deleted."""
+    """Return a resource with ``_deleted-topic_`` if its topic was deleted."""
     return resource if topic is not None else replace(resource, topic=DELETED_TOPIC)
 
 

@@ -60,17 +60,17 @@ from pubsub_delta.tables.schemas import SNAPSHOTS, SUBSCRIPTIONS, TOPICS
 Kind: TypeAlias = Literal["topics", "subscriptions", "snapshots", "schemas"]
 
 EVERY_MESSAGE = Captured((), after_version=-1)
-"""What an announced snapshot may capture."""
+"""The capture of an announced snapshot, which can have any message."""
 
 
 class Registry:
     """Reads and writes the rows of topics, subscriptions and snapshots.
 
-    ``if_unchanged``: a resource as the caller read it; Aborted where it has changed since.
+    ``if_unchanged``: a resource as the caller read it; Aborted if it has changed since.
 
     Args:
         lane: reads and writes the tables.
-        layout: where the tables are.
+        layout: the locations of the tables.
         new_id: makes unique ids.
         snapshot_tables: the tables of snapshots.
     """
@@ -110,7 +110,7 @@ class Registry:
         return [self._topic_of(row) for row in rows if is_living(row)]
 
     def schema_of(self, topic: Topic) -> tuple[Topic, StoredSchema | None]:
-        """Return a topic as it is stored, and its schema; None where it has none that exists."""
+        """Return a topic as it is stored, and its schema; None without an existing schema."""
         row = self._topics.row(topic.uid)
         if row is None or row["schema_uid"] is None:
             return replace(topic, schema_settings=None), None
@@ -122,22 +122,22 @@ class Registry:
         return [(topic_of(row), row["delete_time"]) for row in rows if not is_living(row)]
 
     def add_topic(self, topic: Topic, schema_uid: str | None = None) -> bool:
-        """Add a topic unless its name is taken; tell whether it was added."""
+        """Add a topic unless its name is taken; return whether it was added."""
         return self._topics.add({**columns_of(topic), "schema_uid": schema_uid}, TAKEN_TOPIC)
 
     def change_topic(
         self, uid: str, fields: Fields[Topic], if_unchanged: Topic | None = None
     ) -> bool:
-        """Change fields of a topic; tell whether it was still there."""
+        """Change fields of a topic; return whether it was still there."""
         check = precondition(self._topic_of, is_living, if_unchanged)
         return self._topics.change(uid, columns_of_changes(topic_of, fields), check)
 
     def remove_topic(
         self, uid: str, now: datetime, check: Callable[[], None] = lambda: None
     ) -> bool:
-        """Set the ``delete_time`` of a topic; tell whether it still existed.
+        """Set the ``delete_time`` of a topic; return whether it still existed.
 
-        ``check`` may raise an error that refuses it, and may be called again.
+        ``check`` can raise an error that refuses it, and can be called again.
         """
 
         def may_go(row: Row) -> bool:
@@ -149,7 +149,7 @@ class Registry:
         return self._topics.change(uid, {"delete_time": now}, may_go)
 
     def forget_topic(self, uid: str) -> bool:
-        """Delete the row of a deleted topic that has no messages any more."""
+        """Delete the row of a deleted topic without messages."""
         return self._topics.remove(uid)
 
     # Subscriptions
@@ -176,7 +176,7 @@ class Registry:
         return [each for each, _ in self.sources(topic.uid)]
 
     def dead_lettering_to(self, topic: Topic) -> list[Subscription]:
-        """Return the subscriptions whose dead-letter topic a topic is."""
+        """Return the subscriptions that have a topic as their dead-letter topic."""
         rows = self._subscriptions.rows()
         return [subscription_of(row) for row in rows if row["dead_letter_topic"] == topic.name]
 
@@ -196,7 +196,7 @@ class Registry:
     def change_subscription(
         self, uid: str, fields: Fields[Subscription], if_unchanged: Subscription | None = None
     ) -> bool:
-        """Change fields of a subscription; tell whether it was still there."""
+        """Change fields of a subscription; return whether it was still there."""
         check = precondition(subscription_of, lambda _: True, if_unchanged)
         return self._subscriptions.change(uid, columns_of_changes(subscription_of, fields), check)
 
@@ -224,7 +224,7 @@ class Registry:
     # Snapshots
 
     def snapshot(self, name: str, now: datetime) -> Snapshot | None:
-        """Return the snapshot of that full name, or None; an expired one is no more."""
+        """Return the snapshot of that full name, or None; not an expired one."""
         found = [row for row in self._live_snapshots(now) if row["name"] == name]
         return next(iter(self._of_topics(found)), None)
 
@@ -272,7 +272,7 @@ class Registry:
         return [snapshot_of(row) for row in rows if row["announced"] <= now - ABANDONED_AFTER]
 
     def announce_snapshot(self, snapshot: Snapshot, topic_uid: str, filter_: str) -> bool:
-        """Announce a snapshot unless its name is taken; tell whether it was announced.
+        """Announce a snapshot unless its name is taken; return whether it was announced.
 
         An expired one of that name lapses first: by another clock it lives, and may be given more
         time. So does one that was announced ten minutes ago and is not finished. ``filter_``: that
@@ -297,29 +297,29 @@ class Registry:
         return self._snapshot_tables.capture(source, uid, is_fit, cached)
 
     def finish_snapshot(self, uid: str, expire_time: datetime) -> bool:
-        """Make an announced snapshot visible; tell whether it had not lapsed."""
+        """Make an announced snapshot visible; return whether it had not lapsed."""
         columns = {"announced": None, "expire_time": expire_time}
         return self._snapshots.change_added(uid, columns, is_announced)
 
     def change_snapshot(
         self, uid: str, fields: Mapping[str, Any], if_unchanged: Snapshot | None = None
     ) -> bool:
-        """Change fields of a snapshot; tell whether it was still there."""
+        """Change fields of a snapshot; return whether it was still there."""
         check = precondition(snapshot_of, lambda row: row["announced"] is None, if_unchanged)
         return self._snapshots.change(uid, columns_of_fields(fields), check)
 
     def lapse_snapshot(self, uid: str) -> bool:
-        """Make a snapshot invisible for good; tell whether it was visible."""
+        """Make a snapshot invisible for good; return whether it was visible."""
         return self._lapse(uid, lambda row: row["announced"] is None)
 
     def remove_snapshot(self, uid: str) -> bool:
-        """Delete a snapshot and its table; tell whether it still existed."""
+        """Delete a snapshot and its table; return whether it still existed."""
         return self._remove_snapshot(uid, lambda _: True)
 
     def remove_expired_snapshot(self, uid: str, now: datetime) -> bool:
         """Delete a snapshot that has expired, or whose creation has taken too long.
 
-        Tell whether its row is gone: another process may have extended or finished it meanwhile.
+        Return whether its row is gone: another process may have extended or finished it meanwhile.
         """
         self._remove_snapshot(uid, lambda row: may_be_removed(row, now))
         return self._snapshots.row(uid) is None
@@ -343,7 +343,7 @@ class Registry:
         return self._snapshots.version()
 
     def _lapse(self, uid: str, check: Check) -> bool:
-        """Make a snapshot invisible for good, finished or not; tell whether it was changed."""
+        """Make a snapshot invisible for good, finished or not; return whether it was changed."""
         row = self._snapshots.row(uid)
         if row is None:
             return False
@@ -354,7 +354,7 @@ class Registry:
         return [row for row in self._snapshots.rows() if is_live(row, now)]
 
     def _content(self, row: Row) -> Captured | None:
-        """Return what a snapshot captured; None where it was deleted just now."""
+        """Return the capture of a snapshot; None if it was deleted meanwhile."""
         held = self._snapshot_tables.captured(row["uid"], row["filter"])
         if held is None:
             now = self._snapshots.row(row["uid"])
@@ -366,10 +366,10 @@ class Registry:
                 )
         return held
 
-    # All of them
+    # All resources
 
     def vacuum(self) -> None:
-        """Join small files, and VACUUM those that are not needed any more."""
+        """Join small files, and VACUUM unneeded ones."""
         for table in self._tables:
             table.vacuum()
 

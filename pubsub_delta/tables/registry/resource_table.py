@@ -22,7 +22,7 @@ from pubsub_delta.tables.schemas import TEXT, TableSchema
 
 Row = Mapping[str, Any]
 Check = Callable[[Row], bool]
-"""Tells whether a row may be changed; it may raise an error that refuses the change."""
+"""Returns whether a row can be changed; it can raise an error that refuses the change."""
 
 COMPACT_INTERVAL = 32
 """Versions after which the small files of single rows are joined."""
@@ -34,8 +34,8 @@ class ResourceTable:
     """The rows of one kind of resource, by uid.
 
     Args:
-        lane: what reads and writes tables.
-        table: the table, as it is named in SQL.
+        lane: reads and writes tables.
+        table: its name in SQL.
         schema: its columns.
         new_id: makes the etags.
         create_all: creates the tables of the registry, before the first row of any.
@@ -58,11 +58,11 @@ class ResourceTable:
         self._added: tuple[int, Row] | None = None
 
     def rows(self) -> list[Row]:
-        """Return all rows, which are cached by version; none where the table does not exist."""
+        """Return all rows, which are cached by version; none if the table does not exist."""
         return self._read()[1]
 
     def _read(self) -> tuple[int, list[Row]]:
-        """Return all rows, and the version that they are of, or of an earlier one."""
+        """Return all rows, and their version or an earlier one."""
         try:
             version = self._lane.version(self._table)
             last, rows = self._last
@@ -89,7 +89,7 @@ class ResourceTable:
         return _of_uid(self.rows(), uid)
 
     def add(self, row: Row, taken: Sequence[Match]) -> bool:
-        """Add a row unless a stored one matches ``taken``; tell whether it was added."""
+        """Add a row unless a stored one matches ``taken``; return whether it was added."""
 
         def attempt() -> bool:
             try:
@@ -136,7 +136,7 @@ class ResourceTable:
     def change(
         self, uid: str, columns: Row | Callable[[Row], Row], check: Check = lambda _: True
     ) -> bool:
-        """Change columns of a row; tell whether the row passed ``check``.
+        """Change columns of a row; return whether the row passed ``check``.
 
         ``columns``: their new values, or a function that returns them for the stored row.
         """
@@ -154,7 +154,7 @@ class ResourceTable:
     def change_added(self, uid: str, columns: Row, check: Check) -> bool:
         """Change columns of a row that this process has just added, as ``change`` does.
 
-        The first attempt takes the row as it was added, and reads nothing: it fails if the row has
+        The first attempt uses the row as it was added, without a read: it fails if the row has
         changed.
         """
         added, self._added = self._added, None
@@ -187,10 +187,11 @@ class ResourceTable:
             raise Conflict(f"{row['name']} was changed by another writer")
 
     def _has_landed(self, before: Row, etag: str, version: int) -> bool:
-        """Tell whether a change whose answer was lost has landed after a version.
+        """Return whether a change whose response was lost has landed after a version.
 
-        The client of an object store repeats a put whose answer was lost, and meets its own commit:
-        so a Conflict may have landed, too. Other writers may have changed the row since.
+        The client of an object store repeats a put whose response was lost, and can then find its
+        own commit: so a Conflict may have landed, too. Other writers may have changed the row
+        since.
         """
         newest, rows = self._read()
         now = _of_uid(rows, before["uid"])
@@ -203,7 +204,7 @@ class ResourceTable:
         )
 
     def remove(self, uid: str, check: Check = lambda _: True) -> bool:
-        """Delete a row; tell whether it existed and passed ``check``."""
+        """Delete a row; return whether it existed and passed ``check``."""
 
         def attempt() -> bool:
             row = self.row(uid)
@@ -229,19 +230,19 @@ class ResourceTable:
         return uid if row is None else row["name"]
 
     def version(self) -> int | None:
-        """Return the version of the table, None while there is none; DataLoss if it is damaged."""
+        """Return the version of the table, None without a table; DataLoss if it is damaged."""
         try:
             return self._lane.version(self._table)
         except TableMissing:
             return None
 
     def create(self) -> None:
-        """Create the table unless it exists; it tells the lane, which on S3 no other one joins."""
+        """Create the table unless it exists; it names the only lane that may write on S3."""
         properties = {**self._schema.properties, LANE_PROPERTY: self._lane.name}
         self._lane.create(self._table, replace(self._schema, properties=properties))
 
     def vacuum(self) -> None:
-        """Join small files, and VACUUM those that are not needed any more."""
+        """Join small files, and VACUUM unneeded ones."""
         if self._lane.exists(self._table):
             with suppress(Conflict):  # another writer was faster; the next run compacts
                 self._lane.compact(self._table)

@@ -73,7 +73,7 @@ def columns_of_fields(fields: Row) -> dict[str, Any]:
 
 
 def topic_of(row: Row) -> Topic:
-    """Read a topic."""
+    """Convert a row to a topic."""
     return Topic(
         name=row["name"],
         message_retention_duration=_duration(row["message_retention_micros"]),
@@ -91,7 +91,7 @@ def _schema_settings(row: Row) -> SchemaSettings:
 
 
 def subscription_of(row: Row) -> Subscription:
-    """Read a subscription as it is stored; its topic may be deleted meanwhile."""
+    """Convert a row to a subscription; its topic may be deleted by now."""
     dead_letters, retry = None, None
     if row["dead_letter_topic"] is not None:
         dead_letters = DeadLetterPolicy(row["dead_letter_topic"], row["max_delivery_attempts"])
@@ -124,7 +124,7 @@ def subscription_of(row: Row) -> Subscription:
 
 
 def snapshot_of(row: Row) -> Snapshot:
-    """Read a snapshot as it is stored; its topic may be deleted meanwhile."""
+    """Convert a row to a snapshot; its topic may be deleted by now."""
     return Snapshot(
         name=row["name"],
         topic=row["topic"],

@@ -52,7 +52,7 @@ class SchemaRows:
 
     Args:
         lane: reads and writes the table.
-        table: the table, as it is named in SQL.
+        table: its name in SQL.
         new_id: makes unique ids.
         create_all: creates the tables of the registry, before the first row of any.
     """
@@ -77,14 +77,14 @@ class SchemaRows:
         return [_stored(row) for row in with_prefix(prefix, self._table.rows())]
 
     def with_stored_schema(self, topic: Topic, schema_uid: str | None) -> Topic:
-        """Return a topic with ``_deleted-schema_`` where its schema was deleted."""
+        """Return a topic with ``_deleted-schema_`` if its schema was deleted."""
         settings = topic.schema_settings
         if settings is None or (schema_uid and self._table.row(schema_uid) is not None):
             return topic
         return replace(topic, schema_settings=replace(settings, schema=DELETED_SCHEMA))
 
     def add(self, schema: StoredSchema) -> bool:
-        """Add a schema unless its name is taken; tell whether it was added."""
+        """Add a schema unless its name is taken; return whether it was added."""
         row = {
             "name": schema.name,
             "uid": schema.uid,
@@ -99,7 +99,7 @@ class SchemaRows:
     ) -> StoredSchema | None:
         """Change the revisions of a schema; return it, or None if it was deleted.
 
-        ``decide`` is called again where another writer has changed them meanwhile.
+        ``decide`` is called again if another writer has changed them meanwhile.
         """
         changed: StoredSchema | None = None
 
@@ -112,11 +112,11 @@ class SchemaRows:
         return changed if self._table.change(uid, columns) else None
 
     def remove(self, uid: str) -> bool:
-        """Delete a schema with its revisions; tell whether it was still there."""
+        """Delete a schema with its revisions; return whether it was still there."""
         return self._table.remove(uid)
 
     def version(self) -> int | None:
-        """Return the version of the table, None while there is none; DataLoss if it is damaged."""
+        """Return the version of the table, None without a table; DataLoss if it is damaged."""
         return self._table.version()
 
     def create(self) -> None:
@@ -124,7 +124,7 @@ class SchemaRows:
         self._table.create()
 
     def vacuum(self) -> None:
-        """Join small files, and VACUUM those that are not needed any more."""
+        """Join small files, and VACUUM unneeded ones."""
         self._table.vacuum()
 
 

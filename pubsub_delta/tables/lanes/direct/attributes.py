@@ -19,7 +19,7 @@ def entries(maps: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def tidied(maps: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
-    """Return maps in which null is empty, and of a duplicate key only the first value is left.
+    """Return maps with empty ones for null, and only the first value of a duplicate key.
 
     >>> of = pa.map_(pa.string(), pa.string())
     >>> tidied(pa.chunked_array([[None, [("a", "1"), ("b", "2"), ("a", "3")]]], of)).to_pylist()

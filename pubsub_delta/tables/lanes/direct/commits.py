@@ -37,7 +37,7 @@ MESSAGES_WRITTEN = WriterProperties(
 _ONLY_NEXT = CommitProperties(max_commit_retries=0)
 """The commit lands as the version after the one that its table is open at, or not at all."""
 NO_CLEANUP = PostCommitHookProperties(cleanup_expired_logs=False)
-"""Skips the search for expired commits, which lists the whole log: ``tidy_control`` does it."""
+"""Skips the search for expired commits, which lists the whole log: ``tidy_control`` does that."""
 
 
 _NO_SUCH_VERSION = 1 << 40
@@ -48,7 +48,7 @@ _NEWEST = re.compile(
 
 
 def newest_version(opened: DeltaTable) -> int | None:
-    """Return the version of the last commit, by one listing of the log; None where that fails.
+    """Return the version of the last commit, by one listing of the log; None if that fails.
 
     This loads a version that no table has, and reads the last version from the error. By
     ``update_incremental`` it would take another request, for a checkpoint.
@@ -62,7 +62,7 @@ def newest_version(opened: DeltaTable) -> int | None:
 
 
 def has_landed(opened: DeltaTable, transaction: tuple[str, int] | None) -> bool:
-    """Tell whether a transaction, or a later one of its application, has landed."""
+    """Return whether a transaction, or a later one of its application, has landed."""
     landed = None if transaction is None else opened.transaction_version(transaction[0])
     return landed is not None and transaction is not None and landed >= transaction[1]
 

@@ -20,7 +20,7 @@ _CUT_OFF = timedelta(milliseconds=1)
 
 
 def passing(rows: pa.Table, where: Where) -> pa.Table:
-    """Return the rows for which all conditions hold. A null compares to nothing."""
+    """Return the rows for which all conditions hold. A comparison with null does not hold."""
     if not where:
         return rows
     return rows.filter(reduce(pc.and_, (_holds(rows[name], op, v) for name, op, v in where)))
@@ -72,7 +72,7 @@ def _or_unknown(
 
 
 def in_sql(where: Where) -> str | None:
-    """Write conditions in DataFusion's SQL; None where there are none.
+    """Write conditions in DataFusion's SQL; None if there are none.
 
     >>> in_sql([("publish_date", "<", date(2025, 1, 2)), ("uid", "in", ["a", "it's"])])
     "publish_date < DATE '2025-01-02' AND uid IN ('a', 'it''s')"

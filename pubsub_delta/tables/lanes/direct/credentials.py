@@ -1,4 +1,4 @@
-"""With which settings and keys ``deltalake`` opens a storage: those of Hadoop, translated."""
+"""Translates Hadoop's settings of a storage to the options of ``deltalake``."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _TENANT = re.compile(r"https?://[^/]+/([^/]+)/oauth2/.*")
 def storage_options(hadoop: Mapping[str, str], root: str) -> dict[str, str]:
     """Translate Hadoop's settings of a root's object store into those of ``deltalake``.
 
-    Hadoop's keys are those of a session without ``spark.hadoop.``, or with it; those of a bucket
-    (``fs.s3a.bucket.NAME.…``) or of an account come before those of all. What is not set is left to
-    the environment (``AWS_…``, ``AZURE_…``, ``GOOGLE_…``). On S3 a commit is a conditional put, so
-    that none overwrites another one.
+    Hadoop's keys are those of a session without ``spark.hadoop.``, or with it; the settings of a
+    bucket (``fs.s3a.bucket.NAME.…``) or of an account override general ones. The environment
+    (``AWS_…``, ``AZURE_…``, ``GOOGLE_…``) has the others. On S3 a commit is a conditional put, so
+    that no commit overwrites another one.
 
     >>> options = storage_options({"fs.s3a.endpoint": "http://localhost:9000"}, "s3a://b/pubsub")
     >>> options["aws_endpoint"], options["aws_allow_http"]
@@ -54,7 +54,7 @@ def storage_options(hadoop: Mapping[str, str], root: str) -> dict[str, str]:
 
 
 def _of_s3(given: Mapping[str, str], bucket: str) -> dict[str, str]:
-    """Translate what is set of a bucket.
+    """Translate the settings of a bucket.
 
     >>> of_all = {"fs.s3a.access.key": "a", "fs.s3a.secret.key": "b"}
     >>> _of_s3({**of_all, "fs.s3a.bucket.till.access.key": "c"}, "till")["aws_access_key_id"]
@@ -109,7 +109,7 @@ def _endpoint(found: Mapping[str, str], bucket: str) -> dict[str, str]:
 
 
 def _of_azure(given: Mapping[str, str], account: str) -> dict[str, str]:
-    """Translate what is set of an account, or of the only one where the root names none.
+    """Translate the settings of an account, or of the only one if the root names none.
 
     >>> keys = {"fs.azure.account.key.till.dfs.core.windows.net": "a"}
     >>> keys["fs.azure.account.key.other.dfs.core.windows.net"] = "b"

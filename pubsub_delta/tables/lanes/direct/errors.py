@@ -19,7 +19,7 @@ from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
 from pubsub_delta.tables.lanes.storage_errors import translate_error_of
 
 FAILURES = (CommitFailedError, DeltaError, OSError)
-"""The errors of maintenance that may be left for later."""
+"""The errors of maintenance that the next run can repair."""
 
 _LOST_RACE = re.compile(
     r"Failed to commit transaction|existing table version|[Cc]oncurrent transaction|must be rerun"
@@ -69,7 +69,7 @@ CREDENTIALS = (
 
 
 def refused(table: str, error: BaseException) -> FailedPrecondition | None:
-    """Return the error for a storage that refuses the request; None where it does not."""
+    """Return the error for a storage that refuses the request; None for other errors."""
     text = _COLOUR.sub("", str(error))
     if "://" not in table or not isinstance(error, (OSError, DeltaError)) or _ABSENT.search(text):
         return None
@@ -86,7 +86,7 @@ def refused(table: str, error: BaseException) -> FailedPrecondition | None:
 
 
 def unreachable(table: str, error: BaseException) -> FailedPrecondition | None:
-    """Return the error for a storage that cannot be reached; None where it can."""
+    """Return the error for a storage that cannot be reached; None for other errors."""
     text = _COLOUR.sub("", str(error))
     if "://" not in table or not _UNREACHABLE.search(text):
         return None
@@ -105,7 +105,8 @@ def _translated(error: Exception, table: str) -> Exception | None:
     if isinstance(error, TableNotFoundError):
         if "Unknown scheme" in text:
             return FailedPrecondition(
-                f"{table}: deltalake knows no such storage ({first}); pass lane='spark'"
+                f"{table}: deltalake does not know this kind of storage ({first}); pass "
+                "lane='spark'"
             )
         if "Permission denied" not in text and "os error 13" not in text:
             return TableMissing(table)

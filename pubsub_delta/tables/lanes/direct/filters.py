@@ -11,7 +11,7 @@ from pubsub_delta.policy.filters import And, Equals, Filter, Has, HasPrefix, Not
 
 
 def matching(filter_: Filter, attributes: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Tell of each message whether it passes a filter, by its attributes (a map; null is empty)."""
+    """Return for each message whether it passes a filter, by its map of attributes or null."""
     match filter_:
         case Has(key):
             return pc.is_valid(_looked_up(attributes, key, "all"))
@@ -32,4 +32,4 @@ def _looked_up(attributes: pa.ChunkedArray, key: str, which: str = "first") -> p
 
 
 def _true(found: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.fill_null(found, False)  # a missing attribute is neither equal nor does it begin so
+    return pc.fill_null(found, False)  # a missing attribute is not equal, and has no prefix

@@ -14,7 +14,7 @@ _TIDY_SIZE = 4 * 1024 * 1024
 
 
 def empty(opened: DeltaTable) -> None:
-    """Delete the rows of a table that is not used any more, and their files."""
+    """Delete the rows of an unused table, and their files."""
     if opened.get_add_actions().num_rows:
         opened.delete()
     elif opened.history(1)[0]["operation"] == "VACUUM END":
@@ -25,7 +25,7 @@ def empty(opened: DeltaTable) -> None:
 def clean_log(opened: DeltaTable, keep: timedelta) -> int:
     """Write a checkpoint and remove the commits older than ``keep``; return how many there were.
 
-    ``keep`` becomes the table's ``delta.logRetentionDuration``, if that is another one.
+    ``keep`` becomes the table's ``delta.logRetentionDuration``, if it differs.
     """
     kept = interval(keep)
     if opened.metadata().configuration.get(_LOG_RETENTION) != kept:
@@ -37,7 +37,7 @@ def clean_log(opened: DeltaTable, keep: timedelta) -> int:
 
 
 def interval(time: timedelta) -> str:
-    """Write a duration as table properties have it.
+    """Write a duration in the form of table properties.
 
     >>> interval(timedelta(days=8)), interval(timedelta(hours=1.5))
     ('interval 8 days', 'interval 5400 seconds')

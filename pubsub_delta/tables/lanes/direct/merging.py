@@ -1,4 +1,4 @@
-"""MERGE of a row into a table: of few rows in memory, of many by ``deltalake``.
+"""MERGE of a row into a table: in memory for few rows, by ``deltalake`` for many.
 
 A MERGE of ``deltalake`` plans a query and reads the file of the row, which is three requests in
 object storage. The rows of a small table are cached instead: the table is overwritten by a commit
@@ -24,7 +24,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def merged(old: pa.Table, new: pa.Table, merge: Merge) -> tuple[pa.Table, int]:
-    """Return the rows of a table after a MERGE of one row, and how many changed, came or went.
+    """Return the rows of a table after a MERGE of one row, and how many were affected.
 
     >>> old = pa.table({"name": ["a", "b"], "etag": ["1", "2"]})
     >>> new = pa.table({"name": ["b"], "expected": ["2"], "etag": ["3"]})
@@ -51,7 +51,7 @@ def merged(old: pa.Table, new: pa.Table, merge: Merge) -> tuple[pa.Table, int]:
 
 
 def _matches(old: pa.Table, new: pa.Table, on: Sequence[Match]) -> list[bool]:
-    """Tell of each stored row whether it matches the new one. SQL: null compares with nothing."""
+    """Return for each stored row whether it matches the new one. SQL: no match with null."""
     found = [True] * old.num_rows
     for name, how, new_name in on:
         column = old[name].to_pylist()
@@ -67,7 +67,7 @@ def _matches(old: pa.Table, new: pa.Table, on: Sequence[Match]) -> list[bool]:
 def merge_by_query(
     opened: DeltaTable, rows: pa.Table, merge: Merge, hooks: PostCommitHookProperties | None
 ) -> int:
-    """MERGE rows by a query of ``deltalake``; return how many changed, came or went."""
+    """MERGE rows by a query of ``deltalake``; return how many were affected."""
     merger = opened.merge(
         rows,
         merge.on_in_sql(),

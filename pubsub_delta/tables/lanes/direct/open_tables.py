@@ -1,4 +1,4 @@
-"""A cache of open tables: opening a table costs ten times what updating an open one does."""
+"""A cache of open tables: opening a table costs ten times as much as updating an open one."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _OPEN_AT_ONCE = 256
 _REOPEN_AFTER = 20
 """Commits after which a local table is opened again: each update slows an open table down."""
 _REOPEN_AFTER_REMOTE = CHECKPOINT_INTERVAL
-"""The same in object storage, where opening takes requests for every commit since a checkpoint."""
+"""The same for object storage, where opening takes requests for every commit since a checkpoint."""
 _PREFETCH_THREADS = 4
 _READ_ATTEMPTS = 5
 _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
          "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_KEY", "AZURE_STORAGE_TOKEN")  # fmt: skip
-"""Credentials of the environment that a program may renew while it runs."""
+"""Credentials of the environment that a program can renew while it runs."""
 
 
 class _OpenTable:
@@ -51,7 +51,7 @@ class _OpenTable:
         """Whether the last update found commits of others: the next one likely does, too."""
 
     def update(self, opened: DeltaTable) -> None:
-        """Bring a table up to date: one request where there is nothing new, or three."""
+        """Bring a table up to date: one request without new commits, else three."""
         before = opened.version()
         if self.was_behind or newest_version(opened) != before:
             opened.update_incremental()
@@ -59,7 +59,7 @@ class _OpenTable:
 
     @property
     def usable(self) -> DeltaTable | None:
-        """The table; None where it is not open, or is due to be opened again."""
+        """The table; None if it is not open, or must be opened again."""
         most = _REOPEN_AFTER_REMOTE if self.directory_id is None else _REOPEN_AFTER
         if self.table is None or self.table.version() - self.opened_at > most:
             return None
@@ -77,7 +77,7 @@ class OpenTables:
     """The tables that this process has open; the least recently used ones are closed.
 
     Args:
-        options: what opens the storage (``storage.storage_options``).
+        options: the options of the storage (``credentials.storage_options``).
     """
 
     def __init__(self, options: Mapping[str, str] | None) -> None:
@@ -90,9 +90,9 @@ class OpenTables:
 
     @contextmanager
     def prefetching(self, tables: Sequence[str]) -> Iterator[None]:
-        """Begin to update tables; the first use of each by this thread, within this, waits for it.
+        """Start updating tables; the first use of each by this thread in the block waits for it.
 
-        On a local disk nothing is begun: an update takes less time than starting a thread.
+        On a local disk it does nothing: an update takes less time than starting a thread.
         """
         begun = self._prefetches.by_table
         remote = [t for t in tables if "://" in address_of(t) and t not in begun]
@@ -109,7 +109,7 @@ class OpenTables:
             self._updated(table, handle)
 
     def _was_prefetched(self, table: str) -> bool:
-        """Wait for the update of a table that was begun, and tell whether there was one."""
+        """Wait for the update of a table that was started, and return whether there was one."""
         update = self._prefetches.by_table.pop(table, None)
         if update is None:
             return False
@@ -143,13 +143,13 @@ class OpenTables:
 
     @contextmanager
     def cached(self, table: str) -> Iterator[DeltaTable]:
-        """Yield a table as it is open, perhaps behind its last commit, to one thread at a time."""
+        """Yield an open table without an update, to one thread at a time."""
         handle = self._handle(table)
         with handle.lock:
             yield handle.usable or self._updated(table, handle)
 
     def snapshot(self, table: str, known_version: int | None = None) -> TableSnapshot:
-        """Return a table as of its last commit; as it is open, where that is ``known_version``."""
+        """Return a table as of its last commit; without an update if it has ``known_version``."""
         prefetched = self._was_prefetched(table)
         handle = self._handle(table)
         with handle.lock:
@@ -161,7 +161,7 @@ class OpenTables:
             return handle.snapshot
 
     def cached_rows(self, table: str, opened: DeltaTable) -> pa.Table | None:
-        """Return all rows of a table as it is open, if they are few; None if they are many."""
+        """Return all rows of an open table, if they are few; None if they are many."""
         handle = self._handle(table)
         with handle.lock:
             if handle.snapshot is None or handle.snapshot.version != opened.version():
@@ -169,13 +169,13 @@ class OpenTables:
             return handle.snapshot.rows() if handle.snapshot.has_few_rows else None
 
     def cache_rows(self, table: str, opened: DeltaTable, rows: pa.Table) -> None:
-        """Cache the rows of a table that was just overwritten, so that they need not be read."""
+        """Cache the rows of a table that was just overwritten."""
         handle = self._handle(table)
         with handle.lock:
             handle.snapshot = TableSnapshot(table, opened, self.options, rows)
 
     def snapshot_at(self, table: str, version: int) -> TableSnapshot:
-        """Return a table as of a version; FailedPrecondition where it is not kept any more."""
+        """Return a table as of a version; FailedPrecondition if that version is no longer kept."""
         if version == (newest := self.snapshot(table, known_version=version)).version:
             return newest
         try:
@@ -190,10 +190,10 @@ class OpenTables:
     def read(
         self, table: str, read: Callable[[TableSnapshot], T], known_version: int | None = None
     ) -> T:
-        """Return what a function reads of a table as of its last commit.
+        """Return the result of a function that reads a table as of its last commit.
 
-        ``known_version``: the version of that commit, where the caller knows it. The function is
-        called again where VACUUM removed a file that a later commit has replaced.
+        ``known_version``: the version of that commit, if the caller knows it. The function is
+        called again if VACUUM removed a file that a later commit has replaced.
         """
         with translating_errors(table):
             snapshot = self.snapshot(table, known_version)
@@ -208,7 +208,7 @@ class OpenTables:
             return read(snapshot)
 
     def opened(self, table: str) -> DeltaTable:
-        """Open a table anew; FailedPrecondition where its storage cannot be reached."""
+        """Open a table again; FailedPrecondition if its storage cannot be reached."""
         try:
             return DeltaTable(address_of(table), storage_options=self.options)
         except OSError as error:
@@ -261,7 +261,7 @@ def _keys_of_environment() -> tuple[str | None, ...]:
 
 
 def _directory_id(address: str) -> tuple[int, int] | None:
-    """Return the device and inode of a local table; TableMissing where there is none.
+    """Return the device and inode of a local table; TableMissing without one.
 
     An open ``DeltaTable`` does not notice that its directory was removed or replaced.
     """
@@ -275,7 +275,7 @@ def _directory_id(address: str) -> tuple[int, int] | None:
 
 
 def _check_commits(table: str, opened: DeltaTable, handle: _OpenTable) -> None:
-    """Raise DataLoss where a new commit file is empty, as a crash leaves it on a local disk.
+    """Raise DataLoss for an empty new commit file, which a crash can leave on a local disk.
 
     ``deltalake`` reads an empty file as a commit without changes.
     """

@@ -1,7 +1,7 @@
-"""Which messages of a data file pass a filter: kept, as a file of a table never changes.
+"""A cache of the messages of data files that pass a filter; a data file never changes.
 
-A subscription with a filter that nobody pulls from is looked at again and again: by the console, by
-metrics, and by previews of a seek. Each look reads only files that no look has read before.
+The console, metrics and previews of a seek read a subscription with a filter repeatedly. Each read
+opens only files that no read has opened before.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.scans import Window
 
 MOST_BYTES = 1 << 26
-"""What is kept at most, all together. What was not asked for longest goes first."""
+"""The most bytes of the cache. The least recently used entry is dropped first."""
 _LEAST_BYTES = 1 << 10
-"""What is counted for a file at least: its name and a set of few positions."""
+"""The least bytes that a file counts: its name and a set of few positions."""
 
 _Key = tuple[str, str, Filter]
 
 
 @dataclass(frozen=True)
 class Passing:
-    """The messages of a file that pass a filter, and when the first and the last were published.
+    """The messages of a file that pass a filter, and their first and last publish time.
 
     The times are in microseconds, as the log may have them cut to milliseconds.
     """
@@ -35,7 +35,7 @@ class Passing:
     latest: int
 
     def is_within(self, window: Window) -> bool:
-        """Tell whether all of them were published within the times of a window."""
+        """Return whether all of them were published within the times of a window."""
         if not self.positions:
             return True
         starts = window.earliest is None or to_micros(window.earliest) <= self.earliest
@@ -52,7 +52,7 @@ class PassingPositions:
         self._bytes = 0
 
     def find(self, table_id: str, path: str, filter_: Filter) -> Passing | None:
-        """Return what passes of a file; None where it is not kept."""
+        """Return the passing messages of a file; None if they are not cached."""
         with self._lock:
             found = self._known.get((table_id, path, filter_))
             if found is None:
@@ -61,7 +61,7 @@ class PassingPositions:
             return found[1]
 
     def add(self, table_id: str, path: str, filter_: Filter, rows: int, passing: Passing) -> None:
-        """Keep what passes of a file with so many rows: at most a bit for each of them."""
+        """Cache the passing messages of a file; the entry takes at most a bit for each row."""
         size = max(_LEAST_BYTES, rows // 8)
         with self._lock:
             before = self._known.pop((table_id, path, filter_), None)

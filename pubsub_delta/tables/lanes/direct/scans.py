@@ -1,4 +1,4 @@
-"""Scans of topics in this process: they read few files, few columns, and a file at a time."""
+"""Scans of topics in this process: they read few files and columns, one file at a time."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from pubsub_delta.tables.lanes.protocol import Condition
 from pubsub_delta.tables.lanes.scans import Window
 
 _PART = 15
-"""Bits of a position within a part, which has 32,768 positions and the bounds of their times."""
+"""Bits of a position within a part, which has 32,768 positions and two publish times."""
 _SLICE = 32 * 1024 * 1024
-"""Bytes of files whose rows are in memory at once, where they are read in batches."""
+"""The most bytes of files whose rows are in memory at once in a batched read."""
 _BATCH = 65_536
 _END = 2**63 - 1
 _CUT_OFF = timedelta(milliseconds=1)
 """Statistics are cut to milliseconds: a time may be later than their maximum."""
 _TIMES = to_micros(FIRST_TIME), to_micros(LAST_TIME)
-"""The range of publish times; other writers may have stored times beyond it."""
+"""The range of publish times; other writers can have stored times beyond it."""
 
 
 class DirectScans:
@@ -73,7 +73,7 @@ class DirectScans:
     ) -> Iterator[pa.RecordBatch]:
         """Yield what ``rows`` returns a part at a time, so that it need not fit into memory.
 
-        Where VACUUM removes a file meanwhile, the rest is read from a newer version.
+        If VACUUM removes a file meanwhile, the rest is read from a newer version.
         """
         needed = list(dict.fromkeys([*columns, "position"]))
         after = -1
@@ -130,7 +130,7 @@ class DirectScans:
 
 
 def _fold(snapshot: TableSnapshot, window: Window) -> Positions:
-    """Return the positions of a window; the log tells those of a file that is one run."""
+    """Return the positions of a window; for a file that is one run they come from the log."""
     files = _files(snapshot, window)
     known: list[Positions] = []
     if window.earliest is None and window.latest is None:
@@ -147,7 +147,7 @@ def _fold(snapshot: TableSnapshot, window: Window) -> Positions:
 def _fold_passing(
     snapshot: TableSnapshot, window: Window, filter_: Filter, kept: PassingPositions
 ) -> Positions:
-    """Return the positions of a window that pass a filter. A file that is asked for is kept."""
+    """Return the positions of a window that pass a filter; the results of files are cached."""
     found: list[Positions] = []
     others: list[StoredFile] = []
     for file in _files(snapshot, window):
@@ -166,7 +166,7 @@ def _fold_passing(
 
 
 def _passing(snapshot: TableSnapshot, file: StoredFile, filter_: Filter) -> Passing | None:
-    """Return what passes a filter of a file; None where a message has no publish time."""
+    """Return the messages of a file that pass a filter; None if one has no publish time."""
     rows = _rows_of(snapshot, [file], Window(), ("position", "publish_time"), filter_)
     if rows["publish_time"].null_count:
         return None
@@ -175,7 +175,7 @@ def _passing(snapshot: TableSnapshot, file: StoredFile, filter_: Filter) -> Pass
 
 
 def _asks_for_most(window: Window, file: StoredFile) -> bool:
-    """Tell whether, by the log, about half of a file or more is in a window."""
+    """Return whether, by the log, about half of a file or more is in a window."""
     first, last = file.minimum.get("publish_time"), file.maximum.get("publish_time")
     if window.earliest is not None and (first is None or first < window.earliest):
         return False
@@ -187,7 +187,7 @@ def _asks_for_most(window: Window, file: StoredFile) -> bool:
 
 
 def _count(snapshot: TableSnapshot, window: Window) -> tuple[int, datetime | None]:
-    """Count the rows of a window; the log tells those of a file that lies within it."""
+    """Count the rows of a window; for a file within it the count comes from the log."""
     files = _files(snapshot, window)
     whole = [file for file in files if window.positions is None and _lies_within(file, window)]
     columns = ("position", "publish_time")
@@ -207,7 +207,7 @@ def _earliest(rows: pa.Table) -> datetime | None:
 
 
 def _lies_within(file: StoredFile, window: Window) -> bool:
-    """Tell whether, by the log, every row of a file is a message of a window's times."""
+    """Return whether, by the log, every row of a file is a message within a window's times."""
     first, last = file.minimum.get("publish_time"), file.maximum.get("publish_time")
     whole = file.rows is not None and not any(
         file.nulls.get(name) != 0 for name in ("position", "publish_time")
@@ -287,7 +287,7 @@ def _needed(window: Window, columns: Sequence[str], filter_: Filter | None = Non
 
 
 def _within(rows: pa.Table, window: Window, filter_: Filter | None = None) -> pa.Table:
-    """Return the rows of a window that pass a filter; a row without a position is no message."""
+    """Return the rows of a window that pass a filter; rows without a position are left out."""
     if rows["position"].null_count:
         rows = rows.filter(pc.is_valid(rows["position"]))
     if window.positions is not None:
@@ -339,7 +339,7 @@ def _slices(
 ) -> Iterator[pa.Table]:
     """Yield the rows of a window in slices of neighbouring positions, in order; none is empty.
 
-    Where the positions of files overlap, a file is read once for every slice that it has rows of.
+    If the positions of files overlap, a file is read once for every slice with its rows.
     """
     files = _files(snapshot, window)
     pieces = sorted(_pieces_of(snapshot, window, files), key=lambda piece: piece.first)
@@ -384,7 +384,7 @@ def _read_piece(snapshot: TableSnapshot, piece: _Piece, columns: Sequence[str]) 
 
 
 def _as_messages(rows: pa.Table) -> pa.Table:
-    """Give messages of other writers what they lack: no data is empty, and attributes are tidy."""
+    """Complete messages of other writers: empty data for null, and distinct attribute keys."""
     for place, name in enumerate(rows.column_names):
         column = rows[name]
         if name == "data" and column.null_count:

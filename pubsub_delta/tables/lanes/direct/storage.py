@@ -8,7 +8,7 @@ from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.layout import on_disk, path_of
 
 _UNREACHABLE = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\#?\x00-\x1f\x7f]")
-"""Characters of a path that ``deltalake`` misreads, or panics over."""
+"""Characters of a path that ``deltalake`` misreads, or that make it panic."""
 
 
 _SCHEMES = frozenset({"file", "s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl"})
@@ -16,7 +16,7 @@ _SCHEMES = frozenset({"file", "s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "
 
 
 def reaches(path: str) -> bool:
-    """Tell whether ``deltalake`` can open a path or URL as it is written.
+    """Return whether ``deltalake`` can open a path or URL as it is written.
 
     >>> reaches("/data/pubsub"), reaches("/data/100%25"), reaches("dbfs:/pubsub")
     (True, False, False)
@@ -37,8 +37,9 @@ def address_of(table: str) -> str:
         )
     if _scheme(path) not in _SCHEMES:
         raise FailedPrecondition(
-            f"{table}: the direct lane opens no storage of {_scheme(path)!r}, but those of "
-            f"{', '.join(sorted(_SCHEMES))}; Spark's lane opens what its session does"
+            f"{table}: the direct lane does not open storage of {_scheme(path)!r}; "
+            f"{', '.join(sorted(_SCHEMES))} are accepted, and Spark's lane accepts what its "
+            "session opens"
         )
     if not reaches(path):
         raise FailedPrecondition(
@@ -50,5 +51,5 @@ def address_of(table: str) -> str:
 
 
 def is_local(table: str) -> bool:
-    """Tell whether a table is on a disk of this machine."""
+    """Return whether a table is on a disk of this machine."""
     return "://" not in address_of(table)

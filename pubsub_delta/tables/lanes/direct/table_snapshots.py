@@ -39,12 +39,12 @@ _MAXIMUM_ERROR = timedelta(microseconds=999)
 """How much too low a maximum in the log's statistics may be, which are in milliseconds."""
 
 IsWanted = Callable[[int, int], bool]
-"""Tells whether rows between two positions are wanted."""
+"""Returns whether rows between two positions are needed."""
 
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A Parquet file of a table with its statistics in the log; None where one is missing."""
+    """A Parquet file of a table with its statistics in the log; None if one is missing."""
 
     path: str
     size: int
@@ -55,7 +55,7 @@ class StoredFile:
     nulls: Mapping[str, int | None] = field(default_factory=dict)
 
     def is_run(self) -> bool:
-        """Tell whether the file has every position between its minimum and its maximum."""
+        """Return whether the file has every position between its minimum and its maximum."""
         first, last = self.minimum.get("position"), self.maximum.get("position")
         complete = self.rows is not None and self.nulls.get("position") == 0
         return complete and first is not None and self.rows == last - first + 1
@@ -89,7 +89,7 @@ class TableSnapshot:
             self._all_rows = rows.cast(self.columns)
 
     def files(self, where: Where = ()) -> list[StoredFile]:
-        """Return the files that may have rows for which some conditions hold."""
+        """Return the files that can have rows for which some conditions hold."""
         return [_stored_file(each) for each in may_hold(self._actions, where).to_pylist()]
 
     def data_files(self) -> list[DataFile]:
@@ -122,9 +122,9 @@ class TableSnapshot:
     def read(
         self, files: Sequence[StoredFile], columns: Sequence[str], is_wanted: IsWanted | None = None
     ) -> list[pa.Table]:
-        """Return columns of files with the types of the table: one table a file, at least one.
+        """Return columns of files with the types of the table, as one table for each file.
 
-        ``meets``: leaves out groups of rows whose positions, as the file tells, are not wanted.
+        ``meets``: selects row groups by the positions in the file's statistics.
         """
         schema = pa.schema([self.columns.field(name) for name in columns])
 
@@ -178,7 +178,7 @@ class TableSnapshot:
 
     @property
     def _may_use_threads(self) -> bool:
-        """Whether pyarrow may decode the columns of a file in threads of its own.
+        """Whether pyarrow can decode the columns of a file in its own threads.
 
         A file from object storage is a Python buffer. A thread that frees it while the process ends
         aborts the process.

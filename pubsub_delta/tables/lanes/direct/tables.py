@@ -56,7 +56,7 @@ _OMITTED = {
     "delta.enableTypeWidening",
 }
 RECENT = 20
-"""Commits that are searched for one whose answer was lost."""
+"""Commits that are searched for one whose response was lost."""
 _HISTORY_ATTEMPTS = 100
 """Attempts at reading a history while no other commit lands."""
 
@@ -65,8 +65,8 @@ class DirectLane:
     """Implements ``Lane`` by ``deltalake``.
 
     Args:
-        storage_options: credentials and addresses (``storage.storage_options``); None where the
-            tables are on a local disk.
+        storage_options: credentials and addresses (``credentials.storage_options``); None for
+            tables on a local disk.
         locks: the locks of the store's tables, which both lanes and all processes share.
     """
 
@@ -110,7 +110,7 @@ class DirectLane:
         return None
 
     def exists(self, table: str) -> bool:
-        """Tell whether a table is there."""
+        """Return whether a table exists."""
         try:
             self.version(table)
         except TableMissing:
@@ -118,7 +118,7 @@ class DirectLane:
         return True
 
     def table_id(self, table: str) -> str | None:
-        """Return the id that Delta gave a table when it was created; None where there is none."""
+        """Return the id of a Delta table; None without one."""
         try:
             with translating_errors(table), self.open_tables.newest(table) as opened:
                 return str(opened.metadata().id)
@@ -126,7 +126,7 @@ class DirectLane:
             return None
 
     def properties(self, table: str) -> Mapping[str, str]:
-        """Return a table's properties as of the version that is open; TableMissing."""
+        """Return a table's properties as of its open version; TableMissing."""
         with translating_errors(table), self.open_tables.cached(table) as opened:
             return dict(opened.metadata().configuration)
 
@@ -136,16 +136,16 @@ class DirectLane:
             return int(opened.version())
 
     def prefetching(self, *tables: str) -> AbstractContextManager[None]:
-        """Begin to update tables in object storage, all at the same time."""
+        """Start updating tables in object storage, all at the same time."""
         return self.open_tables.prefetching(tables)
 
     def history(
         self, table: str, limit: int | None = None, newest: int | None = None
     ) -> list[LoggedCommit]:
-        """Return the last commits, newest first; DataLoss where one of them is damaged.
+        """Return the last commits, newest first; DataLoss if one of them is damaged.
 
-        ``deltalake`` includes commits of others since the table was opened, but numbers the newest
-        one with the version that it was opened at. So the last version is read before and after.
+        ``deltalake`` includes commits of others since the table was opened, but gives the newest
+        one the version at which it was opened. So the last version is read before and after.
         """
         before = self.version(table) if newest is None else newest
         for _ in range(_HISTORY_ATTEMPTS):
@@ -172,7 +172,7 @@ class DirectLane:
         columns: Sequence[str] | None = None,
         version: int | None = None,
     ) -> pa.Table:
-        """Return rows as they are now, or were at a version."""
+        """Return the present rows, or those of a version."""
         if version is None:
             return self.open_tables.read(table, lambda snapshot: snapshot.rows(where, columns))
         with translating_errors(table):
@@ -181,23 +181,23 @@ class DirectLane:
     def read_latest(
         self, table: str, known_version: int | None = None
     ) -> tuple[pa.Table, int | None]:
-        """Return all rows as they are now, and the version that they are of."""
+        """Return all present rows, and their version."""
         return self.open_tables.read(table, lambda each: (each.rows(), each.version), known_version)
 
     def files(self, table: str) -> list[DataFile]:
-        """Return the files of a topic's table as they are now.
+        """Return the present files of a topic's table.
 
         Statistics are in milliseconds: the maximum of the publish times is rounded up.
         """
         return self.open_tables.read(table, lambda snapshot: snapshot.data_files())
 
     def merge(self, table: str, rows: pa.Table, merge: Merge) -> int:
-        """MERGE rows; return how many rows of the table changed, came or went."""
+        """MERGE rows; return how many were updated, inserted or deleted."""
         if not rows.num_rows:
             return 0
         with self.locked(table), translating_errors(table):
             # In object storage an update takes a request. A change of rows that were read needs
-            # none: where they have changed since, the commit is a Conflict.
+            # none: if they have changed since, the commit is a Conflict.
             as_open = not merge.insert and not is_local(table)
             find = self.open_tables.cached if as_open else self.open_tables.newest
             with find(table) as opened:
@@ -214,10 +214,10 @@ class DirectLane:
         return changed
 
     def swap(self, table: str, rows: pa.Table, merge: Merge, version: int | None) -> bool:
-        """Replace the only row of a table, if it is the expected one; tell whether it was.
+        """Replace the only row of a table, if it is the expected one; return whether it was.
 
-        Where the version is known that the expected row was read at, the commit itself is the
-        comparison: it lands only as the next version.
+        If the version of the expected row is known, the commit itself is the comparison: it lands
+        only as the next version.
         """
         if version is None:
             return self.merge(table, rows, merge) == 1
@@ -264,7 +264,7 @@ class DirectLane:
     def write_file(
         self, table: str, path: str, columns: pa.Schema, parts: Iterable[pa.Table]
     ) -> int:
-        """Write rows to a new file of a table, which ``add_files`` may add; return its bytes."""
+        """Write rows to a new file of a table, for ``add_files``; return its bytes."""
         with translating_errors(table):
             return write_file(table, self.open_tables.options, path, columns, parts)
 
@@ -275,7 +275,7 @@ class DirectLane:
         user_metadata: str,
         transaction: tuple[str, int] | None = None,
     ) -> bool:
-        """Add files of messages in one commit; false where its transaction has landed before."""
+        """Add files of messages in one commit; false if its transaction has landed before."""
         metrics = {"num_added_rows": sum(file.rows for file in files)}
         metadata = {"userMetadata": user_metadata, "operationMetrics": metrics}
         with (
@@ -306,16 +306,16 @@ class DirectLane:
         return landed
 
     def delete(self, table: str, where: Where) -> int:
-        """DELETE rows; return how many there were. No conditions: all rows."""
+        """DELETE rows, without conditions all; return how many there were."""
         with self.locked(table), translating_errors(table):
             counts = self.open_tables.opened(table).delete(in_sql(where))
         return int(counts["num_deleted_rows"] or 0)
 
     def delete_row(self, table: str, where: Where, user_metadata: str) -> bool:
-        """DELETE a row in a commit that carries a text; tell whether it was there.
+        """DELETE a row in a commit that carries a text; return whether it existed.
 
-        The client of an object store repeats a put whose answer was lost, and meets its own commit:
-        then the history has that commit, and the Conflict is none.
+        The client of an object store repeats a put whose response was lost, and can then find its
+        own commit. If the history has that commit, there is no Conflict.
         """
         try:
             with (
@@ -336,7 +336,7 @@ class DirectLane:
         return bool(counts["num_deleted_rows"])
 
     def clone(self, source: str, version: int, target: str, schema: TableSchema) -> None:
-        """Make a table of what another one was at a version."""
+        """Create a table with the rows of another one at a version."""
         self.create(target, schema, self.read(source, version=version))
 
     def drop(self, table: str) -> None:
@@ -362,14 +362,14 @@ class DirectLane:
             )
 
     def vacuum(self, table: str) -> None:
-        """VACUUM: remove the files that no version needs which the table's properties keep."""
+        """VACUUM: remove the files that no retained version needs."""
         with self.locked(table), translating_errors(table):
             vacuum(self.open_tables.opened(table))
 
     def clean_log(self, table: str, keep: timedelta) -> int:
-        """Write a checkpoint, forget the commits older than so long, and return how many.
+        """Write a checkpoint, remove the commits older than ``keep``, and return their number.
 
-        ``keep`` becomes the table's ``delta.logRetentionDuration``, if that is another one.
+        ``keep`` becomes the table's ``delta.logRetentionDuration``, if it differs.
         """
         with self.locked(table), translating_errors(table):
             before = clean_log(self.open_tables.opened(table), keep)
@@ -380,7 +380,7 @@ class DirectLane:
         return self._locks.locked(table, wait=wait)
 
     def _hooks(self, table: str) -> PostCommitHookProperties | None:
-        """Return the hooks after a commit: those of the table, but no cleanup in object storage."""
+        """Return the hooks after a commit: the table's, without cleanup in object storage."""
         return None if is_local(table) else NO_CLEANUP
 
     def _tidy(self, table: str, work: Callable[[DeltaTable], None]) -> None:
@@ -389,7 +389,7 @@ class DirectLane:
             work(self.open_tables.opened(table))
 
     def _has_commit(self, table: str, version: int) -> bool:
-        """Tell whether the log has a commit."""
+        """Return whether the log has a commit."""
         try:
             past = DeltaTable(
                 address_of(table), version=version, storage_options=self.open_tables.options

@@ -1,4 +1,4 @@
-"""The tables that subscriptions are written to, by ``deltalake``."""
+"""The tables of table subscriptions, by ``deltalake``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pubsub_delta.tables.lanes.protocol import TableMissing
 from pubsub_delta.tables.targets import Outcome, Unwritable
 
 _CHECKED = ("delta.constraints.", "delta.invariants")
-"""Properties of conditions on rows, which would fail a whole commit for one of them."""
+"""Properties of constraints on rows; one row that breaks them would fail a whole commit."""
 _FILLED = re.compile(r"delta\.|CURRENT_DEFAULT")
 """The metadata of columns that are generated, mapped or have defaults."""
 _DENIED = re.compile(r"Permission denied|os error 13|\b(401|403) [A-Z]|AccessDenied")
@@ -28,7 +28,8 @@ _DENIED = re.compile(r"Permission denied|os error 13|\b(401|403) [A-Z]|AccessDen
 class DirectTarget:
     """Implements ``Target`` for a table at a path or URL, opened at its last version.
 
-    Unwritable where it is not there, may not be written, or has what deltalake does not keep.
+    Unwritable if it does not exist, cannot be written, or has features that deltalake does not
+    keep.
     """
 
     def __init__(self, path: str, options: Mapping[str, str] | None) -> None:
@@ -57,7 +58,7 @@ class DirectTarget:
         return pa.schema(self._table.schema().to_arrow())
 
     def outcome(self, key: tuple[str, int], write_id: str) -> Outcome | None:
-        """Tell what has become of a number; the table's history tells whose it is."""
+        """Return the outcome of a number; the table's history has the id of its write."""
         application, number = key
         landed = self._table.transaction_version(application)
         if landed is None or landed < number:
@@ -83,7 +84,7 @@ class DirectTarget:
             raise self._denied(error) or error from None
 
     def cancel(self, key: tuple[str, int], write_id: str) -> None:
-        """Take a number by a commit that adds nothing."""
+        """Use up a number by a commit without rows."""
         metadata = {"userMetadata": _user_metadata(Outcome.CANCELLED, write_id)}
         try:
             with translating_errors(self._path):
@@ -116,5 +117,5 @@ class DirectTarget:
 
 
 def _user_metadata(outcome: Outcome, write_id: str) -> str:
-    """Return what a commit carries that takes a number."""
+    """Return the user metadata of a commit that takes a number."""
     return json.dumps({"pubsub_delta": {"write": write_id, "outcome": outcome.value}})

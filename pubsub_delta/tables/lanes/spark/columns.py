@@ -25,7 +25,7 @@ def instant(time: datetime) -> Column:
 
 
 def published_between(earliest: datetime | None, latest: datetime | None) -> Column:
-    """Tell whether a message may have been published between two times, both included.
+    """Return whether a message may have been published between two times, both included.
 
     The condition on the partition column lets Delta skip days, and then files. It is SQL because
     building it of columns takes many calls into the JVM, which are slower than parsing.
@@ -131,7 +131,7 @@ def _first_values() -> Column:
 
 
 def matching(filter_: Filter | None) -> Column:
-    """Tell whether each message passes a filter, as ``policy.filters.matches`` does."""
+    """Return whether each message passes a filter, as ``policy.filters.matches`` does."""
     match filter_:
         case None:
             return F.lit(True)
@@ -155,14 +155,16 @@ def _attribute(key: str) -> Column:
 
 _TEXTS_ARE_UTF8 = "a key or value of an attribute is valid UTF-8"
 _KEY_IS_UTF8 = "an ordering key is valid UTF-8"
-_KEYS_ARE_DISTINCT = "no key of an attribute stands twice"
+_KEYS_ARE_DISTINCT = "no key of an attribute appears twice"
 OF_FRAMES = {
     _TEXTS_ARE_UTF8: "attributes",
     _KEYS_ARE_DISTINCT: "attributes",
     _KEY_IS_UTF8: "ordering_key",
 }
-"""Rules that only a DataFrame can break, by column. In Spark a STRING can hold any bytes, and a MAP
-that was read from a file can repeat a key."""
+"""Rules that only a DataFrame can break, by column.
+
+In Spark a STRING can hold any bytes, and a MAP that was read from a file can repeat a key.
+"""
 
 
 def violations_of_frames() -> Mapping[str, Column]:
@@ -210,7 +212,7 @@ def violations() -> Mapping[str, Column]:
 
 
 def surely_valid() -> Column:
-    """Tell whether a message is valid by a quick check; false means invalid, or not sure.
+    """Return whether a message is valid by a quick check; false means invalid, or not sure.
 
     Higher-order functions take as long as writing the message, so only the first attributes are
     checked, one by one. Keys are read by two different expressions on purpose: Spark evaluates a

@@ -79,8 +79,8 @@ def translating_errors(table: str | None, *, of_others: bool = False) -> Iterato
             raise TableMissing(table) from error
         if table is not None and not of_others and _is_refused(error):
             raise FailedPrecondition(
-                f"{table}: this session may not use it ({_first_line(error)}); permit it, or "
-                "take another root: a URL or a catalog schema that the session may use"
+                f"{table}: this session has no permission for it ({_first_line(error)}); grant "
+                "it, or choose another root: a URL or a catalog schema that the session can use"
             ) from error
         translated = translate_error(error, None if of_others else table)
         if translated is None or (
@@ -91,7 +91,7 @@ def translating_errors(table: str | None, *, of_others: bool = False) -> Iterato
 
 
 def is_missing(error: BaseException) -> bool:
-    """Tell whether an error means that a table does not exist."""
+    """Return whether an error means that a table does not exist."""
     if isinstance(error, AnalysisException):
         return bool(_MISSING.search(_condition(error) or ""))
     return bool(_NO_LOG.search(str(error)[:2000]))
@@ -108,7 +108,7 @@ def collected(frame: DataFrame, table: str | None = None) -> pa.Table:
 
 
 def _names_no_table(error: BaseException) -> bool:
-    """Tell whether an error names files of the store only as those that were being written."""
+    """Return whether an error names files of the store only as those that were being written."""
     return translate_error(RuntimeError(_WRITTEN.sub("", str(error))), None) is None
 
 

@@ -172,7 +172,7 @@ def stream(
 
 
 def has_ack_ids(frame: DataFrame) -> bool:
-    """Tell whether a DataFrame has exactly one column ``ack_id``, of type STRING."""
+    """Return whether a DataFrame has exactly one column ``ack_id``, of type STRING."""
     given = [column.dataType for column in frame.schema if column.name == "ack_id"]
     return len(given) == 1 and isinstance(given[0], StringType)
 

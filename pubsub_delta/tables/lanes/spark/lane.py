@@ -87,7 +87,7 @@ class SparkLane:
                 )
 
     def exists(self, table: str) -> bool:
-        """Tell whether a table exists."""
+        """Return whether a table exists."""
         try:
             self._run(f"DESCRIBE HISTORY {table} LIMIT 1", table)
         except TableMissing:
@@ -126,7 +126,7 @@ class SparkLane:
     ) -> list[LoggedCommit]:
         """Return the last commits, newest first; with ``limit=None`` all in the log.
 
-        DataLoss where the file of one was emptied; TableMissing.
+        DataLoss if the file of one was emptied; TableMissing.
         """
         bound = "" if limit is None else f" LIMIT {limit:d}"
         with translating_errors(table):
@@ -271,7 +271,7 @@ class SparkLane:
             return transaction is None or self._carries(table, before, user_metadata)
 
     def _carries(self, table: str, before: int, user_metadata: str) -> bool:
-        """Tell whether a commit after a version has a text as its user metadata."""
+        """Return whether a commit after a version has a text as its user metadata."""
         for limit in (_LAST_COMMITS, None):
             commits = self._log.history(table, limit)
             if any(
@@ -310,7 +310,7 @@ class SparkLane:
             )
 
     def drop(self, table: str) -> None:
-        """Drop a table that is not needed any more, if it exists.
+        """Drop an unneeded table, if it exists.
 
         Of a table at a path, all rows are deleted. Their files stay until a later VACUUM.
         """

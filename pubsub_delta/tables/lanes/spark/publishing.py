@@ -191,7 +191,7 @@ def check_columns(schema: StructType, order_by: str | None = None) -> dict[str, 
     names = schema.names
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InvalidArgument(f"column {twice!r} stands twice in {names}; each once is accepted")
+        raise InvalidArgument(f"column {twice!r} appears twice in {names}; each once is accepted")
     given = {column.name: column.dataType for column in schema}
     if order_by is not None and (not isinstance(order_by, str) or order_by not in given):
         raise InvalidArgument(
@@ -232,7 +232,7 @@ _ACCEPTED: dict[str, tuple[DataType, ...]] = {
 
 
 def _fits(given: DataType, accepted: DataType) -> bool:
-    """Tell whether the type of a column is accepted; NullType always is.
+    """Return whether the type of a column is accepted; NullType always is.
 
     So is text of a fixed or bounded length, or with a collation, where text is.
     """
@@ -244,7 +244,7 @@ def _fits(given: DataType, accepted: DataType) -> bool:
 
 
 def _has_an_order(type_: DataType) -> bool:
-    """Tell whether Spark sorts values of a type."""
+    """Return whether Spark sorts values of a type."""
     if isinstance(type_, StructType):
         return all(_has_an_order(each.dataType) for each in type_)
     if isinstance(type_, ArrayType):

@@ -1,9 +1,9 @@
 """The source that drives ``subscribe_stream``: one row a micro-batch, with metrics to observe.
 
-Redeliveries must come also when nothing is published, so there is always a next offset. Spark asks
-the source in a Python process of its own, beside the driver. A file tells that process the metrics
-of the subscription, since a look at the ack state by Spark would cost each micro-batch half a
-second.
+Redeliveries must come even if nothing is published, so there is always a next offset. Spark runs
+the source in a separate Python process beside the driver. A file passes the metrics of the
+subscription to that process, since a read of the ack state by Spark would cost each micro-batch
+half a second.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class MetricsFile:
         self.path = Path(self._directory.name, "metrics.json")
 
     def write(self, metrics: SubscriptionMetrics) -> None:
-        """Replace what is in the file.
+        """Replace the content of the file.
 
-        Where that fails it is logged, and the progress of the query carries older metrics.
+        A failure is logged, and the progress of the query then has older metrics.
         """
         row = {name: _number(getattr(metrics, name)) for name in METRICS}
         written = self.path.with_suffix(".new")
@@ -67,7 +67,7 @@ def _number(value: int | datetime | None) -> int | None:
 def ticks(spark: SparkSession, metrics_file: MetricsFile, observed: str) -> DataFrame:
     """Return a stream of one row a micro-batch, of which Spark observes the metrics in a file.
 
-    ``observed``: the name under which they stand in the progress of the query.
+    ``observed``: their name in the progress of the query.
     """
     spark.dataSource.register(TickSource)
     source = spark.readStream.format(TickSource.name()).option("metrics", str(metrics_file.path))
@@ -76,11 +76,11 @@ def ticks(spark: SparkSession, metrics_file: MetricsFile, observed: str) -> Data
 
 
 class TickSource(DataSource):
-    """Gives a query one row a micro-batch."""
+    """Yields one row for each micro-batch of a query."""
 
     @classmethod
     def name(cls) -> str:
-        """Return the name of the format, which is of use to nobody else."""
+        """Return the name of the format, which only this query uses."""
         return "pubsub_delta_ticks"
 
     def schema(self) -> str:
@@ -88,7 +88,7 @@ class TickSource(DataSource):
         return ", ".join(f"{name} BIGINT" for name in METRICS)
 
     def simpleStreamReader(self, schema: StructType) -> TickReader:  # noqa: ARG002, N802
-        """Return what counts the micro-batches."""
+        """Return the reader that counts the micro-batches."""
         return TickReader(Path(self.options["metrics"]))
 
 
@@ -103,7 +103,7 @@ class TickReader(SimpleDataSourceStreamReader):
         return {"tick": 0}
 
     def read(self, start: dict[str, Any]) -> tuple[Iterator[tuple[Any, ...]], dict[str, Any]]:
-        """Return the metrics as they are, and the next offset."""
+        """Return the present metrics, and the next offset."""
         return self._metrics(), {"tick": start["tick"] + 1}
 
     def readBetweenOffsets(  # noqa: N802
@@ -111,12 +111,12 @@ class TickReader(SimpleDataSourceStreamReader):
         start: dict[str, Any],  # noqa: ARG002
         end: dict[str, Any],  # noqa: ARG002
     ) -> Iterator[tuple[Any, ...]]:
-        """Return the metrics as they are, for a micro-batch that is run again."""
+        """Return the present metrics, for a repeated micro-batch."""
         return self._metrics()
 
     def _metrics(self) -> Iterator[tuple[Any, ...]]:
         try:
             metrics = json.loads(self._path.read_text())
-        except FileNotFoundError:  # this process is not where the query's own is
+        except FileNotFoundError:  # this process does not run in the query's directory
             metrics = {}
         return iter([tuple(metrics.get(name) for name in METRICS)])

@@ -1,7 +1,8 @@
-"""The fields of messages in SQL alone: what a view in a catalog can have, which runs no Python.
+"""Reads the fields of messages in SQL alone, for views in a catalog, which run no Python.
 
-Avro in JSON, whose types are one of SQL's each, and nullable ones; the rest is Unreadable. A
-message is read by the revision that it was published under, as ``TypedReader`` does it.
+It reads Avro in JSON whose types, nullable ones included, have a type in SQL; others are
+Unreadable. Each message is read by the revision under which it was published, as in
+``TypedReader``.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from pubsub_delta.tables.typed import SCHEMA_ERROR, column_names
 _SQL = {"boolean": "BOOLEAN", "int": "INT", "long": "BIGINT", "float": "DOUBLE",
         "double": "DOUBLE", "string": "STRING", "enum": "STRING", "bytes": "STRING",
         "fixed": "STRING"}  # fmt: skip
-"""What a value of JSON is first read as."""
+"""The type as which a value of JSON is first read."""
 _CASTS = {"boolean": "BOOLEAN", "int": "INT", "long": "BIGINT", "float": "FLOAT",
           "double": "DOUBLE", "string": "STRING", "enum": "STRING", "bytes": "BINARY",
           "fixed": "BINARY"}  # fmt: skip
@@ -45,19 +46,19 @@ _OTHER_LOGICAL = {
 
 
 class Unreadable(Exception):
-    """SQL alone does not read these fields; the text tells why."""
+    """SQL alone cannot read these fields; the text says why."""
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """How a value of JSON is read: as a type of ``from_json``, and then by an expression of it."""
+    """How to read a value of JSON: a type for ``from_json``, and an expression on its result."""
 
     type: str
     of: Callable[[str], str]
 
 
 def typed_query(messages: str, typing: TypedReader, encoding: Encoding) -> str:
-    """Return a query of messages with their fields, as ``typed_schema`` has the columns.
+    """Return a query of messages with their fields, in the columns of ``typed_schema``.
 
     Args:
         messages: a query of the columns ``message_id`` and those of a message.
@@ -117,14 +118,14 @@ def _error(typing: TypedReader) -> str:
 
 
 class _Resolution:
-    """Avro's resolution of what one schema wrote by another one, in SQL."""
+    """Avro's schema resolution between writer and reader, in SQL."""
 
     def __init__(self, writer: AvroCodec, reader: AvroCodec) -> None:
         self._writer, self._reader = writer, reader
         self._variables = count()
 
     def reading(self) -> _Reading:
-        """Return how a message is read."""
+        """Return how to read a message."""
         return self._value(self._writer.schema, self._reader.schema, "", ())
 
     def _value(self, writer: Any, reader: Any, path: str, within: tuple[str, ...]) -> _Reading:
@@ -185,7 +186,7 @@ class _Resolution:
         return _Reading(f"STRUCT<{', '.join(types)}>", of)
 
     def _default(self, field: Any, path: str, within: tuple[str, ...]) -> Callable[[str], str]:
-        """Return what a field has where the writer's record has none: its default."""
+        """Return the default of a field that the writer's record does not have."""
         default, type_ = field.get(IN_JSON), resolved(field["type"], self._reader.named)
         same = _Resolution(self._reader, self._reader)
         one = _only_branch(type_, path)
@@ -198,7 +199,7 @@ class _Resolution:
 
 
 def _plain(writer: Any, reader: Any, path: str) -> _Reading:
-    """Return how a value of a plain type is read: as the reader's, which may be a wider one."""
+    """Return how to read a value of a plain type: as the reader's, which can be wider."""
     kind = writer["type"] if isinstance(writer, dict) else writer
     into = reader["type"] if isinstance(reader, dict) else reader
     logical = tuple(each.get("logicalType") if isinstance(each, dict) else None
@@ -223,7 +224,7 @@ def _quoted(name: str) -> str:
 
 
 def _only_branch(schema: Any, path: str) -> Any:
-    """Return the type of a union of it and null, or what is no union."""
+    """Return the other type of a union with null, or a type that is not a union."""
     if not isinstance(schema, list):
         return schema
     found = [each for each in schema if each != "null"]

@@ -49,7 +49,7 @@ class Shown:
 
     Args:
         resource: the full name of the topic or subscription.
-        registry: the table that it stands in.
+        registry: the table of its row.
         uid: its uid there.
         kind: ``topic`` or ``subscription``.
         typed: whether it shows the fields of messages, too.
@@ -63,7 +63,7 @@ class Shown:
 
     @property
     def key(self) -> str:
-        """What no other view of a store has."""
+        """A key that no other view of the store has."""
         return f"{self.resource} typed" if self.typed else self.resource
 
 
@@ -74,7 +74,7 @@ class Views:
         spark: the session.
         schema: as an identifier; None for temporary views.
         store: the store's root.
-        project: whose resources the views are of.
+        project: the project of the resources.
     """
 
     def __init__(self, spark: SparkSession, schema: str | None, store: str, project: str) -> None:
@@ -96,7 +96,7 @@ class Views:
     def identity(self, name: str) -> Mapping[str, str] | None:
         """Return the identity of a view of this store; None for another view; TableMissing.
 
-        The SQL of the view is not analyzed, because its tables may be gone.
+        The SQL of the view is not analysed, because its tables may be gone.
         """
         rows = self._collect(f"DESCRIBE TABLE {self._identifier(name)}")
         found = _IDENTITY.fullmatch((rows[0]["comment"] or "") if rows else "")
@@ -181,7 +181,7 @@ def _columns_of(spark: SparkSession, query: str) -> list[str]:
 
 
 def topic_query(messages: str, shown: Shown) -> str:
-    """Return the query of a topic's messages; it fails if the topic was deleted or created anew."""
+    """Return the query of a topic's messages; it fails if that was deleted or created again."""
     columns = ", ".join(f"{value} AS {name}" for name, value in _MESSAGE.items())
     return f"SELECT {columns}, publish_date FROM {messages} WHERE {_is_there(shown)}"
 
@@ -220,7 +220,7 @@ def backlog_query(
 
 
 def _is_there(shown: Shown) -> str:
-    """Write a condition that fails the query if a resource was deleted or created anew."""
+    """Write a condition that fails the query if a resource was deleted or created again."""
     is_live = "delete_time IS NULL" if shown.kind == "topic" else "NOT detached"
     problem = literal(
         f"{shown.kind} {shown.resource} was deleted, or created anew, since this view was made; "
