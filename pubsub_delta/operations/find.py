@@ -154,13 +154,13 @@ class MessageSearch:
                 f"after_version: {version} is after the topic's version, {self.version}; the topic "
                 "may have been restored; search without it"
             )
-        commits, known = self._messages.history.commits_after(version)
-        if not known:
+        new = self._messages.history.commits_after(version)
+        if not new.is_complete:
             raise InvalidArgument(
                 f"after_version: {version}; the log of the topic does not reach back to it; search "
                 "without it"
             )
-        return Positions.union(part.positions for part in self._messages.absorb(commits))
+        return Positions.union(part.positions for part in self._messages.absorb(new))
 
     def _found(self, row: dict[str, Any], max_bytes: int) -> FoundMessage:
         data = row["data"] or b""

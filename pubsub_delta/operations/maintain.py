@@ -334,12 +334,12 @@ def _needed_from(
         times = [] if kept.deleted else [retention.covered_from(topic, now)]
         captured = tables.registry.captured_of(topic.uid, now)
         for each in captured:
-            following, known = messages.history.first_publish_after(each.after_version)
-            if not known:
+            following = messages.history.commits_after(each.after_version)
+            if not following.is_complete:
                 raise FailedPrecondition(
                     f"the history of {topic.name} does not tell what came after a snapshot"
                 )
-            times.append(retention.needed_by_snapshot(each, following))
+            times.append(retention.needed_by_snapshot(each, following.first_publish_time))
         attached = _attached(tables, topic.uid)
         for source in attached:
             state = source.catch_up(tables.ack_states.read(source.uid), now)

@@ -57,9 +57,9 @@ BUGS_OF_FAULTS = (
     Bug(
         "what-a-cut-log-deleted-is-waited-for",
         "Of what was deleted the log tells no more, and so it counts as stored.",
-        "delivery/sources.py",
-        "return not known or any(commit.removes_messages for commit in commits)",
-        "return any(commit.removes_messages for commit in commits)",
+        "tables/messages/commits.py",
+        "return not self.is_complete or self.removes_messages",
+        "return self.removes_messages",
     ),
     Bug(
         "deleted-messages-looked-for-again",

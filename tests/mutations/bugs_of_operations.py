@@ -66,8 +66,8 @@ BUGS_OF_OPERATIONS = (
         "snapshot-metrics-ignore-a-purge",
         "The metrics of a snapshot count what its pending purge has acknowledged.",
         _METRICS,
-        "messages.absorb(commits, earliest=floor, known=known, removed=removed)",
-        "messages.absorb(commits, known=known, removed=removed)",
+        "messages.absorb(new, earliest=captured.floor)",
+        "messages.absorb(new)",
     ),
     Bug(
         "application-with-a-colon",

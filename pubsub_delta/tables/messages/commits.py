@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -44,12 +45,47 @@ class Commit:
     end_position: int = 0
     dense: bool = False
 
-    def may_be(self, earliest: datetime | None, before: datetime | None) -> bool:
-        """Tell whether it may hold messages published in [earliest, before)."""
+    def may_add(self, earliest: datetime | None, before: datetime | None) -> bool:
+        """Tell whether it added messages that may be published in [earliest, before)."""
         time = self.publish_time
-        return time is None or not (
-            (earliest is not None and time < earliest) or (before is not None and time >= before)
-        )
+        if not self.adds_messages or time is None:
+            return False
+        return (earliest is None or earliest <= time) and (before is None or time < before)
+
+
+@dataclass(frozen=True)
+class NewCommits:
+    """The commits of a topic after a version, the newest first.
+
+    ``is_complete``: whether the log still has all of them; else nobody knows what the others did.
+    ``removes_messages``: whether one of them has.
+    """
+
+    commits: Sequence[Commit]
+    is_complete: bool
+    removes_messages: bool
+
+    @property
+    def may_lack_messages(self) -> bool:
+        """Whether messages may have been deleted since the version."""
+        return not self.is_complete or self.removes_messages
+
+    @property
+    def first_publish_time(self) -> datetime | None:
+        """The earliest publish time of them, None without a publish."""
+        stamps = [each.publish_time for each in self.commits if each.publish_time is not None]
+        return min(stamps, default=None)
+
+    def up_to(self, version: int) -> NewCommits:
+        """Return those up to a version. What later ones removed is not there either."""
+        return replace(self, commits=[each for each in self.commits if each.version <= version])
+
+
+def new_commits(commits: Sequence[Commit], version: int) -> NewCommits:
+    """Return those of some commits that came after a version."""
+    new = [commit for commit in commits if commit.version > version]
+    is_complete = not new or len(new) == new[0].version - version
+    return NewCommits(new, is_complete, any(commit.removes_messages for commit in new))
 
 
 def publish_metadata(
@@ -127,11 +163,10 @@ class History:
         """Return the version of the last commit as it was read last."""
         return self._newest if self._newest is not None else self.version()
 
-    def commits_after(self, version: int) -> tuple[list[Commit], bool]:
-        """Return the commits after a version, the newest first, and whether they are all known.
+    def commits_after(self, version: int) -> NewCommits:
+        """Return the commits after a version; DataLoss where the log has no such version.
 
-        ``maintain`` removes only commits that no subscription needs. DataLoss where the log has no
-        such version.
+        ``maintain`` removes only commits that no subscription needs.
         """
         read = self._last(_FIRST_READ)
         if read[0].version < version:  # prefetched before that version was read elsewhere
@@ -144,8 +179,7 @@ class History:
             )
         if behind > len(read):
             read = self._last(behind)
-        new = [commit for commit in read if commit.version > version]
-        return new, len(new) == behind
+        return new_commits(read, version)
 
     def published_as(self, publish_id: str) -> Commit | None:
         """Return the commit that carries a publish id, or None."""
@@ -193,12 +227,6 @@ class History:
         return history[-1].version == 0 or any(
             commit.publish_time is not None and commit.publish_time < time for commit in history
         )
-
-    def first_publish_after(self, version: int) -> tuple[datetime | None, bool]:
-        """Return the earliest stamp of the commits after a version, and whether all are known."""
-        commits, known = self.commits_after(version)
-        stamps = [each.publish_time for each in commits if each.publish_time is not None]
-        return min(stamps, default=None), known
 
     def version_at(self, time: datetime) -> int:
         """Return the last version before the first publish that was stamped after a time."""
