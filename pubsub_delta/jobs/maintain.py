@@ -19,36 +19,14 @@ import click
 
 from pubsub_delta import MaintenanceReport, PubSub
 from pubsub_delta.jobs import terminal
+from pubsub_delta.jobs.maintenance_options import DUTIES, maintenance_options
 
-DUTIES = ("tables", "dead-letters", "expiration", "retention", "optimize", "vacuum")
 FAILED = 1
-
-
-def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
-    """Parse a list of duties."""
-    duties = [duty.strip() for duty in text.split(",") if duty.strip()]
-    unknown = [duty for duty in duties if duty not in DUTIES]
-    if unknown or not duties:
-        raise click.BadParameter(
-            f"{', '.join(unknown) or repr(text)} is no duty; there are {', '.join(DUTIES)}"
-        )
-    return duties
 
 
 @click.command()
 @terminal.store_options
-@click.option(
-    "--duties",
-    default="tables,dead-letters,expiration,retention",
-    show_default=True,
-    callback=read_duties,
-    help="What to do, separated by commas; also optimize and vacuum.",
-)
-@click.option(
-    "--log-retention",
-    metavar="DURATION",
-    help="Forget older commits of topics, such as 1d; for topics of a commit a second.",
-)
+@maintenance_options
 @click.option(
     "--tables-root",
     envvar="PUBSUB_DELTA_TABLES_ROOT",
@@ -61,7 +39,7 @@ def maintain(
     root: str,
     project: str,
     summary: Path | None,
-    duties: list[str],
+    duties: dict[str, bool],
     log_retention: str | None,
     tables_root: str | None,
     exact: bool,
@@ -72,11 +50,8 @@ def maintain(
     def job() -> int:
         session = terminal.session_if_needed("maintain")
         store = PubSub(session, root, project=project, tables_root=tables_root)
-        switches = {duty.replace("-", "_"): duty in duties for duty in DUTIES}
-        report = store.maintain(
-            **switches, log_retention=log_retention, exact=exact, dry_run=dry_run
-        )
-        print_report(report, duties)
+        report = store.maintain(**duties, log_retention=log_retention, exact=exact, dry_run=dry_run)
+        print_report(report, [duty for duty in DUTIES if duties[duty.replace("-", "_")]])
         if summary is not None:
             summary.parent.mkdir(parents=True, exist_ok=True)
             summary.write_text(json.dumps(asdict(report), indent=2, default=str))
