@@ -362,7 +362,7 @@ def _open_store(settings: Settings) -> PubSub:
 def _connect(settings: Settings) -> Service:
     if settings.log_level == "error":
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # read when gRPC is imported
-    import_module("pubsub_delta.server.protocol")  # its error says how to install the extra
+    import_module("pubsub_delta.server.grpc_services")  # its error says how to install the extra
     from pubsub_delta.cli.endpoint.client import connect  # the extra is needed here only
 
     return connect(settings)

@@ -11,7 +11,7 @@ from pubsub_delta.cli.arguments import Switch
 from pubsub_delta.cli.commands import Command
 from pubsub_delta.cli.rest import plain
 from pubsub_delta.cli.terminal import printable
-from pubsub_delta.jobs.maintenance_options import maintenance_options
+from pubsub_delta.jobs.maintenance_options import shared_options
 
 
 @click.command(
@@ -24,7 +24,7 @@ from pubsub_delta.jobs.maintenance_options import maintenance_options
         "maintain --duties=retention --log-retention=1d",
     ],
 )
-@maintenance_options
+@shared_options
 @click.option("--exact", cls=Switch, help="Delete to the message, not only whole days.")
 @click.option("--dry-run", cls=Switch, help="Only tell what would be done.")
 @click.pass_obj

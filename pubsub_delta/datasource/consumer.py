@@ -15,7 +15,7 @@ from pubsub_delta.datasource.partitions import SpansPartition, spans_partitions
 from pubsub_delta.delivery.consuming import CommitResult
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound
-from pubsub_delta.lease_keeper import LeaseKeeper
+from pubsub_delta.micro_batch_lease import MicroBatchLease
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import administer, pull
 from pubsub_delta.policy.ack_ids import prefix
@@ -36,7 +36,7 @@ class Consumer:
         self._drain: AvailableNow | None = None
         self._drains_from_the_start = False
         self._held: tuple[Offset, Lease | None] | None = None
-        self._keeper: LeaseKeeper | None = None
+        self._batch_lease: MicroBatchLease | None = None
 
     def subscribe_to(self, topic: ResourceName) -> None:
         """Create the subscription if there is none; NotFound where there is no such topic."""
@@ -133,9 +133,9 @@ class Consumer:
 
     def leave(self) -> None:
         """Extend no lease any more. What is leased stays so until its deadline."""
-        if self._keeper is not None:
-            self._keeper.leave()
-        self._keeper = self._held = None
+        if self._batch_lease is not None:
+            self._batch_lease.leave()
+        self._batch_lease = self._held = None
 
     def _pull(self, offset: Offset, max_messages: int | None) -> tuple[CommitResult, int | None]:
         """Pull for a micro-batch; tell the number of the reader's last one if it is not older."""
@@ -156,7 +156,7 @@ class Consumer:
     def _hold(self, offset: Offset, lease: Lease | None) -> None:
         self._held = offset, lease
         if lease is not None:
-            self._keeper = LeaseKeeper(
+            self._batch_lease = MicroBatchLease(
                 self._tables, self._name, lease, offset.reader, offset.batch, self._clock
             )
 

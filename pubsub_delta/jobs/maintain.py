@@ -18,15 +18,14 @@ from pathlib import Path
 import click
 
 from pubsub_delta import MaintenanceReport, PubSub
-from pubsub_delta.jobs import terminal
-from pubsub_delta.jobs.maintenance_options import DUTIES, maintenance_options
+from pubsub_delta.jobs import maintenance_options, terminal
 
 FAILED = 1
 
 
 @click.command()
 @terminal.store_options
-@maintenance_options
+@maintenance_options.shared_options
 @click.option(
     "--tables-root",
     envvar="PUBSUB_DELTA_TABLES_ROOT",
@@ -51,7 +50,8 @@ def maintain(
         session = terminal.session_if_needed("maintain")
         store = PubSub(session, root, project=project, tables_root=tables_root)
         report = store.maintain(**duties, log_retention=log_retention, exact=exact, dry_run=dry_run)
-        print_report(report, [duty for duty in DUTIES if duties[duty.replace("-", "_")]])
+        names = [name.replace("_", "-") for name, is_on in duties.items() if is_on]
+        print_report(report, names)
         if summary is not None:
             summary.parent.mkdir(parents=True, exist_ok=True)
             summary.write_text(json.dumps(asdict(report), indent=2, default=str))

@@ -23,7 +23,7 @@ def parse_duties(_: click.Context, __: click.Parameter, text: str) -> dict[str, 
     return {duty.replace("-", "_"): duty in duties for duty in DUTIES}
 
 
-def maintenance_options(command: F) -> F:
+def shared_options(command: F) -> F:
     """Add ``--duties`` and ``--log-retention``."""
     duties = click.option(
         "--duties",

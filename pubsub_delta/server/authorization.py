@@ -21,8 +21,8 @@ from pubsub_delta.policy.access import Caller, check_enforceable, is_granted
 from pubsub_delta.policy.iam import Binding, IamPolicy
 from pubsub_delta.policy.permissions import NeededPermission, needed_permissions
 from pubsub_delta.resources import Subscription
+from pubsub_delta.server.grpc_services import IAM_POLICY, PUBLISHER, SUBSCRIBER
 from pubsub_delta.server.policy_files import PolicyFile
-from pubsub_delta.server.protocol import IAM_POLICY, PUBLISHER, SUBSCRIBER
 from pubsub_delta.server.status import PermissionDenied
 from pubsub_delta.server.stored_policies import StoredPolicies
 from pubsub_delta.tables.store import Tables

@@ -15,13 +15,13 @@ from pubsub_delta.delivery.leases import LeasedMessages
 from pubsub_delta.errors import Aborted, FailedPrecondition, NotFound, PubSubError
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.resources import Subscription
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID
 from pubsub_delta.server.ack_futures import AckFuture
 from pubsub_delta.server.assigner import Consumer, Delivery, Receiver, prefetch
 from pubsub_delta.server.counters import Counters
+from pubsub_delta.server.lease_journals import Journal
 from pubsub_delta.server.leaser import Leaser
 from pubsub_delta.server.memory import Memory
-from pubsub_delta.server.presence import Journal
-from pubsub_delta.server.reasons import INVALID_ACK_ID
 from pubsub_delta.server.threads import InThread
 from pubsub_delta.server.timing import Timing
 from pubsub_delta.server.tracing import Tracing, Untraced

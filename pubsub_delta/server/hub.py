@@ -17,8 +17,8 @@ from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.dispatcher import Dispatcher
+from pubsub_delta.server.lease_journals import Abandoned, LeaseJournals
 from pubsub_delta.server.leaser import LEASE
-from pubsub_delta.server.presence import Abandoned, Presence
 from pubsub_delta.server.publishing import Append, PublishBatcher
 from pubsub_delta.server.status import Unavailable
 from pubsub_delta.server.timing import Timing
@@ -70,10 +70,10 @@ class Hub:
         counters: Counters,
         timing: Timing,
         now: Callable[[], datetime],
-        presence: Presence | None = None,
+        journals: LeaseJournals | None = None,
         tracing: Tracing | None = None,
     ) -> None:
-        self._presence = presence or Presence(None, "")
+        self._journals = journals or LeaseJournals(None, "")
         self._tracing = tracing or Untraced()
         self.backend = backend
         self.counters = counters
@@ -160,7 +160,7 @@ class Hub:
 
     async def take_over(self) -> None:
         """Make available what servers have left that are gone, and had given to nobody."""
-        with self._presence.abandoned() as abandoned:
+        with self._journals.abandoned() as abandoned:
             for each in abandoned:
                 await self._take_over(each)
 
@@ -216,7 +216,7 @@ class Hub:
             self.counters,
             self._timing,
             self._now,
-            self._presence.journal(name, subscription.uid),
+            self._journals.journal(name, subscription.uid),
             self._memory.part(),
             self._tracing,
         )

@@ -21,10 +21,10 @@ from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.outstanding import Outstanding
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import ReceivedMessage
+from pubsub_delta.server.ack_failures import TRANSIENT
 from pubsub_delta.server.ack_futures import AckFuture
 from pubsub_delta.server.assigner import Assigner, Delivery
 from pubsub_delta.server.memory import Memory
-from pubsub_delta.server.reasons import TRANSIENT
 
 LEASE = timedelta(seconds=12)
 """How long a lease is at least."""

@@ -10,8 +10,8 @@ from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.names import topic_name
 from pubsub_delta.policy.messages import as_message, size_of
 from pubsub_delta.server import wire
+from pubsub_delta.server.grpc_services import message_class
 from pubsub_delta.server.hub import Hub
-from pubsub_delta.server.protocol import message_class
 
 MOST_MESSAGES = 1000
 """In one publish request (Pub/Sub's limit)."""

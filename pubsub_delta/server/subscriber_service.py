@@ -15,14 +15,14 @@ from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.policy.fields import check_max_messages, check_new_deadline
 from pubsub_delta.resources import Subscription
 from pubsub_delta.server import wire
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID, TRANSIENT
 from pubsub_delta.server.ack_futures import AckFuture
 from pubsub_delta.server.assigner import Consumer, Delivery, Receiver
 from pubsub_delta.server.dispatcher import Dispatcher
+from pubsub_delta.server.grpc_services import message_class
 from pubsub_delta.server.hub import Hub
-from pubsub_delta.server.protocol import message_class
 from pubsub_delta.server.publisher_service import paging
 from pubsub_delta.server.pushing import Pushers
-from pubsub_delta.server.reasons import INVALID_ACK_ID, TRANSIENT
 from pubsub_delta.server.status import AckIdFailure, Unavailable, check_lengths
 from pubsub_delta.server.streams import Stream
 from pubsub_delta.server.table_writing import TableWriters

@@ -170,10 +170,10 @@ BUGS_OF_THE_CONSOLE = (
     Bug(
         "filters-share-their-files",
         "What passes one filter of a file is taken for what passes another.",
-        "tables/lanes/direct/passing.py",
-        "            self._known[table_id, path, filter_] = size, passing\n",
-        "            for key in (*self._known, (table_id, path, filter_)):\n"
-        "                self._known[key] = size, passing\n",
+        "tables/lanes/direct/filter_cache.py",
+        "            self._cached[table_id, path, filter_] = size, passing\n",
+        "            for key in (*self._cached, (table_id, path, filter_)):\n"
+        "                self._cached[key] = size, passing\n",
     ),
     Bug(
         "kept-whatever-the-times",

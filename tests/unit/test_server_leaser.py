@@ -13,9 +13,9 @@ from pubsub_delta.policy.ack_state import AckState, Seek, State, union
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.replay import note_seek
 from pubsub_delta.resources import ReceivedMessage
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID, TRANSIENT
 from pubsub_delta.server.assigner import Consumer
 from pubsub_delta.server.leaser import LEASE, Leaser
-from pubsub_delta.server.reasons import INVALID_ACK_ID, TRANSIENT
 from tests.unit.builders import PLAIN, at, backlog, terms
 
 NACK = timedelta(0)

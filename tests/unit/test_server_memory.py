@@ -17,8 +17,8 @@ from pubsub_delta.server import interceptors, leaser, memory
 from pubsub_delta.server.assigner import Assigner, Consumer, Delivery
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.exporting import ServerExporter
+from pubsub_delta.server.grpc_services import PUBLISHER, SERVICES, STREAMING_PULL, SUBSCRIBER
 from pubsub_delta.server.memory import Memory
-from pubsub_delta.server.protocol import PUBLISHER, SERVICES, STREAMING_PULL, SUBSCRIBER
 from pubsub_delta.server.response_queue import ResponseQueue
 from tests.unit.builders import PLAIN, at
 from tests.unit.serving import LONG, SUBSCRIPTION, MemoryStore, eventually, serving

@@ -14,7 +14,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from pubsub_delta.cli.endpoint.connection import Connection
 from pubsub_delta.names import check_project
 from pubsub_delta.resources import Page
-from pubsub_delta.server.protocol import SERVICES
+from pubsub_delta.server.grpc_services import SERVICES
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

@@ -1,7 +1,7 @@
-"""Which messages of a data file pass a filter: kept, as a file of a table never changes.
+"""A cache of the messages of data files that pass a filter. A file of a table never changes.
 
-A subscription with a filter that nobody pulls from is looked at again and again: by the console, by
-metrics, and by previews of a seek. Each look reads only files that no look has read before.
+The console, metrics and previews of a seek read a subscription with a filter again and again, which
+perhaps nobody pulls from. Each time they read only files that were not read before.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.scans import Window
 
 MOST_BYTES = 1 << 26
-"""What is kept at most, all together. What was not asked for longest goes first."""
+"""The size of the cache. The least recently used entries are dropped first."""
 _LEAST_BYTES = 1 << 10
 """What is counted for a file at least: its name and a set of few positions."""
 
@@ -24,7 +24,7 @@ _Key = tuple[str, str, Filter]
 
 
 @dataclass(frozen=True)
-class Passing:
+class PassingMessages:
     """The messages of a file that pass a filter, and when the first and the last were published.
 
     The times are in microseconds, as the log may have them cut to milliseconds.
@@ -42,30 +42,32 @@ class Passing:
         return starts and (window.latest is None or self.latest <= to_micros(window.latest))
 
 
-class PassingPositions:
-    """The positions of the messages that pass a filter, by table id, file and filter."""
+class FilterCache:
+    """The messages that pass a filter, by table id, file and filter."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
-        self._known: OrderedDict[_Key, tuple[int, Passing]] = OrderedDict()
+        self._cached: OrderedDict[_Key, tuple[int, PassingMessages]] = OrderedDict()
         self._bytes = 0
 
-    def find(self, table_id: str, path: str, filter_: Filter) -> Passing | None:
-        """Return what passes of a file; None where it is not kept."""
+    def find(self, table_id: str, path: str, filter_: Filter) -> PassingMessages | None:
+        """Return what passes of a file; None where it is not cached."""
         with self._lock:
-            found = self._known.get((table_id, path, filter_))
+            found = self._cached.get((table_id, path, filter_))
             if found is None:
                 return None
-            self._known.move_to_end((table_id, path, filter_))
+            self._cached.move_to_end((table_id, path, filter_))
             return found[1]
 
-    def add(self, table_id: str, path: str, filter_: Filter, rows: int, passing: Passing) -> None:
-        """Keep what passes of a file with so many rows: at most a bit for each of them."""
+    def add(
+        self, table_id: str, path: str, filter_: Filter, rows: int, passing: PassingMessages
+    ) -> None:
+        """Cache what passes of a file with so many rows: at most a bit for each of them."""
         size = max(_LEAST_BYTES, rows // 8)
         with self._lock:
-            before = self._known.pop((table_id, path, filter_), None)
+            before = self._cached.pop((table_id, path, filter_), None)
             self._bytes += size - (0 if before is None else before[0])
-            self._known[table_id, path, filter_] = size, passing
+            self._cached[table_id, path, filter_] = size, passing
             while self._bytes > self._most_bytes:
-                self._bytes -= self._known.popitem(last=False)[1][0]
+                self._bytes -= self._cached.popitem(last=False)[1][0]

@@ -32,7 +32,7 @@ class _Phase(Enum):
     LEFT = "there is nothing more to do"
 
 
-class LeaseKeeper:
+class MicroBatchLease:
     """Looks after the lease of one micro-batch, in a thread of its own.
 
     Also because Spark interrupts the thread of a query that it stops: no commit would go through.
