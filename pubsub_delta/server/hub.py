@@ -116,7 +116,7 @@ class Hub:
             tell(topic)
         for dispatcher in self._dispatchers.values():
             if dispatcher.subscription.topic == topic:
-                dispatcher.look()
+                dispatcher.poll()
 
     def running(self, name: str) -> Dispatcher | None:
         """Return the dispatcher of a subscription if it has one."""
@@ -185,7 +185,7 @@ class Hub:
         )
         running = self.running(left.subscription)
         if running is not None:
-            running.look()
+            running.poll()
 
     async def _end_if_replaced(self, dispatcher: Dispatcher) -> None:
         """End a dispatcher whose subscription another process has deleted.
@@ -197,10 +197,10 @@ class Hub:
         try:
             stored = await self.backend.blocking(lambda: self.backend.subscription(name))
         except (NotFound, FailedPrecondition) as error:
-            dispatcher.gone(error)
+            dispatcher.close(error)
             return
         if stored.uid != uid:
-            dispatcher.gone(replaced(name))
+            dispatcher.close(replaced(name))
 
     def _refuse_if_stopping(self) -> None:
         if self._stopping:

@@ -240,7 +240,7 @@ class Leaser:
         self._set_lengths()
         return self.outstanding.is_due(now)
 
-    def let_go_of_overdue(self, now: datetime) -> int:
+    def give_back_overdue(self, now: datetime) -> int:
         """Let go of what nobody was given and whose lease is over; return how much it was.
 
         This process was stopped, or could not write: others may have leased it since.
@@ -283,7 +283,7 @@ class Leaser:
     def forget(self) -> None:
         """Forget everything: a seek has voided it, or the subscription is gone."""
         for delivery in self._by_ack_id.values():
-            self.assigner.let_go(delivery)
+            self.assigner.release(delivery)
         self._clear()
 
     def _clear(self) -> None:
@@ -371,7 +371,7 @@ class Leaser:
     def _release(self, delivery: Delivery) -> None:
         """Take a delivery off the consumer that has it."""
         self._by_ack_id.pop(delivery.received.ack_id, None)
-        self.assigner.let_go(delivery)
+        self.assigner.release(delivery)
 
     def _release_all(self, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:

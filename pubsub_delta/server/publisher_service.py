@@ -83,7 +83,7 @@ class PublisherService:
         dispatcher = self._hub.running(name)
         if dispatcher is not None:
             why = f"subscription {name} was detached from its topic; it has no messages any more"
-            dispatcher.gone(FailedPrecondition(why))
+            dispatcher.close(FailedPrecondition(why))
         return _Detached()
 
     async def publish(self, request: Any, _: Any) -> Any:

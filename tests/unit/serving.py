@@ -45,7 +45,7 @@ TOPIC = PLAIN.topic
 SUBSCRIPTION = PLAIN.name
 LONG = 20
 """Seconds that a test waits for what comes soon, before it gives up."""
-QUICK = Timing(gather=0.01, shortest_look=0.02, longest_look=0.1)
+QUICK = Timing(gather=0.01, shortest_poll=0.02, longest_poll=0.1)
 
 
 @dataclass
