@@ -44,13 +44,13 @@ def subscribe(
         flow_control: how many messages and bytes are held at a time, and for how long.
         max_workers: how many callbacks run at a time.
     """
-    from pubsub_delta.channel import StoreChannel
+    from pubsub_delta.operations.exchange import StoreChannel
     from pubsub_delta.subscriber import StreamingPull
 
     name = self._subscription(subscription)
     found, _ = self._tables.attached(name)
     return StreamingPull(
-        StoreChannel(self._tables, name, found.uid, self._clock.now),
+        StoreChannel(self._tables, name, found.uid),
         str(name),
         self._clock.now,
         callback,

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
-from pubsub_delta.channel import Channel
 from pubsub_delta.delivery.leases import LeasedMessages
 from pubsub_delta.errors import Aborted, FailedPrecondition, NotFound, PubSubError
+from pubsub_delta.operations.exchange import Channel
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.resources import Subscription
 from pubsub_delta.server.ack_failures import INVALID_ACK_ID
@@ -277,7 +277,7 @@ class Dispatcher:
             length = self.leaser.length
             with self._tracing.committing(self.name):
                 done = await self._in_thread(
-                    lambda: self._channel.exchange(request, wanted, length)
+                    lambda: self._channel.exchange(request, wanted, self._now(), length)
                 )
         except (NotFound, FailedPrecondition) as error:
             self.close(error)

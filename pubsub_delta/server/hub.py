@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import ParamSpec, Protocol, TypeVar
 
-from pubsub_delta.channel import Channel
 from pubsub_delta.client import PubSub
 from pubsub_delta.delivery import table_writes
 from pubsub_delta.delivery.table_subscriptions import TableWrites
 from pubsub_delta.errors import FailedPrecondition, NotFound
+from pubsub_delta.operations.exchange import Channel
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.counters import Counters
@@ -177,7 +177,7 @@ class Hub:
         if channel is None:
             return
         request = AckRequest(given_back=left.waiting)
-        await self.backend.blocking(lambda: channel.exchange(request, 0, LEASE))
+        await self.backend.blocking(lambda: channel.exchange(request, 0, self._now(), LEASE))
         logger.info(
             "%s: %d messages of a server that is gone are available",
             left.subscription,

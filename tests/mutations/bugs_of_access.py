@@ -178,7 +178,7 @@ BUGS_OF_ACCESS = (
     Bug(
         "attempts-counted-without-roles",
         "Delivery attempts are counted where nothing may be forwarded.",
-        "operations/pull.py",
+        "delivery/consuming.py",
         "        found = found.without_dead_letters()\n",
         "        pass\n",
     ),

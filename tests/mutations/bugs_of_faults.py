@@ -36,9 +36,9 @@ BUGS_OF_FAULTS = (
     Bug(
         "channel-outlives-its-subscription",
         "What clients ask of a deleted subscription reaches the one that has its name.",
-        "channel.py",
-        "uid=self._uid,",
-        "uid=self._tables.attached(self._name)[0].uid,",
+        "operations/exchange.py",
+        "uid=self.uid,",
+        "uid=self.tables.attached(self.name)[0].uid,",
     ),
     Bug(
         "query-goes-on-with-a-successor",

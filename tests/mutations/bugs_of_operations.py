@@ -119,7 +119,7 @@ BUGS_OF_OPERATIONS = (
     Bug(
         "exchange-without-deadline",
         "The deadline that a consumer asks for is not passed to the lease.",
-        _PULL,
+        "operations/exchange.py",
         "return delivery.lease(state, max_messages, terms, now, deadline)",
         "return delivery.lease(state, max_messages, terms, now)",
     ),

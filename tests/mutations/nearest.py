@@ -206,7 +206,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "server/memory.py": ("server_memory",),
     "server/assigner.py": ("server_memory", "server_assigner"),
     "server/ack_futures.py": ("server_seeks",),
-    "channel.py": ("successors",),
+    "operations/exchange.py": ("successors", "consumer_calls"),
     "server/publisher_service.py": ("server_answers",),
     "server/serve.py": ("server_answers",),
     "server/rest/connection.py": ("rest_connection", "server_rest"),

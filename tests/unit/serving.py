@@ -22,7 +22,7 @@ from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcTransp
 from pubsub_delta.clock import SystemClock
 from pubsub_delta.delivery.table_subscriptions import TableWrites
 from pubsub_delta.errors import NotFound
-from pubsub_delta.operations.pull import Exchanged
+from pubsub_delta.operations.exchange import Exchanged
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_requests import AckRequest, apply
@@ -138,13 +138,16 @@ class MemoryStore:
             return [str(n) for n in new]
 
     def exchange(
-        self, request: AckRequest, max_messages: int, deadline: timedelta | None = None
+        self,
+        request: AckRequest,
+        max_messages: int,
+        now: datetime,
+        deadline: timedelta | None = None,
     ) -> Exchanged:
         self.before_exchange()
         with self._lock:
             self.subscription(SUBSCRIPTION)
             self.requests.append((request, max_messages))
-            now = self.now()
             keys = {n: message.ordering_key for n, message in enumerate(self.messages)}
             terms = delivery.Terms(self.subscription_now, KeysOf(keys))
             before = self.state
