@@ -131,19 +131,19 @@ class App:
         """Open the store now, not at its first use."""
         self.call(lambda _: None)
 
-    def call(self, ask: Callable[[Service], T]) -> T:
+    def call(self, work: Callable[[Service], T]) -> T:
         """Call the store or the server, with a spinner on a terminal."""
-        return self._call(self.service, ask)
+        return self._call(self.service, work)
 
-    def call_store(self, ask: Callable[[PubSub], T]) -> T:
+    def call_store(self, work: Callable[[PubSub], T]) -> T:
         """Call a method of the store that servers do not have."""
-        return self._call(self.store, ask)
+        return self._call(self.store, work)
 
-    def _call(self, service: W, ask: Callable[[W], T]) -> T:
+    def _call(self, service: W, work: Callable[[W], T]) -> T:
         ctx = click.get_current_context(silent=True)
         words = ["pubsub-delta"] if ctx is None else ctx.command_path.split()[1:]
         with waiting(f"Running {' '.join(words)}"):
-            return ask(service)
+            return work(service)
 
     def read_time(self, text: str) -> datetime:
         """Parse a time, which may be relative to now."""

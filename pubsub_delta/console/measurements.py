@@ -79,7 +79,7 @@ class Measurements(Generic[T]):
             self._every, self._shown = dict(every), names
             self._known = {n: m for n, m in self._known.items() if every.get(n) == m.uid}
             if self._thread is None and not self._is_closed:
-                self._thread = threading.Thread(target=self._run, name="figures", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
                 self._thread.start()
             self._lock.wait_for(lambda: self._are_fresh(names), timeout)
             return dict(self._known)
