@@ -115,7 +115,7 @@ class Dispatcher:
         self.leaser.check_room()
         future = self.leaser.acknowledge(ack_ids)
         self._counters.acknowledged += len(ack_ids)
-        future.add_done_callback(self._tracing.answered(self.name, ack_ids, None, self._now()))
+        future.add_done_callback(self._tracing.acknowledging(self.name, ack_ids, None, self._now()))
         self._wake()
         return future
 
@@ -124,7 +124,7 @@ class Dispatcher:
         self.leaser.check_room()
         now, ack_ids = self._now(), list(ack_ids)
         future = self.leaser.modify_ack_deadline(ack_ids, seconds, now)
-        future.add_done_callback(self._tracing.answered(self.name, ack_ids, seconds, now))
+        future.add_done_callback(self._tracing.acknowledging(self.name, ack_ids, seconds, now))
         self._wake()
         return future
 
@@ -228,7 +228,7 @@ class Dispatcher:
     async def _run_once(self) -> None:
         now = self._now()
         self._counters.expired += self.leaser.expire(now)
-        self._tracing.lapsed(now)
+        self._tracing.expired(now)
         self._give_back_unclaimed(now)
         if self.leaser.acks and not self._stopping:
             passed = max(0.0, (now - self._exchanged).total_seconds())

@@ -155,12 +155,12 @@ class Traces:
         while len(self._leased) > MOST_LEASED:
             self._end(next(iter(self._leased)), "untold")
 
-    def lapsed(self, now: datetime) -> None:
+    def expired(self, now: datetime) -> None:
         """End the spans of deliveries whose deadline has passed."""
         for ack_id in [each for each, held in self._leased.items() if held.until <= now]:
             self._end(ack_id, "expired")
 
-    def answered(
+    def acknowledging(
         self, subscription: str, ack_ids: Iterable[str], seconds: int | None, now: datetime
     ) -> Callable[[], object]:
         """Start a span for an ack, nack or new deadline; the result ends it, after the commit."""

@@ -213,11 +213,11 @@ def test_messages_share_keys(bench: Bench) -> None:
         keyed(0, "a", "b", "", "c"),
         keyed(4, "b", None, "a", ""),
     )
-    shared = bench.scans.sharing(table, of=positions(1, 2, 3, 5), among=EVERYTHING)
+    shared = bench.scans.of_same_keys(table, of=positions(1, 2, 3, 5), among=EVERYTHING)
     assert list(shared) == [1, 3, 4]
-    assert list(bench.scans.sharing(table, positions(0), positions(4, 6))) == [6]
-    assert not bench.scans.sharing(table, positions(2, 5), EVERYTHING)
-    assert not bench.scans.sharing(table, positions(), EVERYTHING)
+    assert list(bench.scans.of_same_keys(table, positions(0), positions(4, 6))) == [6]
+    assert not bench.scans.of_same_keys(table, positions(2, 5), EVERYTHING)
+    assert not bench.scans.of_same_keys(table, positions(), EVERYTHING)
 
 
 def test_messages_follow_others_of_their_key(bench: Bench) -> None:

@@ -149,8 +149,8 @@ BUGS_OF_MESSAGES = (
         "own-publishes-known-in-a-gap",
         "A publish is known to follow the last known one though another was in between.",
         "tables/messages/commits.py",
-        "if known and known[0].version + 1 == commit.version:",
-        "if known:",
+        "if cached and cached[0].version + 1 == commit.version:",
+        "if cached:",
     ),
     Bug(
         "a-micro-batch-that-landed-fails",

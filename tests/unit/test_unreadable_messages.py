@@ -174,7 +174,7 @@ def test_who_receives_is_given_the_others(lost: bool) -> None:
     with pytest.warns(UnreadableMessageWarning, match=f"message {world.ids[1]} "):
         found = lease.receive(lease.positions, 1000)
     assert [message.data for message in found] == [b"a", b"c"]
-    assert list(lease.aside.positions) == [int(world.ids[1])]
+    assert list(lease.set_aside.positions) == [int(world.ids[1])]
 
 
 def test_who_iterates_is_told_of_a_loss_after_the_others() -> None:

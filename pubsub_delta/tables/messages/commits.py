@@ -116,27 +116,27 @@ class CommitCache:
             return _read(lane, table, count)
         version = lane.version(table)
         with self._lock:
-            known = self._by_table.get(table, [])
-        behind = version - known[0].version if known else -1
-        reaches_back = bool(known) and known[-1].version == 0
-        enough = count is not None and (behind + len(known) >= count or reaches_back)
+            cached = self._by_table.get(table, [])
+        behind = version - cached[0].version if cached else -1
+        reaches_back = bool(cached) and cached[-1].version == 0
+        enough = count is not None and (behind + len(cached) >= count or reaches_back)
         if behind < 0 or not enough:
-            known = _read(lane, table, count, version)
+            cached = _read(lane, table, count, version)
         elif behind:
             newer = _read(lane, table, behind, version)
-            fresh = [each for each in newer if each.version > known[0].version]
-            joins = bool(fresh) and fresh[-1].version == known[0].version + 1
-            known = [*fresh, *known] if joins else _read(lane, table, count)
+            fresh = [each for each in newer if each.version > cached[0].version]
+            joins = bool(fresh) and fresh[-1].version == cached[0].version + 1
+            cached = [*fresh, *cached] if joins else _read(lane, table, count)
         with self._lock:
-            self._by_table[table] = known[:_MAX_CACHED]
-        return known
+            self._by_table[table] = cached[:_MAX_CACHED]
+        return cached
 
     def add(self, table: str, commit: Commit) -> None:
         """Cache a commit that this process has just made, if it follows the last cached one."""
         with self._lock:
-            known = self._by_table.get(table)
-            if known and known[0].version + 1 == commit.version:
-                self._by_table[table] = [commit, *known[: _MAX_CACHED - 1]]
+            cached = self._by_table.get(table)
+            if cached and cached[0].version + 1 == commit.version:
+                self._by_table[table] = [commit, *cached[: _MAX_CACHED - 1]]
 
 
 def _read(lane: Lane, table: str, count: int | None, newest: int | None = None) -> list[Commit]:
@@ -146,10 +146,10 @@ def _read(lane: Lane, table: str, count: int | None, newest: int | None = None) 
 class History:
     """The commits of one topic, as far back as its log tells."""
 
-    def __init__(self, lane: Lane, table: str, known: CommitCache) -> None:
+    def __init__(self, lane: Lane, table: str, cache: CommitCache) -> None:
         self._lane = lane
         self._table = table
-        self._known = known
+        self._cache = cache
         self._newest: int | None = None
 
     def version(self, at_least: int = -1) -> int:
@@ -245,8 +245,8 @@ class History:
         later = [c.version for c in history if c.publish_time and c.publish_time >= time]
         return min(later, default=history[0].version)
 
-    def has_given(self, first: int) -> bool:
-        """Tell whether one of the last publishes was given the range that begins there."""
+    def has_allocated(self, first: int) -> bool:
+        """Tell whether the range that begins there was allocated to one of the last publishes."""
         return any(
             each.adds_messages and each.first_position == first for each in self._last(_FIRST_READ)
         )
@@ -261,10 +261,10 @@ class History:
 
     def add(self, publish: LoggedCommit) -> None:
         """Cache a publish that this process has just made."""
-        self._known.add(self._table, commit_of(publish))
+        self._cache.add(self._table, commit_of(publish))
 
     def _last(self, count: int | None) -> list[Commit]:
-        found = self._known.last(self._lane, self._table, count)
+        found = self._cache.last(self._lane, self._table, count)
         self._newest = found[0].version
         return found
 

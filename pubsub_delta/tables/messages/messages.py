@@ -356,10 +356,10 @@ class Messages:
 
     # Ordering keys: policy's ``ordering.Keys``
 
-    def sharing(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
+    def of_same_keys(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
         """Return the messages of ``among`` whose key is that of a message of ``of``."""
         scans = self._lanes.scans(sum(map(len, (*of, *among))))
-        return scans.sharing(self._table, Window.of(of), Window.of(among))
+        return scans.of_same_keys(self._table, Window.of(of), Window.of(among))
 
     def followers(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
         """Return the messages of ``among`` that come later than one of ``of`` of the same key."""

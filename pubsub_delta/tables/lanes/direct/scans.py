@@ -54,7 +54,7 @@ class DirectScans:
         """Return the stored messages of a window in parts of neighbouring positions, with times."""
         return _parts(self._read(table, window, ("position", "publish_time")))
 
-    def sharing(self, table: str, of: Window, among: Window) -> Positions:
+    def of_same_keys(self, table: str, of: Window, among: Window) -> Positions:
         """Return the messages of ``among`` whose ordering key is that of a message of ``of``."""
         return self._open_tables.read(table, lambda snapshot: _sharing(snapshot, of, among))
 
