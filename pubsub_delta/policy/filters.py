@@ -5,8 +5,9 @@
     basic   := attributes ":" key | attributes "." key ("=" | "!=") string
              | hasPrefix "(" attributes "." key "," string ")"
 
-A filter is one tree, and has two evaluators: ``matches`` here, for one message, and
-``tables.columns.matching`` for a DataFrame. One table of cases in the tests holds them together.
+A filter is one tree, and has three evaluators: ``matches`` here, for one message, and ``matching``
+of ``tables/lanes/direct/filters`` and of ``tables/lanes/spark/columns``, for many. Absorbing new
+messages calls these, by ``Scans.fold``. One table of cases in the tests holds all three together.
 """
 
 from __future__ import annotations

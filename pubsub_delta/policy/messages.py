@@ -1,7 +1,7 @@
 """Which messages may be published (Pub/Sub: PubsubMessage and its quotas).
 
-The same rules stand once more as Spark columns in ``tables.columns``; one table of cases in the
-tests holds the two together.
+The same rules stand once more as Spark columns in ``tables/lanes/spark/columns``; one table of
+cases in the tests holds the two together.
 """
 
 from __future__ import annotations
