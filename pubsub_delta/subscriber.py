@@ -92,7 +92,7 @@ class StreamingPull:
         self._interval = interval
         self._unread: dict[int, _Unread] = {}  # by lease
         self._paused = threading.Event()  # for long enough
-        self._asked = threading.Lock()
+        self._cancelling = threading.Lock()
         self._cancelled = False
         self._given_back = 0
         self._end: Future[None] = Future()
@@ -118,7 +118,7 @@ class StreamingPull:
         call also waits, and returns 0, as does one after an error. In a callback it does not wait,
         and returns 0.
         """
-        with self._asked:
+        with self._cancelling:
             first = not self._cancelled and not self._end.done()
             self._cancelled = self._cancelled or first
         self._callbacks.stop()

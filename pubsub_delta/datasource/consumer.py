@@ -35,7 +35,7 @@ class Consumer:
         self._reader = tables.new_id()
         self._drain: AvailableNow | None = None
         self._drains_from_the_start = False
-        self._held: tuple[Offset, Lease | None] | None = None
+        self._current: tuple[Offset, Lease | None] | None = None
         self._batch_lease: MicroBatchLease | None = None
 
     def subscribe_to(self, topic: ResourceName) -> None:
@@ -101,15 +101,15 @@ class Consumer:
         if start == end:
             return []
         self._check(end)
-        if self._held is None or self._held[0] != end:
+        if self._current is None or self._current[0] != end:
             self.leave()
             given = pull.resume_micro_batch(
                 *(self._tables, self._name, end.reader, end.batch, self._clock.now()),
                 uid=end.subscription,
             )
             self._hold(end, given.lease)
-        assert self._held is not None
-        lease = self._held[1]
+        assert self._current is not None
+        lease = self._current[1]
         if lease is None:
             return []
         subscribed, table = lease.source.subscription, lease.source.messages.table
@@ -135,7 +135,7 @@ class Consumer:
         """Extend no lease any more. What is leased stays so until its deadline."""
         if self._batch_lease is not None:
             self._batch_lease.leave()
-        self._batch_lease = self._held = None
+        self._batch_lease = self._current = None
 
     def _pull(self, offset: Offset, max_messages: int | None) -> tuple[CommitResult, int | None]:
         """Pull for a micro-batch; tell the number of the reader's last one if it is not older."""
@@ -154,7 +154,7 @@ class Consumer:
         return given, None if last is None or last.batch_id < offset.batch else last.batch_id
 
     def _hold(self, offset: Offset, lease: Lease | None) -> None:
-        self._held = offset, lease
+        self._current = offset, lease
         if lease is not None:
             self._batch_lease = MicroBatchLease(
                 self._tables, self._name, lease, offset.reader, offset.batch, self._clock
