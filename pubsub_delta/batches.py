@@ -1,4 +1,4 @@
-"""What a pull returns: the messages under one lease, and what to say of them."""
+"""What a pull returns: the messages of one lease, to read, acknowledge, nack and extend."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class PulledBatch:
     this process, ``df`` as a DataFrame of Spark.
 
     A message that cannot be read is set aside by the first two, with UnreadableMessageWarning: it
-    comes to nobody, nothing that is said of the whole batch means it, and its delivery fails when
-    the lease is over.
+    is delivered to nobody, an ack or nack of the whole batch leaves it out, and its delivery fails
+    when the lease is over.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Callbacks: which message is called next, and what is asked for those that were."""
+"""Callbacks: which message is next, and the acks, nacks and deadlines of those before."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ _Waiter: TypeAlias = "_Call | Future[str]"
 
 
 class Callbacks:
-    """Worker threads that call a function with messages, and what is asked for these.
+    """Worker threads that call a function with messages, and the acks and nacks of these.
 
     Args:
         callback: what is called. When it fails, that is logged and its message nacked.

@@ -180,7 +180,7 @@ class MetricRow:
 class Metrics(Mapping[str, Any]):
     """The metrics of one resource at ``time``, by name.
 
-    What is dear to measure is measured when it is first looked at, and then stays.
+    What takes long to measure is measured when it is first read, and then cached.
 
     >>> from datetime import timezone
     >>> of = ResourceName("local", "topics", "flights")

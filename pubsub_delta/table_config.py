@@ -44,5 +44,5 @@ class TableConfig:
 
     @property
     def is_refused(self) -> bool:
-        """Whether nothing can be written to the table, as far as was told."""
+        """Whether nothing could be written to the table when the subscription was read."""
         return self.state not in (None, TableState.ACTIVE)

@@ -37,8 +37,8 @@ def maintain(
 ) -> None:
     """Write to tables, forward dead letters, delete what is over, tidy up.
 
-    What fails is told and stops nothing else; the exit code is then 1, and running it again is
-    right. It may run late, twice, and beside publishers and consumers.
+    What fails is reported and stops nothing else; the exit code is then 1, and running it again
+    is right. It may run late, twice, and beside publishers and consumers.
     """
     report = app.call_store(
         lambda store: store.maintain(

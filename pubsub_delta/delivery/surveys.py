@@ -45,7 +45,7 @@ class SurveyedSpan:
 
 @dataclass(frozen=True)
 class AckStateSurvey:
-    """What a subscription has to say of its topic's messages at ``time``.
+    """The states that a subscription has its topic's messages in, at ``time``.
 
     ``spans``: of all messages that are not simply acknowledged; ``others``: of those that the topic
     stores and that stand in no span. ``stored_count`` messages are stored in the topic, the first

@@ -57,7 +57,7 @@ def write_table(self: Store, subscription: str) -> table_subscriptions.TableWrit
 
     A running server does that by itself, and ``maintain`` for those without one. All of them
     may do it at the same time. FailedPrecondition without a ``table_config``; what keeps
-    messages from being written is told by the result.
+    messages from being written stands in the result.
     """
     return table_subscriptions.write_messages(
         self._tables, self._subscription(subscription), self._clock.now

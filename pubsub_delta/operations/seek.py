@@ -28,7 +28,7 @@ class SeekPreview:
     round. ``leases_ended``: unacknowledged now and after it, but their leases would be void.
     ``unacked_before`` and ``unacked_after``: the whole backlog. Messages on their way to a
     dead-letter topic go there whatever is sought, and are counted nowhere. ``before`` and
-    ``after``: what the subscription says of the topic's messages.
+    ``after``: the states of the topic's messages.
     """
 
     becomes_unacked: int

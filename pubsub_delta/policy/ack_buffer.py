@@ -1,4 +1,4 @@
-"""The ack buffer: what consumers ask for their messages that is not written yet, and who waits.
+"""The ack buffer: acks, nacks and new deadlines that are not written yet, and who waits.
 
 Acknowledgements and new deadlines are gathered here, and leave together in one ack request.
 """
@@ -92,7 +92,7 @@ class AckBuffer(Generic[W]):
     """Acknowledgements and new deadlines for the next request, while the last one is written.
 
     Of several deadlines of a delivery the last one is written, and none after a nack. An
-    acknowledgement replaces the deadline before it; who waits for that is told its outcome.
+    acknowledgement replaces the deadline before it, whose waiter gets the outcome of the former.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The grammar of filters, and what is said of a text that it does not have."""
+"""The grammar of filters, and the error for a text that is not in it."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ _NO_ATTRIBUTES: Mapping[str, str] = {}
 
 @dataclass(eq=False)
 class Receiver:
-    """A consumer of a dispatcher, and what it is told.
+    """A consumer of a dispatcher, and how messages and errors get to it.
 
     ``deliver``: it is given messages; none after a poll of the store that was begun for it and left
     nothing for it. ``fail``: there will be no more messages.

@@ -39,7 +39,7 @@ _KEPT_FOR_NOBODY = 5.0
 _KEPT_FOR_THE_BUSY = 60.0
 """Seconds that prefetched messages are kept when nobody takes them."""
 _FAILURES = 5
-"""Exchanges in a row that may fail before consumers are told."""
+"""Exchanges in a row that may fail before consumers get an error."""
 _TICK = 0.5
 
 
@@ -360,7 +360,7 @@ class Dispatcher:
     # What goes wrong, and the end
 
     async def _failed(self, error: Exception) -> None:
-        """Try again in the next exchange; after a few times consumers are told, and who waits."""
+        """Try again in the next exchange; after some failures consumers get the error."""
         self._failures += 1
         self._counters.failed_exchanges += 1
         logger.warning("%s: an exchange failed; it is tried again: %s", self.name, error)

@@ -1,4 +1,4 @@
-"""The leaser of a subscription: who has which message until when, and what is asked for them.
+"""The leaser of a subscription: who has which message until when, and their acks and nacks.
 
 The server leases messages for a short time, and extends its leases while they are outstanding:
 those of messages that consumers have until their deadlines. So the deadlines of consumers are kept
@@ -65,8 +65,8 @@ class Leaser:
     """What a server has leased of a subscription, and what the next request asks for.
 
     ``uid``: the subscription's. ``ordered``: a failed message takes the later ones of its key in
-    its lease with it, as the store returns them together. ``exactly_once``: who acknowledges is
-    told the outcome, so the answer waits for the commit. ``confirms``: it does without it, too.
+    its lease with it, as the store returns them together. ``exactly_once``: the client gets the
+    outcome of an ack, so the response waits for the commit. ``confirms``: without it, too.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class Leaser:
         return future
 
     def forget_confirmed(self, ack_ids: Iterable[str]) -> None:
-        """Take note that clients were told of successes: who repeats one of these has failed.
+        """Take note that clients got the success of ack ids: an ack of one again is invalid.
 
         Spec: "A repeated ack of an already successful id is reported invalid".
         """

@@ -223,8 +223,8 @@ async def run(
 
     SIGHUP lets it read its policy file again, if it has one.
 
-    ``make`` makes it, in the event loop; ``started`` is told its port. ``sockets``: they listen
-    already.
+    ``make`` makes it, in the event loop; ``started`` is called with its port. ``sockets``: they
+    listen already.
     """
     told_to_end = asyncio.Event()
     loop = asyncio.get_running_loop()
