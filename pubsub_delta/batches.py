@@ -142,5 +142,5 @@ class PulledBatch:
     def _named(self, choose: Callable[[Lease], Positions]) -> AckTargets:
         if self._lease is None:
             return _NOTHING
-        chosen = choose(self._lease) - self._lease.aside.positions
+        chosen = choose(self._lease) - self._lease.set_aside.positions
         return AckTargets(self._lease.source.uid, {self._lease.lease_id: chosen})

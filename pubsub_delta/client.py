@@ -14,12 +14,15 @@ from pubsub_delta.batches import AckIds, PulledBatch
 from pubsub_delta.clock import Clock, SystemClock
 from pubsub_delta.methods import (
     inspection,
+    maintenance,
     schemas,
     snapshots,
     streams,
     subscriptions,
     topics,
-    upkeep,
+)
+from pubsub_delta.methods import (
+    metrics as measuring,
 )
 from pubsub_delta.names import (
     ResourceName,
@@ -274,13 +277,13 @@ class PubSub:
     messages_by_day = inspection.messages_by_day
     create_views = inspection.create_views
 
-    # Metrics and upkeep
+    # Metrics and maintenance
 
-    metrics = upkeep.metrics
-    metrics_table = upkeep.metrics_table
-    metrics_exporter = upkeep.metrics_exporter
-    maintain = upkeep.maintain
-    write_table = upkeep.write_table
+    metrics = measuring.metrics
+    metrics_table = measuring.metrics_table
+    metrics_exporter = measuring.metrics_exporter
+    maintain = maintenance.maintain
+    write_table = maintenance.write_table
 
     def _topic(self, name: str) -> ResourceName:
         return topic_name(name, self._project)

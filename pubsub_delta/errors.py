@@ -43,6 +43,16 @@ def _gap(count: int) -> str:
     return f"… ({count:,} left out) …"
 
 
+def counted(count: int, noun: str) -> str:
+    """Write a count with its noun.
+
+    >>> counted(1, "batch"), counted(2000, "message"), counted(2, "batch")
+    ('1 batch', '2,000 messages', '2 batches')
+    """
+    plural = "es" if noun.endswith("ch") else "s"
+    return f"{count:,} {noun}{plural if count != 1 else ''}"
+
+
 class PubSubError(Exception):
     """The base class of every error that pubsub_delta raises.
 

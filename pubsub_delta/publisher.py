@@ -81,7 +81,7 @@ class Publisher:
         self._stopped = False
         self._process = os.getpid()
         # All messages with lower numbers are queued, are due without max_latency, are settled.
-        self._given = 0
+        self._next_number = 0
         self._flushed = 0
         self._settled = 0
         lock = threading.Lock()
@@ -115,8 +115,8 @@ class Publisher:
                 self._wait_for_room(size)
                 self._check_open()
             if refusal is None and message.ordering_key not in self._paused:
-                queued = _Queued(self._given, message, size)
-                self._given += 1
+                queued = _Queued(self._next_number, message, size)
+                self._next_number += 1
                 self._queue.append(queued)
                 self._queued_bytes += queued.size
                 self._outstanding += 1
@@ -137,7 +137,7 @@ class Publisher:
         """Commit the queue now, and wait until each message in it is published or has failed."""
         self._check_process()
         with self._work:
-            given = self._flushed = self._given
+            given = self._flushed = self._next_number
             self._work.notify()
             if threading.current_thread() is not self._thread:
                 self._progress.wait_for(lambda: self._settled >= given)
@@ -260,7 +260,7 @@ class Publisher:
                 for queued, message_id in zip(batch, ids, strict=True):
                     _settle(queued.future.set_result, message_id)
         with self._work:
-            self._settled = self._queue[0].number if self._queue else self._given
+            self._settled = self._queue[0].number if self._queue else self._next_number
             self._progress.notify_all()
             return bool(self._queue) or not self._stopped
 

@@ -47,8 +47,8 @@ def check_pair(spark_version: str, delta_version: str) -> None:
     >>> check_pair("4.3.0", "4.4.1")
     Traceback (most recent call last):
     pubsub_delta.errors.FailedPrecondition: pyspark 4.3.0 and delta-spark 4.4.1 are installed; \
-    pyspark 4.0, 4.1 or 4.2 with delta-spark 4.4 is accepted: pip install 'pubsub-delta[spark]' \
-    installs such a pair
+pyspark 4.0, 4.1 or 4.2 with delta-spark 4.4 is accepted: pip install 'pubsub-delta[spark]' \
+installs such a pair
     """
     if _line(spark_version) in LINES_OF_SPARK and _line(delta_version) == _line(DELTA_VERSION):
         return

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pubsub_delta.clock import Clock
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
-from pubsub_delta.lease_keeper import LeaseKeeper
+from pubsub_delta.micro_batch_lease import MicroBatchLease
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import publish, pull
 from pubsub_delta.policy.ack_state import AckState
@@ -191,7 +191,7 @@ class _Consuming(_MicroBatches):
         self._process = process
         self._max_messages = max_messages
         self._drain = drain
-        self._keeper: LeaseKeeper | None = None
+        self._batch_lease: MicroBatchLease | None = None
         self._metrics: MetricsFile | None = None
 
     def ticks(self) -> DataFrame:
@@ -207,13 +207,13 @@ class _Consuming(_MicroBatches):
         if self._drain is not None and self._drain.is_over:
             self.drained_at = self.drained_at or batch_id
             return
-        if self._keeper is not None:
-            self._keeper.leave()
-            self._keeper = None
+        if self._batch_lease is not None:
+            self._batch_lease.leave()
+            self._batch_lease = None
         lease = self._lease(batch_id)
         if lease is None:
             return
-        keeper = LeaseKeeper(
+        batch_lease = MicroBatchLease(
             self._tables,
             self._name,
             lease,
@@ -225,13 +225,13 @@ class _Consuming(_MicroBatches):
         try:
             self._process(lease.df, batch_id)
         except BaseException:
-            keeper.fail(stopped=not self.is_active())
+            batch_lease.fail(stopped=not self.is_active())
             raise
         if self._drain is not None and self._drain.is_finishing:
-            self._drain.is_over = keeper.finish()
+            self._drain.is_over = batch_lease.finish()
             return
-        keeper.processed()
-        self._keeper = keeper
+        batch_lease.processed()
+        self._batch_lease = batch_lease
 
     def _lease(self, batch_id: int) -> Lease | None:
         most = 0 if self._drain is not None and self._drain.is_finishing else self._max_messages

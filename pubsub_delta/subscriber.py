@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from types import TracebackType
 
 from pubsub_delta.callbacks import Callbacks, PulledMessage
-from pubsub_delta.channel import Channel
 from pubsub_delta.delivery.leases import LeasedMessages
 from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument
+from pubsub_delta.operations.exchange import Channel
 from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.positions import Positions
@@ -92,7 +92,7 @@ class StreamingPull:
         self._interval = interval
         self._unread: dict[int, _Unread] = {}  # by lease
         self._paused = threading.Event()  # for long enough
-        self._asked = threading.Lock()
+        self._cancelling = threading.Lock()
         self._cancelled = False
         self._given_back = 0
         self._end: Future[None] = Future()
@@ -118,7 +118,7 @@ class StreamingPull:
         one after an error, also waits and returns 0. In a callback ``cancel`` does not wait, and
         returns 0.
         """
-        with self._asked:
+        with self._cancelling:
             first = not self._cancelled and not self._end.done()
             self._cancelled = self._cancelled or first
         self._callbacks.stop()
@@ -193,7 +193,7 @@ class StreamingPull:
         if not room and request == AckRequest():
             return
         try:
-            done = self._channel.exchange(request, room)
+            done = self._channel.exchange(request, room, now)
         except Aborted as error:
             self._log_lost(error)
             return
@@ -224,11 +224,11 @@ class StreamingPull:
     def _exchange_last(self, request: AckRequest) -> AckResponse:
         for _ in range(_LAST_REQUESTS - 1):
             try:
-                return self._channel.exchange(request, 0).response
+                return self._channel.exchange(request, 0, self._now()).response
             except Aborted as error:
                 self._log_lost(error)
                 threading.Event().wait(self._interval)
-        return self._channel.exchange(request, 0).response
+        return self._channel.exchange(request, 0, self._now()).response
 
     def _log_lost(self, error: Aborted) -> None:
         which = self._subscription

@@ -132,19 +132,19 @@ class App:
         """Open the store now, not at its first use."""
         self.call(lambda _: None)
 
-    def call(self, ask: Callable[[Service], T]) -> T:
+    def call(self, work: Callable[[Service], T]) -> T:
         """Call the store or the server, with a spinner on a terminal."""
-        return self._call(self.service, ask)
+        return self._call(self.service, work)
 
-    def call_store(self, ask: Callable[[PubSub], T]) -> T:
+    def call_store(self, work: Callable[[PubSub], T]) -> T:
         """Call a method of the store that servers do not have."""
-        return self._call(self.store, ask)
+        return self._call(self.store, work)
 
-    def _call(self, service: W, ask: Callable[[W], T]) -> T:
+    def _call(self, service: W, work: Callable[[W], T]) -> T:
         ctx = click.get_current_context(silent=True)
         words = ["pubsub-delta"] if ctx is None else ctx.command_path.split()[1:]
         with waiting(f"Running {' '.join(words)}"):
-            return ask(service)
+            return work(service)
 
     def read_time(self, text: str) -> datetime:
         """Parse a time, which may be relative to now."""
@@ -363,7 +363,7 @@ def _open_store(settings: Settings) -> PubSub:
 def _connect(settings: Settings) -> Service:
     if settings.log_level == "error":
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # read when gRPC is imported
-    import_module("pubsub_delta.server.protocol")  # its error says how to install the extra
+    import_module("pubsub_delta.server.grpc_services")  # its error says how to install the extra
     from pubsub_delta.cli.endpoint.client import connect  # the extra is needed here only
 
     return connect(settings)

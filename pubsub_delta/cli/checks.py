@@ -264,10 +264,10 @@ def snapshots(store: PubSub, now: datetime) -> Iterator[Finding]:
     yield _all_of("snapshots", sound, len(list_all))
 
 
-def _or_finding(name: str, look: Callable[P, T], *args: P.args, **named: P.kwargs) -> T | Finding:
+def _or_finding(name: str, read: Callable[P, T], *args: P.args, **named: P.kwargs) -> T | Finding:
     """Return the result of a call, or the finding of its error."""
     try:
-        return look(*args, **named)
+        return read(*args, **named)
     except PubSubError as error:
         detail = " ".join(str(error).split())
         advice = f"docs/errors/{error.code.lower().replace('_', '-')}.md tells more"
@@ -281,9 +281,9 @@ def failed(check: str, error: Exception) -> Finding:
 
 
 def _all_of(kind: str, sound: int, count: int) -> Finding:
-    looked = min(count, MOST)
-    state: State = "ok" if sound == looked else "problem"
-    of = f" of the first {looked:,} of {count:,}" if count > looked else f" of {count:,}"
+    checked = min(count, MOST)
+    state: State = "ok" if sound == checked else "problem"
+    of = f" of the first {checked:,} of {count:,}" if count > checked else f" of {count:,}"
     detail = f"{sound:,}{of} can be read" if count else "there are none"
     return Finding(kind, state, detail)
 

@@ -77,23 +77,23 @@ def _of_store(app: App) -> Iterator[Finding]:
     yield from opened
     if any(each.state == "problem" for each in opened):
         return
-    for name, look in (
+    for name, check in (
         ("topics", checks.topics),
         ("subscriptions", checks.subscriptions),
         ("snapshots", checks.snapshots),
     ):
 
-        def of_kind(look: checks.Check = look) -> list[Finding]:
-            return app.call_store(lambda store: list(look(store, now)))
+        def of_kind(check: checks.Check = check) -> list[Finding]:
+            return app.call_store(lambda store: list(check(store, now)))
 
         yield from _findings_of(name, of_kind)
 
 
-def _findings_of(check: str, look: Callable[[], list[Finding]]) -> Iterator[Finding]:
+def _findings_of(name: str, check: Callable[[], list[Finding]]) -> Iterator[Finding]:
     """Yield the findings of a check, or the finding of its error."""
     try:
-        yield from look()
+        yield from check()
     except click.ClickException:
         raise
     except Exception as error:
-        yield checks.failed(check, error)
+        yield checks.failed(name, error)

@@ -129,7 +129,7 @@ class _Reader:
         self.columns: list[Column] = []
         self._context = context
         self._level = 0
-        self._known: dict[Key, Column] = {}
+        self._by_key: dict[Key, Column] = {}
         self._aliases: dict[str, Column] = {}
         self._headings: set[str] = set()
         self._text = ""
@@ -274,7 +274,7 @@ class _Reader:
         if new is None:
             return
         key = new.key
-        known = self._known.get(key)
+        known = self._by_key.get(key)
         merged = new if known is None else _merged(known, new)
         if merged.label is None:
             merged = replace(merged, label=self._snake(key))
@@ -289,7 +289,7 @@ class _Reader:
             if merged.hidden:
                 self.columns = [*self.columns, merged]
         if not twice and (key or merged.calls):
-            self._known[key] = merged
+            self._by_key[key] = merged
         assert merged.label is not None
         self._aliases[merged.label] = merged
 

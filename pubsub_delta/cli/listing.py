@@ -84,7 +84,7 @@ def list_all(
     """
     most = None if app.selection.needs_all else limit
 
-    def ask(store: Service) -> list[T]:
+    def work(store: Service) -> list[T]:
         page = fetch(store, None)
         found = list(page)
         while page.next_page_token and (most is None or len(found) < most):
@@ -92,4 +92,4 @@ def list_all(
             found += page
         return found[:most]
 
-    return app.call(ask)
+    return app.call(work)

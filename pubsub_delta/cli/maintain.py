@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 import click
 
 from pubsub_delta.cli.application import App
-from pubsub_delta.cli.arguments import Switch, split_list
+from pubsub_delta.cli.arguments import Switch
 from pubsub_delta.cli.commands import Command
 from pubsub_delta.cli.rest import plain
 from pubsub_delta.cli.terminal import printable
-
-DUTIES = ("tables", "dead-letters", "expiration", "retention", "optimize", "vacuum")
-
-
-def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
-    """Parse a list of duties."""
-    duties = [duty.strip() for duty in split_list(text) if duty.strip()]
-    unknown = [duty for duty in duties if duty not in DUTIES]
-    if unknown or not duties:
-        raise click.BadParameter(
-            f"{', '.join(unknown) or repr(text)} is not a duty; {', '.join(DUTIES)} are accepted"
-        )
-    return duties
+from pubsub_delta.jobs.maintenance_options import shared_options
 
 
 @click.command(
@@ -37,24 +24,13 @@ def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
         "maintain --duties=retention --log-retention=1d",
     ],
 )
-@click.option(
-    "--duties",
-    default="tables,dead-letters,expiration,retention",
-    show_default=True,
-    callback=read_duties,
-    help="The duties to do, separated by commas; optimize and vacuum are accepted, too.",
-)
-@click.option(
-    "--log-retention",
-    metavar="DURATION",
-    help="Remove older commits from the logs of topics, such as 1d; for topics with many commits.",
-)
-@click.option("--exact", cls=Switch, help="Delete single messages, not only whole days.")
-@click.option("--dry-run", cls=Switch, help="Only report what would be done.")
+@shared_options
+@click.option("--exact", cls=Switch, help="Delete to the message, not only whole days.")
+@click.option("--dry-run", cls=Switch, help="Only tell what would be done.")
 @click.pass_obj
 def maintain(
     app: App,
-    duties: list[str],
+    duties: dict[str, bool],
     log_retention: str | None,
     exact: bool | None,
     dry_run: bool | None,
@@ -64,9 +40,11 @@ def maintain(
     A duty that fails is reported and does not stop the others; the exit code is then 1. Run it
     again then. It can run late, twice, and beside publishers and consumers.
     """
-    switches: dict[str, Any] = {duty.replace("-", "_"): duty in duties for duty in DUTIES}
-    switches |= {"exact": bool(exact), "dry_run": bool(dry_run)}
-    report = app.call_store(lambda store: store.maintain(**switches, log_retention=log_retention))
+    report = app.call_store(
+        lambda store: store.maintain(
+            **duties, log_retention=log_retention, exact=bool(exact), dry_run=bool(dry_run)
+        )
+    )
     if app.global_options.get("format"):
         app.show(plain(asdict(report)))
     else:

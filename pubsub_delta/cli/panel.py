@@ -20,32 +20,32 @@ WIDTH = 30
 _TICKS = "▁▂▃▄▅▆▇█"
 
 
-def show_live(name: str, interval: timedelta, looks: Iterable[Sample]) -> None:
+def show_live(name: str, interval: timedelta, samples: Iterable[Sample]) -> None:
     """Show samples in one place of a terminal, each over the one before."""
-    past: deque[Sample] = deque(maxlen=WIDTH)
+    last: deque[Sample] = deque(maxlen=WIDTH)
     title = Text(name, no_wrap=True, overflow="ellipsis")
     with Live(console=Console(), auto_refresh=False) as live:
-        for look in looks:
-            past.append(look)
-            live.update(view(title, list(past), interval), refresh=True)
+        for each in samples:
+            last.append(each)
+            live.update(view(title, list(last), interval), refresh=True)
 
 
-def view(title: Text, past: list[Sample], interval: timedelta) -> Panel:
+def view(title: Text, samples: list[Sample], interval: timedelta) -> Panel:
     """Return the panel of the last samples."""
-    now = past[-1]
+    now = samples[-1]
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold")
     grid.add_column(justify="right", min_width=10)
     grid.add_column(no_wrap=True)
 
     def line(word: str, value: str, of: Callable[[Sample], float] | None, style: str) -> None:
-        shown = "" if of is None else sparkline([of(look) for look in past])
+        shown = "" if of is None else sparkline([of(each) for each in samples])
         grid.add_row(word, value, Text(shown, style=style))
 
-    line("backlog", f"{now.undelivered:,}", lambda look: look.undelivered, "cyan")
+    line("backlog", f"{now.undelivered:,}", lambda each: each.undelivered, "cyan")
     share = now.outstanding / now.undelivered if now.undelivered else 0.0
     grid.add_row("outstanding", f"{now.outstanding:,}", Text(bar(share), style="yellow"))
-    line("oldest", age_text(now.oldest_age), lambda look: look.oldest_age, "magenta")
+    line("oldest", age_text(now.oldest_age), lambda each: each.oldest_age, "magenta")
     for outcome, rate in now.rates.items():
         of = _rate(outcome)
         line(WORDS[outcome], rate_text(rate), of, "green" if outcome == "success" else "red")
@@ -57,7 +57,7 @@ def view(title: Text, past: list[Sample], interval: timedelta) -> Panel:
 
 
 def _rate(outcome: str) -> Callable[[Sample], float]:
-    return lambda look: look.rates[outcome]
+    return lambda each: each.rates[outcome]
 
 
 def sparkline(values: list[float]) -> str:

@@ -26,7 +26,7 @@ class _Spinner:
         self._what = what
         self._file = file
         self._lock = threading.Lock()
-        self._shown: tuple[Progress, TaskID] | None = None
+        self._display: tuple[Progress, TaskID] | None = None
         self._timer = threading.Timer(delay, self._show)
         self._timer.daemon = True
         self._timer.start()
@@ -35,8 +35,8 @@ class _Spinner:
         """Set the description."""
         with self._lock:
             self._what = what
-            if self._shown is not None:
-                progress, task = self._shown
+            if self._display is not None:
+                progress, task = self._display
                 progress.update(task, description=what)
 
     @contextmanager
@@ -54,13 +54,13 @@ class _Spinner:
         """Stop and remove the spinner."""
         self._timer.cancel()
         self._timer.join()
-        if self._shown is not None:
-            self._shown[0].stop()
+        if self._display is not None:
+            self._display[0].stop()
 
     def _show(self) -> None:
         with self._lock:
-            if self._shown is None:
-                self._shown = _started(self._what, self._file)
+            if self._display is None:
+                self._display = _started(self._what, self._file)
 
 
 def _started(what: str, file: IO[str]) -> tuple[Progress, TaskID]:

@@ -25,7 +25,7 @@ from pubsub_delta.cli.message_lines import (
     open_lines,
 )
 from pubsub_delta.cli.service import Service
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.errors import InvalidArgument, counted
 from pubsub_delta.resources import Message
 
 STANDARD_INPUT = "-"
@@ -177,16 +177,14 @@ def _publish_lines(
                 published, count = published + len(batch), count + 1
     except BaseException as error:
         if published:
-            app.print_status(
-                f"Published {_counted(published, 'message')} to [{topic}] before that."
-            )
+            app.print_status(f"Published {counted(published, 'message')} to [{topic}] before that.")
         elif isinstance(error, InvalidArgument):
             raise InvalidArgument(f"{error}; nothing was published") from None
         raise
-    wording = f" in {_counted(count, 'batch')}" if count else f": {where} has no messages"
-    app.print_status(f"Published {_counted(published, 'message')} to [{topic}]{wording}.")
+    wording = f" in {counted(count, 'batch')}" if count else f": {where} has no messages"
+    app.print_status(f"Published {counted(published, 'message')} to [{topic}]{wording}.")
     if bad is not None and bad.count:
-        app.print_status(f"Added {_counted(bad.count, 'bad record')} to [{bad_records}].")
+        app.print_status(f"Added {counted(bad.count, 'bad record')} to [{bad_records}].")
 
 
 class _BadRecords:
@@ -220,13 +218,3 @@ def _lines(source: str) -> Iterator[IO[bytes]]:
     else:
         with open_lines(source) as stream:
             yield stream
-
-
-def _counted(count: int, what: str) -> str:
-    """Write a count with its noun.
-
-    >>> _counted(1, "batch"), _counted(2000, "message"), _counted(2, "batch")
-    ('1 batch', '2,000 messages', '2 batches')
-    """
-    plural = "es" if what.endswith("ch") else "s"
-    return f"{count:,} {what}{plural if count != 1 else ''}"

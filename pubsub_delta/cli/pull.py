@@ -28,7 +28,7 @@ from pubsub_delta.cli.printing import render
 from pubsub_delta.cli.progress import describe
 from pubsub_delta.cli.rest import Record, received_record
 from pubsub_delta.cli.service import Batch, Service
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.errors import InvalidArgument, counted
 from pubsub_delta.policy.fields import MAX_ACK_DEADLINE_SECONDS
 from pubsub_delta.resources import ReceivedMessage
 
@@ -252,7 +252,7 @@ def _follow(puller: _Puller, limit: int | None) -> None:
                 failed += _not_acked(app.service, puller.name, batch)
                 acked += len(records)
     fail_on_ack_ids(app, "ack", sorted(failed))
-    app.print_status(f"Printed and acknowledged {_messages(acked)}.")
+    app.print_status(f"Printed and acknowledged {counted(acked, 'message')}.")
 
 
 @contextmanager
@@ -316,10 +316,10 @@ def _to_file(puller: _Puller, path: Path, limit: int | None, *, auto_ack: bool) 
     except _NoMessages:
         app.print_status(f"There are no messages, and {path} is not written.")
         return
-    app.print_status(f"Wrote {_messages(count)} to [{path}].")
+    app.print_status(f"Wrote {counted(count, 'message')} to [{path}].")
     if auto_ack:
         fail_on_ack_ids(app, "ack", sorted(app.call(acknowledge)))
-        app.print_status(f"Acknowledged {_messages(count)}.")
+        app.print_status(f"Acknowledged {counted(count, 'message')}.")
     else:
         app.call(give_back)
         app.print_status("They come again: --auto-ack acknowledges what is in the file.")
@@ -369,10 +369,6 @@ def _all_released_on_error(batches: Sequence[Batch]) -> Iterator[None]:
         raise
 
 
-def _messages(count: int) -> str:
-    return f"{count:,} message{'s' * (count != 1)}"
-
-
 def _not_acked(store: Service, name: str, batch: Batch) -> set[str]:
     """Acknowledge a batch; return the ack IDs of messages that come again.
 
@@ -389,7 +385,7 @@ def fail_on_ack_ids(app: App, what: str, ack_ids: Sequence[str]) -> None:
     if ack_ids:
         wording = one_line(",".join(ack_ids))
         app.print_status(f"Failed to {what} the messages with the following ackIds: [{wording}]")
-        count = f"{len(ack_ids):,} message{'s' * (len(ack_ids) != 1)}"
+        count = counted(len(ack_ids), "message")
         raise InvalidArgument(
             f"ack_ids: failed to {what} {count}; ack ids of live leases of this subscription are "
             "accepted"

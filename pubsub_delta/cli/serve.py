@@ -155,9 +155,9 @@ def _serve(
     from pubsub_delta.server.authorization import may_forward
     from pubsub_delta.server.backend import StoreBackend
     from pubsub_delta.server.counters import Counters
+    from pubsub_delta.server.lease_journals import FOLDER, LeaseJournals
     from pubsub_delta.server.listening import port_of
     from pubsub_delta.server.logs import log_to
-    from pubsub_delta.server.presence import FOLDER, Presence
     from pubsub_delta.server.push_keys import KEYS
     from pubsub_delta.server.push_tokens import checked_issuer
     from pubsub_delta.server.serve import Server, ServerSettings, run
@@ -186,11 +186,11 @@ def _serve(
         def server() -> Server:
             local = store.tables.local_directory
             keys = options["push_keys_file"] or (local and Path(local, FOLDER, KEYS))
-            presence = Presence(local, store.tables.new_id())
+            journals = LeaseJournals(local, store.tables.new_id())
             settings = ServerSettings(
                 host, port_of(sockets), security, timing, keys or None, issuer
             )
-            return Server(backend, clock.now, settings, counters, presence, tracing)
+            return Server(backend, clock.now, settings, counters, journals, tracing)
 
         tracing, port_of_metrics = None, options["metrics_port"]
         asked = telemetry(options["otlp_endpoint"], app.environment)

@@ -233,7 +233,7 @@ HISTORY = "table(version,time,operation,messageCount:label=MESSAGES,publishId)"
 @selection_options
 @pass_app
 def history(app: App, topic: str, limit: int) -> None:
-    """List a topic's commits, newest first: publishes, deletes and upkeep.
+    """List a topic's commits, newest first: publishes, deletes and maintenance.
 
     The time of a publish is its publish time; that of another commit is Delta's. The publish id
     of a publish with an idempotency id is that id, as application:version.

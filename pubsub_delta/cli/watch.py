@@ -105,14 +105,14 @@ def watch(app: App, subscription: str, interval: timedelta, count: int | None) -
     try:
         time = app.read_time("now")
         first = sample(app.call_store(lambda store: store.metrics(name)), time, None)
-        looks = _samples(app, name, interval, count, first)
+        samples = _samples(app, name, interval, count, first)
         dumb = app.environment.get("TERM") in ("dumb", "unknown")
         if sys.stdout.isatty() and not dumb and not app.global_options.get("format"):
             from pubsub_delta.cli.panel import show_live  # rich takes a while to import
 
-            show_live(name, interval, looks)
+            show_live(name, interval, samples)
         else:
-            for text in _written(app, looks):
+            for text in _written(app, samples):
                 click.echo(text, nl=False)
     except KeyboardInterrupt:
         app.print_status("")
@@ -131,27 +131,27 @@ def _samples(
         yield last
 
 
-def _written(app: App, looks: Iterable[Sample]) -> Iterator[str]:
+def _written(app: App, samples: Iterable[Sample]) -> Iterator[str]:
     """Write samples as lines of text, or in the format of --format."""
     if not app.global_options.get("format"):
-        yield from (f"{line_of(look)}\n" for look in looks)
+        yield from (f"{line_of(each)}\n" for each in samples)
         return
     form = app.format(f"value({_FIELDS})")
-    for look in looks:
+    for each in samples:
         if form.kind == "json":
-            yield json.dumps(projected(look.record(), form.columns), sort_keys=True) + "\n"
+            yield json.dumps(projected(each.record(), form.columns), sort_keys=True) + "\n"
         else:
-            yield render([look.record()], form)
+            yield render([each.record()], form)
             form = replace(form, attributes={**form.attributes, "no-heading": ""})
 
 
-def line_of(look: Sample) -> str:
+def line_of(of: Sample) -> str:
     """Write a sample as one line."""
-    rates = "  ".join(f"{WORDS[name]} {rate_text(rate)}" for name, rate in look.rates.items())
+    rates = "  ".join(f"{WORDS[name]} {rate_text(rate)}" for name, rate in of.rates.items())
     return (
-        f"{time_text(look.time.replace(microsecond=0))}  backlog {look.undelivered:,}  "
-        f"outstanding {look.outstanding:,}  oldest {age_text(look.oldest_age)}  {rates}  "
-        f"dead letters {look.dead_letters:,}"
+        f"{time_text(of.time.replace(microsecond=0))}  backlog {of.undelivered:,}  "
+        f"outstanding {of.outstanding:,}  oldest {age_text(of.oldest_age)}  {rates}  "
+        f"dead letters {of.dead_letters:,}"
     )
 
 

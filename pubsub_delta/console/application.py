@@ -88,7 +88,7 @@ def create_app(
     app.mount("/static", StaticFiles(directory=STATIC), "static")
     for module in _ROUTERS:
         app.include_router(module.router)
-    app.add_exception_handler(InvalidCsrfToken, _form_again)
+    app.add_exception_handler(InvalidCsrfToken, _redisplay_form)
     app.add_exception_handler(PubSubError, _error_response)
     app.add_exception_handler(HTTPException, _error_response)
     app.add_exception_handler(404, _not_found)
@@ -117,16 +117,16 @@ def _error_response(request: Request, error: Exception) -> Response:
     return error_page(request, str(error), _STATUS.get(code, 500), code)
 
 
-def _form_again(request: Request, error: Exception) -> Response:
-    """Show the form again with its values if its route can; answer 403 either way."""
+def _redisplay_form(request: Request, error: Exception) -> Response:
+    """Show the form again with its values if its route can; status 403 either way."""
     assert isinstance(error, InvalidCsrfToken)
     show = getattr(request.scope.get("endpoint"), "redisplay_with", None)
     if show is None:
         return error_page(request, str(error), 403)
     error.form.warning = str(error)
-    answer: Response = show(request, error.form, **request.path_params)
-    answer.status_code = 403
-    return answer
+    response: Response = show(request, error.form, **request.path_params)
+    response.status_code = 403
+    return response
 
 
 def _unexpected(request: Request, error: Exception) -> Response:

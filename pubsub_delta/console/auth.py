@@ -20,8 +20,8 @@ def alive() -> Response:
 
 
 @router.get("/sign-in")
-def ask(request: Request) -> Response:
-    """Ask for the token."""
+def sign_in_form(request: Request) -> Response:
+    """Show the form for the token."""
     if request.state.session.signed_in:
         return redirect()
     return render(request, "sign_in.html", error="")
@@ -42,8 +42,8 @@ def sign_out(request: Request) -> Response:
     return _with_session(request, redirect("sign-in"), signed_in=False)
 
 
-def _with_session(request: Request, answer: Response, *, signed_in: bool) -> Response:
+def _with_session(request: Request, response: Response, *, signed_in: bool) -> Response:
     sessions = console_of(request).sessions
     value = sessions.cookie_of(sessions.start(signed_in=signed_in))
-    answer.headers["set-cookie"] = set_cookie_header(request, value)
-    return answer
+    response.headers["set-cookie"] = set_cookie_header(request, value)
+    return response

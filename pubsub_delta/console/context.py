@@ -53,11 +53,11 @@ class Console:
         self.searches = BackgroundSearches(self.at_present)
         self.leased_batches = LeasedBatches()
         self.topics = Measurements(
-            self.store.topic_metrics, lambda figures: figures.message_count, self.at_present
+            self.store.topic_metrics, lambda metrics: metrics.message_count, self.at_present
         )
         self.subscriptions = Measurements(
             self.store.subscription_metrics,
-            lambda figures: figures.ack_message_count_success,
+            lambda metrics: metrics.ack_message_count_success,
             self.at_present,
         )
 

@@ -69,8 +69,8 @@ def prompt(console: Console, form: Form) -> dict[str, Any]:
     described = {
         "is_needed": False,
         "topic": name,
-        "suggested_id": form.text("letters_id") or suggested_id(name),
-        "is_wanted": form.is_on("create_letters"),
+        "suggested_id": form.text("dead_letter_subscription_id") or suggested_id(name),
+        "is_wanted": form.is_on("create_dead_letter_subscription"),
     }
     if not name:
         return described
@@ -87,30 +87,33 @@ def check(
     request: Request,
     dead_letter_topic: str = "",
     new_dead_letter_topic: str = "",
-    create_letters: str = "",
+    create_dead_letter_subscription: str = "",
 ) -> Response:
     """Show the prompt for a subscription, if the chosen topic has none: a fragment."""
     form = Form(
         {
             "dead_letter_topic": dead_letter_topic,
             "new_dead_letter_topic": new_dead_letter_topic,
-            "create_letters": create_letters,
+            "create_dead_letter_subscription": create_dead_letter_subscription,
         }
     )
-    return render(request, "letters_part.html", prompt=prompt(console_of(request), form))
+    return render(
+        request, "dead_letter_subscription_part.html", prompt=prompt(console_of(request), form)
+    )
 
 
-@router.post("/subscriptions/{id_}/dead-letters/keep")
-def keep(request: Request, id_: str, form: PostedForm) -> Response:
+@router.post("/subscriptions/{id_}/dead-letter-subscription")
+def create(request: Request, id_: str, form: PostedForm) -> Response:
     """Create a subscription to the dead-letter topic of a subscription."""
-    store, name = console_of(request).store, form.text("letters_id")
+    store, name = console_of(request).store, form.text("dead_letter_subscription_id")
     policy = store.get_subscription(id_).dead_letter_policy
     if policy is None:
         return redirect("subscriptions", id_)
 
     def failed(asked: Request, error: PubSubError) -> Response:
-        form.add_error(error, {"subscription": "letters_id", "": "letters_id"})
-        return render(asked, "keep_letters.html", 400, id=id_, form=form)
+        field = "dead_letter_subscription_id"
+        form.add_error(error, {"subscription": field, "": field})
+        return render(asked, "dead_letter_subscription.html", 400, id=id_, form=form)
 
     return run_job(
         request,

@@ -30,18 +30,18 @@ class FlashMessages:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: OrderedDict[str, Flash] = OrderedDict()
+        self._by_key: OrderedDict[str, Flash] = OrderedDict()
 
     def add(self, flash: Flash) -> str:
         """Keep a message until its page is shown; return its key."""
         key = secrets.token_urlsafe(8)
         with self._lock:
-            self._known[key] = flash
-            while len(self._known) > MOST:
-                self._known.popitem(last=False)
+            self._by_key[key] = flash
+            while len(self._by_key) > MOST:
+                self._by_key.popitem(last=False)
         return key
 
     def take(self, key: str) -> Flash | None:
         """Return a message, which is then forgotten; None if it was shown before."""
         with self._lock:
-            return self._known.pop(key, None)
+            return self._by_key.pop(key, None)

@@ -46,10 +46,10 @@ def progress(request: Request, id_: str) -> Response:
     if job is None:
         return error_page(request, _UNKNOWN_JOB, 404)
     job.wait(WAIT_SECONDS)
-    answer = render(request, "job_part.html", **_progress(request, job))
+    response = render(request, "job_part.html", **_progress(request, job))
     if job.is_done:
-        answer.headers["HX-Redirect"] = f"/jobs/{job.id}"
-    return answer
+        response.headers["HX-Redirect"] = f"/jobs/{job.id}"
+    return response
 
 
 def _progress(request: Request, job: Job[object]) -> dict[str, Any]:

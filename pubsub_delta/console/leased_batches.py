@@ -43,7 +43,7 @@ class LeasedBatches:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: OrderedDict[str, LeasedBatch] = OrderedDict()
+        self._batches: OrderedDict[str, LeasedBatch] = OrderedDict()
 
     def add(
         self, subscription: str, messages: Collection[LeasedMessage], until: datetime | None
@@ -56,13 +56,13 @@ class LeasedBatches:
     def change(self, batch: LeasedBatch) -> None:
         """Replace a batch."""
         with self._lock:
-            self._known[batch.id] = batch
-            self._known.move_to_end(batch.id)
-            while len(self._known) > MAX_KEPT:
-                self._known.popitem(last=False)
+            self._batches[batch.id] = batch
+            self._batches.move_to_end(batch.id)
+            while len(self._batches) > MAX_KEPT:
+                self._batches.popitem(last=False)
 
     def find(self, id_: str, subscription: str) -> LeasedBatch | None:
         """Return a batch of a subscription; None if it is not kept."""
         with self._lock:
-            found = self._known.get(id_)
+            found = self._batches.get(id_)
         return found if found is not None and found.subscription == subscription else None

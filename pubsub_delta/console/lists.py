@@ -92,7 +92,7 @@ def list_page(
     """
     asked = request.query_params
     by_name = {each.name: each for each in columns}
-    wanted = asked.getlist("columns") or _remembered(request, at)
+    wanted = asked.getlist("columns") or _stored_columns(request, at)
     names = [n for n in wanted if n in by_name] or [c.name for c in columns if c.is_default]
     query, first = asked.get("q", "").strip(), columns[0]
     searched = [each for each in columns if each.is_searched or each is first]
@@ -120,25 +120,25 @@ def _cookie(at: str) -> str:
     return f"columns_{at.strip('/')}"
 
 
-def _remembered(request: Request, at: str) -> list[str]:
+def _stored_columns(request: Request, at: str) -> list[str]:
     return request.cookies.get(_cookie(at), "").split(".")
 
 
-def remember_columns(request: Request, answer: Response, at: str) -> Response:
+def store_columns(request: Request, response: Response, at: str) -> Response:
     """Store the chosen columns in a cookie."""
     names = request.query_params.getlist("columns")
     if names and all(each.isidentifier() for each in names):
-        answer.set_cookie(
+        response.set_cookie(
             _cookie(at), ".".join(names), max_age=31_536_000, httponly=True, samesite="strict"
         )
-    return answer
+    return response
 
 
-def list_all(ask: Callable[..., Page[T]], *names: str) -> list[T]:
+def list_all(fetch: Callable[..., Page[T]], *names: str) -> list[T]:
     """Return the items of all pages of a listing of the store, at most ``MOST``."""
-    found = ask(*names, page_size=_PAGE)
+    found = fetch(*names, page_size=_PAGE)
     items = list(found)
     while found.next_page_token and len(items) < MOST:
-        found = ask(*names, page_size=_PAGE, page_token=found.next_page_token)
+        found = fetch(*names, page_size=_PAGE, page_token=found.next_page_token)
         items += found
     return items[:MOST]

@@ -57,9 +57,9 @@ class Measurements(Generic[T]):
         self._total = total
         self._at_present = at_present
         self._lock = threading.Condition()
-        self._known: dict[str, Measurement[T]] = {}
+        self._by_name: dict[str, Measurement[T]] = {}
         self._every: dict[str, str] = {}
-        self._shown: list[str] = []
+        self._names: list[str] = []
         self._rest: deque[str] = deque()
         self._thread: threading.Thread | None = None
         self._is_closed = False
@@ -76,13 +76,13 @@ class Measurements(Generic[T]):
         """
         names = list(shown)
         with self._lock:
-            self._every, self._shown = dict(every), names
-            self._known = {n: m for n, m in self._known.items() if every.get(n) == m.uid}
+            self._every, self._names = dict(every), names
+            self._by_name = {n: m for n, m in self._by_name.items() if every.get(n) == m.uid}
             if self._thread is None and not self._is_closed:
-                self._thread = threading.Thread(target=self._run, name="figures", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
                 self._thread.start()
             self._lock.wait_for(lambda: self._are_fresh(names), timeout)
-            return dict(self._known)
+            return dict(self._by_name)
 
     def close(self) -> None:
         """Stop measuring, and wait for the current measurement."""
@@ -94,7 +94,7 @@ class Measurements(Generic[T]):
 
     def _are_fresh(self, names: Iterable[str]) -> bool:
         now = self._at_present()
-        return all(n in self._known and self._known[n].at + MAX_AGE >= now for n in names)
+        return all(n in self._by_name and self._by_name[n].at + MAX_AGE >= now for n in names)
 
     def _run(self) -> None:
         while True:
@@ -103,16 +103,16 @@ class Measurements(Generic[T]):
                 if name is None:
                     self._thread = None
                     return
-                uid, before = self._every[name], self._known.get(name)
+                uid, before = self._every[name], self._by_name.get(name)
             found = self._measured(name, uid, before)
             with self._lock:
                 if self._every.get(name) == uid:
-                    self._known[name] = found
+                    self._by_name[name] = found
                 self._lock.notify_all()
 
     def _next(self) -> str | None:
         """Return the resource to measure next: first those on the page, then the others."""
-        for name in self._shown:
+        for name in self._names:
             if self._is_due(name, MAX_AGE):
                 return name
         while True:
@@ -125,7 +125,7 @@ class Measurements(Generic[T]):
                 return None
 
     def _is_due(self, name: str, max_age: timedelta) -> bool:
-        known = self._known.get(name)
+        known = self._by_name.get(name)
         if name not in self._every:
             return False
         return known is None or known.at + max_age < self._at_present()

@@ -85,7 +85,7 @@ def show(request: Request, kind: Kind, id_: str, number: str) -> Response:
     letter = dead_letter_of(console, found)
     return render(
         request,
-        "opened.html" if "hx-request" in request.headers else "message.html",
+        "message_details.html" if "hx-request" in request.headers else "message.html",
         kind=kind,
         id=id_,
         message=found,

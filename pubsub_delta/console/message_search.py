@@ -151,14 +151,14 @@ def find_newer(
     at, query = address(kind, id_, "messages"), asked.query_string
     if is_other or (found and not listed + added):  # the page has no list of them yet
         whole = replace(asked.message_query, after_version=None)
-        answer = _start(request, kind, id_, whole, query)
-        answer.headers.update({"HX-Retarget": "#found", "HX-Reswap": "outerHTML"})
-        return answer
+        response = _start(request, kind, id_, whole, query)
+        response.headers.update({"HX-Retarget": "#found", "HX-Reswap": "outerHTML"})
+        return response
     is_full = len(found) > room or search.progress < 1
     shown = found[:room]
     return render(
         request,
-        "newer.html",
+        "newer_messages.html",
         at=at,
         live=_live_rows(at, query, search, listed, added + len(shown), is_full=is_full),
         messages=list(map(summary, shown)),
@@ -206,7 +206,7 @@ def _results(request: Request, running: BackgroundSearch) -> Response:
     last = running.found[-1].message_id if running.found else ""
     return render(
         request,
-        "found.html" if "hx-request" in request.headers else "found_page.html",
+        "search_results.html" if "hx-request" in request.headers else "search_results_page.html",
         search=running,
         is_done=is_done,
         messages=list(map(summary, running.found)),

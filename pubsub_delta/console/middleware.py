@@ -61,7 +61,7 @@ class SecurityMiddleware:
         if request.method not in SAFE_METHODS and is_cross_origin(headers):
             return _plain("The request comes from a page of another origin, and is refused.", 403)
         if not session.signed_in and not path.startswith(PUBLIC_PATHS):
-            return _ask_to_sign_in(request, headers)
+            return _redirect_to_sign_in(request, headers)
         if self._access.read_only and not _is_harmless(request):
             return _plain("This console is read-only; nothing was changed.", 403)
         return None
@@ -87,7 +87,7 @@ def _is_harmless(request: Request) -> bool:
     )
 
 
-def _ask_to_sign_in(request: Request, headers: Headers) -> Response:
+def _redirect_to_sign_in(request: Request, headers: Headers) -> Response:
     if request.method not in SAFE_METHODS or "hx-request" in headers:
         return _plain("Sign in first.", 401, {"HX-Redirect": "/sign-in"})
     return RedirectResponse("/sign-in", 303)

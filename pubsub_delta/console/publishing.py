@@ -36,7 +36,7 @@ def _form_page(
 
 
 @router.get("/topics/{id_}/publish")
-def ask_publish(request: Request, id_: str, _: RequiresWrite, copy_of: str = "") -> Response:
+def publish_form(request: Request, id_: str, _: RequiresWrite, copy_of: str = "") -> Response:
     """Show the form for a message. ``copy_of``: a message to fill it in with."""
     console = console_of(request)
     console.store.get_topic(id_)

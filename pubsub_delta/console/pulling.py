@@ -49,7 +49,7 @@ def _form_page(request: Request, form: Form, id_: str) -> Response:
 
 
 @router.get("/subscriptions/{id_}/pull")
-def ask(request: Request, id_: str, _: RequiresWrite) -> Response:
+def pull_form(request: Request, id_: str, _: RequiresWrite) -> Response:
     """Show the form for a pull."""
     return _form_page(request, Form({"max_messages": "10"}), id_)
 
@@ -101,7 +101,7 @@ def show(request: Request, id_: str, batch_id: str, _: RequiresWrite) -> Respons
 
 
 @router.post("/subscriptions/{id_}/pull/{batch_id}")
-def answer(request: Request, id_: str, batch_id: str, form: PostedForm) -> Response:
+def update_leases(request: Request, id_: str, batch_id: str, form: PostedForm) -> Response:
     """Acknowledge or nack the chosen messages, or extend the deadline of all."""
     console, verb = console_of(request), form["verb"]
     held = console.leased_batches.find(batch_id, id_)

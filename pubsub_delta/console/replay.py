@@ -53,7 +53,7 @@ def _form_page(request: Request, form: Form, id_: str, status: int = 200) -> Res
 
 
 @router.get("/subscriptions/{id_}/replay")
-def ask(request: Request, id_: str, snapshot: str = "", at: str = "") -> Response:
+def replay_form(request: Request, id_: str, snapshot: str = "", at: str = "") -> Response:
     """Show the form of a seek. ``at``: a time chosen in the chart, in microseconds."""
     console = console_of(request)
     time = console.at_present() - timedelta(hours=1)

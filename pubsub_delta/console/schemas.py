@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request, Response
 
 from pubsub_delta.console.context import console_of
 from pubsub_delta.console.formatting import definition
-from pubsub_delta.console.lists import Column, list_all, list_page, remember_columns
+from pubsub_delta.console.lists import Column, list_all, list_page, store_columns
 from pubsub_delta.console.responses import render
 from pubsub_delta.schemas import Schema
 
@@ -77,7 +77,7 @@ def show_all(request: Request) -> Response:
         users.update(each.schema_settings.schema for each in topics if each.schema_settings)
     rows = [Row(console.short(each.name), each, users[each.name]) for each in every]
     found = list_page(request, "/schemas", rows, COLUMNS, "id")
-    return remember_columns(request, render(request, "schemas.html", found=found), "/schemas")
+    return store_columns(request, render(request, "schemas.html", found=found), "/schemas")
 
 
 @router.get("/schemas/{id_}")

@@ -51,7 +51,7 @@ class BackgroundSearch:
         self.problem: PubSubError | None = None
         self.search = search
         self._at_present = at_present
-        self._asked = at_present()
+        self._last_request = at_present()
         self._stop = threading.Event()
         self._future: Future[None] | None = None
 
@@ -72,7 +72,7 @@ class BackgroundSearch:
 
     def wait(self, seconds: float) -> bool:
         """Wait for the search, at most ``seconds``; return whether it is done."""
-        self._asked = self._at_present()
+        self._last_request = self._at_present()
         assert self._future is not None
         return bool(wait_for([self._future], seconds).done)
 
@@ -96,7 +96,7 @@ class BackgroundSearch:
             self.problem = error
 
     def _is_over(self) -> bool:
-        if self._at_present() - self._asked > IDLE_TIMEOUT:
+        if self._at_present() - self._last_request > IDLE_TIMEOUT:
             self._stop.set()
         return self._stop.is_set()
 
@@ -108,7 +108,7 @@ class BackgroundSearches:
         self._at_present = at_present
         self._threads = ThreadPoolExecutor(2, "search")
         self._lock = threading.Lock()
-        self._known: OrderedDict[str, BackgroundSearch] = OrderedDict()
+        self._searches: OrderedDict[str, BackgroundSearch] = OrderedDict()
 
     def start(
         self, search: MessageSearch, at: str, query: str, *, is_older: bool = False
@@ -117,21 +117,21 @@ class BackgroundSearches:
         running = BackgroundSearch(search, at, query, is_older, self._at_present)
         running.start(self._threads)
         with self._lock:
-            self._known[running.id] = running
-            for id_ in [id_ for id_, each in self._known.items() if each.is_done]:
-                if len(self._known) <= KEPT:
+            self._searches[running.id] = running
+            for id_ in [id_ for id_, each in self._searches.items() if each.is_done]:
+                if len(self._searches) <= KEPT:
                     break
-                del self._known[id_]
+                del self._searches[id_]
         return running
 
     def find(self, id_: str) -> BackgroundSearch | None:
         """Return a search; None if there is none of this ID."""
         with self._lock:
-            return self._known.get(id_)
+            return self._searches.get(id_)
 
     def close(self) -> None:
         """Stop all searches, and wait for their end."""
         with self._lock:
-            for each in self._known.values():
+            for each in self._searches.values():
                 each.stop()
         self._threads.shutdown(cancel_futures=True)

@@ -19,7 +19,7 @@ from pubsub_delta.console.forms import (
     utc_time,
     utc_time_values,
 )
-from pubsub_delta.console.lists import Column, list_all, list_page, remember_columns
+from pubsub_delta.console.lists import Column, list_all, list_page, store_columns
 from pubsub_delta.console.resource_changes import (
     Deletion,
     confirm_page,
@@ -104,12 +104,12 @@ def show_all(request: Request) -> Response:
     console = console_of(request)
     rows = [Row(console.short(each.name), each) for each in list_all(console.store.list_snapshots)]
     found = list_page(request, "/snapshots", rows, COLUMNS, "expires")
-    answer = render(request, "snapshots.html", found=found, now=console.at_present())
-    return remember_columns(request, answer, "/snapshots")
+    response = render(request, "snapshots.html", found=found, now=console.at_present())
+    return store_columns(request, response, "/snapshots")
 
 
 @router.get("/snapshots/new")
-def ask_new(request: Request, _: RequiresWrite, subscription: str = "") -> Response:
+def new_form(request: Request, _: RequiresWrite, subscription: str = "") -> Response:
     """Show the form for a new snapshot."""
     return _new_page(request, Form({"subscription": subscription}))
 
@@ -161,19 +161,19 @@ def show(request: Request, id_: str) -> Response:
     )
 
 
-@router.get("/snapshots/{id_}/figures")
-def show_figures(request: Request, id_: str) -> Response:
+@router.get("/snapshots/{id_}/metrics")
+def show_metrics(request: Request, id_: str) -> Response:
     """Show the metrics of a snapshot: a part of its page."""
     return fragment(
         request,
         "Measuring what it holds",
         partial(console_of(request).metrics, "snapshots", id_),
-        lambda asked, found: render(asked, "snapshot_figures.html", id=id_, figures=found),
+        lambda asked, found: render(asked, "snapshot_metrics.html", id=id_, metrics=found),
     )
 
 
 @router.get("/snapshots/{id_}/edit")
-def ask_edit(request: Request, id_: str, _: RequiresWrite) -> Response:
+def edit_form(request: Request, id_: str, _: RequiresWrite) -> Response:
     """Show the form of a snapshot."""
     return _edit_page(request, Form(_values(console_of(request).store.get_snapshot(id_))), id_)
 
@@ -214,7 +214,7 @@ def _deletion(console: Console, id_: str) -> Deletion:
 
 
 @router.get("/snapshots/{id_}/delete")
-def ask_delete(request: Request, id_: str, _: RequiresWrite) -> Response:
+def delete_form(request: Request, id_: str, _: RequiresWrite) -> Response:
     """Ask whether a snapshot is to be deleted."""
     console = console_of(request)
     return run_job(

@@ -68,7 +68,7 @@ def _form_page(
 
 
 @router.get("/subscriptions/new")
-def ask_new(request: Request, _: RequiresWrite, topic: str = "") -> Response:
+def new_form(request: Request, _: RequiresWrite, topic: str = "") -> Response:
     """Show the form for a new subscription."""
     return _form_page(request, Form(default_values(topic)), None)
 
@@ -113,7 +113,7 @@ def _check_free(console: Console, form: Form, name: str) -> None:
 
 
 @router.get("/subscriptions/{id_}/edit")
-def ask_edit(request: Request, id_: str, _: RequiresWrite) -> Response:
+def edit_form(request: Request, id_: str, _: RequiresWrite) -> Response:
     """Show the form of a subscription."""
     console = console_of(request)
     subscription = console.store.get_subscription(id_)
@@ -164,7 +164,7 @@ def _deletion(console: Console, id_: str) -> Deletion:
 
 
 @router.get("/subscriptions/{id_}/delete")
-def ask_delete(request: Request, id_: str, _: RequiresWrite) -> Response:
+def delete_form(request: Request, id_: str, _: RequiresWrite) -> Response:
     """Ask whether a subscription is to be deleted."""
     console = console_of(request)
     return run_job(

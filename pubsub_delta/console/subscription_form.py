@@ -256,8 +256,8 @@ def chosen_topic(form: Form, name: str) -> str:
 
 def dead_letter_subscription_id(form: Form) -> str | None:
     """Return the id of the new subscription for dead letters, None for none."""
-    wanted = form.is_on("dead_letter") and form.is_on("create_letters")
-    return form.text("letters_id") if wanted else None
+    wanted = form.is_on("dead_letter") and form.is_on("create_dead_letter_subscription")
+    return form.text("dead_letter_subscription_id") if wanted else None
 
 
 def _expiration(form: Form) -> ExpirationPolicy:

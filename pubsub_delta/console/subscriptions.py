@@ -12,7 +12,7 @@ from pubsub_delta.console import ack_state_chart, charts, formatting
 from pubsub_delta.console.context import Console, address, console_of
 from pubsub_delta.console.dead_letters import action_items
 from pubsub_delta.console.forms import pairs_text
-from pubsub_delta.console.lists import Column, list_all, list_page, remember_columns
+from pubsub_delta.console.lists import Column, list_all, list_page, store_columns
 from pubsub_delta.console.measurements import Measurement
 from pubsub_delta.console.responses import fragment, render
 from pubsub_delta.resources import Subscription
@@ -21,12 +21,12 @@ from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics
 router = APIRouter()
 
 WAIT_SECONDS = 0.15
-"""The seconds that a list waits for figures that are not measured yet."""
+"""The seconds that a list waits for metrics that are not measured yet."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A subscription in the list, with its figures as far as they are known."""
+    """A subscription in the list, with its metrics as far as they are known."""
 
     id: str
     subscription: Subscription
@@ -35,13 +35,13 @@ class Row:
     """Seconds since the oldest unacknowledged message was published, 0 without one."""
 
     @property
-    def figures(self) -> SubscriptionMetrics | None:
-        """The figures, None if they are not known."""
+    def metrics(self) -> SubscriptionMetrics | None:
+        """The metrics, None if they are not known."""
         return None if self.measurement is None else self.measurement.value
 
     def of(self, name: str) -> Any:
-        """Return one of the figures, None if it is not known."""
-        return getattr(self.figures, name, None)
+        """Return one of the metrics, None if it is not known."""
+        return getattr(self.metrics, name, None)
 
 
 def _rate(row: Row) -> float | None:
@@ -93,7 +93,7 @@ COLUMNS: tuple[Column[Row], ...] = (
 
 
 def rows_of(console: Console, names: list[str], timeout: float) -> list[Row]:
-    """Return all subscriptions of the project with their figures.
+    """Return all subscriptions of the project with their metrics.
 
     ``names``: the subscriptions on the page, whose figures it waits for a little.
     """
@@ -103,10 +103,10 @@ def rows_of(console: Console, names: list[str], timeout: float) -> list[Row]:
     now = console.at_present()
 
     def age(name: str) -> float | None:
-        figures = known[name].value if name in known else None
-        if figures is None:
+        metrics = known[name].value if name in known else None
+        if metrics is None:
             return None
-        oldest = figures.oldest_unacked_publish_time
+        oldest = metrics.oldest_unacked_publish_time
         return 0.0 if oldest is None else max(0.0, (now - oldest).total_seconds())
 
     return [
@@ -124,7 +124,7 @@ def show_all(request: Request) -> Response:
     found = list_page(request, "/subscriptions", rows, COLUMNS, "backlog")
     unknown = sum(row.measurement is None for row in rows)
     is_part = "hx-request" in request.headers
-    answer = render(
+    response = render(
         request,
         "subscriptions_part.html" if is_part else "subscriptions.html",
         found=found,
@@ -132,7 +132,7 @@ def show_all(request: Request) -> Response:
         delivery_type=delivery_type,
         refreshed=found.address(page=found.page),
     )
-    return remember_columns(request, answer, "/subscriptions")
+    return store_columns(request, response, "/subscriptions")
 
 
 @router.get("/subscriptions/{id_}")
@@ -160,15 +160,15 @@ def show_details(request: Request, id_: str) -> Response:
     )
 
 
-@router.get("/subscriptions/{id_}/figures")
-def show_figures(request: Request, id_: str) -> Response:
+@router.get("/subscriptions/{id_}/metrics")
+def show_metrics(request: Request, id_: str) -> Response:
     """Show the metrics of a subscription: a part of its page."""
     console = console_of(request)
     return fragment(
         request,
         "Measuring the backlog",
         partial(console.metrics, "subscriptions", id_),
-        lambda asked, found: render(asked, "subscription_figures.html", id=id_, figures=found),
+        lambda asked, found: render(asked, "subscription_metrics.html", id=id_, metrics=found),
     )
 
 
@@ -194,7 +194,7 @@ def show_ack_state_chart(request: Request, id_: str) -> Response:
 
 @router.get("/subscriptions/{id_}/history")
 def show_history(request: Request, id_: str) -> Response:
-    """Show the figures of a subscription over time: a part of its page."""
+    """Show the metrics of a subscription over time: a part of its page."""
     return fragment(
         request,
         "Reading the versions of the ack state",

@@ -66,7 +66,7 @@ def _form_page(
 
 
 @router.get("/topics/new")
-def ask_new(request: Request, _: RequiresWrite) -> Response:
+def new_form(request: Request, _: RequiresWrite) -> Response:
     """Show the form for a new topic."""
     return _form_page(request, Form(duration_values("retention", _DEFAULT_RETENTION)))
 
@@ -92,7 +92,7 @@ def create(request: Request, form: PostedForm) -> Response:
 
 
 @router.get("/topics/{id_}/edit")
-def ask_edit(request: Request, id_: str, _: RequiresWrite) -> Response:
+def edit_form(request: Request, id_: str, _: RequiresWrite) -> Response:
     """Show the form of a topic."""
     topic = console_of(request).store.get_topic(id_)
     return _form_page(request, Form(_values(topic)), id_)
@@ -151,7 +151,7 @@ def _deletion(console: Console, id_: str) -> Deletion:
 
 
 @router.get("/topics/{id_}/delete")
-def ask_delete(request: Request, id_: str, _: RequiresWrite) -> Response:
+def delete_form(request: Request, id_: str, _: RequiresWrite) -> Response:
     """Ask whether a topic is to be deleted."""
     return confirm_page(request, _deletion(console_of(request), id_))
 

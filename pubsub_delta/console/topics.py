@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request, Response
 from pubsub_delta.console import charts, formatting, subscriptions
 from pubsub_delta.console.context import Console, console_of
 from pubsub_delta.console.forms import pairs_text
-from pubsub_delta.console.lists import Column, list_all, list_page, remember_columns
+from pubsub_delta.console.lists import Column, list_all, list_page, store_columns
 from pubsub_delta.console.measurements import Measurement
 from pubsub_delta.console.responses import fragment, render
 from pubsub_delta.metrics import Metrics
@@ -28,7 +28,7 @@ _MOST_SHOWN = 100
 
 @dataclass(frozen=True)
 class Row:
-    """A topic in the list, with its figures as far as they are known."""
+    """A topic in the list, with its metrics as far as they are known."""
 
     id: str
     topic: Topic
@@ -36,7 +36,7 @@ class Row:
     measurement: Measurement[TopicMetrics] | None
 
     def of(self, name: str) -> Any:
-        """Return one of the figures, None if it is not known."""
+        """Return one of the metrics, None if it is not known."""
         return getattr(self.measurement.value if self.measurement else None, name, None)
 
 
@@ -76,14 +76,14 @@ def show_all(request: Request) -> Response:
     known = list_page(request, "/topics", rows_of(console, [], 0, readers), COLUMNS, "id")
     rows = rows_of(console, [row.topic.name for row in known.rows], WAIT_SECONDS, readers)
     found = list_page(request, "/topics", rows, COLUMNS, "id")
-    answer = render(
+    response = render(
         request,
         "topics_part.html" if "hx-request" in request.headers else "topics.html",
         found=found,
         unknown=sum(row.measurement is None for row in rows),
         refreshed=found.address(page=found.page),
     )
-    return remember_columns(request, answer, "/topics")
+    return store_columns(request, response, "/topics")
 
 
 @router.get("/topics/{id_}")
@@ -131,20 +131,20 @@ def show_details(request: Request, id_: str) -> Response:
     return render(request, "topic_details.html", id=id_, topic=topic, schema_terms=terms)
 
 
-@router.get("/topics/{id_}/figures")
-def show_figures(request: Request, id_: str) -> Response:
+@router.get("/topics/{id_}/metrics")
+def show_metrics(request: Request, id_: str) -> Response:
     """Show how much a topic stores: a part of its page."""
     console = console_of(request)
 
     def measure() -> tuple[Metrics, charts.DailyCounts]:
-        figures, days = console.metrics("topics", id_), console.store.messages_by_day(id_)
-        return figures, charts.daily_counts(days, console.at_present().date())
+        metrics, days = console.metrics("topics", id_), console.store.messages_by_day(id_)
+        return metrics, charts.daily_counts(days, console.at_present().date())
 
     return fragment(
         request,
         "Counting messages",
         measure,
         lambda asked, found: render(
-            asked, "topic_figures.html", id=id_, figures=found[0], days=found[1]
+            asked, "topic_metrics.html", id=id_, metrics=found[0], days=found[1]
         ),
     )

@@ -63,7 +63,7 @@ class TopicReader(DataSourceReader):
     def __init__(self, options: Options, columns: pa.Schema) -> None:
         self._options = options
         self._columns = columns
-        self._wanted = MessageQuery()
+        self._query = MessageQuery()
 
     def partitions(self) -> list[InputPartition]:
         """Return the files that can have such messages, in partitions."""
@@ -76,11 +76,11 @@ class TopicReader(DataSourceReader):
                 version, until = messages.history.version(), None
             else:
                 version, until = version_as_of(messages, as_of)
-            window = self._wanted.window(until)
+            window = self._query.window(until)
             scans = tables.lanes.local_scans
             assert isinstance(scans, DirectScans)
             files = scans.files(messages.table, version, window)
-        keys = self._wanted.ordering_keys
+        keys = self._query.ordering_keys
         packed = None if window.positions is None else window.positions.to_bytes()
         return [
             InputPartition(
@@ -116,7 +116,7 @@ class PushingTopicReader(TopicReader):
     ) -> Iterable[spark.Filter]:
         """Accept filters that skip files and rows; yield those that Spark must evaluate."""
         for each in filters:
-            if not self._wanted.take(each):
+            if not self._query.take(each):
                 yield each
 
 

@@ -15,7 +15,7 @@ from pubsub_delta.datasource.partitions import SpansPartition, spans_partitions
 from pubsub_delta.delivery.consuming import CommitResult
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound
-from pubsub_delta.lease_keeper import LeaseKeeper
+from pubsub_delta.micro_batch_lease import MicroBatchLease
 from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import administer, pull
 from pubsub_delta.policy.ack_ids import prefix
@@ -35,8 +35,8 @@ class Consumer:
         self._reader = tables.new_id()
         self._drain: AvailableNow | None = None
         self._drains_from_the_start = False
-        self._held: tuple[Offset, Lease | None] | None = None
-        self._keeper: LeaseKeeper | None = None
+        self._current: tuple[Offset, Lease | None] | None = None
+        self._batch_lease: MicroBatchLease | None = None
 
     def subscribe_to(self, topic: ResourceName) -> None:
         """Create the subscription if it does not exist; NotFound if its topic does not."""
@@ -102,15 +102,15 @@ class Consumer:
         if start == end:
             return []
         self._check(end)
-        if self._held is None or self._held[0] != end:
+        if self._current is None or self._current[0] != end:
             self.leave()
             given = pull.resume_micro_batch(
                 *(self._tables, self._name, end.reader, end.batch, self._clock.now()),
                 uid=end.subscription,
             )
             self._hold(end, given.lease)
-        assert self._held is not None
-        lease = self._held[1]
+        assert self._current is not None
+        lease = self._current[1]
         if lease is None:
             return []
         subscribed, table = lease.source.subscription, lease.source.messages.table
@@ -134,9 +134,9 @@ class Consumer:
 
     def leave(self) -> None:
         """Stop extending leases. Leased messages stay leased until their deadline."""
-        if self._keeper is not None:
-            self._keeper.leave()
-        self._keeper = self._held = None
+        if self._batch_lease is not None:
+            self._batch_lease.leave()
+        self._batch_lease = self._current = None
 
     def _pull(self, offset: Offset, max_messages: int | None) -> tuple[CommitResult, int | None]:
         """Pull for a micro-batch; return the number of the reader's last one if it is not older."""
@@ -155,9 +155,9 @@ class Consumer:
         return given, None if last is None or last.batch_id < offset.batch else last.batch_id
 
     def _hold(self, offset: Offset, lease: Lease | None) -> None:
-        self._held = offset, lease
+        self._current = offset, lease
         if lease is not None:
-            self._keeper = LeaseKeeper(
+            self._batch_lease = MicroBatchLease(
                 self._tables, self._name, lease, offset.reader, offset.batch, self._clock
             )
 

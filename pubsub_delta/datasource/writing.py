@@ -98,7 +98,7 @@ def commit(
         reserved.publish_time, publish_id, reserved.first_position, reserved.end_position, None
     )
     lane = cast(DirectLane, tables.lanes.control)
-    if messages.history.has_given(reserved.first_position):
+    if messages.history.has_allocated(reserved.first_position):
         if transaction is not None and messages.history.published_as(publish_id) is not None:
             return False
         raise FailedPrecondition(

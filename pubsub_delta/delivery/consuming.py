@@ -11,12 +11,14 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Generic, TypeVar
 
 from pubsub_delta.delivery import dead_letters, table_writes
 from pubsub_delta.delivery.leases import Lease
-from pubsub_delta.delivery.sources import Source
+from pubsub_delta.delivery.sources import Source, source
 from pubsub_delta.errors import DeadLetterWarning
+from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import replay
 from pubsub_delta.policy.ack_state import AckState, Span, State
 from pubsub_delta.policy.delivery import Terms
@@ -49,6 +51,48 @@ Prefetching = Callable[[], AbstractContextManager[None]]
 def no_request(state: AckState, _: Terms) -> tuple[AckState, None]:
     """Apply no ack request."""
     return state, None
+
+
+MayForward = Callable[[Subscription], bool]
+"""Tells whether the dead letters of a subscription may be forwarded."""
+
+
+def always(_: Subscription) -> bool:
+    """Forward the dead letters of any subscription."""
+    return True
+
+
+def _lease_nothing(state: AckState, _: Terms) -> tuple[AckState, list[Span]]:
+    return state, []
+
+
+def consume(
+    tables: Tables,
+    name: ResourceName,
+    now: datetime,
+    lease: LeaseRule,
+    apply: RequestRule[T] = no_request,
+    *,
+    uid: str | None = None,
+    may_forward: MayForward = always,
+    leases: bool = True,
+) -> tuple[CommitResult, T | None]:
+    """Make the commit of a consumer; FailedPrecondition for a table subscription that leases.
+
+    ``uid``: the uid of the subscription that the caller has leased from. ``leases``: whether
+    messages may be leased. A request is applied also beside a table.
+    """
+    prefetching = partial(tables.prefetching, name)
+    with prefetching():
+        found = source(tables, name, uid)
+        forward = may_forward(found.subscription)
+        if not forward:
+            found = found.without_dead_letters()
+        if leases and found.subscription.table_config is not None:
+            if apply is not no_request:  # what was acknowledged before stays so
+                commit(tables, found, now, _lease_nothing, apply, forward=forward)
+            raise table_writes.cannot_pull(found.subscription)
+        return commit(tables, found, now, lease, apply, prefetching, forward=forward)
 
 
 def commit(

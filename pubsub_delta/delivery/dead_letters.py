@@ -26,6 +26,7 @@ from pubsub_delta.delivery.unreadable import (
     positions_of,
     python_values,
 )
+from pubsub_delta.errors import counted
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import redelivery
 from pubsub_delta.policy.ack_state import AckState, Span, union
@@ -238,6 +239,6 @@ def _shortened(text: str, size: int) -> str:
 
 def _not_forwarded(source: Source, count: int, why: str) -> str:
     return (
-        f"{count:,} message{'s' * (count != 1)} of {source.subscription.name} could not be "
+        f"{counted(count, 'message')} of {source.subscription.name} could not be "
         f"forwarded, and nothing is lost: the dead-letter topic {why}"
     )

@@ -102,7 +102,7 @@ class Lease:
         )
 
     @cached_property
-    def aside(self) -> SetAside:
+    def set_aside(self) -> SetAside:
         """The messages that could not be read, among those that were read so far."""
         return SetAside(ordered=self.source.subscription.enable_message_ordering)
 
@@ -158,7 +158,7 @@ class Lease:
             part = left.first(_READ_AT_FIRST)
             chosen = [each for span in self.spans if (each := span.only(part))]
             rows, lost = self._sorted_out(self.source.messages.rows(chosen), part)
-            self.aside.positions |= lost
+            self.set_aside.positions |= lost
             warn_unreadable(dict.fromkeys(lost, LOST), self.source.subscription)
             read = list(self._received(rows.to_pylist()))
             sizes = [*accumulate(map(size_of, read))]
@@ -208,7 +208,7 @@ class Lease:
             missing = expected - positions_of(rows)
             stray = self.source.messages.rows_at(missing)
             missing -= positions_of(stray)
-        rows, reasons = self.aside.remove_unreadable(rows, stray)
+        rows, reasons = self.set_aside.remove_unreadable(rows, stray)
         warn_unreadable(reasons, self.source.subscription)
         return rows, missing
 

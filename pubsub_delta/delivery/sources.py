@@ -14,7 +14,7 @@ from pubsub_delta.policy.ack_state import Absorbed, AckState, Span, union
 from pubsub_delta.policy.filters import parse_filter
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import Subscription
-from pubsub_delta.tables.messages.commits import Commit
+from pubsub_delta.tables.messages.commits import NewCommits, new_commits
 from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.registry import Registry
 from pubsub_delta.tables.store import Tables
@@ -113,18 +113,13 @@ class TopicLog:
         self._filter = parse_filter(source.subscription.filter)
 
     @cached_property
-    def _new_commits(self) -> tuple[list[Commit], bool]:
+    def _new(self) -> NewCommits:
         return self._messages.history.commits_after(self._after_version)
-
-    @property
-    def _commits(self) -> list[Commit]:
-        return self._new_commits[0]
 
     @property
     def may_lack_messages(self) -> bool:
         """Whether messages may have been deleted since the version that the log begins after."""
-        commits, known = self._new_commits
-        return not known or any(commit.removes_messages for commit in commits)
+        return self._new.may_lack_messages
 
     def added(
         self,
@@ -134,16 +129,13 @@ class TopicLog:
         before: datetime | None = None,
     ) -> tuple[list[Absorbed], int | None]:
         """Find the messages of some commits that pass the filter."""
-        new = [commit for commit in self._commits if commit.version > after_version]
-        known = not new or len(new) == new[0].version - after_version
-        commits = [commit for commit in new if up_to is None or commit.version <= up_to]
-        if not commits:
+        new = new_commits(self._new.commits, after_version)
+        if up_to is not None:
+            new = new.up_to(up_to)
+        if not new.commits:
             return [], None
-        removed = any(commit.removes_messages for commit in new)
-        found = self._messages.absorb(
-            commits, self._filter, earliest, before, known=known, removed=removed
-        )
-        return found, commits[0].version
+        found = self._messages.absorb(new, self._filter, earliest, before)
+        return found, new.commits[0].version
 
     def earlier(self, spans: Sequence[Span], time: datetime) -> tuple[Positions, datetime | None]:
         """Find the messages of spans published before a time, and the first later time."""

@@ -83,7 +83,7 @@ def read_slice(lease: Lease) -> tuple[list[ReceivedMessage], Positions]:
         wanted = left.first(max(1, room // largest) if largest else _PROBE)
         got = lease.receive(wanted, room)
         reached = wanted
-        if got and len(got) < len(wanted - lease.aside.positions):
+        if got and len(got) < len(wanted - lease.set_aside.positions):
             reached = wanted.within(0, int(got[-1].message_id))
         sizes = [size_of(each) for each in got]
         largest = max([*sizes, largest, 1])

@@ -18,37 +18,14 @@ from pathlib import Path
 import click
 
 from pubsub_delta import MaintenanceReport, PubSub
-from pubsub_delta.jobs import terminal
+from pubsub_delta.jobs import maintenance_options, terminal
 
-DUTIES = ("tables", "dead-letters", "expiration", "retention", "optimize", "vacuum")
 FAILED = 1
-
-
-def read_duties(_: click.Context, __: click.Parameter, text: str) -> list[str]:
-    """Parse a list of duties."""
-    duties = [duty.strip() for duty in text.split(",") if duty.strip()]
-    unknown = [duty for duty in duties if duty not in DUTIES]
-    if unknown or not duties:
-        raise click.BadParameter(
-            f"{', '.join(unknown) or repr(text)} is not a duty; {', '.join(DUTIES)} are accepted"
-        )
-    return duties
 
 
 @click.command()
 @terminal.store_options
-@click.option(
-    "--duties",
-    default="tables,dead-letters,expiration,retention",
-    show_default=True,
-    callback=read_duties,
-    help="The duties to do, separated by commas; optimize and vacuum are accepted, too.",
-)
-@click.option(
-    "--log-retention",
-    metavar="DURATION",
-    help="Remove older commits from the logs of topics, such as 1d; for topics with many commits.",
-)
+@maintenance_options.shared_options
 @click.option(
     "--tables-root",
     envvar="PUBSUB_DELTA_TABLES_ROOT",
@@ -63,7 +40,7 @@ def maintain(
     root: str,
     project: str,
     summary: Path | None,
-    duties: list[str],
+    duties: dict[str, bool],
     log_retention: str | None,
     tables_root: str | None,
     exact: bool,
@@ -74,11 +51,9 @@ def maintain(
     def job() -> int:
         session = terminal.session_if_needed("maintain")
         store = PubSub(session, root, project=project, tables_root=tables_root)
-        switches = {duty.replace("-", "_"): duty in duties for duty in DUTIES}
-        report = store.maintain(
-            **switches, log_retention=log_retention, exact=exact, dry_run=dry_run
-        )
-        print_report(report, duties)
+        report = store.maintain(**duties, log_retention=log_retention, exact=exact, dry_run=dry_run)
+        names = [name.replace("_", "-") for name, is_on in duties.items() if is_on]
+        print_report(report, names)
         if summary is not None:
             summary.parent.mkdir(parents=True, exist_ok=True)
             summary.write_text(json.dumps(asdict(report), indent=2, default=str))

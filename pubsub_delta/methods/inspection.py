@@ -64,15 +64,15 @@ def peek(
 
 
 def find_messages(
-    self: Store, name: str, wanted: find.MessageQuery | None = None
+    self: Store, name: str, query: find.MessageQuery | None = None
 ) -> find.MessageSearch:
     """Return a search among the messages that a topic stores, or of a subscription's topic.
 
     ``name``: full, ``projects/p/topics/t`` or ``projects/p/subscriptions/s``. The search leases and
     writes nothing, and reads only when it is iterated.
     """
-    wanted = find.MessageQuery() if wanted is None else wanted
-    return find.search(self._tables, name, wanted, self._project, self._clock.now())
+    query = find.MessageQuery() if query is None else query
+    return find.search(self._tables, name, query, self._project, self._clock.now())
 
 
 def survey_ack_state(self: Store, subscription: str) -> AckStateSurvey:

@@ -46,13 +46,13 @@ def subscribe(
         flow_control: the most outstanding messages and bytes, and the longest lease.
         max_workers: the number of worker threads.
     """
-    from pubsub_delta.channel import StoreChannel
+    from pubsub_delta.operations.exchange import StoreChannel
     from pubsub_delta.subscriber import StreamingPull
 
     name = self._subscription(subscription)
     found, _ = self._tables.attached(name)
     return StreamingPull(
-        StoreChannel(self._tables, name, found.uid, self._clock.now),
+        StoreChannel(self._tables, name, found.uid),
         str(name),
         self._clock.now,
         callback,

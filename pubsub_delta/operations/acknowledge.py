@@ -70,16 +70,16 @@ def _apply(
     if targets.subscription_uid != found.uid:  # that subscription was deleted meanwhile
         foreign = [_ids(targets.subscription_uid, targets.positions), targets.malformed]
         return AckResult(success=Ids.of(()), expired=Ids.of(()), invalid=Ids.chain(foreign))
-    named, malformed = targets.positions, len(targets.malformed)
+    positions, malformed = targets.positions, len(targets.malformed)
 
     def decide(state: AckState) -> tuple[AckState, Outcomes]:
         if deadline is None:
             following, outcomes = delivery.acknowledge(
-                state, named, found.terms, now, malformed=malformed
+                state, positions, found.terms, now, malformed=malformed
             )
         else:
             following, outcomes = delivery.modify_ack_deadline(
-                state, named, found.terms, now, deadline
+                state, positions, found.terms, now, deadline
             )
         return replay.note_activity(state, following, found.subscription, now), outcomes
 
@@ -123,8 +123,8 @@ def _read(ack_ids: AckIds, subscription: Subscription) -> AckTargets:
         for text, ack_id in parsed.items()
         if ack_id is None or ack_id.subscription_uid != subscription.uid
     )
-    named = {lease: Positions.of(each) for lease, each in found.items()}
-    return AckTargets(subscription.uid, named, Ids.of(foreign))
+    positions = {lease: Positions.of(each) for lease, each in found.items()}
+    return AckTargets(subscription.uid, positions, Ids.of(foreign))
 
 
 def _is_frame(ack_ids: Any) -> TypeGuard[DataFrame]:

@@ -90,7 +90,7 @@ class MessageSearch:
 
     topic_uid: str
     _messages: Messages
-    _wanted: MessageQuery
+    _query: MessageQuery
     _spans: Sequence[Span] = ()
     _is_counted: bool = False
     progress: float = field(default=0.0, init=False)
@@ -101,12 +101,12 @@ class MessageSearch:
 
         It ends early when ``is_stopped`` returns true.
         """
-        held = self._held()
+        held = self._in_states()
         self.version = self._messages.history.version()
-        if self._wanted.after_version is not None:
-            added = self._added(self._wanted.after_version)
+        if self._query.after_version is not None:
+            added = self._added_after(self._query.after_version)
             held = added if held is None else held & added
-        parts = _parts(self._messages, self._wanted, held)
+        parts = _parts(self._messages, self._query, held)
         for number, part in enumerate(parts):
             if is_stopped():
                 return
@@ -118,8 +118,8 @@ class MessageSearch:
                     positions &= held
             if positions is not None and not positions:
                 continue
-            window = Window(positions, self._wanted.earliest, self._wanted.latest)
-            found = _matching(self._messages.rows_within(window), self._wanted)
+            window = Window(positions, self._query.earliest, self._query.latest)
+            found = _matching(self._messages.rows_within(window), self._query)
             for end in range(found.num_rows, 0, -_AT_ONCE):
                 start = max(0, end - _AT_ONCE)
                 yield found.take(pa.array(range(end - 1, start - 1, -1)))
@@ -131,7 +131,7 @@ class MessageSearch:
         """Yield the messages that match, the newest first, with ``max_bytes`` of their data."""
         for rows in self.rows(is_stopped):
             for row in python_values(rows):
-                yield self._found(row, max_bytes)
+                yield self._found_message(row, max_bytes)
 
     def state_of(self, position: int) -> tuple[str | None, int | None]:
         """Return the state of a message, and its delivery attempt if that is counted."""
@@ -140,29 +140,29 @@ class MessageSearch:
             return None, None
         return span.state.value, span.delivery_attempt if self._is_counted else None
 
-    def _held(self) -> Positions | None:
+    def _in_states(self) -> Positions | None:
         """Return the messages in the states of the query; None if it has no states."""
-        states = self._wanted.states
+        states = self._query.states
         if states is None:
             return None
         return union(span for span in self._spans if span.state.value in states)
 
-    def _added(self, version: int) -> Positions:
+    def _added_after(self, version: int) -> Positions:
         """Return the messages that were committed after a version of the topic's table."""
         if version > self.version:
             raise InvalidArgument(
                 f"after_version: {version} is after the topic's version, {self.version}; the "
                 "topic may have been restored; leave after_version out"
             )
-        commits, known = self._messages.history.commits_after(version)
-        if not known:
+        new = self._messages.history.commits_after(version)
+        if not new.is_complete:
             raise InvalidArgument(
                 f"after_version: {version}; the topic's log begins after this version; leave "
                 "after_version out"
             )
-        return Positions.union(part.positions for part in self._messages.absorb(commits))
+        return Positions.union(part.positions for part in self._messages.absorb(new))
 
-    def _found(self, row: dict[str, Any], max_bytes: int) -> FoundMessage:
+    def _found_message(self, row: dict[str, Any], max_bytes: int) -> FoundMessage:
         data = row["data"] or b""
         state, attempt = self.state_of(row["position"])
         return FoundMessage(
@@ -182,17 +182,17 @@ _AT_ONCE = 1_000
 
 
 def search(
-    tables: Tables, name: str, wanted: MessageQuery, project: str, now: datetime
+    tables: Tables, name: str, query: MessageQuery, project: str, now: datetime
 ) -> MessageSearch:
     """Return a search among the messages of a topic, or of a subscription's topic."""
     kind = name.split("/")[2] if name.count("/") == 3 else ""
     if kind == "topics":
-        if wanted.states is not None:
+        if query.states is not None:
             raise InvalidArgument(
                 "states: messages of a topic have no state; search a subscription by states"
             )
         uid = tables.topic(topic_name(name, project)).uid
-        return MessageSearch(uid, tables.messages(uid), wanted)
+        return MessageSearch(uid, tables.messages(uid), query)
     if kind != "subscriptions":
         raise InvalidArgument(
             f"name: {name!r} is not a full name; one of a topic or a subscription is accepted, "
@@ -201,11 +201,11 @@ def search(
     found = source(tables, subscription_name(name, project))
     state = found.catch_up(tables.ack_states.read(found.uid), now)
     is_counted = found.subscription.dead_letter_policy is not None
-    return MessageSearch(found.topic_uid, found.messages, wanted, state.spans, is_counted)
+    return MessageSearch(found.topic_uid, found.messages, query, state.spans, is_counted)
 
 
 def _parts(
-    messages: Messages, wanted: MessageQuery, held: Positions | None
+    messages: Messages, query: MessageQuery, held: Positions | None
 ) -> Sequence[tuple[int, int] | None]:
     """Return the positions to search, in parts, the highest first.
 
@@ -214,12 +214,12 @@ def _parts(
     """
     if held is not None and not held:
         return []
-    if wanted.message_id is not None:
-        lowest, highest = wanted.message_id, wanted.message_id
+    if query.message_id is not None:
+        lowest, highest = query.message_id, query.message_id
     else:
         lowest, highest = 0, _HIGHEST
-    if wanted.before is not None:
-        highest = min(highest, wanted.before - 1)
+    if query.before is not None:
+        highest = min(highest, query.before - 1)
     if held is not None:
         lowest, highest = max(lowest, held.min), min(highest, held.max)
     ranges: list[tuple[int, int, int]] = []
@@ -227,9 +227,9 @@ def _parts(
     if any(each.position_min is None or each.position_max is None for each in files):
         return [None]
     for file in sorted(files, key=lambda each: each.position_min or 0):
-        if wanted.earliest is not None and _is_before(file.publish_time_max, wanted.earliest):
+        if query.earliest is not None and _is_before(file.publish_time_max, query.earliest):
             continue
-        if wanted.latest is not None and _is_before(wanted.latest, file.publish_time_min):
+        if query.latest is not None and _is_before(query.latest, file.publish_time_min):
             continue
         low = max(lowest, file.position_min or 0)
         high = min(highest, file.position_max or 0)
@@ -256,31 +256,31 @@ def _is_before(time: datetime | None, other: datetime | None) -> bool:
     return time is not None and other is not None and time < other
 
 
-def _matching(rows: pa.Table, wanted: MessageQuery) -> pa.Table:
+def _matching(rows: pa.Table, query: MessageQuery) -> pa.Table:
     """Return the rows whose fields meet the conditions."""
-    if wanted.message_id is not None:
-        rows = rows.filter(pc.equal(rows["position"], wanted.message_id))
-    if wanted.before is not None:
-        rows = rows.filter(pc.less(rows["position"], wanted.before))
-    if wanted.ordering_key is not None and rows.num_rows:
-        rows = rows.filter(pc.equal(rows["ordering_key"], wanted.ordering_key))
-    if wanted.attribute is not None and rows.num_rows:
-        key, value = wanted.attribute
+    if query.message_id is not None:
+        rows = rows.filter(pc.equal(rows["position"], query.message_id))
+    if query.before is not None:
+        rows = rows.filter(pc.less(rows["position"], query.before))
+    if query.ordering_key is not None and rows.num_rows:
+        rows = rows.filter(pc.equal(rows["ordering_key"], query.ordering_key))
+    if query.attribute is not None and rows.num_rows:
+        key, value = query.attribute
         found = pc.map_lookup(rows["attributes"].combine_chunks(), pa.scalar(key), "first")
         rows = rows.filter(pc.is_valid(found) if value is None else pc.equal(found, value))
-    if wanted.text and rows.num_rows:
-        rows = rows.filter(pc.match_substring(rows["data"], wanted.text))
-    if wanted.json_field is not None and rows.num_rows:
-        rows = _with_json_field(rows, JsonField(*wanted.json_field))
+    if query.text and rows.num_rows:
+        rows = rows.filter(pc.match_substring(rows["data"], query.text))
+    if query.json_field is not None and rows.num_rows:
+        rows = _with_json_field(rows, JsonField(*query.json_field))
     return rows
 
 
-def _with_json_field(rows: pa.Table, wanted: JsonField) -> pa.Table:
+def _with_json_field(rows: pa.Table, query: JsonField) -> pa.Table:
     """Return the rows whose data has a JSON field; only rows that can have it are parsed."""
     data = rows["data"]
     has_texts = pc.and_(
-        pc.match_substring(data, wanted.name_text), pc.match_substring(data, wanted.value_text)
+        pc.match_substring(data, query.name_text), pc.match_substring(data, query.value_text)
     )
     rows = rows.filter(pc.or_(has_texts, pc.match_substring_regex(data, WRITTEN_OTHERWISE)))
-    found = [wanted.matches(each.as_py() or b"") for each in rows["data"]]
+    found = [query.matches(each.as_py() or b"") for each in rows["data"]]
     return rows.filter(pa.array(found, pa.bool_()))

@@ -12,7 +12,7 @@ from functools import partial
 from pubsub_delta.delivery import dead_letters, table_subscriptions, table_writes
 from pubsub_delta.delivery.sources import Source, source_of
 from pubsub_delta.durations import Duration, parse_duration_within
-from pubsub_delta.errors import Aborted, AlreadyExists, FailedPrecondition
+from pubsub_delta.errors import Aborted, AlreadyExists, FailedPrecondition, counted
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import redelivery, retention
 from pubsub_delta.policy.ack_state import AckState, State
@@ -84,27 +84,23 @@ class MaintenanceReport:
         """
         would = "would be " if self.dry_run else ""
         for resource, count in self.written.items():
-            yield f"tables: {resource}: {_counted(count, 'message')} {would}written"
+            yield f"tables: {resource}: {counted(count, 'message')} {would}written"
         for resource, count in self.dead_letters.items():
-            yield f"dead-letters: {resource}: {_counted(count, 'message')} {would}forwarded"
+            yield f"dead-letters: {resource}: {counted(count, 'message')} {would}forwarded"
         for resource in self.expired:
             yield f"expiration: {resource}: {would}deleted"
         for resource, count in self.discarded.items():
             kept = _kept(self.kept_from.get(resource))
-            yield f"retention: {resource}: {_counted(count, 'message')} {would}deleted; {kept}"
+            yield f"retention: {resource}: {counted(count, 'message')} {would}deleted; {kept}"
         for resource, count in self.optimized.items():
             if count:
-                yield f"optimize: {resource}: {_counted(count, 'small file')} replaced"
+                yield f"optimize: {resource}: {counted(count, 'small file')} replaced"
         for resource in self.vacuumed:
             yield f"vacuum: {resource}: unneeded files removed"
         for resource, count in self.forgotten.items():
-            yield f"log-retention: {resource}: {_counted(count, 'commit')} {would}forgotten"
+            yield f"log-retention: {resource}: {counted(count, 'commit')} {would}forgotten"
         for resource, why in self.problems.items():
             yield f"not done: {resource}: {' '.join(why.split())}"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def _kept(time: datetime | None) -> str:
@@ -337,13 +333,13 @@ def _needed_from(
         times = [] if kept.deleted else [retention.covered_from(topic, now)]
         captured = tables.registry.captured_of(topic.uid, as_of)
         for each in captured:
-            following, known = messages.history.first_publish_after(each.after_version)
-            if not known:
+            following = messages.history.commits_after(each.after_version)
+            if not following.is_complete:
                 raise FailedPrecondition(
                     f"the history of {topic.name} does not reach back to its snapshots; restore "
                     "the commits of its log, or delete the snapshots"
                 )
-            times.append(retention.needed_by_snapshot(each, following))
+            times.append(retention.needed_by_snapshot(each, following.first_publish_time))
         attached = _attached(tables, topic.uid)
         for source in attached:
             state = source.catch_up(tables.ack_states.read(source.uid), now)

@@ -199,10 +199,8 @@ def _metrics_of_snapshot(
     ``oldest_message_age``: in seconds, 0 without any. ``expire_time``.
     """
     messages, _ = measurement.messages(topic_uid)
-    commits, known = messages.history.commits_after(captured.after_version)
-    floor = captured.floor
-    removed = any(commit.removes_messages for commit in commits)
-    following = messages.absorb(commits, earliest=floor, known=known, removed=removed)
+    new = messages.history.commits_after(captured.after_version)
+    following = messages.absorb(new, earliest=captured.floor)
     held = sum(map(len, captured.spans)) + sum(len(part.positions) for part in following)
     first = min((part.publish_time_min for part in following), default=None)
     values: dict[str, Measured | Callable[[], Measured]] = {

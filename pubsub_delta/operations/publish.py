@@ -43,7 +43,7 @@ class PublishResult:
         self._time = publish_time
         self._messages = messages
         self._publish_id = publish_id
-        self._known = positions
+        self._positions = positions
 
     @property
     def publish_time(self) -> datetime:
@@ -55,14 +55,14 @@ class PublishResult:
     @cached_property
     def message_count(self) -> int:
         """The number of messages that this publish wrote; NotFound as above."""
-        if self._known is not None:
-            return len(self._known)
+        if self._positions is not None:
+            return len(self._positions)
         return 0 if self._commit is None else self._commit.message_count
 
     @cached_property
     def message_ids(self) -> Ids:
         """The message ids, unique in the topic, read when iterated; NotFound as above."""
-        positions = self._known
+        positions = self._positions
         if positions is None:
             commit = self._commit
             positions = Positions() if commit is None else self._messages.positions_of(commit)

@@ -205,8 +205,8 @@ def _withdraw(tables: Tables, source: Source, noted: Seek, snapshot: Snapshot) -
     def decide(state: AckState) -> tuple[AckState, int | None]:
         if noted in state.seeks:
             return replay.withdraw(state, noted), None
-        held = () if noted.captured is None else noted.captured.spans
-        return state, len(union(held)) - len(source.messages.stored(held))
+        held = union(() if noted.captured is None else noted.captured.spans)
+        return state, len(held - source.messages.positions_within(held))
 
     with source.messages.locked():
         gone = tables.ack_states.change(source.uid, decide)

@@ -180,7 +180,7 @@ def update_snapshot(
 def delete_snapshot(tables: Tables, name: ResourceName, now: datetime) -> None:
     """Delete a snapshot and its table; a table that cannot be deleted is left to ``maintain``."""
     uid = get_snapshot(tables, name, now).uid
-    if not tables.registry.lapse_snapshot(uid):
+    if not tables.registry.hide_snapshot(uid):
         raise NotFound(f"{name} was deleted meanwhile; create it again")
     with suppress(Exception):  # the snapshot is deleted, and an error would deny it
         tables.registry.remove_snapshot(uid)

@@ -157,9 +157,9 @@ def over_time(
     found = find_source(tables, name)
     publishes: list[Commit] = []
     if found is not None and not subscription.filter and not subscription.detached:
-        commits, known = found.messages.history.commits_after(states[0].after_version)
-        adding = [each for each in reversed(commits) if each.adds_messages]
-        publishes = adding[-most:] if known else []
+        new = found.messages.history.commits_after(states[0].after_version)
+        adding = [each for each in reversed(new.commits) if each.adds_messages]
+        publishes = adding[-most:] if new.is_complete else []
     moments = []
     ends = [*(each.active_time or subscription.create_time for each in states[1:]), now]
     for metrics, end in zip(states, ends, strict=True):

@@ -26,7 +26,7 @@ from pubsub_delta.tables.layout import layout_of
 from pubsub_delta.tables.store import Tables
 
 if TYPE_CHECKING:
-    from pubsub_delta.tables.lanes.spark.views import Shown, Views
+    from pubsub_delta.tables.lanes.spark.views import Views, ViewSubject
 
 _TRIES = 3
 _REGISTRY = ("topics", "subscriptions", "snapshots")
@@ -70,15 +70,15 @@ class ViewsReport:
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _View:
     """A view to create.
 
-    ``plain``: its name, if no other view has it. ``shown``: its content. ``query``: its SQL; None
+    ``plain``: its name, if no other view has it. ``subject``: its content. ``query``: its SQL; None
     if SQL cannot express it. ``typing``: the fields that Python reads from its rows.
     """
 
     plain: str
-    shown: Shown
+    subject: ViewSubject
     query: str | None
     typing: TypedReader | None = None
 
@@ -107,7 +107,7 @@ def create_views(
     typed, untyped = _typed(tables, topics, temporary=place is None)
     found = [*_topics(tables, topics), *typed, *_backlogs(tables, project, now)]
     wanted = sorted(found, key=lambda each: each.plain)
-    names = distinct({each.shown.key: each.plain for each in wanted}, prefix, _REGISTRY)
+    names = distinct({each.subject.key: each.plain for each in wanted}, prefix, _REGISTRY)
     kept = {name.casefold() for name in names.values()}
     done: dict[str, list[str]] = {each: [] for each in ("created", "replaced", "unchanged")}
     dropped, refused = [], {}
@@ -116,7 +116,7 @@ def create_views(
             views.drop(name)
             dropped.append(name)
     for each in wanted:
-        name = names[each.shown.key]
+        name = names[each.subject.key]
         try:
             done[_make(views, name, each)].append(name)
         except _Refused as error:
@@ -153,18 +153,18 @@ def _place(tables: Tables, schema: str | None, *, temporary: bool | None) -> str
     return None if temporary else own
 
 
-def _topics(tables: Tables, topics: Sequence[Topic]) -> Iterator[_Wanted]:
-    from pubsub_delta.tables.lanes.spark.views import Shown, topic_query
+def _topics(tables: Tables, topics: Sequence[Topic]) -> Iterator[_View]:
+    from pubsub_delta.tables.lanes.spark.views import ViewSubject, topic_query
 
     for topic in topics:
-        shown = Shown(topic.name, tables.layout.topics, topic.uid, "topic")
-        query = topic_query(tables.layout.messages(topic.uid), shown)
-        yield _Wanted(topic_view(_id(topic.name)), shown, query)
+        subject = ViewSubject(topic.name, tables.layout.topics, topic.uid, "topic")
+        query = topic_query(tables.layout.messages(topic.uid), subject)
+        yield _View(topic_view(_id(topic.name)), subject, query)
 
 
 def _typed(
     tables: Tables, topics: Sequence[Topic], *, temporary: bool
-) -> tuple[list[_Wanted], dict[str, str]]:
+) -> tuple[list[_View], dict[str, str]]:
     """Return the views of messages with their fields, and the topics that have none, and why.
 
     In a temporary view Python reads the fields; a view in a catalog is SQL alone.
@@ -180,28 +180,28 @@ def _typed(
     return found, untyped
 
 
-def _typed_view(tables: Tables, topic: Topic, *, temporary: bool) -> _Wanted:
-    from pubsub_delta.tables.lanes.spark.views import Shown, messages_query
+def _typed_view(tables: Tables, topic: Topic, *, temporary: bool) -> _View:
+    from pubsub_delta.tables.lanes.spark.views import ViewSubject, messages_query
 
     typing = typed_reader_of(tables, topic)
     _ = typing.fields  # FailedPrecondition where the extra is not installed
-    shown = Shown(topic.name, tables.layout.topics, topic.uid, "topic", typed=True)
+    subject = ViewSubject(topic.name, tables.layout.topics, topic.uid, "topic", typed=True)
     plain = typed_view(_id(topic.name))
-    query = messages_query(tables.layout.messages(topic.uid), shown)
+    query = messages_query(tables.layout.messages(topic.uid), subject)
     if temporary:
-        return _Wanted(plain, shown, query, typing)
+        return _View(plain, subject, query, typing)
     from pubsub_delta.tables.lanes.spark.typed_sql import Unreadable, typed_query
 
     settings = topic.schema_settings
     assert settings is not None
     try:
-        return _Wanted(plain, shown, typed_query(query, typing, Encoding(settings.encoding)))
+        return _View(plain, subject, typed_query(query, typing, Encoding(settings.encoding)))
     except Unreadable as why:
         raise _Refused(f"{why}, which SQL alone does not read; {_ELSEWHERE}") from why
 
 
-def _backlogs(tables: Tables, project: str, now: datetime) -> Iterator[_Wanted]:
-    from pubsub_delta.tables.lanes.spark.views import Shown, backlog_query
+def _backlogs(tables: Tables, project: str, now: datetime) -> Iterator[_View]:
+    from pubsub_delta.tables.lanes.spark.views import ViewSubject, backlog_query
 
     topics = {each.uid: topic_uid for each, topic_uid in tables.registry.sources()}
     for subscription in tables.registry.subscriptions(f"projects/{project}/"):
@@ -211,17 +211,17 @@ def _backlogs(tables: Tables, project: str, now: datetime) -> Iterator[_Wanted]:
         topic = None if subscription.topic == DELETED_TOPIC else _id(subscription.topic)
         plain = backlog_view(topic, _id(subscription.name))
         registry = tables.layout.subscriptions
-        shown = Shown(subscription.name, registry, subscription.uid, "subscription")
+        subject = ViewSubject(subscription.name, registry, subscription.uid, "subscription")
         source = source_of(tables, subscription, topic_uid)
         state = source.catch_up(tables.ack_states.read(source.uid), now)
         counted = subscription.dead_letter_policy is not None
         table = source.messages.table
-        yield _Wanted(
-            plain, shown, backlog_query(table, shown, state.unacked(), now, counted=counted)
+        yield _View(
+            plain, subject, backlog_query(table, subject, state.unacked(), now, counted=counted)
         )
 
 
-def _make(views: Views, name: str, wanted: _Wanted) -> str:
+def _make(views: Views, name: str, wanted: _View) -> str:
     """Create or replace a view, or leave it unchanged; return which. _Refused if it cannot be."""
     for _ in range(_TRIES):
         identity = _identity(views, name)
@@ -231,7 +231,7 @@ def _make(views: Views, name: str, wanted: _Wanted) -> str:
             return "unchanged"
         replace = identity is not None
         try:
-            views.show(name, wanted.shown, wanted.query, wanted.typing, replace=replace)
+            views.show(name, wanted.subject, wanted.query, wanted.typing, replace=replace)
         except Conflict:  # another program has created it meanwhile: a view of this store?
             continue
         return "replaced" if replace else "created"

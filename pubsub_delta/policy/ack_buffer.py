@@ -100,7 +100,7 @@ class AckBuffer(Generic[W]):
 
     def __init__(self) -> None:
         self._next: _Pending[W] = _Pending()
-        self._kept: _Pending[W] = _Pending()
+        self._held_back: _Pending[W] = _Pending()
         self._sent: _Pending[W] | None = None
         self._holds = 0
 
@@ -109,7 +109,7 @@ class AckBuffer(Generic[W]):
 
     def __len__(self) -> int:
         """Return how many ids wait for a request."""
-        return len(self._next) + len(self._kept)
+        return len(self._next) + len(self._held_back)
 
     def hold(self) -> None:
         """Keep later acks and deadlines out of all requests, until ``release``."""
@@ -119,12 +119,12 @@ class AckBuffer(Generic[W]):
         """Let the next request take the kept acks, once every ``hold`` is released."""
         self._holds -= 1
         if not self._holds:
-            self._next.add(self._kept)
-            self._kept = _Pending()
+            self._next.add(self._held_back)
+            self._held_back = _Pending()
 
     @property
     def _open(self) -> _Pending[W]:
-        return self._kept if self._holds else self._next
+        return self._held_back if self._holds else self._next
 
     def acknowledge(self, place: Place, waiter: W | None = None) -> None:
         """Add an acknowledgement."""
@@ -196,15 +196,15 @@ class AckBuffer(Generic[W]):
                 outcomes = outcomes if written is None else response.deadlines[written]
             settled.append(Settled(waiter, asked, outcomes.of(lease_id, position)))
         for (lease_id, position), waiter in pending.repeated:
-            holds = position in response.holding.get(lease_id, _NONE)
+            holds = position in response.still_acknowledged.get(lease_id, _NONE)
             outcome = "success" if holds else "invalid"
             settled.append(Settled(waiter, None, outcome, again=True))
         return settled
 
     def give_up(self) -> list[W]:
         """Drop everything that is not written, and return its waiters."""
-        dropped = self._sent or _Pending(), self._next, self._kept
-        self._sent, self._next, self._kept = None, _Pending(), _Pending()
+        dropped = self._sent or _Pending(), self._next, self._held_back
+        self._sent, self._next, self._held_back = None, _Pending(), _Pending()
         return [waiter for pending in dropped for waiter in pending.waiters]
 
 

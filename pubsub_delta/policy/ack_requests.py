@@ -37,13 +37,13 @@ class AckRequest:
 class AckResponse:
     """The outcomes of a request: of its acknowledgements, and of each new deadline.
 
-    ``holding``: the repeated acknowledgements that hold still. ``first_lease_id``: lower leases are
-    void, as a seek of any client came after them.
+    ``still_acknowledged``: of the repeated ones. ``first_lease_id``: leases with lower ids are
+    void, as they are from before a seek, whoever asked for it.
     """
 
     acknowledged: Outcomes = field(default_factory=Outcomes)
     deadlines: Mapping[timedelta, Outcomes] = field(default_factory=dict)
-    holding: PositionsByLease = field(default_factory=dict)
+    still_acknowledged: PositionsByLease = field(default_factory=dict)
     first_lease_id: int = 0
 
 
@@ -59,5 +59,5 @@ def apply(
         state, deadlines[deadline] = delivery.modify_ack_deadline(state, held, terms, now, deadline)
     if any(request.given_back.values()):
         state = delivery.give_back(state, request.given_back, terms, now)
-    holding = delivery.still_acknowledged(state, request.repeated)
-    return state, AckResponse(acknowledged, deadlines, holding, state.first_lease_id)
+    still_acknowledged = delivery.still_acknowledged(state, request.repeated)
+    return state, AckResponse(acknowledged, deadlines, still_acknowledged, state.first_lease_id)

@@ -123,12 +123,12 @@ def lease(
 
 def acknowledge(
     state: AckState,
-    named: Mapping[int, Positions],
+    targets: Mapping[int, Positions],
     terms: Terms,
     now: datetime,
     malformed: int = 0,
 ) -> tuple[AckState, Outcomes]:
-    """Acknowledge positions, named under the leases of their deliveries.
+    """Acknowledge positions under the leases of their deliveries.
 
     Lease live, or message already acknowledged → success. Lease over and message unacknowledged →
     expired, and acknowledged by this unless it is under another lease or being forwarded. A lease
@@ -139,7 +139,7 @@ def acknowledge(
     """
     state = before = settle(state, terms, now)
     outcomes = Outcomes()
-    for lease_id, known, live in _known_and_live(state, named, outcomes, terms):
+    for lease_id, known, live in _known_and_live(state, targets, outcomes, terms):
         if lease_id < state.first_lease_id:
             outcomes.expired[lease_id] = known
             continue
@@ -152,7 +152,7 @@ def acknowledge(
     return _released_from_streams({}, before, _with_counters(state, outcomes, malformed)), outcomes
 
 
-def still_acknowledged(state: AckState, named: Mapping[int, Positions]) -> dict[int, Positions]:
+def still_acknowledged(state: AckState, targets: Mapping[int, Positions]) -> dict[int, Positions]:
     """Return the earlier acknowledgements, by lease, that still hold.
 
     Acknowledgements from before a seek do not hold. Nor do those of messages that are
@@ -161,14 +161,14 @@ def still_acknowledged(state: AckState, named: Mapping[int, Positions]) -> dict[
     unacked = union(state.unacked())
     return {
         lease_id: positions - unacked
-        for lease_id, positions in named.items()
+        for lease_id, positions in targets.items()
         if lease_id >= state.first_lease_id
     }
 
 
 def modify_ack_deadline(
     state: AckState,
-    named: Mapping[int, Positions],
+    targets: Mapping[int, Positions],
     terms: Terms,
     now: datetime,
     deadline: timedelta,
@@ -181,21 +181,21 @@ def modify_ack_deadline(
     state = before = settle(state, terms, now)
     outcomes = Outcomes()
     nacked: dict[int, Positions] = {}
-    for lease_id, known, live in _known_and_live(state, named, outcomes, terms):
+    for lease_id, known, live in _known_and_live(state, targets, outcomes, terms):
         outcomes.success[lease_id] = live
         outcomes.expired[lease_id] = known - live
         nacked[lease_id] = live
     if deadline:
         return _extended(state, nacked, now + deadline), outcomes
-    return _released_from_streams(named, before, _fail(state, nacked, terms, now)), outcomes
+    return _released_from_streams(targets, before, _fail(state, nacked, terms, now)), outcomes
 
 
 def give_back(
-    state: AckState, named: Mapping[int, Positions], terms: Terms, now: datetime
+    state: AckState, targets: Mapping[int, Positions], terms: Terms, now: datetime
 ) -> AckState:
     """Make unprocessed messages of live leases available; their deliveries do not fail."""
     before = settle(state, terms, now)
-    return _released_from_streams(named, before, _end(before, named, terms, Span.released))
+    return _released_from_streams(targets, before, _end(before, targets, terms, Span.released))
 
 
 def _released_from_streams(
@@ -214,13 +214,13 @@ def _released_from_streams(
 
 
 def _known_and_live(
-    state: AckState, named: Mapping[int, Positions], outcomes: Outcomes, terms: Terms
+    state: AckState, targets: Mapping[int, Positions], outcomes: Outcomes, terms: Terms
 ) -> Iterable[tuple[int, Positions, Positions]]:
-    """Yield each lease with the named positions that it can have had, and those that it has.
+    """Yield each lease with those of its targets that it can have had, and those that it has.
 
     Other positions are invalid; with exactly-once delivery, all positions that it does not have.
     """
-    for lease_id, positions in sorted(named.items()):
+    for lease_id, positions in sorted(targets.items()):
         live = positions & union(_spans_of_lease(state, lease_id, State.LEASED))
         known = live
         if not terms.subscription.enable_exactly_once_delivery:
@@ -275,12 +275,12 @@ def _with_counters(state: AckState, outcomes: Outcomes, malformed: int) -> AckSt
     return replace(state, counters=counters)
 
 
-def _extended(state: AckState, named: Mapping[int, Positions], until: datetime) -> AckState:
-    if not any(named.values()):
+def _extended(state: AckState, targets: Mapping[int, Positions], until: datetime) -> AckState:
+    if not any(targets.values()):
         return state
     spans: list[Span] = []
     for span in state.spans:
-        chosen = named.get(span.lease_id or 0, NOTHING) if span.state is State.LEASED else NOTHING
+        chosen = targets.get(span.lease_id or 0, NOTHING) if span.state is State.LEASED else NOTHING
         spans += [span.without(chosen), replace(span.only(chosen), until=until)]
     return with_spans(state, spans)
 
@@ -294,11 +294,11 @@ def _end_leases(state: AckState, terms: Terms, now: datetime) -> AckState:
     while over:
         first = min(span.until for span in over if span.until is not None)
         ending = sorted((s for s in over if s.until == first), key=lambda s: s.lease_id or 0)
-        named = {
+        targets = {
             lease_id: union(spans)
             for lease_id, spans in groupby(ending, key=lambda span: span.lease_id or 0)
         }
-        state = _fail(state, named, terms, first)
+        state = _fail(state, targets, terms, first)
         over = [span for span in state.spans if _is_over(span, State.LEASED, now)]
     return state
 
@@ -308,23 +308,25 @@ def _failed_at_deadline(span: Span, terms: Terms) -> Span:
     return failed(span, terms.subscription, span.until)
 
 
-def _fail(state: AckState, named: Mapping[int, Positions], terms: Terms, at: datetime) -> AckState:
-    return _end(state, named, terms, lambda span: failed(span, terms.subscription, at))
+def _fail(
+    state: AckState, targets: Mapping[int, Positions], terms: Terms, at: datetime
+) -> AckState:
+    return _end(state, targets, terms, lambda span: failed(span, terms.subscription, at))
 
 
 def _end(
     state: AckState,
-    named: Mapping[int, Positions],
+    targets: Mapping[int, Positions],
     terms: Terms,
     ended: Callable[[Span], Span],
 ) -> AckState:
-    """End deliveries, named by lease; with ordering, later messages of their keys return, too.
+    """End deliveries, given by lease; with ordering, later messages of their keys return, too.
 
     Pub/Sub: a failed message is redelivered together with every later message of its key in its
     batch, even acknowledged ones. Those do not count a failed attempt, and need no backoff: no
     message of a key is leased while one of them backs off.
     """
-    for lease_id, positions in named.items():
+    for lease_id, positions in targets.items():
         if not positions:
             continue
         broken = [span.only(positions) for span in _spans_of_lease(state, lease_id, State.LEASED)]

@@ -92,21 +92,19 @@ def check_ack_deadline(seconds: int) -> int:
     """Return a subscription's ack deadline: 10 to 600 seconds, 0 meaning the default of 10."""
     if seconds == 0 and type(seconds) is int:
         return DEFAULT_ACK_DEADLINE_SECONDS
-    return _whole_seconds(
-        seconds, "ack_deadline_seconds", MIN_ACK_DEADLINE_SECONDS, "0 (the default) or "
-    )
+    return _whole_seconds(seconds, MIN_ACK_DEADLINE_SECONDS, "0 (the default) or ")
 
 
 def check_new_deadline(seconds: int) -> timedelta:
     """Return the deadline that modify_ack_deadline sets: 0 (a nack) to 600 seconds from now."""
-    return timedelta(seconds=_whole_seconds(seconds, "ack_deadline_seconds", 0, ""))
+    return timedelta(seconds=_whole_seconds(seconds, 0, ""))
 
 
-def _whole_seconds(seconds: int, field: str, least: int, also: str) -> int:
+def _whole_seconds(seconds: int, least: int, also: str) -> int:
     whole = isinstance(seconds, int) and not isinstance(seconds, bool)
     if not whole or not least <= seconds <= MAX_ACK_DEADLINE_SECONDS:
         raise InvalidArgument(
-            f"{field}: {seconds!r} is out of range; "
+            f"ack_deadline_seconds: {seconds!r} is out of range; "
             f"{also}whole seconds from {least} to {MAX_ACK_DEADLINE_SECONDS} are accepted"
         )
     return seconds

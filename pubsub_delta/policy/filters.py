@@ -5,8 +5,9 @@
     basic   := attributes ":" key | attributes "." key ("=" | "!=") string
              | hasPrefix "(" attributes "." key "," string ")"
 
-A filter is one tree with two evaluators: ``matches`` for one message, and Spark's columns for a
-DataFrame. The tests run one table of cases on both.
+A filter is one tree, and has three evaluators: ``matches`` here, for one message, and ``matching``
+of ``tables/lanes/direct/filters`` and of ``tables/lanes/spark/columns``, for many. Absorbing new
+messages calls these, by ``Scans.fold``. One table of cases in the tests holds all three together.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The rules of messages (Pub/Sub: PubsubMessage and its quotas).
 
-Spark's columns implement the same rules; the tests run one table of cases on both.
+The same rules stand once more as Spark columns in ``tables/lanes/spark/columns``; one table of
+cases in the tests holds the two together.
 """
 
 from __future__ import annotations

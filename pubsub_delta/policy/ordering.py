@@ -21,7 +21,7 @@ _WINDOW = 10_000
 class Keys(Protocol):
     """Reads the ordering keys of messages. A message without a key shares it with none."""
 
-    def sharing(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
+    def of_same_keys(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
         """Return the messages of ``among`` whose key is that of a message of ``of``."""
 
     def followers(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
@@ -43,7 +43,7 @@ def choose(
     free = union(open_)
     holding_up = _holding_up(state, subscription)
     if max_messages is None or len(free) <= max_messages:
-        return free - keys.sharing(holding_up, open_) if holding_up and free else free
+        return free - keys.of_same_keys(holding_up, open_) if holding_up and free else free
     untried = [span for span in open_ if span.failed_lease_id is None]
     failed = _by_failure(open_)
     if not subscription.enable_message_ordering:
@@ -54,7 +54,7 @@ def choose(
         return chosen
     among = [*chain(*failed), *_parts(untried, passed_over)]
     if holding_up:
-        among = _parts(among, union(among) - keys.sharing(holding_up, among))
+        among = _parts(among, union(among) - keys.of_same_keys(holding_up, among))
     return chosen | _first_keys(failed, among, keys, max_messages - len(chosen))
 
 
@@ -88,7 +88,7 @@ def _first_apart_from(
     chosen, passed_over, size = Positions(), Positions(), max(_WINDOW, 4 * count)
     while rest and len(chosen) < count:
         window = rest.first(size)
-        held = keys.sharing(before, _parts(spans, window))
+        held = keys.of_same_keys(before, _parts(spans, window))
         chosen, passed_over = chosen | (window - held), passed_over | held
         rest, size = rest - window, 4 * size
     return chosen.first(count), passed_over
@@ -107,9 +107,9 @@ def _first_keys(
     taken = len(groups)
     while groups and len(chosen) < count:
         first, later = list(chain(*groups[:taken])), list(chain(*groups[taken:]))
-        wanted = union(first) | keys.sharing(first, among)
+        wanted = union(first) | keys.of_same_keys(first, among)
         if later:
-            wanted -= keys.sharing(later, among)
+            wanted -= keys.of_same_keys(later, among)
         room = count - len(chosen)
         if len(wanted) > room and taken > 1:
             taken //= 2

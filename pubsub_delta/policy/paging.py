@@ -13,12 +13,12 @@ from pubsub_delta.resources import Page
 _PREFIX = b"after:"
 
 
-class _Named(Protocol):
+class _HasName(Protocol):
     @property
     def name(self) -> str: ...
 
 
-N = TypeVar("N", bound=_Named)
+N = TypeVar("N", bound=_HasName)
 T = TypeVar("T")
 
 

@@ -160,7 +160,7 @@ def _leasable_again(state: AckState, stream: Stream, terms: Terms) -> Positions:
     waiting = state.in_state(*_NOT_LEASED)
     earlier = [s.only(s.positions.within(0, free.max) - free) for s in waiting]
     if held:
-        free -= terms.keys.sharing(held, mine)
+        free -= terms.keys.of_same_keys(held, mine)
     earlier = [span for span in earlier if span]
     if earlier:
         free -= terms.keys.followers(earlier, mine)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.server.reasons import INVALID_ACK_ID
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID
 
 
 class AckFuture:

@@ -111,12 +111,12 @@ _NO_ATTRIBUTES: Mapping[str, str] = {}
 class Receiver:
     """A consumer of a dispatcher, and its callbacks.
 
-    ``take``: receives messages; none after an exchange that was begun for it and had none for it.
-    ``fail``: receives the error after which no messages come.
+    ``deliver``: receives messages; none after an exchange that was begun for it and had none for
+    it. ``fail``: receives the error after which no messages come.
     """
 
     consumer: Consumer
-    take: Callable[[Sequence[Delivery]], object]
+    deliver: Callable[[Sequence[Delivery]], object]
     fail: Callable[[Exception], object]
 
 
@@ -130,9 +130,9 @@ class Assigner:
     def __init__(self, *, ordered: bool = False) -> None:
         self.ordered = ordered
         self.waiting: deque[Delivery] = deque()
-        self._holders: dict[str, tuple[Consumer, int]] = {}
+        self._key_owners: dict[str, tuple[Consumer, int]] = {}
 
-    def hand_out(self, consumers: Iterable[Consumer]) -> dict[Consumer, list[Delivery]]:
+    def assign(self, consumers: Iterable[Consumer]) -> dict[Consumer, list[Delivery]]:
         """Assign waiting messages, the oldest first, each to the consumer with the fewest.
 
         A message that no consumer has room for keeps its place, and so do later ones of its key.
@@ -146,19 +146,19 @@ class Assigner:
         while free and self.waiting:
             delivery = self.waiting.popleft()
             key = delivery.key if self.ordered else ""
-            taker = None if key in held_up else self._taker(delivery, key, free)
-            if taker is None:
+            consumer = None if key in held_up else self._consumer_for(delivery, key, free)
+            if consumer is None:
                 kept.append(delivery)
                 if key:
                     held_up.add(key)
                 continue
-            self._give(delivery, taker, key)
-            given.setdefault(taker, []).append(delivery)
-            heapq.heappush(free, (taker.messages, next(number), taker))
+            self._assign(delivery, consumer, key)
+            given.setdefault(consumer, []).append(delivery)
+            heapq.heappush(free, (consumer.messages, next(number), consumer))
         self.waiting.extendleft(reversed(kept))
         return given
 
-    def let_go(self, delivery: Delivery) -> None:
+    def release(self, delivery: Delivery) -> None:
         """Remove a message from its consumer: it was acked or nacked, or has expired."""
         consumer = delivery.consumer
         if consumer is None:
@@ -166,12 +166,12 @@ class Assigner:
         delivery.consumer = None
         consumer.messages -= 1
         consumer.bytes -= delivery.size
-        if self.ordered and delivery.key in self._holders:
-            holder, held = self._holders[delivery.key]
+        if self.ordered and delivery.key in self._key_owners:
+            owner, held = self._key_owners[delivery.key]
             if held > 1:
-                self._holders[delivery.key] = holder, held - 1
+                self._key_owners[delivery.key] = owner, held - 1
             else:
-                del self._holders[delivery.key]
+                del self._key_owners[delivery.key]
 
     def drop_answered(self) -> None:
         """Drop messages that are no longer outstanding."""
@@ -180,15 +180,15 @@ class Assigner:
     def forget(self) -> None:
         """Drop every message, waiting or assigned."""
         self.waiting.clear()
-        self._holders.clear()
+        self._key_owners.clear()
 
-    def _taker(
+    def _consumer_for(
         self, delivery: Delivery, key: str, free: list[tuple[int, int, Consumer]]
     ) -> Consumer | None:
-        if key in self._holders:
-            holder, _ = self._holders[key]
-            takes = not holder.keys_singly and holder.has_room(delivery.size)
-            return holder if takes else None
+        if key in self._key_owners:
+            owner, _ = self._key_owners[key]
+            takes = not owner.keys_singly and owner.has_room(delivery.size)
+            return owner if takes else None
         while free:
             messages, _, consumer = heapq.heappop(free)
             # The count differs: it got messages since, and is in the heap once more.
@@ -196,14 +196,14 @@ class Assigner:
                 return consumer
         return None
 
-    def _give(self, delivery: Delivery, taker: Consumer, key: str) -> None:
-        delivery.consumer = taker
-        taker.messages += 1
-        taker.bytes += delivery.size
-        taker.unsent += delivery.size if taker.max_unsent else 0
+    def _assign(self, delivery: Delivery, consumer: Consumer, key: str) -> None:
+        delivery.consumer = consumer
+        consumer.messages += 1
+        consumer.bytes += delivery.size
+        consumer.unsent += delivery.size if consumer.max_unsent else 0
         if key:
-            _, held = self._holders.get(key, (taker, 0))
-            self._holders[key] = taker, held + 1
+            _, held = self._key_owners.get(key, (consumer, 0))
+            self._key_owners[key] = consumer, held + 1
 
 
 def prefetch(free: int, sent_meanwhile: int, most: int) -> int:

@@ -21,8 +21,8 @@ from pubsub_delta.policy.access import Caller, check_enforceable, is_granted
 from pubsub_delta.policy.iam import Binding, IamPolicy
 from pubsub_delta.policy.permissions import NeededPermission, needed_permissions
 from pubsub_delta.resources import Subscription
+from pubsub_delta.server.grpc_services import IAM_POLICY, PUBLISHER, SUBSCRIBER
 from pubsub_delta.server.policy_files import PolicyFile
-from pubsub_delta.server.protocol import IAM_POLICY, PUBLISHER, SUBSCRIBER
 from pubsub_delta.server.status import PermissionDenied
 from pubsub_delta.server.stored_policies import StoredPolicies
 from pubsub_delta.tables.store import Tables
@@ -52,7 +52,6 @@ class Authorizer:
         stored: the policies that are stored with resources.
         subscription: returns a subscription by its name, or None; it may wait for the store.
         now: returns the time.
-        stream_check: seconds between two checks of an open stream.
     """
 
     def __init__(
@@ -61,13 +60,12 @@ class Authorizer:
         stored: StoredPolicies,
         subscription: Callable[[str], Subscription | None],
         now: Callable[[], datetime],
-        stream_check: float = STREAM_CHECK,
     ) -> None:
         self._file = file
         self._stored = stored
         self._subscription = subscription
         self._now = now
-        self._stream_check = stream_check
+        self._stream_check = STREAM_CHECK
         self._cannot_forward: set[str] = set()
 
     # Authentication
@@ -88,7 +86,7 @@ class Authorizer:
         """Yield the requests of a stream while its caller has the permissions for it.
 
         The first request is checked before it is yielded. After that the token and its permissions
-        are checked every ``stream_check`` seconds against the current policy. A token that expires
+        are checked every ``STREAM_CHECK`` seconds against the current policy. A token that expires
         meanwhile does not end the stream.
         """
         authorization, opened = _authorization(context), self._now()

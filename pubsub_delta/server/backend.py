@@ -8,14 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from pubsub_delta.channel import StoreChannel
 from pubsub_delta.client import PubSub
 from pubsub_delta.delivery import table_subscriptions
+from pubsub_delta.delivery.consuming import MayForward
 from pubsub_delta.delivery.table_subscriptions import TableWrites
 from pubsub_delta.metrics import MetricRow
 from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.operations import metrics, publish
-from pubsub_delta.operations.pull import MayForward
+from pubsub_delta.operations.exchange import StoreChannel
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.publishing import Append
 
@@ -61,7 +61,7 @@ class StoreBackend:
     def channel(self, subscription: Subscription) -> StoreChannel:
         """Return a channel to a subscription."""
         name = subscription_name(subscription.name, self._project)
-        return StoreChannel(self._tables, name, subscription.uid, self._now, self._may_forward)
+        return StoreChannel(self._tables, name, subscription.uid, self._may_forward)
 
     def push_subscriptions(self) -> list[Subscription]:
         """Return the push subscriptions of all projects."""

@@ -10,18 +10,18 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
-from pubsub_delta.channel import Channel
 from pubsub_delta.delivery.leases import LeasedMessages
 from pubsub_delta.errors import Aborted, FailedPrecondition, NotFound, PubSubError
+from pubsub_delta.operations.exchange import Channel
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.resources import Subscription
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID
 from pubsub_delta.server.ack_futures import AckFuture
 from pubsub_delta.server.assigner import Consumer, Delivery, Receiver, prefetch
 from pubsub_delta.server.counters import Counters
+from pubsub_delta.server.lease_journals import Journal
 from pubsub_delta.server.leaser import Leaser
 from pubsub_delta.server.memory import Memory
-from pubsub_delta.server.presence import Journal
-from pubsub_delta.server.reasons import INVALID_ACK_ID
 from pubsub_delta.server.threads import InThread
 from pubsub_delta.server.timing import Timing
 from pubsub_delta.server.tracing import Tracing, Untraced
@@ -88,9 +88,9 @@ class Dispatcher:
         self._woken = asyncio.Event()
         self._exchanging = asyncio.Lock()
         self._exchanged = self._now()
-        self._look_now = True
-        self._look_pause = timing.shortest_look
-        self._next_look: datetime | None = None
+        self._poll_now = True
+        self._poll_pause = timing.shortest_poll
+        self._next_poll: datetime | None = None
         self._sent = self._sent_before = 0
         self._unread: list[LeasedMessages] = []
         self._largest = 0
@@ -104,8 +104,8 @@ class Dispatcher:
     def join(self, receiver: Receiver) -> None:
         """Begin to give messages to a consumer."""
         self._receivers[receiver.consumer] = receiver
-        self._hand_out()
-        self.look()
+        self._assign()
+        self.poll()
 
     def leave(self, consumer: Consumer) -> None:
         """Give a consumer no more messages; it keeps those that it has until their deadlines."""
@@ -118,8 +118,8 @@ class Dispatcher:
         self.leaser.check_room()
         future = self.leaser.acknowledge(ack_ids)
         self._counters.acknowledged += len(ack_ids)
-        future.add_done_callback(self._tracing.answered(self.name, ack_ids, None, self._now()))
-        self._asked()
+        future.add_done_callback(self._tracing.acknowledging(self.name, ack_ids, None, self._now()))
+        self._wake()
         return future
 
     def modify_ack_deadline(self, ack_ids: Iterable[str], seconds: int) -> AckFuture:
@@ -127,19 +127,19 @@ class Dispatcher:
         self.leaser.check_room()
         now, ack_ids = self._now(), list(ack_ids)
         future = self.leaser.modify_ack_deadline(ack_ids, seconds, now)
-        future.add_done_callback(self._tracing.answered(self.name, ack_ids, seconds, now))
-        self._asked()
+        future.add_done_callback(self._tracing.acknowledging(self.name, ack_ids, seconds, now))
+        self._wake()
         return future
 
     def give_back(self, deliveries: Iterable[Delivery]) -> None:
         """Give back messages that could not be sent to a consumer; their deliveries do not fail."""
         self.leaser.give_back(each.received.ack_id for each in deliveries)
-        self._asked()
+        self._wake()
 
     def sent(self) -> None:
         """Give more messages to consumers that had too much waiting to be sent."""
         if self.leaser.assigner.waiting or self._unread:
-            self._asked()
+            self._wake()
 
     @property
     def has_leased(self) -> bool:
@@ -148,14 +148,14 @@ class Dispatcher:
 
     # Calls of other parts of the server
 
-    def look(self) -> None:
-        """Make the next exchange at once: messages were published, or became available."""
-        self._look_now = True
-        self._look_pause = self._timing.shortest_look
+    def poll(self) -> None:
+        """Poll for messages without waiting: some were published, or made available."""
+        self._poll_now = True
+        self._poll_pause = self._timing.shortest_poll
         self._woken.set()
 
     @asynccontextmanager
-    async def settled(self) -> AsyncIterator[None]:
+    async def between_exchanges(self) -> AsyncIterator[None]:
         """Stop exchanges while a seek or another operation runs; earlier acks are written first."""
         self.leaser.acks.hold()
         try:
@@ -167,13 +167,13 @@ class Dispatcher:
             self.leaser.acks.release()
             self._woken.set()
 
-    def void(self) -> None:
-        """Drop all leases, as a seek has voided them."""
+    def drop_leases(self) -> None:
+        """Forget all messages that are leased, as a seek has voided the leases."""
         self.leaser.forget()
         self._unread.clear()
-        self.look()
+        self.poll()
 
-    def learn(self, subscription: Subscription) -> None:
+    def update(self, subscription: Subscription) -> None:
         """Use the present fields of the subscription."""
         self.leaser.exactly_once = subscription.enable_exactly_once_delivery
         self.subscription = subscription
@@ -184,7 +184,7 @@ class Dispatcher:
             self.leave(receiver.consumer)
             receiver.fail(error)
 
-    def gone(self, error: PubSubError) -> None:
+    def close(self, error: PubSubError) -> None:
         """End, as the subscription is gone; its acknowledgements are void."""
         self.is_over = True
         self._woken.set()
@@ -206,46 +206,46 @@ class Dispatcher:
         while not self.is_over:
             self._woken.clear()
             with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), self._patience())
+                await asyncio.wait_for(self._woken.wait(), self._idle_seconds())
             try:
-                await self._attend()
+                await self._run_once()
             except Exception:
                 logger.exception("%s: the dispatcher goes on", self.name)
         await self._last_exchanges()
 
-    def _patience(self) -> float | None:
+    def _idle_seconds(self) -> float | None:
         """Return the time until the next exchange if nothing happens; None for ever."""
         if self.leaser.is_empty and not self._receivers:
             return None
         now = self._now()
         if self._wanted(now):
             return 0
-        if self._next_look is None:
+        if self._next_poll is None:
             return _TICK
-        return min(_TICK, max(0.01, (self._next_look - now).total_seconds()))
+        return min(_TICK, max(0.01, (self._next_poll - now).total_seconds()))
 
-    async def _attend(self) -> None:
+    async def _run_once(self) -> None:
         now = self._now()
         self._counters.expired += self.leaser.expire(now)
-        self._tracing.lapsed(now)
-        self._let_go_of_what_nobody_wants(now)
+        self._tracing.expired(now)
+        self._give_back_unclaimed(now)
         if self.leaser.acks and not self._stopping:
             passed = max(0.0, (now - self._exchanged).total_seconds())
             await asyncio.sleep(max(0.0, self._timing.gather - passed))
         now = self._now()
         wanted = self._wanted(now)
-        looked_for = list(self._receivers.values()) if wanted else []
+        polled_for = list(self._receivers.values()) if wanted else []
         if wanted or self.leaser.acks or self.leaser.extension_due(now):
             async with self._exchanging:
                 written = await self._exchange(wanted)
-            looked_for = looked_for if written else []
+            polled_for = polled_for if written else []
         await self._read()
-        self._hand_out()
+        self._assign()
         if not self.leaser.outstanding.leases:
             self._journal.end()
-        for receiver in looked_for:
+        for receiver in polled_for:
             if receiver.consumer in self._receivers and not receiver.consumer.messages:
-                receiver.take(())
+                receiver.deliver(())
 
     def _wanted(self, now: datetime) -> int:
         """Return how many messages to lease now.
@@ -262,8 +262,8 @@ class Dispatcher:
         waiting = self.leaser.waiting
         held_up = len(self.leaser.assigner.waiting) if free else 0
         missing = min(goal - waiting + held_up, MOST_PREFETCHED - waiting)
-        due = self._look_now or self._next_look is None or now >= self._next_look
-        # An exchange that takes place anyway looks as well.
+        due = self._poll_now or self._next_poll is None or now >= self._next_poll
+        # An exchange that takes place anyway polls as well.
         return max(missing, 0) if due or self.leaser.acks else 0
 
     async def _exchange(self, wanted: int) -> bool:
@@ -271,16 +271,16 @@ class Dispatcher:
         now = self._now()
         request = self.leaser.request(now)
         self._sent_before, self._sent = self._sent, 0
-        self._look_now = self._look_now and not wanted
+        self._poll_now = self._poll_now and not wanted
         try:
             length = self.leaser.length
             with self._tracing.committing(self.name):
                 done = await self._in_thread(
-                    lambda: self._channel.exchange(request, wanted, length)
+                    lambda: self._channel.exchange(request, wanted, self._now(), length)
                 )
         except (NotFound, FailedPrecondition) as error:
             if not wanted:
-                self.gone(error)
+                self.close(error)
             elif await self._exchange(0):  # it gives no messages any more, as a table gets them
                 self.end(error)
             return False
@@ -292,7 +292,7 @@ class Dispatcher:
         self._failures = 0
         self._counters.exchanges += 1
         self.leaser.apply(request, done.response, now)
-        self.learn(done.subscription)
+        self.update(done.subscription)
         found = 0
         if done.leased is not None:
             lease_id, positions = done.leased.lease_id, done.leased.positions
@@ -301,17 +301,17 @@ class Dispatcher:
             self._journal.leased(lease_id, positions)
             self._unread.append(done.leased)
         if wanted:
-            self._looked(found, wanted)
+            self._schedule_poll(found, wanted)
         return True
 
-    def _looked(self, found: int, wanted: int) -> None:
-        """Set the time of the next exchange: at once, or after a growing pause without messages."""
-        self._look_now = self._look_now or found >= wanted
+    def _schedule_poll(self, found: int, wanted: int) -> None:
+        """Decide when to poll again: at once where there may be more, later and later if not."""
+        self._poll_now = self._poll_now or found >= wanted
         if found:
-            self._look_pause = self._timing.shortest_look
-        self._next_look = self._now() + timedelta(seconds=self._look_pause)
+            self._poll_pause = self._timing.shortest_poll
+        self._next_poll = self._now() + timedelta(seconds=self._poll_pause)
         if not found:
-            self._look_pause = min(self._look_pause * 1.25, self._timing.longest_look)
+            self._poll_pause = min(self._poll_pause * 1.25, self._timing.longest_poll)
 
     async def _read(self) -> None:
         """Read leased messages, until enough of them wait in memory."""
@@ -336,18 +336,18 @@ class Dispatcher:
             self._largest = max([*sizes, self._largest // 2])
             self.leaser.received(leased.lease_id, reached, messages)
             if not is_probe:  # a pull returns the first messages that it gets
-                self._hand_out()
+                self._assign()
 
     def _readable(self) -> int:
         """Return how many bytes to read now."""
         waiting = sum(delivery.size for delivery in self.leaser.assigner.waiting)
         return min(READ_BYTES, self.leaser.memory.room) if waiting < READ_BYTES else 0
 
-    def _hand_out(self) -> None:
+    def _assign(self) -> None:
         assigner = self.leaser.assigner
-        self.leaser.let_go_of_overdue(self._now())
+        self.leaser.give_back_overdue(self._now())
         while assigner.waiting and self._receivers:
-            given = assigner.hand_out(self._receivers)
+            given = assigner.assign(self._receivers)
             if not given:
                 break
             now = self._waits_since = self._now()
@@ -357,7 +357,7 @@ class Dispatcher:
                 self._sent += len(deliveries)
                 self._counters.delivered += len(deliveries)
                 self._tracing.leased(self.name, deliveries, now)
-                self._receivers[consumer].take(deliveries)
+                self._receivers[consumer].deliver(deliveries)
 
     # Failures, and the end
 
@@ -376,7 +376,7 @@ class Dispatcher:
         )
         self._woken.set()
 
-    def _let_go_of_what_nobody_wants(self, now: datetime) -> None:
+    def _give_back_unclaimed(self, now: datetime) -> None:
         """Give back messages that wait too long, so that other servers can lease them."""
         if not self.leaser.assigner.waiting:
             self._waits_since = now
@@ -393,6 +393,6 @@ class Dispatcher:
                 return
             await self._exchange(0)
 
-    def _asked(self) -> None:
-        self._hand_out()
+    def _wake(self) -> None:
+        self._assign()
         self._woken.set()

@@ -8,17 +8,17 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import ParamSpec, Protocol, TypeVar
 
-from pubsub_delta.channel import Channel
 from pubsub_delta.client import PubSub
 from pubsub_delta.delivery import table_writes
 from pubsub_delta.delivery.table_subscriptions import TableWrites
 from pubsub_delta.errors import FailedPrecondition, NotFound
+from pubsub_delta.operations.exchange import Channel
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.resources import Message, Subscription
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.dispatcher import Dispatcher
+from pubsub_delta.server.lease_journals import Abandoned, LeaseJournals
 from pubsub_delta.server.leaser import LEASE
-from pubsub_delta.server.presence import Abandoned, Presence
 from pubsub_delta.server.publishing import Append, PublishBatcher
 from pubsub_delta.server.status import Unavailable
 from pubsub_delta.server.timing import Timing
@@ -70,10 +70,10 @@ class Hub:
         counters: Counters,
         timing: Timing,
         now: Callable[[], datetime],
-        presence: Presence | None = None,
+        journals: LeaseJournals | None = None,
         tracing: Tracing | None = None,
     ) -> None:
-        self._presence = presence or Presence(None, "")
+        self._journals = journals or LeaseJournals(None, "")
         self._tracing = tracing or Untraced()
         self.backend = backend
         self.counters = counters
@@ -116,7 +116,7 @@ class Hub:
             tell(topic)
         for dispatcher in self._dispatchers.values():
             if dispatcher.subscription.topic == topic:
-                dispatcher.look()
+                dispatcher.poll()
 
     def running(self, name: str) -> Dispatcher | None:
         """Return the dispatcher of a subscription if it has one."""
@@ -159,7 +159,7 @@ class Hub:
 
     async def take_over(self) -> None:
         """Make the messages available that dead servers had leased and not sent."""
-        with self._presence.abandoned() as abandoned:
+        with self._journals.abandoned() as abandoned:
             for each in abandoned:
                 await self._take_over(each)
 
@@ -176,7 +176,7 @@ class Hub:
         if channel is None:
             return
         request = AckRequest(given_back=left.waiting)
-        await self.backend.blocking(lambda: channel.exchange(request, 0, LEASE))
+        await self.backend.blocking(lambda: channel.exchange(request, 0, self._now(), LEASE))
         logger.info(
             "%s: %d messages of a server that is gone are available",
             left.subscription,
@@ -184,7 +184,7 @@ class Hub:
         )
         running = self.running(left.subscription)
         if running is not None:
-            running.look()
+            running.poll()
 
     async def _end_if_replaced(self, dispatcher: Dispatcher) -> None:
         """End a dispatcher whose subscription another process has deleted.
@@ -196,10 +196,10 @@ class Hub:
         try:
             stored = await self.backend.blocking(lambda: self.backend.subscription(name))
         except (NotFound, FailedPrecondition) as error:
-            dispatcher.gone(error)
+            dispatcher.close(error)
             return
         if stored.uid != uid:
-            dispatcher.gone(replaced(name))
+            dispatcher.close(replaced(name))
 
     def _refuse_if_stopping(self) -> None:
         if self._stopping:
@@ -215,7 +215,7 @@ class Hub:
             self.counters,
             self._timing,
             self._now,
-            self._presence.journal(name, subscription.uid),
+            self._journals.journal(name, subscription.uid),
             self._memory.part(),
             self._tracing,
         )

@@ -11,7 +11,7 @@ from typing import Any
 from pubsub_delta.errors import InvalidArgument, ResourceExhausted
 from pubsub_delta.server.authorization import Authorizer
 from pubsub_delta.server.counters import Counters
-from pubsub_delta.server.protocol import SERVICES, Unreadable
+from pubsub_delta.server.grpc_services import SERVICES, Unreadable
 from pubsub_delta.server.status import abort, code_of
 from pubsub_delta.server.tracing import Tracing
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pubsub_delta.server.protocol import grpc
+from pubsub_delta.server.grpc_services import grpc
 
 HAS_PATHS = hasattr(socket, "AF_UNIX")
 """Whether the platform has Unix domain sockets."""

@@ -21,10 +21,10 @@ from pubsub_delta.policy.messages import size_of
 from pubsub_delta.policy.outstanding import Outstanding
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import ReceivedMessage
+from pubsub_delta.server.ack_failures import TRANSIENT
 from pubsub_delta.server.ack_futures import AckFuture
 from pubsub_delta.server.assigner import Assigner, Delivery
 from pubsub_delta.server.memory import Memory
-from pubsub_delta.server.reasons import TRANSIENT
 
 LEASE = timedelta(seconds=12)
 """The shortest lease."""
@@ -246,7 +246,7 @@ class Leaser:
         self._set_lengths()
         return self.outstanding.is_due(now)
 
-    def let_go_of_overdue(self, now: datetime) -> int:
+    def give_back_overdue(self, now: datetime) -> int:
         """Drop waiting messages whose lease is over; return their number.
 
         This process was suspended, or could not write, so others may have leased them since.
@@ -289,7 +289,7 @@ class Leaser:
     def forget(self) -> None:
         """Drop everything: a seek has voided it, or the subscription is gone."""
         for delivery in self._by_ack_id.values():
-            self.assigner.let_go(delivery)
+            self.assigner.release(delivery)
         self._clear()
 
     def _clear(self) -> None:
@@ -377,7 +377,7 @@ class Leaser:
     def _release(self, delivery: Delivery) -> None:
         """Remove a delivery from its consumer."""
         self._by_ack_id.pop(delivery.received.ack_id, None)
-        self.assigner.let_go(delivery)
+        self.assigner.release(delivery)
 
     def _release_all(self, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:

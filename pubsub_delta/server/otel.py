@@ -130,7 +130,7 @@ class Traces:
                 **_about(topic_name(topic, ""), "commit"),
                 "messaging.batch.message_count": len(messages),
             }
-            with self._linked(topic, "commit", attributes, links):
+            with self._committing(topic, attributes, links):
                 return append(messages)
 
         return traced
@@ -155,12 +155,12 @@ class Traces:
         while len(self._leased) > MOST_LEASED:
             self._end(next(iter(self._leased)), "untold")
 
-    def lapsed(self, now: datetime) -> None:
+    def expired(self, now: datetime) -> None:
         """End the spans of deliveries whose deadline has passed."""
         for ack_id in [each for each, held in self._leased.items() if held.until <= now]:
             self._end(ack_id, "expired")
 
-    def answered(
+    def acknowledging(
         self, subscription: str, ack_ids: Iterable[str], seconds: int | None, now: datetime
     ) -> Callable[[], object]:
         """Start a span for an ack, nack or new deadline; the result ends it, after the commit."""
@@ -195,7 +195,7 @@ class Traces:
             yield
             return
         about = _about(subscription_name(subscription, ""), "commit")
-        with self._linked(subscription, "commit", about, links):
+        with self._committing(subscription, about, links):
             yield
 
     def stop(self) -> None:
@@ -219,11 +219,12 @@ class Traces:
         )
 
     @contextmanager
-    def _linked(
-        self, of: str, verb: str, attributes: Mapping[str, Any], links: Sequence[Link]
+    def _committing(
+        self, of: str, attributes: Mapping[str, Any], links: Sequence[Link]
     ) -> Iterator[None]:
-        """Run work for many messages in a span of a new trace, with links to theirs."""
-        span = self._start(of, verb, SpanKind.INTERNAL, attributes, Context(), links[:MOST_LINKS])
+        """Run the commit of many messages in a span of a new trace, with links to theirs."""
+        kind, links = SpanKind.INTERNAL, links[:MOST_LINKS]
+        span = self._start(of, "commit", kind, attributes, Context(), links)
         try:
             yield
         except BaseException as error:

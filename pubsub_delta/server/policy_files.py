@@ -52,12 +52,12 @@ class PolicyFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._files: tuple[Path, ...] = (path,)
-        self._seen: Hashable = None
+        self._last_signature: Hashable = None
         self.loaded = self._load()
 
     def reload_if_changed(self) -> bool:
         """Read the file again if it, or a key file, has changed; return whether it is in force."""
-        if self._signature() == self._seen:
+        if self._signature() == self._last_signature:
             return False
         return self.reload()
 
@@ -74,12 +74,12 @@ class PolicyFile:
         return True
 
     def _load(self) -> Loaded:
-        self._seen = self._signature()  # before reading: a change meanwhile is seen later
+        self._last_signature = self._signature()  # before reading: a change meanwhile is seen later
         try:
             before = _stamp(self._path)
             policy = read_policy(_document(self._path))
             keys = [self._path.parent / issuer.keys for issuer in policy.issuers]
-            self._files, self._seen = (self._path, *keys), (before, *map(_stamp, keys))
+            self._files, self._last_signature = (self._path, *keys), (before, *map(_stamp, keys))
             sets = {
                 issuer.issuer: read_keys(file, f"issuers[{place}].keys")
                 for place, (issuer, file) in enumerate(zip(policy.issuers, keys, strict=True))

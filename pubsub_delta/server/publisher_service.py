@@ -10,8 +10,8 @@ from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.names import topic_name
 from pubsub_delta.policy.messages import as_message, size_of
 from pubsub_delta.server import wire
+from pubsub_delta.server.grpc_services import message_class
 from pubsub_delta.server.hub import Hub
-from pubsub_delta.server.protocol import message_class
 
 MOST_MESSAGES = 1000
 """The most messages in one publish request (Pub/Sub's limit)."""
@@ -82,7 +82,7 @@ class PublisherService:
         dispatcher = self._hub.running(name)
         if dispatcher is not None:
             why = f"subscription {name} was detached from its topic; it has no messages any more"
-            dispatcher.gone(FailedPrecondition(why))
+            dispatcher.close(FailedPrecondition(why))
         return _Detached()
 
     async def publish(self, request: Any, _: Any) -> Any:

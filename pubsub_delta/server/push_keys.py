@@ -65,7 +65,7 @@ class PushKeys:
         self._path = path
         self._now = now
         self._lock = threading.Lock()
-        self._seen: Hashable = None
+        self._last_stamp: Hashable = None
         self._keys: Sequence[PushKey] = ()
 
     def signing(self) -> PushKey:
@@ -94,8 +94,8 @@ class PushKeys:
     def _reload_if_changed(self) -> None:
         """Read the file if it has changed."""
         stamp = _stamp(self._path)
-        if stamp is not None and stamp != self._seen:
-            self._keys, self._seen = _read(self._path), stamp
+        if stamp is not None and stamp != self._last_stamp:
+            self._keys, self._last_stamp = _read(self._path), stamp
 
     def _renew(self) -> None:
         """Add a key, unless another server just did, and remove keys that are out of date."""
@@ -110,7 +110,7 @@ class PushKeys:
                     kept = published(created, now)
                     keys = [new, *(each for each in self._keys if each.created in kept)]
                     _write(self._path, keys)
-                    self._keys, self._seen = keys, _stamp(self._path)
+                    self._keys, self._last_stamp = keys, _stamp(self._path)
                     logger.info("%s: key %s was added", self._path, new.kid)
         except (OSError, Timeout) as error:
             if not self._keys:

@@ -76,7 +76,7 @@ class Pusher:
         """Send no more requests, and give back waiting messages. Open requests go on."""
         self._leave()
         self.dispatcher.leaser.give_back_waiting()
-        self.dispatcher.look()
+        self.dispatcher.poll()
 
     async def stop(self, grace: float) -> None:
         """End; after ``grace`` seconds give back the messages of open requests, too."""
@@ -86,7 +86,7 @@ class Pusher:
         unanswered = [each.received.ack_id for each in self._requests.values()]
         await asyncio.gather(*self._cancelled(), return_exceptions=True)
         self.dispatcher.leaser.give_back(unanswered)
-        self.dispatcher.look()
+        self.dispatcher.poll()
         if self._closing is not None:
             await self._closing
 
@@ -115,7 +115,7 @@ class Pusher:
             self._counters.pushes[UNSIGNED] += 1
             self._back_off(sent, UNSIGNED)
             self.dispatcher.leaser.give_back([delivery.received.ack_id])
-            self.dispatcher.look()
+            self.dispatcher.poll()
             return
         request = push_request(self._config, self._subscription.name, delivery.received, token)
         seconds = self._subscription.ack_deadline_seconds
@@ -166,7 +166,7 @@ class Pusher:
 
     def _resume(self) -> None:
         self._consumer.is_paused = False
-        self.dispatcher.look()  # failed messages are available again
+        self.dispatcher.poll()  # failed messages are available again
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._requests.pop(task, None)
@@ -242,7 +242,9 @@ class Pushers(SubscriptionWorkers[Pusher]):
             if running.dispatcher.leaser.uid == subscription.uid:
                 running.update(subscription)
                 return
-            running.dispatcher.gone(replaced(name))  # waiting messages are not for the new endpoint
+            running.dispatcher.close(
+                replaced(name)
+            )  # waiting messages are not for the new endpoint
         if self._is_stopping:
             return
         try:
@@ -265,9 +267,9 @@ class Pushers(SubscriptionWorkers[Pusher]):
         try:
             found = await backend.blocking(lambda: backend.subscription(name))
             if found.uid == running.dispatcher.leaser.uid:
-                running.dispatcher.learn(found)
+                running.dispatcher.update(found)
             else:
-                running.dispatcher.gone(replaced(name))
+                running.dispatcher.close(replaced(name))
         except Exception as error:
             logger.info(
                 "%s: its new configuration cannot be read; its next exchange reads it again: %s",

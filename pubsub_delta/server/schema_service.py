@@ -9,8 +9,8 @@ from google.protobuf.empty_pb2 import Empty
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.server import schema_wire, wire
+from pubsub_delta.server.grpc_services import message_class
 from pubsub_delta.server.hub import Hub
-from pubsub_delta.server.protocol import message_class
 from pubsub_delta.server.publisher_service import paging
 from pubsub_delta.server.schema_wire import BASIC, schema_message
 

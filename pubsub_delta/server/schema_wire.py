@@ -10,7 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from pubsub_delta.clock import to_micros
 from pubsub_delta.errors import InvalidArgument, Unimplemented
 from pubsub_delta.schemas import Encoding, Schema, SchemaSettings, SchemaType
-from pubsub_delta.server.protocol import message_class
+from pubsub_delta.server.grpc_services import message_class
 
 _Schema = message_class("Schema")
 _Settings = message_class("SchemaSettings")

@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from pubsub_delta.addresses import is_loopback
-from pubsub_delta.server import protocol
+from pubsub_delta.server import grpc_services
 from pubsub_delta.server.counters import Counters
+from pubsub_delta.server.grpc_services import grpc, health
 from pubsub_delta.server.hub import Backend, Hub
 from pubsub_delta.server.iam_service import IamService
 from pubsub_delta.server.interceptors import wrapped_methods
 from pubsub_delta.server.internal_channel import InternalChannel
+from pubsub_delta.server.lease_journals import LeaseJournals
 from pubsub_delta.server.listening import listen, port_of
 from pubsub_delta.server.memory import release_unused_always
 from pubsub_delta.server.multiplexer import PortMultiplexer
-from pubsub_delta.server.presence import Presence
-from pubsub_delta.server.protocol import grpc, health
 from pubsub_delta.server.publisher_service import PublisherService
 from pubsub_delta.server.push_keys import PushKeys
 from pubsub_delta.server.push_tokens import PushTokens
@@ -42,12 +42,10 @@ from pubsub_delta.server.tracing import Tracing
 logger = logging.getLogger("pubsub_delta.server")
 
 LARGEST_READ = 128 * 1024 * 1024
-"""Bytes of a request that gRPC reads. The server refuses a request above
-``protocol.LARGEST_REQUEST`` with INVALID_ARGUMENT; above this limit gRPC itself responds
-RESOURCE_EXHAUSTED, and clients try again.
-"""
-LOOK = 1.0
-"""Seconds between two checks for servers that are gone."""
+"""Bytes of a request that gRPC reads. More than ``LARGEST_REQUEST`` of ``grpc_services`` is refused
+as INVALID_ARGUMENT; for more than this gRPC itself sends RESOURCE_EXHAUSTED, and clients retry."""
+TAKE_OVER_SECONDS = 1.0
+"""The time between two searches for servers that are gone."""
 MOST_CALLS = 2_000
 """The most concurrent calls, streams included; gRPC ends others with RESOURCE_EXHAUSTED."""
 GRACE = 10.0
@@ -93,13 +91,13 @@ class Server:
         now: Callable[[], datetime],
         settings: ServerSettings,
         counters: Counters,
-        presence: Presence | None = None,
+        journals: LeaseJournals | None = None,
         tracing: Tracing | None = None,
     ) -> None:
-        self._presence = presence or Presence(None, "")
+        self._journals = journals or LeaseJournals(None, "")
         settings.security.check(settings.host)
         self._settings = settings
-        self._hub = Hub(backend, counters, settings.timing, now, self._presence, tracing)
+        self._hub = Hub(backend, counters, settings.timing, now, self._journals, tracing)
         keys = settings.push_keys
         self._tokens = None if keys is None else PushTokens(PushKeys(keys, now), "", now)
         self._pushers = Pushers(self._hub, now, self._tokens)
@@ -111,20 +109,22 @@ class Server:
             interceptors=interceptors, options=_OPTIONS, maximum_concurrent_rpcs=MOST_CALLS
         )
         services = {
-            protocol.PUBLISHER: PublisherService(self._hub),
-            protocol.SUBSCRIBER: SubscriberService(self._hub, self._pushers, self._writers),
-            protocol.SCHEMA_SERVICE: SchemaService(self._hub),
-            protocol.IAM_POLICY: IamService(self._hub, now, access),
+            grpc_services.PUBLISHER: PublisherService(self._hub),
+            grpc_services.SUBSCRIBER: SubscriberService(self._hub, self._pushers, self._writers),
+            grpc_services.SCHEMA_SERVICE: SchemaService(self._hub),
+            grpc_services.IAM_POLICY: IamService(self._hub, now, access),
         }
         self._server.add_generic_rpc_handlers(
             tuple(
-                protocol.handlers(name, wrapped_methods(name, service, counters, access, tracing))
+                grpc_services.handlers(
+                    name, wrapped_methods(name, service, counters, access, tracing)
+                )
                 for name, service in services.items()
             )
         )
         self._health = health.aio.HealthServicer()
-        protocol.add_health(self._health, self._server)
-        protocol.enable_reflection(self._server)
+        grpc_services.add_health(self._health, self._server)
+        grpc_services.enable_reflection(self._server)
         self._internal = InternalChannel()
         tls = settings.security.tls()
         gateway = Gateway(
@@ -153,18 +153,18 @@ class Server:
         if self._tokens is not None:
             self._tokens.issuer = self._settings.push_issuer or self._address(port)
         self._internal.listen(self._server)
-        self._presence.begin()
+        self._journals.begin()
         await self._server.start()
         self._internal.open()
-        self._looking = [
+        self._background = [
             asyncio.create_task(self._take_over(), name="take over"),
             asyncio.create_task(release_unused_always(), name="free memory"),
         ]
         if self._access is not None:
-            self._looking.append(asyncio.create_task(self._access.watch(), name="policy file"))
+            self._background.append(asyncio.create_task(self._access.watch(), name="policy file"))
         self._pushers.start()
         self._writers.start()
-        await self._set_health(protocol.SERVING)
+        await self._set_health(grpc_services.SERVING)
         await self._multiplexer.start(sockets)
         return port
 
@@ -176,16 +176,16 @@ class Server:
             asyncio.create_task(self._http.end(GRACE)),
             asyncio.create_task(self._server.stop(GRACE)),
         ]
-        for each in self._looking:
+        for each in self._background:
             each.cancel()
-        await asyncio.gather(*self._looking, return_exceptions=True)
+        await asyncio.gather(*self._background, return_exceptions=True)
         await self._pushers.stop()
         await self._writers.stop()
         await self._hub.stop()
         await asyncio.gather(*ending)
         await self._internal.close()
         await self._multiplexer.close()
-        self._presence.end()
+        self._journals.end()
 
     def _address(self, port: int) -> str:
         scheme = "http" if self._settings.security.certificate is None else "https"
@@ -203,10 +203,15 @@ class Server:
                 await self._hub.take_over()
             except Exception:
                 logger.exception("what a server has left could not be taken over yet")
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(TAKE_OVER_SECONDS)
 
     async def _set_health(self, status: Any) -> None:
-        for service in ("", protocol.PUBLISHER, protocol.SUBSCRIBER, protocol.SCHEMA_SERVICE):
+        for service in (
+            "",
+            grpc_services.PUBLISHER,
+            grpc_services.SUBSCRIBER,
+            grpc_services.SCHEMA_SERVICE,
+        ):
             await self._health.set(service, status)
 
 

@@ -15,8 +15,8 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc import error_details_pb2, status_pb2
 
 from pubsub_delta.errors import InvalidArgument, PubSubError, shortened
-from pubsub_delta.server.protocol import grpc
-from pubsub_delta.server.reasons import INVALID_ACK_ID, SUCCEEDED
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID, SUCCEEDED
+from pubsub_delta.server.grpc_services import grpc
 
 logger = logging.getLogger("pubsub_delta.server")
 

@@ -14,13 +14,13 @@ from pubsub_delta.policy.fields import (
     check_new_deadline,
 )
 from pubsub_delta.server import wire
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID
 from pubsub_delta.server.ack_futures import AckFuture
 from pubsub_delta.server.assigner import Consumer, Receiver
 from pubsub_delta.server.dispatcher import Dispatcher
+from pubsub_delta.server.grpc_services import message_class
 from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.memory import MOST_UNSENT
-from pubsub_delta.server.protocol import message_class
-from pubsub_delta.server.reasons import INVALID_ACK_ID
 from pubsub_delta.server.response_queue import ResponseQueue
 from pubsub_delta.server.status import check_lengths
 

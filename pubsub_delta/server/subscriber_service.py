@@ -15,14 +15,14 @@ from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.policy.fields import check_max_messages, check_new_deadline
 from pubsub_delta.resources import Subscription
 from pubsub_delta.server import wire
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID, TRANSIENT
 from pubsub_delta.server.ack_futures import AckFuture
 from pubsub_delta.server.assigner import Consumer, Delivery, Receiver
 from pubsub_delta.server.dispatcher import Dispatcher
+from pubsub_delta.server.grpc_services import message_class
 from pubsub_delta.server.hub import Hub
-from pubsub_delta.server.protocol import message_class
 from pubsub_delta.server.publisher_service import paging
 from pubsub_delta.server.pushing import Pushers
-from pubsub_delta.server.reasons import INVALID_ACK_ID, TRANSIENT
 from pubsub_delta.server.status import AckIdFailure, Unavailable, check_lengths
 from pubsub_delta.server.streams import Stream
 from pubsub_delta.server.table_writing import TableWriters
@@ -93,9 +93,9 @@ class SubscriberService:
         """Delete a subscription; its streams end."""
         name = _subscription(request.subscription)
         dispatcher = self._hub.running(name)
-        await self._settled(name, partial(self._admin.delete_subscription, name))
+        await self._between_exchanges(name, partial(self._admin.delete_subscription, name))
         if dispatcher is not None:
-            dispatcher.gone(NotFound(f"subscription {name} was deleted; create it again"))
+            dispatcher.close(NotFound(f"subscription {name} was deleted; create it again"))
         return Empty()
 
     async def modify_push_config(self, request: Any, _: Any) -> Any:
@@ -157,7 +157,7 @@ class SubscriberService:
         time = wire.time_of(request.time) if request.HasField("time") else None
         snapshot = _snapshot(request.snapshot) if request.HasField("snapshot") else None
         seek = partial(self._admin.seek, name, time=time, snapshot=snapshot)
-        await self._settled(name, seek, voids=True)
+        await self._between_exchanges(name, seek, voids=True)
         return _Sought()
 
     # Snapshots
@@ -170,7 +170,9 @@ class SubscriberService:
         name = wire.full_name(name, "snapshot", "name")
         create = self._admin.create_snapshot
         labels = dict(request.labels)
-        made = await self._settled(subscription, partial(create, name, subscription, labels=labels))
+        made = await self._between_exchanges(
+            subscription, partial(create, name, subscription, labels=labels)
+        )
         return wire.snapshot_message(made)
 
     async def get_snapshot(self, request: Any, _: Any) -> Any:
@@ -212,10 +214,10 @@ class SubscriberService:
         """Change a subscription, and use its new fields."""
         self._pushers.check(fields.get("push_config"))
         update = partial(self._admin.update_subscription, name, **fields)
-        changed: Subscription = await self._settled(name, update)
+        changed: Subscription = await self._between_exchanges(name, update)
         dispatcher = self._hub.running(name)
         if dispatcher is not None:
-            dispatcher.learn(changed)
+            dispatcher.update(changed)
         await self._pushers.apply(changed)
         await self._writers.apply(changed)
         return changed
@@ -227,15 +229,17 @@ class SubscriberService:
         check_lengths(request.ack_ids)
         return await self._hub.dispatcher(name)
 
-    async def _settled(self, name: str, work: Callable[[], Any], *, voids: bool = False) -> Any:
+    async def _between_exchanges(
+        self, name: str, work: Callable[[], Any], *, voids: bool = False
+    ) -> Any:
         """Run an operation on a subscription after its pending acks are written."""
         dispatcher = self._hub.running(name)
         if dispatcher is None:
             return await self._do(work)
-        async with dispatcher.settled():
+        async with dispatcher.between_exchanges():
             done = await self._do(work)
             if voids:
-                dispatcher.void()
+                dispatcher.drop_leases()
         return done
 
 

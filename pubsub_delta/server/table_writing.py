@@ -70,7 +70,7 @@ class TableWriter:
         await self._task
 
     async def _run(self) -> None:
-        pause = self._timing.shortest_look
+        pause = self._timing.shortest_poll
         while not self._ended.is_set():
             self._woken.clear()
             try:
@@ -84,7 +84,7 @@ class TableWriter:
                 continue
             self._note(done)
             if done.written:
-                pause = self._timing.shortest_look
+                pause = self._timing.shortest_poll
             if done.is_done and (done.problem or (done.failed and not done.written)):
                 await self._pause()
                 continue
@@ -93,8 +93,8 @@ class TableWriter:
                 with suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self._woken.wait(), pause)
                 woken = self._woken.is_set()
-                longer = min(pause * 1.25, self._timing.longest_look)
-                pause = self._timing.shortest_look if woken else longer
+                longer = min(pause * 1.25, self._timing.longest_poll)
+                pause = self._timing.shortest_poll if woken else longer
 
     def _note(self, done: TableWrites) -> None:
         self._counters.table_rows += done.written
@@ -142,10 +142,10 @@ class TableWriters(SubscriptionWorkers[TableWriter]):
         elif not self._is_stopping:
             pulled = self._hub.running(name)
             if pulled is not None:
-                pulled.learn(subscription)
+                pulled.update(subscription)
                 pulled.end(cannot_pull(subscription))
                 pulled.leaser.give_back_waiting()
-                pulled.look()
+                pulled.poll()
             self._workers[name] = TableWriter(
                 name,
                 subscription.topic,

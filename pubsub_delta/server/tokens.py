@@ -5,7 +5,7 @@ from __future__ import annotations
 from hmac import compare_digest
 from typing import Any, Protocol
 
-from pubsub_delta.server.protocol import grpc, health
+from pubsub_delta.server.grpc_services import grpc, health
 from pubsub_delta.server.security import Security
 from pubsub_delta.server.status import Unauthenticated, abort
 

@@ -35,10 +35,10 @@ class Tracing(Protocol):
     def leased(self, subscription: str, deliveries: Iterable[Delivery], now: datetime) -> None:
         """Start the spans of deliveries to a consumer."""
 
-    def lapsed(self, now: datetime) -> None:
+    def expired(self, now: datetime) -> None:
         """End the spans of deliveries that have expired."""
 
-    def answered(
+    def acknowledging(
         self, subscription: str, ack_ids: Iterable[str], seconds: int | None, now: datetime
     ) -> Callable[[], object]:
         """Trace an ack (``seconds`` None), nack (0) or new deadline, until the result is called."""
@@ -68,10 +68,10 @@ class Untraced:
     def leased(self, *_: object) -> None:
         """Note nothing."""
 
-    def lapsed(self, _: datetime) -> None:
+    def expired(self, _: datetime) -> None:
         """Note nothing."""
 
-    def answered(self, *_: object) -> Callable[[], object]:
+    def acknowledging(self, *_: object) -> Callable[[], object]:
         """Note nothing."""
         return _nothing
 

@@ -28,7 +28,7 @@ from pubsub_delta.resources import (
     Subscription,
     Topic,
 )
-from pubsub_delta.server.protocol import message_class
+from pubsub_delta.server.grpc_services import message_class
 from pubsub_delta.server.schema_wire import settings_message, settings_of
 from pubsub_delta.table_config import TableConfig, TableState
 

@@ -14,8 +14,8 @@ import pytest
 pytest.importorskip("google.cloud.pubsub_v1")
 import grpc
 
+from pubsub_delta.server.grpc_services import PUBLISHER, SERVICES, STREAMING_PULL, SUBSCRIBER
 from pubsub_delta.server.interceptors import MAX_STREAMS
-from pubsub_delta.server.protocol import PUBLISHER, SERVICES, STREAMING_PULL, SUBSCRIBER
 from tests.acceptance.serving import LONG, ServerProcess, eventually
 
 pytestmark = [pytest.mark.trial, pytest.mark.timeout(1500)]

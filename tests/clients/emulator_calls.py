@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pubsub_delta.server.protocol import IAM_POLICY, PUBLISHER, SCHEMA_SERVICE, SUBSCRIBER
+from pubsub_delta.server.grpc_services import IAM_POLICY, PUBLISHER, SCHEMA_SERVICE, SUBSCRIBER
 
 P = "projects/compared"
 TOPIC, DEAD = f"{P}/topics/flights", f"{P}/topics/flights-dead"

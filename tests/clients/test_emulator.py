@@ -17,7 +17,7 @@ pytest.importorskip("google.cloud.pubsub_v1")
 import grpc
 from google.protobuf import json_format
 
-from pubsub_delta.server.protocol import SERVICES
+from pubsub_delta.server.grpc_services import SERVICES
 from tests.acceptance.serving import ServerProcess
 from tests.clients.emulator_calls import ANY, Call, calls
 from tests.clients.emulator_differences import DIFFERENCES

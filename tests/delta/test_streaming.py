@@ -22,7 +22,7 @@ from pubsub_delta import (
     NotFound,
     PubSub,
     RetryPolicy,
-    lease_keeper,
+    micro_batch_lease,
 )
 from pubsub_delta.operations import pull
 from tests.conftest import Bench, forget_commits
@@ -83,7 +83,7 @@ def undelivered(bench: Bench, subscription: str) -> int:
 def test_a_query_drains_a_subscription_in_micro_batches(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lease_keeper, "IDLE_SECONDS", 600)  # however slow the machine is
+    monkeypatch.setattr(micro_batch_lease, "IDLE_SECONDS", 600)  # however slow the machine is
     topic, subscription = bench.pair(ack_deadline_seconds=600)
     bench.store.publish(topic, list("abcdefg"))
     table = bench.ack_state_table(subscription)

@@ -3,45 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("fastavro")
 pytest.importorskip("grpc_tools")
-from pyspark.sql import SparkSession
 
 from pubsub_delta import Message, PubSub, SchemaSettings
-from pubsub_delta.tables.lanes.choice import LaneName
 from tests.conftest import Bench
 from tests.unit.schema_cases import AREA, AVRO, NAME, PROTO, UTAH, avro_bytes, record
 
-_numbers = count()
 OF_A_MESSAGE = ["message_id", "publish_time", "data", "attributes", "ordering_key"]
 
 
 @pytest.fixture
-def bench(spark: SparkSession, tmp_path: Path, lane: LaneName) -> Bench:
-    return Bench(spark, str(tmp_path), lane)
-
-
-@pytest.fixture
-def schema(spark: SparkSession) -> Iterator[str]:
-    name = f"typed_bi{next(_numbers)}"
-    spark.sql(f"CREATE SCHEMA {name}")
-    yield name
-    spark.sql(f"DROP SCHEMA {name} CASCADE")
-
-
-@pytest.fixture
-def store(bench: Bench) -> Iterator[PubSub]:
-    yield bench.store
-    for row in bench.spark.sql("SHOW VIEWS").collect():
-        if row["isTemporary"]:
-            bench.spark.catalog.dropTempView(row["viewName"])
+def store(own_bench: Bench) -> PubSub:
+    return own_bench.store
 
 
 def typed(store: PubSub, definition: str = AVRO, encoding: str = "JSON", kind: str = "AVRO") -> str:
@@ -51,14 +29,14 @@ def typed(store: PubSub, definition: str = AVRO, encoding: str = "JSON", kind: s
     return "states_typed"
 
 
-def rows(bench: Bench, view: str, *columns: str) -> list[tuple[Any, ...]]:
-    found = bench.spark.table(view).selectExpr(*(columns or ("*",))).collect()
+def rows(own_bench: Bench, view: str, *columns: str) -> list[tuple[Any, ...]]:
+    found = own_bench.spark.table(view).selectExpr(*(columns or ("*",))).collect()
     return sorted(map(tuple, found), key=repr)
 
 
 @pytest.mark.parametrize("where", ["catalog", "session"])
 def test_a_view_has_the_fields_of_messages_as_columns(
-    bench: Bench, store: PubSub, schema: str, where: str
+    own_bench: Bench, store: PubSub, schema: str, where: str
 ) -> None:
     # "`store.read_topic(topic, typed=True)` and views give the message's fields as columns"
     place, dot = (schema, f"{schema}.") if where == "catalog" else (None, "")
@@ -66,24 +44,24 @@ def test_a_view_has_the_fields_of_messages_as_columns(
     store.publish("states", [b'{"name": "Ohio", "area": 116096}'])
     report = store.create_views(place)
     assert (report.views, report.untyped) == (("states", view), {})
-    assert bench.spark.table(f"{dot}{view}").columns == [
+    assert own_bench.spark.table(f"{dot}{view}").columns == [
         *OF_A_MESSAGE,
         *("name", "area", "schema_error"),
     ]
-    assert rows(bench, f"{dot}{view}", "name", "area + 1", "schema_error") == [
+    assert rows(own_bench, f"{dot}{view}", "name", "area + 1", "schema_error") == [
         ("Ohio", 116097, None)
     ]
     assert store.create_views(place).unchanged == report.views
     store.commit_schema("state", record(NAME, AREA, {**NAME, "name": "capital", "default": "?"}))
     assert store.create_views(place).replaced == (view,)
-    assert rows(bench, f"{dot}{view}", "name", "capital") == [("Ohio", "?")]
+    assert rows(own_bench, f"{dot}{view}", "name", "capital") == [("Ohio", "?")]
     store.update_topic("states", schema_settings=None)
     assert store.create_views(place).dropped == (view,)
 
 
 @pytest.mark.parametrize("where", ["catalog", "session"])
 def test_such_a_view_tells_that_its_topic_is_another_one_by_now(
-    bench: Bench, store: PubSub, schema: str, where: str
+    own_bench: Bench, store: PubSub, schema: str, where: str
 ) -> None:
     place, dot = (schema, f"{schema}.") if where == "catalog" else (None, "")
     view = typed(store)
@@ -91,12 +69,12 @@ def test_such_a_view_tells_that_its_topic_is_another_one_by_now(
     store.create_views(place)
     store.delete_topic("states")
     with pytest.raises(Exception, match="was deleted, or created anew, since this view was made"):
-        rows(bench, f"{dot}{view}")
+        rows(own_bench, f"{dot}{view}")
     assert store.create_views(place).dropped == ("states", view)
 
 
 def test_what_sql_alone_does_not_read_is_told_and_the_other_views_are_made(
-    bench: Bench, store: PubSub, schema: str
+    own_bench: Bench, store: PubSub, schema: str
 ) -> None:
     view = typed(store, PROTO, "BINARY", "PROTOCOL_BUFFER")
     store.publish("states", [b"\x0a\x04Utah"])
@@ -106,7 +84,7 @@ def test_what_sql_alone_does_not_read_is_told_and_the_other_views_are_made(
     assert why.startswith("its schema is one of Protocol Buffers, which SQL alone does not read")
     assert any(line.startswith("without fields: projects/local/t") for line in report.lines())
     assert view in store.create_views(temporary=True).views
-    assert rows(bench, view, "name") == [("Utah",)]
+    assert rows(own_bench, view, "name") == [("Utah",)]
     store.delete_schema("state")
     report = store.create_views(temporary=True)
     assert "was deleted" in report.untyped["projects/local/topics/states"]
@@ -148,29 +126,31 @@ EVERYTHING: list[tuple[str, Any, Any, Any]] = [
 
 
 def test_a_view_in_a_catalog_reads_what_python_reads(
-    bench: Bench, store: PubSub, schema: str
+    own_bench: Bench, store: PubSub, schema: str
 ) -> None:
     # "`from_json`": the two readers of one message agree, whatever its types
     definition = record(*({"name": name, "type": type_} for name, type_, _, _ in EVERYTHING))
     view = typed(store, definition)
     datums = [{each[0]: each[2 + which] for each in EVERYTHING} for which in (0, 1)]
-    bench.spark.conf.set("spark.sql.ansi.enabled", "false")
+    own_bench.spark.conf.set("spark.sql.ansi.enabled", "false")
     try:
         store.publish("states", [json.dumps(each).encode() for each in datums])
         assert store.create_views(schema).untyped == {}
         expected = store.read_topic("states", typed=True)
-        found = bench.spark.table(f"{schema}.{view}")
+        found = own_bench.spark.table(f"{schema}.{view}")
         assert found.columns == expected.columns
         assert [each.dataType for each in found.schema] == [
             each.dataType for each in expected.schema
         ]
-        assert rows(bench, f"{schema}.{view}") == sorted(map(tuple, expected.collect()), key=repr)
+        assert rows(own_bench, f"{schema}.{view}") == sorted(
+            map(tuple, expected.collect()), key=repr
+        )
     finally:
-        bench.spark.conf.unset("spark.sql.ansi.enabled")
+        own_bench.spark.conf.unset("spark.sql.ansi.enabled")
 
 
 def test_a_message_is_read_there_by_the_revision_that_it_was_published_under(
-    bench: Bench, store: PubSub, schema: str
+    own_bench: Bench, store: PubSub, schema: str
 ) -> None:
     first = record({"name": "name", "type": "string"}, {"name": "n", "type": "int"})
     view = typed(store, first)
@@ -196,11 +176,11 @@ def test_a_message_is_read_there_by_the_revision_that_it_was_published_under(
     columns = ("name", "n", "code", "raw", "many", "day", "schema_error")
     expected = store.read_topic("states", typed=True).selectExpr(*columns).collect()
     assert len(expected) == 4
-    assert rows(bench, f"{schema}.{view}", *columns) == sorted(map(tuple, expected), key=repr)
+    assert rows(own_bench, f"{schema}.{view}", *columns) == sorted(map(tuple, expected), key=repr)
 
 
 def test_a_message_in_another_encoding_is_told_there(
-    bench: Bench, store: PubSub, schema: str
+    own_bench: Bench, store: PubSub, schema: str
 ) -> None:
     view = typed(store, AVRO, "BINARY")
     store.publish("states", [Message(avro_bytes(AVRO, {"name": "Iowa"}))])
@@ -208,7 +188,7 @@ def test_a_message_in_another_encoding_is_told_there(
     store.update_topic("states", schema_settings=SchemaSettings("state", "JSON"))
     store.publish("states", [UTAH])
     store.create_views(schema)
-    assert rows(bench, f"{schema}.{view}", "name", "schema_error") == [
+    assert rows(own_bench, f"{schema}.{view}", "name", "schema_error") == [
         ("Utah", None),
         (None, "it is not in JSON, and SQL reads no other"),
     ]

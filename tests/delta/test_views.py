@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
-from itertools import count
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from pubsub_delta import InvalidArgument, ManualClock, Message, NotFound, PubSub
-from pubsub_delta.tables.lanes.choice import LaneName
 from tests.conftest import Bench
-
-_numbers = count()
-
-
-@pytest.fixture
-def bench(spark: SparkSession, tmp_path: Path, lane: LaneName) -> Bench:
-    return Bench(spark, str(tmp_path), lane)
-
-
-@pytest.fixture
-def schema(spark: SparkSession) -> Iterator[str]:
-    name = f"bi{next(_numbers)}"
-    spark.sql(f"CREATE SCHEMA {name}")
-    yield name
-    spark.sql(f"DROP SCHEMA {name} CASCADE")
 
 
 @pytest.fixture
@@ -39,22 +22,19 @@ Ask = Callable[[str], list[tuple[object, ...]]]
 
 
 @pytest.fixture
-def store(bench: Bench) -> Iterator[PubSub]:
-    """A store with a topic and two subscriptions; its temporary views go with it."""
-    store = bench.store
+def store(own_bench: Bench) -> PubSub:
+    """A store with a topic and two subscriptions."""
+    store = own_bench.store
     store.create_topic("orders", message_retention_duration="1d")
     for name in ("billing", "ship-ping"):
         store.create_subscription(name, "orders", ack_deadline_seconds=60)
     sent = [Message(b"tea", {"table": "7"}, "seven"), Message(b"\xff"), b"cake"]
     store.publish("orders", sent)
-    yield store
-    for row in bench.spark.sql("SHOW VIEWS").collect():
-        if row["isTemporary"]:
-            bench.spark.catalog.dropTempView(row["viewName"])
+    return store
 
 
 def test_a_topic_and_a_backlog_are_found_by_name_in_a_schema(
-    store: PubSub, schema: str, ask: Ask, bench: Bench
+    store: PubSub, schema: str, ask: Ask, own_bench: Bench
 ) -> None:
     # "gives `orders` and `orders_billing_backlog`-like views over the uid-named tables"
     report = store.create_views(schema)
@@ -65,7 +45,7 @@ def test_a_topic_and_a_backlog_are_found_by_name_in_a_schema(
         ("tea", "7", "seven"),
         (None, None, ""),
     ]
-    assert bench.spark.table(f"{schema}.orders").columns == [
+    assert own_bench.spark.table(f"{schema}.orders").columns == [
         *("message_id", "publish_time", "text", "data", "attributes", "ordering_key"),
         "publish_date",
     ]
@@ -79,7 +59,7 @@ def test_a_topic_and_a_backlog_are_found_by_name_in_a_schema(
     assert sorted(str(state) for _, state, _ in ask(backlog)) == ["available", "leased"]
     assert len(ask(f"SELECT * FROM {schema}.orders_ship_ping_backlog")) == 3
     (as_of,) = ask(f"SELECT DISTINCT unix_micros(as_of) FROM {schema}.orders_billing_backlog")
-    now = bench.clock.now().timestamp()
+    now = own_bench.clock.now().timestamp()
     assert as_of == (int(now * 1_000_000),)
 
 
@@ -131,7 +111,7 @@ def test_views_follow_what_is_created_deleted_and_created_anew(
 
 @pytest.mark.parametrize("where", ["catalog", "session"])
 def test_what_others_made_is_never_overwritten_or_dropped(
-    store: PubSub, schema: str, ask: Ask, bench: Bench, where: str
+    store: PubSub, schema: str, ask: Ask, own_bench: Bench, where: str
 ) -> None:
     # "a user's view or table of the same name is never overwritten"
     place = schema if where == "catalog" else None
@@ -147,7 +127,7 @@ def test_what_others_made_is_never_overwritten_or_dropped(
     assert ask(f"SELECT * FROM {dot}orders") == [("theirs",)]
     store.delete_topic("orders")
     assert "mine" not in store.create_views(place).dropped
-    other = PubSub(bench.spark, f"{bench.root}/other", clock=ManualClock())
+    other = PubSub(own_bench.spark, f"{own_bench.root}/other", clock=ManualClock())
     other.create_topic("orders")
     other.create_topic("mine")
     refused = other.create_views(place).refused
@@ -177,19 +157,19 @@ def test_two_names_that_would_be_one_view_are_two(store: PubSub, schema: str) ->
 
 
 def test_a_view_whose_files_are_gone_can_still_be_told_and_dropped(
-    store: PubSub, schema: str, bench: Bench
+    store: PubSub, schema: str, own_bench: Bench
 ) -> None:
     topic = store.get_topic("orders")
     store.create_views(schema)
     for name in ("billing", "ship-ping"):
         store.delete_subscription(name)
     store.delete_topic("orders")
-    shutil.rmtree(Path(bench.root) / "messages" / topic.uid)
+    shutil.rmtree(Path(own_bench.root) / "messages" / topic.uid)
     assert len(store.create_views(schema).dropped) == 3
 
 
-def test_projects_have_views_of_their_own(store: PubSub, schema: str, bench: Bench) -> None:
-    staging = PubSub(bench.spark, str(bench.root), project="staging", clock=bench.clock)
+def test_projects_have_views_of_their_own(store: PubSub, schema: str, own_bench: Bench) -> None:
+    staging = PubSub(own_bench.spark, str(own_bench.root), project="staging", clock=own_bench.clock)
     staging.create_topic("orders")
     store.create_views(schema)
     assert list(staging.create_views(schema).refused) == ["orders"]

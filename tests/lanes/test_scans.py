@@ -11,7 +11,7 @@ import pytest
 from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.filters import Filter, Has, Not, parse_filter
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.tables.lanes.direct.passing import Passing, PassingPositions
+from pubsub_delta.tables.lanes.direct.filter_cache import FilterCache, PassingMessages
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import TableMissing
 from pubsub_delta.tables.lanes.scans import Window
@@ -191,13 +191,13 @@ def test_a_file_that_a_filter_has_read_is_not_read_again(tmp_path: Path) -> None
 @pytest.mark.parametrize("rows", [1, 8 * 1024])
 def test_so_much_is_kept_at_most_and_what_was_not_asked_for_longest_goes_first(rows: int) -> None:
     """Files of one row are counted, too: a topic may have very many."""
-    kept = PassingPositions(most_bytes=2_500)
+    kept = FilterCache(most_bytes=2_500)
     for number in range(3):
-        kept.add("id", f"file {number}", EVEN, rows, Passing(Positions.of([number]), 0, 0))
+        kept.add("id", f"file {number}", EVEN, rows, PassingMessages(Positions.of([number]), 0, 0))
         kept.find("id", "file 0", EVEN)  # it is asked for, so it stays
     found = [kept.find("id", f"file {number}", EVEN) is not None for number in range(3)]
     assert found == [True, False, True]
-    kept.add("id", "file 2", EVEN, rows, Passing(Positions.of([7]), 0, 0))
+    kept.add("id", "file 2", EVEN, rows, PassingMessages(Positions.of([7]), 0, 0))
     assert kept.find("id", "file 0", EVEN) is not None, "what is added again counts once"
     assert kept.find("another", "file 0", EVEN) is None
 
@@ -213,11 +213,11 @@ def test_messages_share_keys(bench: Bench) -> None:
         keyed(0, "a", "b", "", "c"),
         keyed(4, "b", None, "a", ""),
     )
-    shared = bench.scans.sharing(table, of=positions(1, 2, 3, 5), among=EVERYTHING)
+    shared = bench.scans.of_same_keys(table, of=positions(1, 2, 3, 5), among=EVERYTHING)
     assert list(shared) == [1, 3, 4]
-    assert list(bench.scans.sharing(table, positions(0), positions(4, 6))) == [6]
-    assert not bench.scans.sharing(table, positions(2, 5), EVERYTHING)
-    assert not bench.scans.sharing(table, positions(), EVERYTHING)
+    assert list(bench.scans.of_same_keys(table, positions(0), positions(4, 6))) == [6]
+    assert not bench.scans.of_same_keys(table, positions(2, 5), EVERYTHING)
+    assert not bench.scans.of_same_keys(table, positions(), EVERYTHING)
 
 
 def test_messages_follow_others_of_their_key(bench: Bench) -> None:

@@ -263,7 +263,7 @@ def test_scans_answer_by_window_filter_and_key(lane: SparkLane, topic: str) -> N
     assert (parts[0].publish_time_min, parts[0].publish_time_max) == (NOON, LATE)
     of = Window(Positions.of([0, 2]))
     among = Window(Positions.of([1, 2, 10, 11, 12]))
-    assert scans.sharing(topic, of, among) == Positions.of([10])
+    assert scans.of_same_keys(topic, of, among) == Positions.of([10])
     assert scans.followers(topic, Window(Positions.of([1])), everything) == Positions.of([12])
     assert scans.count(topic, everything) == (6, NOON)
     assert scans.count(topic, Window(Positions.of([99]))) == (0, None)

@@ -21,7 +21,7 @@ from pubsub_delta import (
     UnreadableMessageWarning,
 )
 from pubsub_delta.delivery.dead_letters import UNREADABLE
-from pubsub_delta.operations import pull
+from pubsub_delta.operations.exchange import StoreChannel
 from pubsub_delta.policy.ack_requests import AckRequest
 from tests.unit.raw_rows import raw_maps, raw_texts
 
@@ -148,8 +148,8 @@ def test_a_message_that_is_lost_does_not_keep_a_consumer_from_the_others(world: 
 
 def received(world: World, ids: list[str], expected: str) -> list[bytes]:
     name, uid = world.store._subscription(NAME), world.store.get_subscription(NAME).uid
-    now = world.clock.now()
-    lease = pull.exchange(world.store._tables, name, AckRequest(), 10, now, uid=uid).leased
+    channel = StoreChannel(world.store._tables, name, uid)
+    lease = channel.exchange(AckRequest(), 10, world.clock.now()).leased
     assert lease is not None
     with pytest.warns(UnreadableMessageWarning, match=expected):
         found = lease.receive(lease.positions, 1)  # the first, whatever its size

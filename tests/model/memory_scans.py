@@ -38,7 +38,7 @@ class MemoryScans:
             found.append(Absorbed(_positions(rows), min(times), max(times)))
         return found
 
-    def sharing(self, table: str, of: Window, among: Window) -> Positions:
+    def of_same_keys(self, table: str, of: Window, among: Window) -> Positions:
         keys = {row["ordering_key"] for row in self._rows(table, of) if row["ordering_key"]}
         return _positions(row for row in self._rows(table, among) if row["ordering_key"] in keys)
 

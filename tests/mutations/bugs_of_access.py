@@ -165,8 +165,8 @@ BUGS_OF_ACCESS = (
         "issuers-keys-never-read-again",
         "New keys of an issuer are not read before the policy file changes.",
         _POLICY_FILE,
-        "self._files, self._seen = (self._path, *keys), (before, *map(_stamp, keys))",
-        "self._files, self._seen = (self._path,), (before,)",
+        "self._files, self._last_signature = (self._path, *keys), (before, *map(_stamp, keys))",
+        "self._files, self._last_signature = (self._path,), (before,)",
     ),
     Bug(
         "forwarded-without-the-subscribers-role",
@@ -178,7 +178,7 @@ BUGS_OF_ACCESS = (
     Bug(
         "attempts-counted-without-roles",
         "Delivery attempts are counted where nothing may be forwarded.",
-        "operations/pull.py",
+        "delivery/consuming.py",
         "        found = found.without_dead_letters()\n",
         "        pass\n",
     ),
@@ -235,8 +235,8 @@ BUGS_OF_ACCESS = (
         "keys-of-each-server",
         "A server goes on with the keys that it has read first.",
         _KEYS,
-        "if stamp is not None and stamp != self._seen:",
-        "if stamp is not None and self._seen is None:",
+        "if stamp is not None and stamp != self._last_stamp:",
+        "if stamp is not None and self._last_stamp is None:",
     ),
     Bug(
         "private-keys-published",

@@ -58,6 +58,6 @@ BUGS_OF_CLIENTS = (
         "server/security.py",
         "from pubsub_delta.addresses import is_loopback\n",
         "from pubsub_delta.addresses import is_loopback\n"
-        "from pubsub_delta.server.protocol import grpc  # noqa: F401\n",
+        "from pubsub_delta.server.grpc_services import grpc  # noqa: F401\n",
     ),
 )

@@ -181,8 +181,8 @@ BUGS_OF_DELIVERY = (
         "failed-when-noticed",
         "The backoff of an ordered message begins when its passed deadline is noticed.",
         _DELIVERY,
-        "state = _fail(state, named, terms, first)",
-        "state = _fail(state, named, terms, now)",
+        "state = _fail(state, targets, terms, first)",
+        "state = _fail(state, targets, terms, now)",
     ),
     Bug(
         "backoff-not-capped",
@@ -279,7 +279,7 @@ BUGS_OF_DELIVERY = (
         "ordered-pull-of-all",
         "An ordered pull without a limit gives messages of keys that others hold.",
         "policy/ordering.py",
-        "return free - keys.sharing(holding_up, open_)",
+        "return free - keys.of_same_keys(holding_up, open_)",
         "return free",
     ),
     Bug(

@@ -36,9 +36,9 @@ BUGS_OF_FAULTS = (
     Bug(
         "channel-outlives-its-subscription",
         "What clients ask of a deleted subscription reaches the one that has its name.",
-        "channel.py",
-        "uid=self._uid,",
-        "uid=self._tables.attached(self._name)[0].uid,",
+        "operations/exchange.py",
+        "uid=self.uid,",
+        "uid=self.tables.attached(self.name)[0].uid,",
     ),
     Bug(
         "query-goes-on-with-a-successor",
@@ -57,9 +57,9 @@ BUGS_OF_FAULTS = (
     Bug(
         "what-a-cut-log-deleted-is-waited-for",
         "Of what was deleted the log tells no more, and so it counts as stored.",
-        "delivery/sources.py",
-        "return not known or any(commit.removes_messages for commit in commits)",
-        "return any(commit.removes_messages for commit in commits)",
+        "tables/messages/commits.py",
+        "return not self.is_complete or self.removes_messages",
+        "return self.removes_messages",
     ),
     Bug(
         "deleted-messages-looked-for-again",

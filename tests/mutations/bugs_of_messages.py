@@ -8,7 +8,6 @@ _MESSAGES = "tables/messages/messages.py"
 _COMMITS = "tables/messages/commits.py"
 _RANGES = "tables/messages/position_allocator.py"
 _LETTERS = "delivery/dead_letters.py"
-_SOURCES = "delivery/sources.py"
 
 BUGS_OF_MESSAGES = (
     Bug(
@@ -16,14 +15,14 @@ BUGS_OF_MESSAGES = (
         "A block of positions is used on after somebody else's publish, below that one's.",
         _RANGES,
         "if not self._is_ahead(block, history):",
-        "if block.seen < 0:",
+        "if block.checked_version < 0:",
     ),
     Bug(
         "block-whoever-passed-it",
         "A block of positions is used on though others have published beyond it.",
         _RANGES,
-        "return known and all(each.end_position <= block.next for each in commits)",
-        "return known",
+        "return new.is_complete and all(each.end_position <= block.next for each in new.commits)",
+        "return new.is_complete",
     ),
     Bug(
         "range-without-highest-end",
@@ -50,15 +49,15 @@ BUGS_OF_MESSAGES = (
         "unknown-log-drops-messages",
         "Messages whose commits the log does not tell any more are never delivered.",
         _MESSAGES,
-        "        if known:\n            adding",
+        "        if new.is_complete:\n            adding",
         "        if True:\n            adding",
     ),
     Bug(
         "slow-publisher-loses",
         "What a slow publisher commits while the retention job runs is deleted with the rest.",
         _MESSAGES,
-        "if not known or any(each.adds_messages and each.may_be(None, time) for each in late):",
-        "if not known:",
+        "if not late.is_complete or any(c.may_add(None, time) for c in late.commits):",
+        "if not late.is_complete:",
     ),
     Bug(
         "own-append-is-a-conflict",
@@ -91,9 +90,9 @@ BUGS_OF_MESSAGES = (
     Bug(
         "gap-in-the-log-ignored",
         "What a log that was cut does not tell is taken for nothing.",
-        _SOURCES,
-        "known = not new or len(new) == new[0].version - after_version",
-        "known = True",
+        _COMMITS,
+        "is_complete = not new or len(new) == new[0].version - version",
+        "is_complete = True",
     ),
     Bug(
         "fewer-messages-not-told",
@@ -150,8 +149,8 @@ BUGS_OF_MESSAGES = (
         "own-publishes-known-in-a-gap",
         "A publish is known to follow the last known one though another was in between.",
         "tables/messages/commits.py",
-        "if known and known[0].version + 1 == commit.version:",
-        "if known:",
+        "if cached and cached[0].version + 1 == commit.version:",
+        "if cached:",
     ),
     Bug(
         "a-micro-batch-that-landed-fails",

@@ -66,8 +66,8 @@ BUGS_OF_OPERATIONS = (
         "snapshot-metrics-ignore-a-purge",
         "The metrics of a snapshot count what its pending purge has acknowledged.",
         _METRICS,
-        "messages.absorb(commits, earliest=floor, known=known, removed=removed)",
-        "messages.absorb(commits, known=known, removed=removed)",
+        "messages.absorb(new, earliest=captured.floor)",
+        "messages.absorb(new)",
     ),
     Bug(
         "application-with-a-colon",
@@ -119,7 +119,7 @@ BUGS_OF_OPERATIONS = (
     Bug(
         "exchange-without-deadline",
         "The deadline that a consumer asks for is not passed to the lease.",
-        _PULL,
+        "operations/exchange.py",
         "return delivery.lease(state, max_messages, terms, now, deadline)",
         "return delivery.lease(state, max_messages, terms, now)",
     ),

@@ -69,14 +69,14 @@ BUGS_OF_READINGS = (
         "a-loss-stops-who-receives",
         "A message that is not stored any more is not set aside for who receives.",
         _LEASES,
-        "self.aside.positions |= lost",
+        "self.set_aside.positions |= lost",
         "self._check_all_there(lost)",
     ),
     Bug(
         "acked-though-set-aside",
         "An ack of the whole batch acknowledges what nobody could read.",
         "batches.py",
-        "chosen = choose(self._lease) - self._lease.aside.positions",
+        "chosen = choose(self._lease) - self._lease.set_aside.positions",
         "chosen = choose(self._lease)",
     ),
     Bug(

@@ -75,7 +75,7 @@ BUGS_OF_TABLE_WRITES = (
     Bug(
         "tables-can-be-pulled",
         "Messages that are written to a table can be pulled, too.",
-        "operations/pull.py",
+        "delivery/consuming.py",
         "if leases and found.subscription.table_config is not None:",
         "if leases and found.subscription.table_config is not None and not name:",
     ),

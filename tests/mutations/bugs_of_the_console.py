@@ -9,8 +9,8 @@ BUGS_OF_THE_CONSOLE = (
         "note-comes-back",
         "A page says again that something was done when it is loaded again.",
         "console/flash.py",
-        "return self._known.pop(key, None)",
-        "return self._known.get(key)",
+        "return self._by_key.pop(key, None)",
+        "return self._by_key.get(key)",
     ),
     Bug(
         "stale-form-is-obeyed",
@@ -51,7 +51,7 @@ BUGS_OF_THE_CONSOLE = (
         "rest-before-the-page",
         "A list measures what it does not show before what it shows.",
         "console/measurements.py",
-        "        for name in self._shown:\n",
+        "        for name in self._names:\n",
         "        for name in ():\n",
     ),
     Bug(
@@ -129,7 +129,7 @@ BUGS_OF_THE_CONSOLE = (
         "live-list-repeats",
         "A list of messages asks for those that came since, and gets all that match again.",
         "operations/find.py",
-        "        if self._wanted.after_version is not None:\n",
+        "        if self._query.after_version is not None:\n",
         "        if False:\n",
     ),
     Bug(
@@ -170,10 +170,10 @@ BUGS_OF_THE_CONSOLE = (
     Bug(
         "filters-share-their-files",
         "What passes one filter of a file is taken for what passes another.",
-        "tables/lanes/direct/passing.py",
-        "            self._known[table_id, path, filter_] = size, passing\n",
-        "            for key in (*self._known, (table_id, path, filter_)):\n"
-        "                self._known[key] = size, passing\n",
+        "tables/lanes/direct/filter_cache.py",
+        "            self._cached[table_id, path, filter_] = size, passing\n",
+        "            for key in (*self._cached, (table_id, path, filter_)):\n"
+        "                self._cached[key] = size, passing\n",
     ),
     Bug(
         "kept-whatever-the-times",

@@ -117,7 +117,7 @@ BUGS_OF_THE_SOURCE = (
         "reservation-used-twice",
         "Two publishes have the same positions, where Spark lets a writer write twice.",
         _WRITING,
-        "if messages.history.has_given(reserved.first_position):",
+        "if messages.history.has_allocated(reserved.first_position):",
         "if False:",
         needs_spark=_FILES,
     ),

@@ -26,7 +26,7 @@ BOOK_KEEPING = (
     "server/dispatcher.py",
     "server/leaser.py",
     "server/memory.py",
-    "server/presence.py",
+    "server/lease_journals.py",
     "server/response_queue.py",
     "server/streams.py",
     "server/wire.py",

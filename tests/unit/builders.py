@@ -52,7 +52,7 @@ class KeysOf:
     def __init__(self, keys: Mapping[int, str]) -> None:
         self._keys = keys
 
-    def sharing(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
+    def of_same_keys(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
         keys = {self._keys[each] for each in union(of) if self._keys.get(each)}
         return Positions.of(each for each in union(among) if self._keys.get(each) in keys)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pubsub_delta.callbacks import PulledMessage
 from pubsub_delta.clock import ManualClock
-from pubsub_delta.operations.pull import Exchanged
+from pubsub_delta.operations.exchange import Exchanged
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_requests import AckRequest, apply
 from pubsub_delta.policy.ack_state import AckState, union
@@ -90,12 +90,15 @@ class Store:
         return self.clock.now()
 
     def exchange(
-        self, request: AckRequest, max_messages: int, deadline: timedelta | None = None
+        self,
+        request: AckRequest,
+        max_messages: int,
+        now: datetime,
+        deadline: timedelta | None = None,
     ) -> Exchanged:
         self.during()
         if self.errors:
             raise self.errors.pop(0)
-        now = self.clock.now()
         settled = delivery.settle(self.state, self.on, now)
         state, response = apply(settled, request, self.on, now)
         self.state, spans = delivery.lease(state, max_messages, self.on, now, deadline)

@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 import pytest
 
-from pubsub_delta.server.protocol import SERVICES
+from pubsub_delta.server.grpc_services import SERVICES
 from tests.unit.serving import LONG
 
 

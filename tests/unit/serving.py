@@ -22,7 +22,7 @@ from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcTransp
 from pubsub_delta.clock import SystemClock
 from pubsub_delta.delivery.table_subscriptions import TableWrites
 from pubsub_delta.errors import NotFound
-from pubsub_delta.operations.pull import Exchanged
+from pubsub_delta.operations.exchange import Exchanged
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_requests import AckRequest, apply
@@ -45,7 +45,7 @@ TOPIC = PLAIN.topic
 SUBSCRIPTION = PLAIN.name
 LONG = 20
 """Seconds that a test waits for what comes soon, before it gives up."""
-QUICK = Timing(gather=0.01, shortest_look=0.02, longest_look=0.1)
+QUICK = Timing(gather=0.01, shortest_poll=0.02, longest_poll=0.1)
 
 
 @dataclass
@@ -138,13 +138,16 @@ class MemoryStore:
             return [str(n) for n in new]
 
     def exchange(
-        self, request: AckRequest, max_messages: int, deadline: timedelta | None = None
+        self,
+        request: AckRequest,
+        max_messages: int,
+        now: datetime,
+        deadline: timedelta | None = None,
     ) -> Exchanged:
         self.before_exchange()
         with self._lock:
             self.subscription(SUBSCRIPTION)
             self.requests.append((request, max_messages))
-            now = self.now()
             keys = {n: message.ordering_key for n, message in enumerate(self.messages)}
             terms = delivery.Terms(self.subscription_now, KeysOf(keys))
             before = self.state

@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 
 from pubsub_delta.server.authorization import Authorizer, store_authorizer
-from pubsub_delta.server.protocol import SERVICES
+from pubsub_delta.server.grpc_services import SERVICES
 from pubsub_delta.server.security import Security
 from tests.unit.access_files import SNAPSHOT, SUBSCRIPTION, TOPIC, token_of, write
 from tests.unit.raw_calls import Server

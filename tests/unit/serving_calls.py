@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, TypeVar
 
 from pubsub_delta.policy.ack_ids import parse_ack_id
+from pubsub_delta.server.grpc_services import PUBLISHER, SERVICES, STREAMING_PULL, SUBSCRIBER
 from pubsub_delta.server.hub import Hub
-from pubsub_delta.server.protocol import PUBLISHER, SERVICES, STREAMING_PULL, SUBSCRIBER
 from pubsub_delta.server.publisher_service import PublisherService
 from pubsub_delta.server.pushing import Pushers
 from pubsub_delta.server.streams import Stream

@@ -9,7 +9,7 @@ from pubsub_delta.server.timing import Timing
 from tests.endpoints import PushEndpoint
 from tests.unit.serving import TOPIC, MemoryStore, publish
 
-SELDOM = Timing(gather=0.01, shortest_look=60, longest_look=60)
+SELDOM = Timing(gather=0.01, shortest_poll=60, longest_poll=60)
 """At which nothing is found that nobody tells of."""
 
 

@@ -13,7 +13,8 @@ from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.errors import Aborted, Unknown
 from pubsub_delta.names import ResourceName, subscription_name
 from pubsub_delta.operations.acknowledge import acknowledge, modify_ack_deadline
-from pubsub_delta.operations.pull import exchange, finish_micro_batch, pull, pull_micro_batch
+from pubsub_delta.operations.exchange import StoreChannel
+from pubsub_delta.operations.pull import finish_micro_batch, pull, pull_micro_batch
 from pubsub_delta.policy import delivery, replay
 from pubsub_delta.policy.ack_ids import AckId as AckIdText
 from pubsub_delta.policy.ack_ids import parse_ack_id
@@ -246,20 +247,18 @@ class Consumer:
         )
         wanted = random.choice((0, 1, 3))
 
-        def answer(taken: Any) -> Answer:
-            said, leased = taken.outcomes, leased_by_spans(taken.leased)
-            told = tuple((s.total_seconds(), by_id(o)) for s, o in said.deadlines.items())
+        def told(said: Any, leased: Any) -> Answer:
+            found = tuple((s.total_seconds(), by_id(o)) for s, o in said.deadlines.items())
             return Answer(
-                leased.leased, leased.lease_id, leased.until, by_id(said.acknowledged), told
+                leased.leased, leased.lease_id, leased.until, by_id(said.acknowledged), found
             )
 
+        def answer(taken: Any) -> Answer:
+            return told(taken.outcomes, leased_by_spans(taken.leased))
+
         def run(_: Change, now: datetime) -> Answer:
-            done = exchange(self.store, NAME, request, wanted, now, uid=PLAIN.uid)
-            said, leased = done.response, leased_by(cast("Lease | None", done.leased))
-            told = tuple((s.total_seconds(), by_id(o)) for s, o in said.deadlines.items())
-            return Answer(
-                leased.leased, leased.lease_id, leased.until, by_id(said.acknowledged), told
-            )
+            done = StoreChannel(self.store, NAME, PLAIN.uid).exchange(request, wanted, now)
+            return told(done.response, leased_by(cast("Lease | None", done.leased)))
 
         return self.tell(
             Said(acked, deadlines, given_back), answer, run, pulls=True, wants=wanted > 0

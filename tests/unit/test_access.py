@@ -19,7 +19,7 @@ from pubsub_delta.policy.access import (
 )
 from pubsub_delta.policy.iam import Binding, Condition, IamPolicy
 from pubsub_delta.policy.permissions import METHODS, NeededPermission, needed_permissions
-from pubsub_delta.server.protocol import SERVICES
+from pubsub_delta.server.grpc_services import SERVICES
 from tests.unit.access_files import ANN, BOB, JOB, SCHEMA, SNAPSHOT, SUBSCRIPTION, TOPIC
 
 PUBLISH, CONSUME = "pubsub.topics.publish", "pubsub.subscriptions.consume"

@@ -165,4 +165,4 @@ def holding(state: AckState, named: Named) -> dict[int, set[int]]:
     )
     assert following == state
     assert answer.first_lease_id == state.first_lease_id
-    return {lease_id: set(each) for lease_id, each in answer.holding.items()}
+    return {lease_id: set(each) for lease_id, each in answer.still_acknowledged.items()}

@@ -35,7 +35,7 @@ class Lease:
     source: Any = field(default_factory=lambda: SimpleNamespace(uid="uid"))
     until: datetime = field(default_factory=lambda: at(10))
     df: str = "the rows"
-    aside: Any = field(default_factory=lambda: SimpleNamespace(positions=Positions()))
+    set_aside: Any = field(default_factory=lambda: SimpleNamespace(positions=Positions()))
 
     def chosen(self, where: object) -> Positions:
         assert isinstance(where, Column)
@@ -98,7 +98,10 @@ def test_a_batch_is_answered_whole_by_ids_or_by_a_condition(acks: Acks) -> None:
 
 def test_what_was_set_aside_is_not_meant(acks: Acks) -> None:
     """Nobody could read it, so nobody has processed it."""
-    batch, where = batch_of(Lease(aside=SimpleNamespace(positions=Positions.of([2, 3])))), Column()
+    batch, where = (
+        batch_of(Lease(set_aside=SimpleNamespace(positions=Positions.of([2, 3])))),
+        Column(),
+    )
     batch.ack()
     batch.nack(where=cast(Any, where))
     assert acks == [

@@ -20,7 +20,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.server.protocol import PUBLISHER, SERVICES, SUBSCRIBER
+from pubsub_delta.server.grpc_services import PUBLISHER, SERVICES, SUBSCRIBER
 from pubsub_delta.server.rest import bindings, transcoding
 from pubsub_delta.server.rest.responses import error_response
 from tests.unit.body_cases import bodies, protobufs

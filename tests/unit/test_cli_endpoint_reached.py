@@ -28,8 +28,8 @@ from pubsub_delta.cli.settings import Settings, read_settings
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.resources import Message
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID
 from pubsub_delta.server.publishing import Append
-from pubsub_delta.server.reasons import INVALID_ACK_ID
 from pubsub_delta.server.security import Security
 from pubsub_delta.server.status import AckIdFailure
 from tests.unit.hostile import is_refusal, outcome, texts

@@ -18,19 +18,29 @@ from pubsub_delta import (
 )
 from pubsub_delta.methods import (
     inspection,
+    maintenance,
+    metrics,
     schemas,
     snapshots,
     streams,
     subscriptions,
     topics,
-    upkeep,
 )
 from tests.unit.in_memory import LETTERS, TOPIC, InMemory
 
 CLIENT = client.PubSub
 LISTED = {
     name: function
-    for module in (inspection, schemas, snapshots, streams, subscriptions, topics, upkeep)
+    for module in (
+        inspection,
+        maintenance,
+        metrics,
+        schemas,
+        snapshots,
+        streams,
+        subscriptions,
+        topics,
+    )
     for name, function in vars(module).items()
     if inspect.isfunction(function) and function.__module__ == module.__name__
 }

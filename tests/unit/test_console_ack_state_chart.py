@@ -309,7 +309,7 @@ def test_what_is_drawn_stands_in_a_table_as_well(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(store, "messages_by_day", lambda _: days)
     moments = [moment(0, 100), moment(MINUTE, 50), moment(2 * MINUTE, 50)]
     monkeypatch.setattr(store, "subscription_history", lambda _: moments)
-    html = browser.get("/topics/flights/figures").text
+    html = browser.get("/topics/flights/metrics").text
     assert [each["y"] for each in drawn_in(html)] == [[1234]]
     assert "Day Messages 2026-01-01 1,234" in words(html)
     html = browser.get("/subscriptions/first/history").text

@@ -182,8 +182,8 @@ def test_a_subscription_is_created_with_a_dead_letter_topic_and_its_subscription
         "topic": "flights",
         **LETTERS,
         "max_delivery_attempts": "7",
-        "create_letters": "on",
-        "letters_id": "kept",
+        "create_dead_letter_subscription": "on",
+        "dead_letter_subscription_id": "kept",
     }
     answer = browser.post("/subscriptions/new", sent)
     policy = browser.store.get_subscription("second").dead_letter_policy
@@ -221,7 +221,7 @@ def test_an_action_item_is_resolved_by_a_click() -> None:
     """The details panel shows possible action items; click one with an error icon to resolve it."""
     browser = Browser(dead_letter_policy=DeadLetterPolicy("letters"))
     assert "letters has no subscription" in words(browser.get("/subscriptions/first").text)
-    answer = browser.post("/subscriptions/first", to="/dead-letters/keep")
+    answer = browser.post("/subscriptions/first", to="/dead-letter-subscription")
     assert "has no subscription" not in words(answer.text)
     assert "It has a subscription: letters-kept." in words(answer.text)
     assert browser.store.get_subscription("letters-kept").topic == "projects/local/topics/letters"

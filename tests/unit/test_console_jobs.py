@@ -110,7 +110,7 @@ def failed(_: Request, error: PubSubError) -> Response:
     return Response(str(error))
 
 
-PART = "/subscriptions/board/figures"
+PART = "/subscriptions/board/metrics"
 BY_HTMX = {"HX-Request": "true"}
 
 
@@ -164,7 +164,7 @@ def test_a_part_that_lasts_has_a_page_in_a_browser_without_scripts(
 
 def test_an_error_of_a_part_is_told_in_its_place() -> None:
     browser = Browser()
-    answer = browser.get("/subscriptions/absent/figures", headers=BY_HTMX)
+    answer = browser.get("/subscriptions/absent/metrics", headers=BY_HTMX)
     assert "no subscription, topic or snapshot of that name exists" in words(answer.text)
     assert "<html" not in answer.text
 

@@ -21,7 +21,7 @@ PAGES = [
     "/subscriptions/first/details", "/topics/flights/details", "/topics/flights/messages",
     "/subscriptions/first/pull", "/maintenance", "/subscriptions/first/history",
     "/subscriptions/first/ack-state-chart", "/snapshots", "/snapshots/new", "/snapshots/before",
-    "/snapshots/before/edit", "/snapshots/before/figures", "/snapshots/before/delete",
+    "/snapshots/before/edit", "/snapshots/before/metrics", "/snapshots/before/delete",
 ]  # fmt: skip
 
 
@@ -109,7 +109,7 @@ def test_a_detached_subscription_says_so() -> None:
 
 def test_a_part_that_fails_tells_it_in_its_place() -> None:
     browser = Browser()
-    part = browser.client.get("/topics/absent/figures", headers={"HX-Request": "true"})
+    part = browser.client.get("/topics/absent/metrics", headers={"HX-Request": "true"})
     assert part.status_code == 200  # else htmx would put it nowhere
     assert 'role="alert"' in part.text
     assert "topics/absent': no subscription, topic or snapshot" in words(part.text)

@@ -143,7 +143,7 @@ def test_the_pages_need_no_script_or_style_in_them() -> None:
 
 POSTS = [
     "/searches/none/stop", "/sign-in", "/sign-out", "/snapshots/before/delete",
-    "/snapshots/before/edit", "/snapshots/new", "/subscriptions/first/dead-letters/keep",
+    "/snapshots/before/edit", "/snapshots/new", "/subscriptions/first/dead-letter-subscription",
     "/subscriptions/first/delete", "/subscriptions/first/edit",
     "/subscriptions/first/publish-again", "/subscriptions/first/pull",
     "/subscriptions/first/pull/none", "/subscriptions/first/replay", "/subscriptions/new",
@@ -283,7 +283,7 @@ def test_nothing_is_shown_before_one_has_signed_in(closed: Browser) -> None:
         answer = closed.client.get(path, follow_redirects=False)
         if path != "/sign-in":
             assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in"), path
-    part = closed.client.get("/topics/flights/figures", headers={"HX-Request": "true"})
+    part = closed.client.get("/topics/flights/metrics", headers={"HX-Request": "true"})
     assert (part.status_code, part.headers["HX-Redirect"]) == (401, "/sign-in")
     assert closed.client.get("/static/console.css").status_code == 200
 

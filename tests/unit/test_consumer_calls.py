@@ -9,6 +9,7 @@ import pytest
 from pubsub_delta import DeadLetterPolicy, ExpirationPolicy
 from pubsub_delta.errors import DeadLetterWarning, InvalidArgument, PubSubError
 from pubsub_delta.operations import pull
+from pubsub_delta.operations.exchange import StoreChannel
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_requests import AckRequest
 from tests.model.memory_lane import MemoryLane
@@ -117,7 +118,8 @@ def test_an_exchange_leases_for_as_long_as_it_says() -> None:
     store.publish("a")
     name, uid = store.store._subscription(NAME), store.store.get_subscription(NAME).uid
     minute = timedelta(minutes=1)
-    lease = pull.exchange(store.tables, name, AckRequest(), 1, store.now, minute, uid=uid).leased
+    channel = StoreChannel(store.tables, name, uid)
+    lease = channel.exchange(AckRequest(), 1, store.now, minute).leased
     assert lease is not None
     assert lease.until == store.now + minute
 

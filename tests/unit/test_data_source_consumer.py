@@ -313,10 +313,10 @@ def test_a_lease_is_extended_for_as_long_as_the_process_lives() -> None:
     store = a_store(ack_deadline_seconds=10)
     query = Query(store)
     query.plan()
-    keeper = query.consumer._keeper
-    assert keeper is not None
+    batch_lease = query.consumer._batch_lease
+    assert batch_lease is not None
     query.consumer.leave()
-    assert query.consumer._keeper is None
+    assert query.consumer._batch_lease is None
     assert store.backlog() == {"a": "leased", "b": "leased", "c": "leased"}
     store.be_at(11)
     assert [each.data for each in store.pull()] == ["a", "b", "c"]

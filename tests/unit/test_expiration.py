@@ -12,7 +12,7 @@ import pytest
 
 from pubsub_delta import ExpirationPolicy, ManualClock, Snapshot
 from pubsub_delta.errors import Aborted, NotFound
-from pubsub_delta.operations import pull
+from pubsub_delta.operations.exchange import StoreChannel
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.iam import Binding, IamPolicy
@@ -248,7 +248,7 @@ def test_what_is_exchanged_counts_as_activity() -> None:
     store = idle_after_a_day()
     store.be_at(LAST_USE)
     name, uid = store.store._subscription(NAME), store.store.get_subscription(NAME).uid
-    pull.exchange(store.tables, name, AckRequest(), 0, store.now, uid=uid)
+    StoreChannel(store.tables, name, uid).exchange(AckRequest(), 0, store.now)
     store.be_at(LAST_USE + DAY)
     assert expired(store) == []
 

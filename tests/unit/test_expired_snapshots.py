@@ -78,7 +78,7 @@ def test_a_name_is_not_taken_that_is_given_more_time_meanwhile(
 ) -> None:
     world, ahead = nearly_expired()
     lengthen = partial(world.store.update_snapshot, TAKEN, expire_time=at(DAY))
-    once(monkeypatch, Registry, "_lapse", lengthen, "before")
+    once(monkeypatch, Registry, "_hide", lengthen, "before")
     with pytest.raises(AlreadyExists):
         ahead.create_snapshot(TAKEN, NAME)
     assert [each.expire_time for each in world.store.list_snapshots()] == [at(DAY)]

@@ -13,7 +13,7 @@ from pubsub_delta.console.forms import Form, utc_time
 from pubsub_delta.durations import parse_duration
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.server import wire
-from pubsub_delta.server.protocol import message_class
+from pubsub_delta.server.grpc_services import message_class
 from tests.unit.builders import START, at
 from tests.unit.in_memory import NAME, InMemory
 

@@ -49,8 +49,8 @@ class InMemory:
 
     registry = None
 
-    def sharing(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
-        return self.on.keys.sharing(of, among)
+    def of_same_keys(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
+        return self.on.keys.of_same_keys(of, among)
 
     def followers(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
         return self.on.keys.followers(of, among)

@@ -11,7 +11,7 @@ pytest.importorskip("grpc")
 from google.pubsub_v1.types import pubsub, schema
 
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.server.protocol import SERVICES, STREAMING_PULL
+from pubsub_delta.server.grpc_services import SERVICES, STREAMING_PULL
 from pubsub_delta.server.rest import bindings, parameters, transcoding
 
 TOPIC = "projects/local/topics/flights"

@@ -154,8 +154,8 @@ def test_a_publish_is_known_only_where_it_follows_the_last_known_commit() -> Non
     table = world.tables.messages(world.store.get_topic(TOPIC).uid).table
     known = CommitCache()
     history = History(lane, table, known)
-    assert [each.version for each in history.commits_after(0)[0]] == []
+    assert [each.version for each in history.commits_after(0).commits] == []
     world.publish("of another")
     world.publish("own")
     history.add(lane.history(table, 1)[0])
-    assert [each.version for each in history.commits_after(0)[0]] == [2, 1]
+    assert [each.version for each in history.commits_after(0).commits] == [2, 1]

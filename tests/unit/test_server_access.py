@@ -13,7 +13,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.permissions import METHODS
-from pubsub_delta.server.protocol import (
+from pubsub_delta.server.grpc_services import (
     IAM_POLICY,
     PUBLISHER,
     SCHEMA_SERVICE,

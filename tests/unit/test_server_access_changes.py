@@ -17,7 +17,7 @@ import grpc
 from pubsub_delta.policy import redelivery
 from pubsub_delta.policy.iam import Binding
 from pubsub_delta.resources import DeadLetterPolicy, OidcToken, PushConfig
-from pubsub_delta.server.protocol import IAM_POLICY, PUBLISHER, SERVICES, SUBSCRIBER
+from pubsub_delta.server.grpc_services import IAM_POLICY, PUBLISHER, SERVICES, SUBSCRIBER
 from pubsub_delta.server.stored_policies import CACHE_SECONDS, StoredPolicies
 from tests.unit.access_files import (
     ADMIN,

@@ -12,7 +12,7 @@ pytest.importorskip("grpc")
 import grpc
 from google.protobuf.duration_pb2 import Duration
 
-from pubsub_delta.server.protocol import PUBLISHER, SERVICES, SUBSCRIBER
+from pubsub_delta.server.grpc_services import PUBLISHER, SERVICES, SUBSCRIBER
 from tests.unit.raw_calls import Server, refused
 from tests.unit.serving_world import WorldBackend, served
 

@@ -30,34 +30,34 @@ def positions(deliveries: list[Delivery]) -> list[int]:
 
 def test_messages_are_spread_evenly() -> None:
     consumers = [Consumer() for _ in range(3)]
-    given_to = assigner_of(*map(delivery, range(9))).hand_out(consumers)
+    given_to = assigner_of(*map(delivery, range(9))).assign(consumers)
     assert [len(given_to[each]) for each in consumers] == [3, 3, 3]
 
 
 def test_whoever_has_fewest_is_given_first() -> None:
     busy, idle = Consumer(), Consumer()
     assigner = assigner_of(*map(delivery, range(4)))
-    assigner.hand_out([busy])
+    assigner.assign([busy])
     assigner.waiting.extend(map(delivery, range(4, 8)))
-    assert positions(assigner.hand_out([busy, idle])[idle]) == [4, 5, 6, 7]
+    assert positions(assigner.assign([busy, idle])[idle]) == [4, 5, 6, 7]
 
 
 def test_flow_control_by_messages_and_by_bytes() -> None:
     # "the server will stop sending more messages" at max_outstanding_messages or …_bytes
     few, small = Consumer(max_messages=2), Consumer(max_bytes=25)
     assigner = assigner_of(*map(delivery, range(10)))
-    given_to = assigner.hand_out([few, small])
+    given_to = assigner.assign([few, small])
     assert (len(given_to[few]), len(given_to[small])) == (2, 2)
     assert positions(list(assigner.waiting)) == [4, 5, 6, 7, 8, 9]
-    assigner.let_go(given_to[few][0])
-    assert positions(assigner.hand_out([few, small])[few]) == [4]
+    assigner.release(given_to[few][0])
+    assert positions(assigner.assign([few, small])[few]) == [4]
 
 
 def test_a_single_message_larger_than_the_limit_still_comes() -> None:
     consumer = Consumer(max_bytes=5)
     assigner = assigner_of(delivery(0, size=100), delivery(1))
-    assert positions(assigner.hand_out([consumer])[consumer]) == [0]
-    assert assigner.hand_out([consumer]) == {}
+    assert positions(assigner.assign([consumer])[consumer]) == [0]
+    assert assigner.assign([consumer]) == {}
 
 
 def test_no_limit_is_a_limit_of_the_server() -> None:
@@ -68,18 +68,18 @@ def test_a_key_stays_with_its_consumer_until_all_of_it_is_answered_for() -> None
     # "ordered keys sticking to one stream"
     one, other = Consumer(max_messages=1), Consumer()
     assigner = assigner_of(delivery(0, "a"), ordered=True)
-    (first,) = assigner.hand_out([one])[one]
+    (first,) = assigner.assign([one])[one]
     assigner.waiting.extend([delivery(1, "a"), delivery(2, "b"), delivery(3, "a")])
-    assert positions(assigner.hand_out([one, other])[other]) == [2]
+    assert positions(assigner.assign([one, other])[other]) == [2]
     one.is_open = False  # gone, but what it has is not answered for
-    assert assigner.hand_out([other]) == {}
-    assigner.let_go(first)
-    assert positions(assigner.hand_out([other])[other]) == [1, 3]
+    assert assigner.assign([other]) == {}
+    assigner.release(first)
+    assert positions(assigner.assign([other])[other]) == [1, 3]
 
 
 def test_without_ordering_a_key_means_nothing() -> None:
     one, other = Consumer(), Consumer()
-    given_to = assigner_of(delivery(0, "a"), delivery(1, "a")).hand_out([one, other])
+    given_to = assigner_of(delivery(0, "a"), delivery(1, "a")).assign([one, other])
     assert len(given_to) == 2
 
 
@@ -103,7 +103,7 @@ def test_whatever_happens_order_and_limits_hold(
     held: list[Delivery] = []
     order: list[Delivery] = []
     for _ in range(3 * len(sent) + 1):
-        for receiver, got in assigner.hand_out(receivers).items():
+        for receiver, got in assigner.assign(receivers).items():
             assert all(each.consumer is receiver for each in got)
             held += got
             order += got
@@ -117,7 +117,7 @@ def test_whatever_happens_order_and_limits_hold(
         if not held:
             break
         done = held.pop(data.draw(st.integers(0, len(held) - 1)))
-        assigner.let_go(done)
+        assigner.release(done)
         assert done.consumer is None
     assert len(order) == len(sent)
     for key in "ab":

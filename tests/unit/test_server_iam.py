@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("grpc")
 from google.iam.v1 import policy_pb2
 
-from pubsub_delta.server.protocol import IAM_POLICY, PUBLISHER, SUBSCRIBER
+from pubsub_delta.server.grpc_services import IAM_POLICY, PUBLISHER, SUBSCRIBER
 from tests.unit.raw_calls import Server, refused
 from tests.unit.serving_world import WorldBackend, served
 

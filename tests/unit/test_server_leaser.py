@@ -13,9 +13,9 @@ from pubsub_delta.policy.ack_state import AckState, Seek, State, union
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.replay import note_seek
 from pubsub_delta.resources import ReceivedMessage
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID, TRANSIENT
 from pubsub_delta.server.assigner import Consumer
 from pubsub_delta.server.leaser import LEASE, Leaser
-from pubsub_delta.server.reasons import INVALID_ACK_ID, TRANSIENT
 from tests.unit.builders import PLAIN, at, backlog, terms
 
 NACK = timedelta(0)
@@ -49,11 +49,11 @@ class Bench:
         assert lease_id is not None
         self.leaser.lease(lease_id, positions, now, now + LEASE)
         self.leaser.received(lease_id, positions, [self.message(lease_id, n) for n in positions])
-        self.hand_out()
+        self.assign()
         return lease_id
 
-    def hand_out(self, seconds: int = 10) -> None:
-        for given in self.leaser.assigner.hand_out([self.consumer]).values():
+    def assign(self, seconds: int = 10) -> None:
+        for given in self.leaser.assigner.assign([self.consumer]).values():
             self.leaser.sent(given, seconds, at(self.seconds))
 
     def message(self, lease_id: int, n: int) -> ReceivedMessage:
@@ -101,7 +101,7 @@ def test_a_nack_returns_a_message_and_lets_its_consumer_have_more() -> None:
     lease = bench.lease(2)
     assert bench.consumer.messages == 1
     bench.modify([bench.ack_id(lease, 0)], 0)
-    bench.hand_out()
+    bench.assign()
     bench.exchange()
     assert bench.leased == [1]
     assert bench.consumer.messages == 1

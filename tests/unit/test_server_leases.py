@@ -59,9 +59,9 @@ def test_what_waits_is_let_go_when_its_lease_is_over() -> None:
     bench = Bench(consumer=Consumer(max_messages=1))
     lease = bench.lease(3)
     bench.modify([bench.ack_id(lease, 0)], 60)
-    assert bench.leaser.let_go_of_overdue(at(11.9)) == 0
+    assert bench.leaser.give_back_overdue(at(11.9)) == 0
     bench.seconds = 12
-    assert bench.leaser.let_go_of_overdue(at(12)) == 2
+    assert bench.leaser.give_back_overdue(at(12)) == 2
     assert not bench.leaser.assigner.waiting
     assert bench.consumer.messages == 1, "who has one may still answer"
 

@@ -17,8 +17,8 @@ from pubsub_delta.server import interceptors, leaser, memory
 from pubsub_delta.server.assigner import Assigner, Consumer, Delivery
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.exporting import ServerExporter
+from pubsub_delta.server.grpc_services import PUBLISHER, SERVICES, STREAMING_PULL, SUBSCRIBER
 from pubsub_delta.server.memory import Memory
-from pubsub_delta.server.protocol import PUBLISHER, SERVICES, STREAMING_PULL, SUBSCRIBER
 from pubsub_delta.server.response_queue import ResponseQueue
 from tests.unit.builders import PLAIN, at
 from tests.unit.serving import LONG, SUBSCRIPTION, MemoryStore, eventually, serving
@@ -77,17 +77,17 @@ def test_what_waits_for_a_stream_is_bounded_though_it_asks_for_everything() -> N
     assigner.waiting.extend(delivery(of, n) for n in range(10))
 
     async def test() -> None:
-        queue.put(assigner.hand_out([consumer]).get(consumer, []))
+        queue.put(assigner.assign([consumer]).get(consumer, []))
         assert (consumer.unsent, len(assigner.waiting)) == (3_000, 7)
         responses = queue.responses()
         first = await anext(responses)
         assert len(first["received_messages"]) == 3
-        assert not assigner.hand_out([consumer]), "it is not written yet"
+        assert not assigner.assign([consumer]), "it is not written yet"
         queue.end()
         with pytest.raises(StopAsyncIteration):
             await anext(responses)
         assert consumer.unsent == 0
-        assert len(assigner.hand_out([consumer])[consumer]) == 3
+        assert len(assigner.assign([consumer])[consumer]) == 3
 
     asyncio.run(test())
 
@@ -97,7 +97,7 @@ def test_a_message_larger_than_may_wait_comes_alone(size: int) -> None:
     of, consumer = Memory(), Consumer(max_unsent=3_000)
     assigner = Assigner()
     assigner.waiting.extend(delivery(of, n, size) for n in range(2))
-    assert len(assigner.hand_out([consumer])[consumer]) == 1
+    assert len(assigner.assign([consumer])[consumer]) == 1
 
 
 def test_a_stream_that_reads_is_given_everything_in_time(monkeypatch: pytest.MonkeyPatch) -> None:

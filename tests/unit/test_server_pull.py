@@ -39,7 +39,7 @@ class Giving:
         # Everything that is due by then happens in one turn of the loop, in the order of its time.
         loop.call_later(self._after / 2, time.sleep, 3 * PATIENCE)
         if self._error is None:
-            loop.call_later(self._after, receiver.take, self.deliveries)
+            loop.call_later(self._after, receiver.deliver, self.deliveries)
         else:
             loop.call_later(self._after, receiver.fail, self._error)
 

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -17,7 +17,7 @@ from google.api_core import exceptions
 
 from pubsub_delta import PushConfig, Subscription
 from pubsub_delta.errors import NotFound
-from pubsub_delta.operations.pull import Exchanged
+from pubsub_delta.operations.exchange import Exchanged
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.server import subscription_workers
@@ -36,12 +36,16 @@ class OfUid:
     uid: str
 
     def exchange(
-        self, request: AckRequest, max_messages: int, deadline: timedelta | None = None
+        self,
+        request: AckRequest,
+        max_messages: int,
+        now: datetime,
+        deadline: timedelta | None = None,
     ) -> Exchanged:
         self.store.before_exchange()
         if self.store.subscription_now.uid != self.uid:
             raise NotFound("the subscription was deleted, and created anew")
-        return self.store.exchange(request, max_messages, deadline)
+        return self.store.exchange(request, max_messages, now, deadline)
 
 
 class Looked(MemoryStore):

@@ -20,8 +20,8 @@ from google.rpc import status_pb2
 from pubsub_delta.errors import Aborted, InvalidArgument
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.resources import Message
-from pubsub_delta.server.protocol import PUBLISHER, SERVICES, SUBSCRIBER
-from pubsub_delta.server.reasons import INVALID_ACK_ID, SUCCEEDED, TRANSIENT
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID, SUCCEEDED, TRANSIENT
+from pubsub_delta.server.grpc_services import PUBLISHER, SERVICES, SUBSCRIBER
 from pubsub_delta.server.status import DETAILS, AckIdFailure, check_lengths, status_of
 from tests.unit.builders import PLAIN
 from tests.unit.serving import (

@@ -19,7 +19,7 @@ from google.api_core import exceptions
 from google.auth.credentials import AnonymousCredentials
 from google.pubsub_v1 import PublisherClient, SchemaServiceClient, SubscriberClient
 
-from pubsub_delta.server.protocol import IAM_POLICY, SCHEMA_SERVICE, SERVICES
+from pubsub_delta.server.grpc_services import IAM_POLICY, SCHEMA_SERVICE, SERVICES
 from pubsub_delta.server.rest import bindings
 from pubsub_delta.server.security import Security
 from tests.unit.serving import LONG, SUBSCRIPTION, TOPIC, MemoryStore, eventually, serving

@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("grpc")
 from pubsub_delta.errors import InvalidArgument, NotFound, PubSubError
 from pubsub_delta.policy.ack_ids import AckId, parse_ack_id
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID, SUCCEEDED
 from pubsub_delta.server.dispatcher import Dispatcher
-from pubsub_delta.server.reasons import INVALID_ACK_ID, SUCCEEDED
 from pubsub_delta.server.status import AckIdFailure
 from tests.unit.serving_calls import NAME, TOPIC, Calls, leases, opening, running, soon
 

@@ -34,7 +34,7 @@ from pubsub_delta.resources import (
     Topic,
 )
 from pubsub_delta.server import wire
-from pubsub_delta.server.reasons import INVALID_ACK_ID, SUCCEEDED, TRANSIENT
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID, SUCCEEDED, TRANSIENT
 from pubsub_delta.server.security import Security
 from pubsub_delta.server.status import AckIdFailure, status_of
 from tests.unit.builders import PLAIN, START

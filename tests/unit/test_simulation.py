@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta.delivery import dead_letters
+from pubsub_delta.delivery import consuming, dead_letters
 from pubsub_delta.operations import acknowledge, pull
 from pubsub_delta.policy import delivery, ordering
 from pubsub_delta.tables.ack_state.states import AckStates
@@ -93,8 +93,8 @@ def simulate(seed: int, **other: Any) -> World:
 def _operations_are_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "ATTEMPTS", 25)  # so that storms bring some to their last one
     monkeypatch.setattr(dead_letters, "_append", append_dead_letters)
-    for operation in (acknowledge, pull):
-        monkeypatch.setattr(operation, "source", source)
+    for module in (acknowledge, consuming, pull):
+        monkeypatch.setattr(module, "source", source)
 
 
 @pytest.mark.skipif(ONLY is not None, reason="SIMULATION_SEED asks for one schedule")

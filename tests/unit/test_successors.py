@@ -64,14 +64,14 @@ def test_a_server_says_nothing_to_a_successor_that_comes_between_two_lines(
     world.publish("a0", "a1", "a2")
     backend = StoreBackend(world.store)
     channel = backend.channel(backend.subscription(f"projects/local/subscriptions/{NAME}"))
-    holding = channel.exchange(AckRequest(), 3, MINUTE).leased
+    holding = channel.exchange(AckRequest(), 3, world.now, MINUTE).leased
     assert holding is not None
     request = AckRequest(acknowledged={holding.lease_id: holding.positions})
     once(monkeypatch, Tables, "attached", lambda: succeed(world), "after")
-    channel.exchange(request, 0, MINUTE)  # of the one that is deleted meanwhile
+    channel.exchange(request, 0, world.now, MINUTE)  # of the one that is deleted meanwhile
     assert world.backlog() == dict.fromkeys(["b0", "b1", "b2"], "available")
     with pytest.raises(NotFound, match="created again"):
-        channel.exchange(request, 3, MINUTE)
+        channel.exchange(request, 3, world.now, MINUTE)
     assert world.backlog() == dict.fromkeys(["b0", "b1", "b2"], "available")
     backend.close()
 

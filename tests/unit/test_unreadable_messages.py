@@ -17,7 +17,7 @@ from pubsub_delta.delivery.unreadable import (
     warn_unreadable,
 )
 from pubsub_delta.errors import UnreadableMessageWarning
-from pubsub_delta.operations import pull
+from pubsub_delta.operations.exchange import StoreChannel
 from pubsub_delta.policy.ack_requests import AckRequest
 from tests.unit.builders import PLAIN, START
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
@@ -168,12 +168,13 @@ def test_a_table_of_a_batch_has_the_others() -> None:
 def test_who_receives_is_given_the_others(lost: bool) -> None:
     world = Damaged(lost=lost)
     name, uid = world.store._subscription(NAME), world.store.get_subscription(NAME).uid
-    lease = pull.exchange(world.tables, name, AckRequest(), 10, world.now, uid=uid).leased
+    channel = StoreChannel(world.tables, name, uid)
+    lease = channel.exchange(AckRequest(), 10, world.now).leased
     assert isinstance(lease, Lease)
     with pytest.warns(UnreadableMessageWarning, match=f"message {world.ids[1]} "):
         found = lease.receive(lease.positions, 1000)
     assert [message.data for message in found] == [b"a", b"c"]
-    assert list(lease.aside.positions) == [int(world.ids[1])]
+    assert list(lease.set_aside.positions) == [int(world.ids[1])]
 
 
 def test_who_iterates_is_told_of_a_loss_after_the_others() -> None:

@@ -43,7 +43,7 @@ class Place:
 
 
 def make(place: Place, query: str | None = "new", typing: object = None) -> str:
-    wanted: Any = operation._Wanted("orders", None, query, typing)  # type: ignore[arg-type]
+    wanted: Any = operation._View("orders", None, query, typing)  # type: ignore[arg-type]
     try:
         return operation._make(place, "orders", wanted)  # type: ignore[arg-type]
     except operation._Refused as error:

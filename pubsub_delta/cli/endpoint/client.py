@@ -88,8 +88,8 @@ class EndpointClient(EndpointSchemas):
     list_topics = ListMethod("topics", resources.topic_of)
     update_topic = UpdateMethod("topic", resources.topic_with, resources.topic_of)
     delete_topic = NameMethod("topic", nothing)
-    list_topic_subscriptions = ListNamesMethod("topic", "subscriptions")
-    list_topic_snapshots = ListNamesMethod("topic", "snapshots")
+    list_topic_subscriptions = ListNamesMethod("subscriptions")
+    list_topic_snapshots = ListNamesMethod("snapshots")
 
     get_subscription = NameMethod("subscription", resources.subscription_of)
     list_subscriptions = ListMethod("subscriptions", resources.subscription_of)

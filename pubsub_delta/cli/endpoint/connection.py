@@ -10,7 +10,7 @@ from pubsub_delta.addresses import is_loopback
 from pubsub_delta.cli.endpoint.errors import error_of
 from pubsub_delta.cli.settings import Settings
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
-from pubsub_delta.server.protocol import SERVICES, grpc
+from pubsub_delta.server.grpc_services import SERVICES, grpc
 from pubsub_delta.server.security import split_address
 
 ANSWER_SECONDS = 5

@@ -19,8 +19,8 @@ from pubsub_delta.errors import (
     Unimplemented,
     Unknown,
 )
-from pubsub_delta.server.protocol import grpc
-from pubsub_delta.server.reasons import INVALID_ACK_ID, SUCCEEDED
+from pubsub_delta.server.ack_failures import INVALID_ACK_ID, SUCCEEDED
+from pubsub_delta.server.grpc_services import grpc
 from pubsub_delta.server.status import (
     ACK_ID_FAILURE,
     DETAILS,

@@ -14,7 +14,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from pubsub_delta.cli.endpoint.connection import Connection
 from pubsub_delta.names import check_project
 from pubsub_delta.resources import Page
-from pubsub_delta.server.protocol import SERVICES
+from pubsub_delta.server.grpc_services import SERVICES
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -134,14 +134,14 @@ class _NamesOf(Protocol):
 
 
 class ListNamesMethod(_Method):
-    """A method that lists the names of resources that belong to another one."""
+    """A method that lists the names of resources that belong to a topic."""
 
-    def __init__(self, of: str, field: str) -> None:
-        self._of, self._field = of, field
+    def __init__(self, field: str) -> None:
+        self._field = field
 
     def __get__(self, client: Caller, _: type) -> _NamesOf:
         def list_all(name: str, /, *, page_token: str | None = None) -> Page[str]:
-            page = client.call(self.method, **{self._of: name}, page_token=page_token)
+            page = client.call(self.method, topic=name, page_token=page_token)
             return Page(getattr(page, self._field), page.next_page_token)
 
         return list_all

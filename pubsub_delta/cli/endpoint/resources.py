@@ -26,7 +26,7 @@ from pubsub_delta.resources import (
 )
 from pubsub_delta.schemas import Schema, SchemaType
 from pubsub_delta.server import wire
-from pubsub_delta.server.protocol import message_class
+from pubsub_delta.server.grpc_services import message_class
 from pubsub_delta.server.schema_wire import type_name
 
 T = TypeVar("T")

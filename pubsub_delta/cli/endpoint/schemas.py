@@ -11,7 +11,7 @@ from pubsub_delta.names import check_project, schema_name
 from pubsub_delta.policy.schemas.revisions import check_definition, check_encoding, check_type
 from pubsub_delta.resources import Page
 from pubsub_delta.schemas import Encoding, Schema, SchemaType
-from pubsub_delta.server.protocol import message_class
+from pubsub_delta.server.grpc_services import message_class
 from pubsub_delta.server.schema_wire import FULL, encoding_number, type_number
 
 _Schema = message_class("Schema")

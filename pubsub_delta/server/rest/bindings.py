@@ -18,7 +18,7 @@ from google.pubsub_v1.services.schema_service.transports import rest_base as sch
 from google.pubsub_v1.services.subscriber.transports import rest_base as subscriber
 
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
-from pubsub_delta.server.protocol import (
+from pubsub_delta.server.grpc_services import (
     IAM_POLICY,
     PUBLISHER,
     SCHEMA_SERVICE,

@@ -16,7 +16,7 @@ from google.rpc import status_pb2
 
 from pubsub_delta.errors import InvalidArgument, NotFound, PubSubError, shortened
 from pubsub_delta.server.counters import Counters
-from pubsub_delta.server.protocol import grpc
+from pubsub_delta.server.grpc_services import grpc
 from pubsub_delta.server.rest import bindings, parameters, transcoding
 from pubsub_delta.server.rest.bindings import Binding
 from pubsub_delta.server.rest.parameters import Parameters

@@ -48,7 +48,7 @@ class Scans(Protocol):
     def parts(self, table: str, window: Window) -> list[Absorbed]:
         """Return the messages of a window in parts of neighbouring positions, with their times."""
 
-    def sharing(self, table: str, of: Window, among: Window) -> Positions:
+    def of_same_keys(self, table: str, of: Window, among: Window) -> Positions:
         """Return the messages of ``among`` whose ordering key is that of a message of ``of``.
 
         A message without a key (null or empty) shares it with none.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -44,12 +45,47 @@ class Commit:
     end_position: int = 0
     dense: bool = False
 
-    def may_be(self, earliest: datetime | None, before: datetime | None) -> bool:
-        """Return whether it can have messages published in [earliest, before)."""
+    def may_add(self, earliest: datetime | None, before: datetime | None) -> bool:
+        """Tell whether it added messages that may be published in [earliest, before)."""
         time = self.publish_time
-        return time is None or not (
-            (earliest is not None and time < earliest) or (before is not None and time >= before)
-        )
+        if not self.adds_messages or time is None:
+            return False
+        return (earliest is None or earliest <= time) and (before is None or time < before)
+
+
+@dataclass(frozen=True)
+class NewCommits:
+    """The commits of a topic after a version, the newest first.
+
+    ``is_complete``: whether the log still has all of them; else nobody knows what the others did.
+    ``removes_messages``: whether one of them has.
+    """
+
+    commits: Sequence[Commit]
+    is_complete: bool
+    removes_messages: bool
+
+    @property
+    def may_lack_messages(self) -> bool:
+        """Whether messages may have been deleted since the version."""
+        return not self.is_complete or self.removes_messages
+
+    @property
+    def first_publish_time(self) -> datetime | None:
+        """The earliest publish time of them, None without a publish."""
+        stamps = [each.publish_time for each in self.commits if each.publish_time is not None]
+        return min(stamps, default=None)
+
+    def up_to(self, version: int) -> NewCommits:
+        """Return those up to a version. What later ones removed is not there either."""
+        return replace(self, commits=[each for each in self.commits if each.version <= version])
+
+
+def new_commits(commits: Sequence[Commit], version: int) -> NewCommits:
+    """Return those of some commits that came after a version."""
+    new = [commit for commit in commits if commit.version > version]
+    is_complete = not new or len(new) == new[0].version - version
+    return NewCommits(new, is_complete, any(commit.removes_messages for commit in new))
 
 
 def publish_metadata(
@@ -80,27 +116,27 @@ class CommitCache:
             return _read(lane, table, count)
         version = lane.version(table)
         with self._lock:
-            known = self._by_table.get(table, [])
-        behind = version - known[0].version if known else -1
-        reaches_back = bool(known) and known[-1].version == 0
-        enough = count is not None and (behind + len(known) >= count or reaches_back)
+            cached = self._by_table.get(table, [])
+        behind = version - cached[0].version if cached else -1
+        reaches_back = bool(cached) and cached[-1].version == 0
+        enough = count is not None and (behind + len(cached) >= count or reaches_back)
         if behind < 0 or not enough:
-            known = _read(lane, table, count, version)
+            cached = _read(lane, table, count, version)
         elif behind:
             newer = _read(lane, table, behind, version)
-            fresh = [each for each in newer if each.version > known[0].version]
-            joins = bool(fresh) and fresh[-1].version == known[0].version + 1
-            known = [*fresh, *known] if joins else _read(lane, table, count)
+            fresh = [each for each in newer if each.version > cached[0].version]
+            joins = bool(fresh) and fresh[-1].version == cached[0].version + 1
+            cached = [*fresh, *cached] if joins else _read(lane, table, count)
         with self._lock:
-            self._by_table[table] = known[:_MAX_CACHED]
-        return known
+            self._by_table[table] = cached[:_MAX_CACHED]
+        return cached
 
     def add(self, table: str, commit: Commit) -> None:
         """Cache a commit that this process has just made, if it follows the last cached one."""
         with self._lock:
-            known = self._by_table.get(table)
-            if known and known[0].version + 1 == commit.version:
-                self._by_table[table] = [commit, *known[: _MAX_CACHED - 1]]
+            cached = self._by_table.get(table)
+            if cached and cached[0].version + 1 == commit.version:
+                self._by_table[table] = [commit, *cached[: _MAX_CACHED - 1]]
 
 
 def _read(lane: Lane, table: str, count: int | None, newest: int | None = None) -> list[Commit]:
@@ -110,10 +146,10 @@ def _read(lane: Lane, table: str, count: int | None, newest: int | None = None) 
 class History:
     """The commits of one topic, as far back as its log reaches."""
 
-    def __init__(self, lane: Lane, table: str, known: CommitCache) -> None:
+    def __init__(self, lane: Lane, table: str, cache: CommitCache) -> None:
         self._lane = lane
         self._table = table
-        self._known = known
+        self._cache = cache
         self._newest: int | None = None
 
     def version(self, at_least: int = -1) -> int:
@@ -127,11 +163,10 @@ class History:
         """Return the version of the last commit that was read."""
         return self._newest if self._newest is not None else self.version()
 
-    def commits_after(self, version: int) -> tuple[list[Commit], bool]:
-        """Return the commits after a version, the newest first, and whether they are all known.
+    def commits_after(self, version: int) -> NewCommits:
+        """Return the commits after a version; DataLoss where the log has no such version.
 
-        ``maintain`` removes only commits that no subscription needs. DataLoss if the log does not
-        have that version.
+        ``maintain`` removes only commits that no subscription needs.
         """
         read = self._last(_FIRST_READ)
         if read[0].version < version:  # prefetched before that version was read elsewhere
@@ -144,8 +179,7 @@ class History:
             )
         if behind > len(read):
             read = self._last(behind)
-        new = [commit for commit in read if commit.version > version]
-        return new, len(new) == behind
+        return new_commits(read, version)
 
     def published_as(self, publish_id: str) -> Commit | None:
         """Return the commit that carries a publish id, or None."""
@@ -194,12 +228,6 @@ class History:
             commit.publish_time is not None and commit.publish_time < time for commit in history
         )
 
-    def first_publish_after(self, version: int) -> tuple[datetime | None, bool]:
-        """Return the earliest publish time after a version, and whether all commits are known."""
-        commits, known = self.commits_after(version)
-        stamps = [each.publish_time for each in commits if each.publish_time is not None]
-        return min(stamps, default=None), known
-
     def version_at(self, time: datetime) -> int:
         """Return the last version before the first publish with a publish time after a time."""
         history = self._last(None)
@@ -217,8 +245,8 @@ class History:
         later = [c.version for c in history if c.publish_time and c.publish_time >= time]
         return min(later, default=history[0].version)
 
-    def has_given(self, first: int) -> bool:
-        """Return whether one of the last publishes has the range that begins at a position."""
+    def has_allocated(self, first: int) -> bool:
+        """Tell whether the range that begins there was allocated to one of the last publishes."""
         return any(
             each.adds_messages and each.first_position == first for each in self._last(_FIRST_READ)
         )
@@ -242,10 +270,10 @@ class History:
 
     def add(self, publish: LoggedCommit) -> None:
         """Cache a publish that this process has just made."""
-        self._known.add(self._table, commit_of(publish))
+        self._cache.add(self._table, commit_of(publish))
 
     def _last(self, count: int | None) -> list[Commit]:
-        found = self._known.last(self._lane, self._table, count)
+        found = self._cache.last(self._lane, self._table, count)
         self._newest = found[0].version
         return found
 

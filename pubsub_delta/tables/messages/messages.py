@@ -18,7 +18,12 @@ from pubsub_delta.policy.schemas.validation import SchemaValidator
 from pubsub_delta.tables.lanes.choice import Lanes
 from pubsub_delta.tables.lanes.protocol import Append, Conflict, DataFile, LoggedCommit, Where
 from pubsub_delta.tables.lanes.scans import Scans, Window
-from pubsub_delta.tables.messages.commits import Commit, History, publish_metadata
+from pubsub_delta.tables.messages.commits import (
+    Commit,
+    History,
+    NewCommits,
+    publish_metadata,
+)
 from pubsub_delta.tables.messages.position_allocator import PositionAllocator
 from pubsub_delta.tables.schemas import MESSAGE_COLUMNS, MESSAGES
 
@@ -157,8 +162,8 @@ class Messages:
         after the given version added messages that old, as a slow publisher's can.
         """
         with self.locked():
-            late, known = self.history.commits_after(after_version)
-            if not known or any(each.adds_messages and each.may_be(None, time) for each in late):
+            late = self.history.commits_after(after_version)
+            if not late.is_complete or any(c.may_add(None, time) for c in late.commits):
                 return False
             self._lane.delete(self._table, _too_old(time, exact=exact))
         return True
@@ -183,24 +188,21 @@ class Messages:
 
     def absorb(
         self,
-        commits: Sequence[Commit],
+        new: NewCommits,
         filter_: Filter | None = None,
         earliest: datetime | None = None,
         before: datetime | None = None,
-        *,
-        known: bool = True,
-        removed: bool = False,
     ) -> list[Absorbed]:
-        """Find the messages that commits have added.
+        """Find the messages that commits have added and that are still stored.
 
-        With times, only messages published in [earliest, before); with a filter, only those that
-        pass it. ``removed``: whether messages may have been deleted since. ``known``: whether the
-        log has all of these commits. If not, every stored message counts as added by them: nothing
-        is lost, and acknowledged messages come again.
+        Only those published in [earliest, before), where such times are given; with a filter, only
+        those that pass it. Where the log has not all of the commits, everything that is stored
+        counts as added by them: nothing is lost, and what was acknowledged comes again.
         """
-        if known:
-            adding = [c for c in commits if c.adds_messages and c.may_be(earliest, before)]
-            found = [part for part in (self._added(c, removed) for c in adding) if part]
+        if new.is_complete:
+            adding = [commit for commit in new.commits if commit.may_add(earliest, before)]
+            parts = (self._added(commit, new.removes_messages) for commit in adding)
+            found = [part for part in parts if part]
         else:
             found = self._parts(earliest, None if before is None else before - _MICROSECOND)
         return found if filter_ is None else self._passing(found, filter_)
@@ -286,10 +288,6 @@ class Messages:
         """Return the messages of spans that pass a filter."""
         return self._fold(Window.of(spans), filter_)
 
-    def stored(self, spans: Sequence[Span]) -> Positions:
-        """Return the messages of spans that are still stored."""
-        return self._fold(Window.of(spans)) if spans else Positions()
-
     def earliest(self, spans: Sequence[Span]) -> datetime | None:
         """Return the publish time of the first message of spans, None if none is stored."""
         return self._counted(Window.of(spans))[1]
@@ -358,10 +356,10 @@ class Messages:
 
     # Ordering keys: policy's ``ordering.Keys``
 
-    def sharing(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
+    def of_same_keys(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
         """Return the messages of ``among`` whose key is that of a message of ``of``."""
         scans = self._lanes.scans(sum(map(len, (*of, *among))))
-        return scans.sharing(self._table, Window.of(of), Window.of(among))
+        return scans.of_same_keys(self._table, Window.of(of), Window.of(among))
 
     def followers(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
         """Return the messages of ``among`` that come later than one of ``of`` of the same key."""

@@ -72,8 +72,8 @@ class PositionAllocator:
         """Return whether no publish since the last check got positions beyond the next one."""
         if block.checked_version < 0:
             return False
-        commits, known = history.commits_after(block.checked_version)
-        return known and all(each.end_position <= block.next for each in commits)
+        new = history.commits_after(block.checked_version)
+        return new.is_complete and all(each.end_position <= block.next for each in new.commits)
 
     def reserve(self, table: str, count: int, history: History) -> int:
         """Reserve a range of positions by one commit, and return the first one.

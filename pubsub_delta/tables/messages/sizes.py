@@ -66,8 +66,8 @@ class Sizes:
     def _sampled_mean(self) -> float | None:
         """Return the mean size of messages of some of the last publishes; None without any."""
         history = self._messages.history
-        commits, _ = history.commits_after(max(-1, history.version() - SAMPLED_COMMITS))
-        publishes = [each for each in commits if each.publish_time is not None]
+        new = history.commits_after(max(-1, history.version() - SAMPLED_COMMITS))
+        publishes = [each for each in new.commits if each.publish_time is not None]
         places = spread([each.message_count for each in publishes], SAMPLED_PUBLISHES)
         means = [self._mean(publishes[place]) for place in places]
         known = [mean for mean in means if mean is not None]

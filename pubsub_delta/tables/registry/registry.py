@@ -283,7 +283,7 @@ class Registry:
         of_source = {"topic_uid": topic_uid, "filter": filter_, "announced": now}
         for each in self._snapshots.rows():
             if each["name"] == snapshot.name and gives_way(each):
-                self._lapse(each["uid"], gives_way)
+                self._hide(each["uid"], gives_way)
         return self._snapshots.add({**columns_of(lasting), **of_source}, TAKEN_SNAPSHOT)
 
     def capture_snapshot(
@@ -308,9 +308,9 @@ class Registry:
         check = precondition(snapshot_of, lambda row: row["announced"] is None, if_unchanged)
         return self._snapshots.change(uid, columns_of_fields(fields), check)
 
-    def lapse_snapshot(self, uid: str) -> bool:
+    def hide_snapshot(self, uid: str) -> bool:
         """Make a snapshot invisible for good; return whether it was visible."""
-        return self._lapse(uid, lambda row: row["announced"] is None)
+        return self._hide(uid, lambda row: row["announced"] is None)
 
     def remove_snapshot(self, uid: str) -> bool:
         """Delete a snapshot and its table; return whether it still existed."""
@@ -332,7 +332,7 @@ class Registry:
             is_there = row["announced"] is None or is_announced(row)
             return is_there and check(row)
 
-        if not self._lapse(uid, is_to_go) and is_there:
+        if not self._hide(uid, is_to_go) and is_there:
             return False
         self._snapshot_tables.drop(uid)  # also of one that lapsed before a process crashed
         self._snapshots.remove(uid)
@@ -342,7 +342,7 @@ class Registry:
         """Return the version of the table of snapshots, None while there is none."""
         return self._snapshots.version()
 
-    def _lapse(self, uid: str, check: Check) -> bool:
+    def _hide(self, uid: str, check: Check) -> bool:
         """Make a snapshot invisible for good, finished or not; return whether it was changed."""
         row = self._snapshots.row(uid)
         if row is None:

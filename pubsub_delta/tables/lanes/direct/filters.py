@@ -1,4 +1,4 @@
-"""The third evaluator of filters, for columns in Arrow (see ``policy.filters``)."""
+"""Evaluates filters on the attributes of many messages, in Arrow (see ``policy.filters``)."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.direct.attributes import entries, tidied
 from pubsub_delta.tables.lanes.direct.errors import translating_errors
+from pubsub_delta.tables.lanes.direct.filter_cache import FilterCache, PassingMessages
 from pubsub_delta.tables.lanes.direct.filters import matching
 from pubsub_delta.tables.lanes.direct.open_tables import OpenTables
-from pubsub_delta.tables.lanes.direct.passing import Passing, PassingPositions
 from pubsub_delta.tables.lanes.direct.table_snapshots import StoredFile, TableSnapshot
 from pubsub_delta.tables.lanes.protocol import Condition
 from pubsub_delta.tables.lanes.scans import Window
@@ -40,7 +40,7 @@ class DirectScans:
 
     def __init__(self, open_tables: OpenTables) -> None:
         self._open_tables = open_tables
-        self._passing = PassingPositions()
+        self._passing = FilterCache()
 
     def fold(self, table: str, window: Window, filter_: Filter | None = None) -> Positions:
         """Return the stored messages of a window that pass a filter."""
@@ -54,7 +54,7 @@ class DirectScans:
         """Return the stored messages of a window in parts of neighbouring positions, with times."""
         return _parts(self._read(table, window, ("position", "publish_time")))
 
-    def sharing(self, table: str, of: Window, among: Window) -> Positions:
+    def of_same_keys(self, table: str, of: Window, among: Window) -> Positions:
         """Return the messages of ``among`` whose ordering key is that of a message of ``of``."""
         return self._open_tables.read(table, lambda snapshot: _sharing(snapshot, of, among))
 
@@ -145,7 +145,7 @@ def _fold(snapshot: TableSnapshot, window: Window) -> Positions:
 
 
 def _fold_passing(
-    snapshot: TableSnapshot, window: Window, filter_: Filter, kept: PassingPositions
+    snapshot: TableSnapshot, window: Window, filter_: Filter, kept: FilterCache
 ) -> Positions:
     """Return the positions of a window that pass a filter; the results of files are cached."""
     found: list[Positions] = []
@@ -165,13 +165,13 @@ def _fold_passing(
     return stored | _positions(_rows_of(snapshot, others, window, ("position",), filter_))
 
 
-def _passing(snapshot: TableSnapshot, file: StoredFile, filter_: Filter) -> Passing | None:
+def _passing(snapshot: TableSnapshot, file: StoredFile, filter_: Filter) -> PassingMessages | None:
     """Return the messages of a file that pass a filter; None if one has no publish time."""
     rows = _rows_of(snapshot, [file], Window(), ("position", "publish_time"), filter_)
     if rows["publish_time"].null_count:
         return None
     times = pc.min_max(rows["publish_time"].cast(pa.int64())).as_py()
-    return Passing(_positions(rows), times["min"] or 0, times["max"] or 0)
+    return PassingMessages(_positions(rows), times["min"] or 0, times["max"] or 0)
 
 
 def _asks_for_most(window: Window, file: StoredFile) -> bool:

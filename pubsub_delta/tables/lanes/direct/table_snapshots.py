@@ -81,7 +81,6 @@ class TableSnapshot:
         self.id = opened.metadata().id
         self.version = opened.version()
         self.columns = pa.schema(opened.schema().to_arrow())
-        self._partitioned_by = tuple(opened.metadata().partition_columns)
         self._actions = pa.table(opened.get_add_actions(flatten=True))
         self._address = address_of(table)
         self._options = dict(options) if options else None

@@ -26,7 +26,7 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.errors import InvalidArgument, counted
 from pubsub_delta.policy.messages import FIELD_OF_RULE
 from pubsub_delta.policy.schemas.validation import SchemaValidator
 from pubsub_delta.tables.lanes.spark.columns import (
@@ -281,7 +281,7 @@ def _refuse_broken(frame: DataFrame) -> None:
     if not found:
         return
     problems = "; ".join(
-        f"column {_FIELDS[rule]!r}: {rule}: {count:,} offending row{'s' * (count > 1)}"
+        f"column {_FIELDS[rule]!r}: {rule}: {counted(count, 'offending row')}"
         for rule, count in found.items()
     )
     example = frame.where(_broken()).limit(1).select(*map(shortened, frame.columns)).collect()

@@ -43,7 +43,7 @@ class SparkScans:
         with translating_errors(table):
             return list(fold_by_time(self._within(table, window)))
 
-    def sharing(self, table: str, of: Window, among: Window) -> Positions:
+    def of_same_keys(self, table: str, of: Window, among: Window) -> Positions:
         """Return the messages of ``among`` whose ordering key is that of a message of ``of``.
 
         A message without a key (null or empty) shares it with none.

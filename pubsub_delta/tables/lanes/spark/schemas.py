@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas import functions as of_batches
 
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.errors import InvalidArgument, counted
 from pubsub_delta.policy.schemas.validation import SchemaMismatch, SchemaValidator, TypedReader
 from pubsub_delta.tables.lanes.spark.types import spark_schema
 from pubsub_delta.tables.typed import typed_rows, typed_schema
@@ -41,7 +41,7 @@ def refuse_unfit(frame: DataFrame, validator: SchemaValidator) -> None:
         return
     row = example[0].asDict()
     problem = f"column 'data': {validator.refused(row.pop(_REASON))}"
-    rows = f"{count:,} offending row{'s' * (count > 1)}"
+    rows = counted(count, "offending row")
     raise InvalidArgument(f"{problem}: {rows}; nothing was published; one of them: {row}")
 
 

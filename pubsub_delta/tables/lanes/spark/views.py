@@ -44,7 +44,7 @@ _MESSAGE = {
 
 
 @dataclass(frozen=True)
-class Shown:
+class ViewSubject:
     """What a view shows.
 
     Args:
@@ -112,14 +112,20 @@ class Views:
         self._collect(f"DROP VIEW IF EXISTS {self._identifier(name)}")
 
     def show(
-        self, name: str, shown: Shown, query: str, typing: TypedReader | None, *, replace: bool
+        self,
+        name: str,
+        subject: ViewSubject,
+        query: str,
+        typing: TypedReader | None,
+        *,
+        replace: bool,
     ) -> None:
         """Create a view of a query, or replace a view of this store.
 
         ``typing``: with the fields of the messages as columns. Python reads those, so such a view
         is a temporary one. Conflict if a table or view of that name was created since.
         """
-        identity = self._identity(name, shown.resource, self.digest(query, typing))
+        identity = self._identity(name, subject.resource, self.digest(query, typing))
         comment = f"pubsub_delta {json.dumps(identity)}"
         if typing is not None:
             self._show_frame(name, typed(self._spark.sql(query), typing), comment, replace=replace)
@@ -180,20 +186,20 @@ def _columns_of(spark: SparkSession, query: str) -> list[str]:
         return spark.sql(query).columns
 
 
-def topic_query(messages: str, shown: Shown) -> str:
+def topic_query(messages: str, subject: ViewSubject) -> str:
     """Return the query of a topic's messages; it fails if that was deleted or created again."""
     columns = ", ".join(f"{value} AS {name}" for name, value in _MESSAGE.items())
-    return f"SELECT {columns}, publish_date FROM {messages} WHERE {_is_there(shown)}"
+    return f"SELECT {columns}, publish_date FROM {messages} WHERE {_is_there(subject)}"
 
 
-def messages_query(messages: str, shown: Shown) -> str:
+def messages_query(messages: str, subject: ViewSubject) -> str:
     """Return the query of a topic's messages, by the columns that their fields are read from."""
     columns = ", ".join(f"{_MESSAGE[name]} AS {name}" for name in ("message_id", *MESSAGE_COLUMNS))
-    return f"SELECT {columns} FROM {messages} WHERE {_is_there(shown)}"
+    return f"SELECT {columns} FROM {messages} WHERE {_is_there(subject)}"
 
 
 def backlog_query(
-    messages: str, shown: Shown, spans: Sequence[Span], now: datetime, *, counted: bool
+    messages: str, subject: ViewSubject, spans: Sequence[Span], now: datetime, *, counted: bool
 ) -> str | None:
     """Return the query of a backlog as it is now; None if it has too many runs of positions.
 
@@ -215,19 +221,19 @@ def backlog_query(
     return (
         f"SELECT {columns}, {state} AS state, {attempt} AS delivery_attempt, "
         f"{sql_instant(now)} AS as_of FROM {messages} "
-        f"WHERE ({' OR '.join(all_runs) or 'false'}) AND {_is_there(shown)}"
+        f"WHERE ({' OR '.join(all_runs) or 'false'}) AND {_is_there(subject)}"
     )
 
 
-def _is_there(shown: Shown) -> str:
+def _is_there(subject: ViewSubject) -> str:
     """Write a condition that fails the query if a resource was deleted or created again."""
-    is_live = "delete_time IS NULL" if shown.kind == "topic" else "NOT detached"
+    is_live = "delete_time IS NULL" if subject.kind == "topic" else "NOT detached"
     problem = literal(
-        f"{shown.kind} {shown.resource} was deleted, or created anew, since this view was made; "
-        "create_views of the store makes the views anew"
+        f"{subject.kind} {subject.resource} was deleted, or created anew, since this view was "
+        "made; create_views of the store makes the views anew"
     )
     there = (
-        f"SELECT any_value(true) FROM {shown.registry} WHERE uid = {literal(shown.uid)} "
+        f"SELECT any_value(true) FROM {subject.registry} WHERE uid = {literal(subject.uid)} "
         f"AND {is_live}"
     )
     return f"coalesce(({there}), CAST(raise_error({problem}) AS BOOLEAN))"

@@ -1,4 +1,4 @@
-"""Presence: a lock that shows that a server is running, and a journal of its leases.
+"""Journals of a server's leases, and a lock: if it is killed, another server frees its leases.
 
 A server on a local disk has a directory in ``_servers`` below the root, and holds a lock beside it
 while its process runs. If another server on the same machine gets this lock, the first one is gone.
@@ -131,8 +131,8 @@ class Journal:
         self._size += len(written)
 
 
-class Presence:
-    """Shows other servers on the same machine that this one is running.
+class LeaseJournals:
+    """The journals of one server, below a lock that shows others that it is running.
 
     Args:
         root: the root of a store on a local disk, else None.

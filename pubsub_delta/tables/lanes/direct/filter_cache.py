@@ -24,7 +24,7 @@ _Key = tuple[str, str, Filter]
 
 
 @dataclass(frozen=True)
-class Passing:
+class PassingMessages:
     """The messages of a file that pass a filter, and their first and last publish time.
 
     The times are in microseconds, as the log may have them cut to milliseconds.
@@ -42,30 +42,32 @@ class Passing:
         return starts and (window.latest is None or self.latest <= to_micros(window.latest))
 
 
-class PassingPositions:
-    """The positions of the messages that pass a filter, by table id, file and filter."""
+class FilterCache:
+    """The messages that pass a filter, by table id, file and filter."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
-        self._known: OrderedDict[_Key, tuple[int, Passing]] = OrderedDict()
+        self._cached: OrderedDict[_Key, tuple[int, PassingMessages]] = OrderedDict()
         self._bytes = 0
 
-    def find(self, table_id: str, path: str, filter_: Filter) -> Passing | None:
+    def find(self, table_id: str, path: str, filter_: Filter) -> PassingMessages | None:
         """Return the passing messages of a file; None if they are not cached."""
         with self._lock:
-            found = self._known.get((table_id, path, filter_))
+            found = self._cached.get((table_id, path, filter_))
             if found is None:
                 return None
-            self._known.move_to_end((table_id, path, filter_))
+            self._cached.move_to_end((table_id, path, filter_))
             return found[1]
 
-    def add(self, table_id: str, path: str, filter_: Filter, rows: int, passing: Passing) -> None:
+    def add(
+        self, table_id: str, path: str, filter_: Filter, rows: int, passing: PassingMessages
+    ) -> None:
         """Cache the passing messages of a file; the entry takes at most a bit for each row."""
         size = max(_LEAST_BYTES, rows // 8)
         with self._lock:
-            before = self._known.pop((table_id, path, filter_), None)
+            before = self._cached.pop((table_id, path, filter_), None)
             self._bytes += size - (0 if before is None else before[0])
-            self._known[table_id, path, filter_] = size, passing
+            self._cached[table_id, path, filter_] = size, passing
             while self._bytes > self._most_bytes:
-                self._bytes -= self._known.popitem(last=False)[1][0]
+                self._bytes -= self._cached.popitem(last=False)[1][0]

@@ -33,7 +33,7 @@ class _Phase(Enum):
     LEFT = "there is nothing more to do"
 
 
-class LeaseKeeper:
+class MicroBatchLease:
     """Keeps the lease of one micro-batch, in a separate thread.
 
     Spark interrupts the thread of a query that it stops, so commits would fail there.

@@ -16,10 +16,10 @@ pytest.importorskip("grpc")
 from pubsub_delta.policy.ack_ids import parse_ack_id
 from pubsub_delta.policy.ack_state import State, union
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.server import presence
+from pubsub_delta.server import lease_journals
 from pubsub_delta.server.assigner import Delivery
 from pubsub_delta.server.hub import Hub
-from pubsub_delta.server.presence import FOLDER, Journal, Presence
+from pubsub_delta.server.lease_journals import FOLDER, Journal, LeaseJournals
 from tests.unit.serving import QUICK
 from tests.unit.serving_calls import NAME, Calls, opening, running, soon
 
@@ -31,9 +31,9 @@ pytestmark = pytest.mark.skipif(
 PROCESS = """
 import sys
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.server.presence import Presence
+from pubsub_delta.server.lease_journals import LeaseJournals
 
-here = Presence(sys.argv[1], "first")
+here = LeaseJournals(sys.argv[1], "first")
 here.begin()
 journal = here.journal("projects/p/subscriptions/s", sys.argv[2])
 journal.leased(7, Positions.of(range(5)))
@@ -52,8 +52,8 @@ def other_server(root: Path) -> subprocess.Popen[str]:
     return process
 
 
-def here(root: Path, name: str = "second") -> Presence:
-    made = Presence(str(root), name)
+def here(root: Path, name: str = "second") -> LeaseJournals:
+    made = LeaseJournals(str(root), name)
     made.begin()
     return made
 
@@ -107,7 +107,7 @@ def test_what_clients_were_given_is_not_taken_over(tmp_path: Path) -> None:
 
 
 def test_a_long_journal_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(presence, "LONGEST_JOURNAL", 300)
+    monkeypatch.setattr(lease_journals, "LONGEST_JOURNAL", 300)
     one = here(tmp_path, "first")
     journal = one.journal("s", UID)
     journal.leased(1, Positions.of(range(1_000)))
@@ -157,9 +157,9 @@ def test_another_machine_cannot_be_judged(tmp_path: Path, monkeypatch: pytest.Mo
     process.wait()
     boot = tmp_path / "boot"
     boot.write_text("another")
-    monkeypatch.setattr(presence, "_BOOT", boot)
+    monkeypatch.setattr(lease_journals, "_BOOT", boot)
     assert left_at(tmp_path) == {}
-    monkeypatch.setattr(presence, "_BOOT", tmp_path / "absent")
+    monkeypatch.setattr(lease_journals, "_BOOT", tmp_path / "absent")
     assert left_at(tmp_path) == {}
 
 
@@ -215,7 +215,7 @@ def test_what_was_left_of_a_deleted_subscription_means_nothing_of_its_successor(
     running(test)
 
 
-def killed(server: Presence) -> None:
+def killed(server: LeaseJournals) -> None:
     """Let go of the lock of a server, as the end of its process does."""
     assert server._lock is not None
     server._lock.release()
