@@ -136,7 +136,7 @@ def test_a_file_that_changes_is_in_force_and_ends_streams(
 def test_a_signal_lets_the_server_read_the_file_again(server: ServerProcess, policy: Path) -> None:
     policy.write_text("{")
     server.signal(signal.SIGHUP)
-    eventually(lambda: "the policy file was not read" in server.log.read_text())
+    eventually(lambda: "the policy file cannot be read" in server.log.read_text())
     publish(server, ADMIN)  # what was read before holds on
     write(policy, PUBLISHER)
     server.signal(signal.SIGHUP)

@@ -51,7 +51,7 @@ def of_answers(history: History) -> Iterator[Violation]:
 def _of_problems(history: History, op: Op) -> Iterator[Violation]:
     """What ``maintain`` could not do; beside others it may come too early or too late."""
     for resource, why in (op.done or {})["problems"].items():
-        harmless = ("deleted just now", "does not exist", "nothing was deleted", "dead_letter")
+        harmless = ("deleted meanwhile", "does not exist", "nothing was deleted", "dead_letter")
         others_wrote = ("Aborted", "another process", "others wrote")
         if not any(each in why for each in harmless + others_wrote) and not (
             history.world.get("disk") and "space" in why
