@@ -19,9 +19,11 @@ class Outcome:
     """How the load of one program ended.
 
     ``lost``: published and answered, and never acknowledged. ``doubled``: delivered again after an
-    acknowledgement that had been answered and had settled. ``disordered``: first deliveries of an
-    ordering key out of the order of publishing. ``windows``: p50 and p99 of the milliseconds from a
-    publish call to the first delivery, by the seconds since the start.
+    acknowledgement that had been answered and had settled. A client that gets no answer to a
+    publish repeats it: that copy has an ID of its own, and ``extra`` counts its deliveries.
+    ``disordered``: first deliveries of an ordering key out of the order of publishing. ``windows``:
+    p50 and p99 of the milliseconds from a publish call to the first delivery, by the seconds since
+    the start.
     """
 
     program: str
@@ -56,6 +58,7 @@ class Ledger:
         self._published = bytearray()
         self._delivered = bytearray()
         self._acknowledged: dict[int, float] = {}
+        self._ids: dict[int, str] = {}
         self._highest: dict[str, int] = {}
         self._latencies: dict[int, list[float]] = {}
 
@@ -64,11 +67,14 @@ class Ledger:
         with self._lock:
             _set(self._published, number)
 
-    def delivered(self, number: int, sent: float, key: str = "") -> bool:
-        """Note a delivery of a message; return whether it is its first one."""
+    def delivered(self, number: int, message_id: str, sent: float, key: str = "") -> bool:
+        """Note a delivery of a message; return whether its number comes for the first time."""
         now = time.time()
         with self._lock:
             self.outcome.delivered += 1
+            if self._ids.setdefault(number, message_id) != message_id:
+                self._count("deliveries of a repeated publish")
+                return False
             acknowledged = self._acknowledged.get(number)
             if acknowledged is not None and now > acknowledged + self._settled:
                 self.outcome.doubled += 1
@@ -97,7 +103,10 @@ class Ledger:
     def count(self, name: str) -> None:
         """Count something by its name."""
         with self._lock:
-            self.outcome.extra[name] = self.outcome.extra.get(name, 0) + 1
+            self._count(name)
+
+    def _count(self, name: str) -> None:
+        self.outcome.extra[name] = self.outcome.extra.get(name, 0) + 1
 
     @property
     def missing(self) -> list[int]:

@@ -109,10 +109,11 @@ class Program:
         else:
             self.ledger.error(done.exception())
 
-    def noted(self, data: bytes, key: str = "") -> tuple[int, bool]:
+    def noted(self, data: bytes, message_id: str, key: str = "") -> tuple[int, bool]:
         """Note a delivery; return the number of the message, and whether this is the first one."""
         number, sent = data.split()[:2]
-        return int(number), self.ledger.delivered(int(number), float(sent), key)
+        is_first = self.ledger.delivered(int(number), message_id, float(sent), key)
+        return int(number), is_first
 
     def consume(self) -> Callable[[], None]:
         """Begin to consume; the result ends it."""
@@ -127,7 +128,7 @@ class Program:
 
     def receive(self, message: Any) -> None:
         """Acknowledge most messages, and nack some the first time."""
-        number, is_first = self.noted(message.data)
+        number, is_first = self.noted(message.data, message.message_id)
         if is_first and number % 33 == 0:
             message.nack()
             return
@@ -153,7 +154,7 @@ class Ordered(Program):
         return stop
 
     def receive(self, message: Any) -> None:
-        number, is_first = self.noted(message.data, message.ordering_key)
+        number, is_first = self.noted(message.data, message.message_id, message.ordering_key)
         if is_first and number % 199 == 0:
             message.nack()
             return
@@ -171,7 +172,7 @@ class Once(Program):
     )
 
     def receive(self, message: Any) -> None:
-        number, is_first = self.noted(message.data)
+        number, is_first = self.noted(message.data, message.message_id)
         if is_first and number % 97 == 0:
             message.nack()
             return
@@ -212,7 +213,7 @@ class Pushed(Program):
 
     def pushed(self, message: dict[str, Any]) -> int:
         """Take a message, and return the code of the answer."""
-        number, is_first = self.noted(base64.b64decode(message["data"]))
+        number, is_first = self.noted(base64.b64decode(message["data"]), message["messageId"])
         if is_first and number % 50 == 0:
             return 500
         self.ledger.acknowledged(number)
@@ -261,7 +262,7 @@ class Pulled(Program):
     def _answer(self, received: list[Any]) -> None:
         done, refused = [], []
         for each in received:
-            number, is_first = self.noted(each.message.data)
+            number, is_first = self.noted(each.message.data, each.message.message_id)
             if number % 500 == 0 or (is_first and number % 90 == 0):
                 refused.append(each.ack_id)
             elif not is_first or number % 100:  # the others are left to their deadlines
@@ -333,7 +334,7 @@ class Churn(Program):
     def _take(self, subscription: str, received: Any) -> None:
         done = []
         for each in received:
-            number, is_first = self.noted(each.message.data)
+            number, is_first = self.noted(each.message.data, each.message.message_id)
             if not is_first or number % 10:
                 done.append((number, each.ack_id))
         if done:
