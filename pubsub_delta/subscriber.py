@@ -12,6 +12,7 @@ from types import TracebackType
 
 from pubsub_delta.callbacks import Callbacks, PulledMessage
 from pubsub_delta.delivery.leases import LeasedMessages
+from pubsub_delta.delivery.table_writes import cannot_pull
 from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument
 from pubsub_delta.operations.exchange import Channel
 from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
@@ -198,6 +199,8 @@ class StreamingPull:
             self._log_lost(error)
             return
         self._callbacks.apply(request, done.response, now)
+        if room and done.subscription.table_config is not None:
+            raise cannot_pull(done.subscription)
         if done.leased is not None:
             self._lease(done.leased, now)
 

@@ -77,10 +77,12 @@ def consume(
     may_forward: MayForward = always,
     leases: bool = True,
 ) -> tuple[CommitResult, T | None]:
-    """Make the commit of a consumer; FailedPrecondition for a table subscription that leases.
+    """Make the commit of a consumer.
+
+    Beside a table it applies the request and leases nothing, and FailedPrecondition without one.
 
     ``uid``: the uid of the subscription that the caller has leased from. ``leases``: whether
-    messages may be leased. A request is applied also beside a table.
+    messages are to be leased.
     """
     prefetching = partial(tables.prefetching, name)
     with prefetching():
@@ -89,9 +91,9 @@ def consume(
         if not forward:
             found = found.without_dead_letters()
         if leases and found.subscription.table_config is not None:
-            if apply is not no_request:  # what was acknowledged before stays so
-                commit(tables, found, now, _lease_nothing, apply, forward=forward)
-            raise table_writes.cannot_pull(found.subscription)
+            if apply is no_request:
+                raise table_writes.cannot_pull(found.subscription)
+            lease = _lease_nothing
         return commit(tables, found, now, lease, apply, prefetching, forward=forward)
 
 

@@ -39,6 +39,7 @@ class Channel(Protocol):
         """Apply an ack request and lease up to so many messages (0: none), in one commit.
 
         ``deadline``: the length of the lease, where it is not the subscription's ack deadline.
+        A subscription whose messages a table gets leases none: the request is applied all the same.
         Aborted: nothing was written. NotFound: the subscription is gone, or another one has its
         name.
         """

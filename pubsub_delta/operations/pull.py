@@ -9,6 +9,7 @@ from typing import TypeVar
 from pubsub_delta.delivery.consuming import CommitResult, consume
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.delivery.sources import source
+from pubsub_delta.delivery.table_writes import cannot_pull
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import delivery, replay, streams
 from pubsub_delta.policy.ack_state import AckState, Span
@@ -50,7 +51,8 @@ def pull_micro_batch(
 
     A repeated micro-batch gets the messages it had, except those that were acknowledged or leased
     since. ``max_messages``: 0 leases none. ``below``: only messages with lower positions are
-    leased. ``uid``: the uid of the subscription that the query consumes.
+    leased. ``uid``: the uid of the subscription that the query consumes. FailedPrecondition for a
+    table subscription; the micro-batch before is acknowledged all the same.
     """
 
     def finish(state: AckState, terms: Terms) -> tuple[AckState, None]:
@@ -59,7 +61,11 @@ def pull_micro_batch(
     def lease(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
         return streams.begin(state, query_id, batch_id, max_messages, terms, now, below)
 
-    return consume(tables, name, now, lease, finish, uid=uid, leases=max_messages != 0)[0]
+    leases = max_messages != 0
+    result, _ = consume(tables, name, now, lease, finish, uid=uid, leases=leases)
+    if leases and result.subscription.table_config is not None:
+        raise cannot_pull(result.subscription)
+    return result
 
 
 def resume_micro_batch(

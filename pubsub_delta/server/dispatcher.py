@@ -11,6 +11,7 @@ from functools import partial
 from typing import TypeVar
 
 from pubsub_delta.delivery.leases import LeasedMessages
+from pubsub_delta.delivery.table_writes import cannot_pull
 from pubsub_delta.errors import Aborted, FailedPrecondition, NotFound, PubSubError
 from pubsub_delta.operations.exchange import Channel
 from pubsub_delta.policy.messages import size_of
@@ -279,10 +280,7 @@ class Dispatcher:
                     lambda: self._channel.exchange(request, wanted, self._now(), length)
                 )
         except (NotFound, FailedPrecondition) as error:
-            if not wanted:
-                self.close(error)
-            elif await self._exchange(0):  # it gives no messages any more, as a table gets them
-                self.end(error)
+            self.close(error)
             return False
         except Exception as error:
             await self._failed(error)
@@ -300,7 +298,9 @@ class Dispatcher:
             self.leaser.lease(lease_id, positions, now, done.leased.until)
             self._journal.leased(lease_id, positions)
             self._unread.append(done.leased)
-        if wanted:
+        if wanted and done.subscription.table_config is not None:
+            self.end(cannot_pull(done.subscription))
+        elif wanted:
             self._schedule_poll(found, wanted)
         return True
 

@@ -56,6 +56,22 @@ def test_acknowledgements_of_callbacks_are_written(store: PubSub) -> None:
     assert left(store) == 0
 
 
+def test_a_callback_is_told_that_its_acknowledgement_succeeded(store: PubSub) -> None:
+    # the outcome is that of the one commit that wrote it
+    store.publish(TOPIC, [b"a"])
+    outcomes: list[Any] = []
+
+    def callback(message: Any) -> None:
+        give_a_table(store)
+        outcomes.append(message.ack_with_response())
+
+    future = store.subscribe(NAME, callback, flow_control=FlowControl(max_messages=1))
+    with pytest.raises(FailedPrecondition, match="clear its table_config to pull from it"):
+        future.result(PATIENCE)
+    assert outcomes[0].result(PATIENCE) == "success"
+    assert left(store) == 0
+
+
 def test_a_micro_batch_that_was_processed_is_acknowledged(store: PubSub) -> None:
     store.publish(TOPIC, [b"a"])
     uid, name = store.get_subscription(NAME).uid, store._subscription(NAME)

@@ -96,15 +96,16 @@ BUGS_OF_PROMISES = (
         "acks-beside-a-new-table",
         "Acknowledgements are lost that came when another process gave the subscription a table.",
         "server/dispatcher.py",
-        "            if not wanted:\n                self.close(error)\n",
-        "            if wanted >= 0:\n                self.close(error)\n",
+        "        self.leaser.apply(request, done.response, now)\n        self.update(",
+        "        if not wanted or done.subscription.table_config is None:\n"
+        "            self.leaser.apply(request, done.response, now)\n        self.update(",
     ),
     Bug(
         "refused-pull-forgets-its-request",
         "What a consumer acknowledged is written to the table that its subscription was given.",
         "delivery/consuming.py",
-        "            if apply is not no_request:",
-        "            if False:",
+        "            if apply is no_request:\n",
+        "            if leases:\n",
     ),
     Bug(
         "put-back-without-its-policy",
