@@ -44,8 +44,8 @@ BUGS_OF_FAULTS = (
         "query-goes-on-with-a-successor",
         "A query goes on with the subscription that was created anew under the name of its own.",
         "operations/pull.py",
-        "lease, finish, uid=uid, leases=max_messages != 0)[0]",
-        "lease, finish, leases=max_messages != 0)[0]",
+        "lease, finish, uid=uid, leases=leases)",
+        "lease, finish, leases=leases)",
     ),
     Bug(
         "deleted-messages-are-waited-for",

@@ -95,10 +95,9 @@ BUGS_OF_PROMISES = (
     Bug(
         "acks-beside-a-new-table",
         "Acknowledgements are lost that came when another process gave the subscription a table.",
-        "server/dispatcher.py",
-        "        self.leaser.apply(request, done.response, now)\n        self.update(",
-        "        if not wanted or done.subscription.table_config is None:\n"
-        "            self.leaser.apply(request, done.response, now)\n        self.update(",
+        "delivery/consuming.py",
+        "            lease = _lease_nothing\n",
+        "            lease, apply = _lease_nothing, no_request\n",
     ),
     Bug(
         "refused-pull-forgets-its-request",

@@ -109,6 +109,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "policy/table_configs.py": TABLE_WRITES,
     "policy/table_writes.py": TABLE_WRITES,
     "delivery/consuming.py": (
+        "lanes/test_table_given",
         "consumer_calls",
         "expiration",
         "restored",
@@ -154,7 +155,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "delivery/message_rows.py": ("arrow_from_elsewhere", "publish_calls"),
     "tables/arrow_types.py": ("arrow_from_elsewhere",),
     "operations/pull.py": (
-        "lanes/test_table_given",
         "consumer_calls",
         "expiration",
         "restored",
@@ -201,7 +201,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "server/publishing.py": ("server_gathering", "server_schemas"),
     "server/listening.py": ("server_listening",),
     "server/multiplexer.py": ("server_multiplexer",),
-    "server/dispatcher.py": ("server_pull", "server_streams", "lanes/test_table_server"),
+    "server/dispatcher.py": ("server_pull", "server_streams"),
     "errors.py": ("errors",),
     "policy/transactions.py": ("publish_calls",),
     "publisher.py": ("publisher_flow", "publisher", "forked_processes"),
