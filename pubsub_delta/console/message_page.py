@@ -10,7 +10,7 @@ from typing import Literal
 
 from fastapi import APIRouter, Request, Response
 
-from pubsub_delta.console.context import Console, console_of
+from pubsub_delta.console.context import Console, address, console_of
 from pubsub_delta.console.error_texts import readable
 from pubsub_delta.console.formatting import visible
 from pubsub_delta.console.forms import PostedForm, pairs_text
@@ -18,6 +18,7 @@ from pubsub_delta.console.lists import list_all
 from pubsub_delta.console.message_data import MAX_TEXT_BYTES, DataView, data_views, schema_view
 from pubsub_delta.console.message_search import Kind, search_of
 from pubsub_delta.console.responses import RequiresWrite, redirect_with_flash, render, run_job
+from pubsub_delta.console.search_form import search_fields
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound, PubSubError
 from pubsub_delta.names import DELETED_TOPIC
 from pubsub_delta.operations.find import FoundMessage, MessageQuery
@@ -168,12 +169,20 @@ def confirm_publish_again(request: Request, kind: Kind, id_: str, _: RequiresWri
     """Show the messages that will be published again, and their subscriptions."""
     console = console_of(request)
     numbers = request.query_params.getlist("message_id")
+    search = request.query_params.get("search", "")
     return run_job(
         request,
         "Reading the messages",
         lambda: _republishes(console, kind, id_, numbers, 200),
         lambda asked, found: render(
-            asked, "publish_again.html", kind=kind, id=id_, groups=found[0], without_topic=found[1]
+            asked,
+            "publish_again.html",
+            kind=kind,
+            id=id_,
+            groups=found[0],
+            without_topic=found[1],
+            search=search,
+            found_at=address(kind, id_, "messages", **search_fields(search)),
         ),
     )
 
@@ -182,9 +191,13 @@ def confirm_publish_again(request: Request, kind: Kind, id_: str, _: RequiresWri
 def publish_again(
     request: Request, kind: Literal["topics", "subscriptions"], id_: str, form: PostedForm
 ) -> Response:
-    """Publish messages again; a dead letter to its source, without the added attributes."""
+    """Publish messages again; a dead letter to its source, without the added attributes.
+
+    The page that the browser comes to has the search in which the messages were chosen.
+    """
     console = console_of(request)
     numbers = form.multi.get("message_id", [])
+    search = search_fields(form["search"])
 
     def work() -> str:
         groups, _ = _republishes(console, kind, id_, numbers, 2**31)
@@ -205,7 +218,7 @@ def publish_again(
         request,
         "Publishing messages again",
         work,
-        lambda asked, note: redirect_with_flash(asked, note, kind, id_, "messages"),
+        lambda asked, note: redirect_with_flash(asked, note, kind, id_, "messages", **search),
     )
 
 

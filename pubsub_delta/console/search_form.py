@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from pubsub_delta.clock import read_time
 from pubsub_delta.console.forms import Form, InvalidField
@@ -45,6 +45,15 @@ class SearchForm:
     def has_filters(self) -> bool:
         """Whether any field besides the state is set."""
         return any(self.form[name] for name in FIELDS if name != "state")
+
+
+def search_fields(query_string: str) -> dict[str, str]:
+    """Return the fields of a search that the query of an address has.
+
+    >>> search_fields("text=late&done=7")
+    {'text': 'late'}
+    """
+    return {name: value for name, value in parse_qsl(query_string) if name in FIELDS}
 
 
 def read_search_form(asked: Mapping[str, str], *, of_topic: bool) -> SearchForm:

@@ -7,6 +7,7 @@ import json
 import re
 from html import unescape
 from typing import Any
+from urllib.parse import urlencode
 
 import pyarrow.parquet as pq
 import pytest
@@ -300,3 +301,22 @@ def test_chosen_messages_of_a_topic_are_published_again() -> None:
     assert "2 published again to flights" in words(browser.client.post(form.action, data=sent).text)
     assert [each.data for each in browser.store.peek("first")] == [b"a", b"b", b"c", b"a", b"b"]
     assert "No message was selected" in words(browser.get("/topics/flights/publish-again").text)
+
+
+def test_the_search_in_which_messages_were_chosen_is_kept_when_they_are_published_again() -> None:
+    browser = Browser()
+    browser.store.publish("flights", [b"late", b"early"])
+    at = "/topics/flights"
+    found = browser.get(f"{at}/messages/found?text=late&state=any").text
+    number = browser.store.peek("first")[0].message_id
+    chosen = form_from_pairs(found, method="get").fields | {"message_id": number}
+    page = browser.get(f"{at}/publish-again?{urlencode(chosen)}").text
+    assert f'href="{at}/messages?text=late&amp;state=any">Cancel' in page
+    form = form_from_pairs(page)
+    answer = browser.client.post(form.action, data={**form.fields, "message_id": number})
+    assert dict(answer.url.params.items()) | {"done": ""} == {
+        "text": "late", "state": "any", "done": "",
+    }  # fmt: skip
+    elsewhere = {**form.fields, "search": "done=7&text=late", "message_id": number}
+    answer = browser.client.post(form.action, data=elsewhere)
+    assert answer.url.params["done"] != "7", "only the fields of a search are taken"
