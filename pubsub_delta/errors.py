@@ -7,6 +7,7 @@ PubSubError
 ├── FailedPrecondition  FAILED_PRECONDITION  the resource is not in a state that allows this
 ├── Aborted             ABORTED              others wrote at the same time; nothing was written
 ├── ResourceExhausted   RESOURCE_EXHAUSTED   a limit is reached; later there may be room again
+├── Unavailable         UNAVAILABLE          storage or server cannot do it now; try again later
 ├── Unimplemented       UNIMPLEMENTED        a part of Pub/Sub that this version does not have
 ├── DataLoss            DATA_LOSS            stored data is damaged or missing
 └── Unknown             UNKNOWN              a commit may have landed, and nothing tells whether
@@ -105,6 +106,15 @@ class ResourceExhausted(PubSubError):
     """A limit of pending work is reached. Nothing was done; try again when some of it has ended."""
 
     code = "RESOURCE_EXHAUSTED"
+
+
+class Unavailable(PubSubError):
+    """The storage is full or cannot be reached, or a server is shutting down. Nothing was written.
+
+    A later try can succeed.
+    """
+
+    code = "UNAVAILABLE"
 
 
 class Unimplemented(PubSubError, NotImplementedError):

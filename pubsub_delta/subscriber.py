@@ -13,7 +13,7 @@ from types import TracebackType
 from pubsub_delta.callbacks import Callbacks, PulledMessage
 from pubsub_delta.delivery.leases import LeasedMessages
 from pubsub_delta.delivery.table_writes import cannot_pull
-from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument
+from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument, Unavailable
 from pubsub_delta.operations.exchange import Channel
 from pubsub_delta.policy.ack_requests import AckRequest, AckResponse
 from pubsub_delta.policy.messages import size_of
@@ -25,7 +25,9 @@ logger = logging.getLogger("pubsub_delta")
 _DEFAULTS = FlowControl()
 _EXTENSION_SECONDS = (10, 600)
 _LAST_REQUESTS = 5
-"""How often to try the last request if concurrent writers are faster."""
+"""How often to try the last request if it is not written."""
+_TEMPORARY = (Aborted, Unavailable)
+"""The errors after which nothing was written, and the next request can be."""
 
 _SECOND = timedelta(seconds=1)
 
@@ -195,7 +197,7 @@ class StreamingPull:
             return
         try:
             done = self._channel.exchange(request, room, now)
-        except Aborted as error:
+        except _TEMPORARY as error:
             self._log_lost(error)
             return
         self._callbacks.apply(request, done.response, now)
@@ -228,12 +230,16 @@ class StreamingPull:
         for _ in range(_LAST_REQUESTS - 1):
             try:
                 return self._channel.exchange(request, 0, self._now()).response
-            except Aborted as error:
+            except _TEMPORARY as error:
                 self._log_lost(error)
                 threading.Event().wait(self._interval)
         return self._channel.exchange(request, 0, self._now()).response
 
-    def _log_lost(self, error: Aborted) -> None:
+    def _log_unread(self, error: Unavailable) -> None:
+        which = self._subscription
+        logger.warning("%s: messages were not read; it is tried again: %s", which, error)
+
+    def _log_lost(self, error: Aborted | Unavailable) -> None:
         which = self._subscription
         logger.warning(
             "%s: acks and leases were not written, and are tried again: %s", which, error
@@ -258,7 +264,11 @@ class StreamingPull:
         room = self._room(unread.needs)
         if not room:
             return False
-        received = unread.leased.receive(positions, room)
+        try:
+            received = unread.leased.receive(positions, room)
+        except Unavailable as error:
+            self._log_unread(error)
+            return False
         if received and not self._room(size_of(received[0])):
             unread.needs = size_of(received[0])  # dropped, and delivered again
             return False

@@ -10,7 +10,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError, Unavailable
 from pubsub_delta.names import ResourceName, check_project, subscription_name, topic_name
 from pubsub_delta.tables.store import Tables
 
@@ -194,7 +194,7 @@ class Options:
             if "://" not in self.root or self.root.startswith("file:"):
                 raise
             why = next(iter(str(error).splitlines()), type(error).__name__)
-            raise FailedPrecondition(
+            raise Unavailable(
                 f"root: {self.root} cannot be reached ({why}); credentials come from the "
                 "environment of the driver and the executors (AWS_…, AZURE_…, GOOGLE_…), or from "
                 'options named like Hadoop\'s, as .option("fs.s3a.access.key", …)'

@@ -8,7 +8,8 @@
 | 3 | refused: the request breaks a rule, or names a resource that does not exist; running again
 cannot help |
 | 4 | messages are left that other consumers hold |
-| 75 | try again: concurrent writers were faster too often, or a commit is in doubt |
+| 75 | try again: concurrent writers were faster too often, a commit is in doubt, or the storage is
+full or cannot be reached |
 """
 
 from __future__ import annotations
@@ -31,13 +32,15 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from pubsub_delta import Aborted, PubSubError, Unknown, local_session
+from pubsub_delta import Aborted, PubSubError, Unavailable, Unknown, local_session
 
 if TYPE_CHECKING:  # some jobs need no Spark
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 REFUSED, LEFT_OVER, TRY_AGAIN = 3, 4, 75
+_TEMPORARY = (Aborted, Unavailable, Unknown)
+"""The errors after which a later run can succeed."""
 _HAVE_STARTED_SPARK = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION")
 """Variables of spark-submit and Databricks, whose session has the storage settings."""
 
@@ -207,7 +210,7 @@ def run(command: Callable[[], int]) -> None:
         code = command()
     except PubSubError as error:
         print_error(error.code, str(error))
-        code = TRY_AGAIN if isinstance(error, (Aborted, Unknown)) else REFUSED
+        code = TRY_AGAIN if isinstance(error, _TEMPORARY) else REFUSED
     except Exception as error:
         if (
             type(error).__name__ != "StreamingQueryException"
@@ -216,7 +219,7 @@ def run(command: Callable[[], int]) -> None:
         name, why = cause_of(error)
         ours = {each.__name__: each for each in PubSubError.__subclasses__()}.get(name)
         print_error(getattr(ours, "code", name), why)
-        code = 1 if ours is None else TRY_AGAIN if ours in (Aborted, Unknown) else REFUSED
+        code = 1 if ours is None else TRY_AGAIN if ours in _TEMPORARY else REFUSED
     sys.exit(code)
 
 

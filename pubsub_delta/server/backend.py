@@ -55,7 +55,7 @@ class StoreBackend:
         return self._store
 
     def subscription(self, name: str) -> Subscription:
-        """Return a subscription to lease from; NotFound, or FailedPrecondition if detached."""
+        """Return a subscription to lease from; NotFound, or Detached."""
         return self._tables.attached(subscription_name(name, self._project))[0]
 
     def channel(self, subscription: Subscription) -> StoreChannel:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from pubsub_delta.delivery.leases import LeasedMessages
 from pubsub_delta.delivery.table_writes import cannot_pull
-from pubsub_delta.errors import Aborted, FailedPrecondition, NotFound, PubSubError
+from pubsub_delta.errors import Aborted, NotFound, PubSubError
 from pubsub_delta.operations.exchange import Channel
 from pubsub_delta.policy.messages import size_of
 from pubsub_delta.resources import Subscription
@@ -26,6 +26,7 @@ from pubsub_delta.server.memory import Memory
 from pubsub_delta.server.threads import InThread
 from pubsub_delta.server.timing import Timing
 from pubsub_delta.server.tracing import Tracing, Untraced
+from pubsub_delta.tables.store import Detached
 
 T = TypeVar("T")
 
@@ -279,7 +280,7 @@ class Dispatcher:
                 done = await self._in_thread(
                     lambda: self._channel.exchange(request, wanted, self._now(), length)
                 )
-        except (NotFound, FailedPrecondition) as error:
+        except (NotFound, Detached) as error:
             self.close(error)
             return False
         except Exception as error:

@@ -11,7 +11,7 @@ from typing import ParamSpec, Protocol, TypeVar
 from pubsub_delta.client import PubSub
 from pubsub_delta.delivery import table_writes
 from pubsub_delta.delivery.table_subscriptions import TableWrites
-from pubsub_delta.errors import FailedPrecondition, NotFound
+from pubsub_delta.errors import FailedPrecondition, NotFound, Unavailable
 from pubsub_delta.operations.exchange import Channel
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.resources import Message, Subscription
@@ -20,9 +20,9 @@ from pubsub_delta.server.dispatcher import Dispatcher
 from pubsub_delta.server.lease_journals import Abandoned, LeaseJournals
 from pubsub_delta.server.leaser import LEASE
 from pubsub_delta.server.publishing import Append, PublishBatcher
-from pubsub_delta.server.status import Unavailable
 from pubsub_delta.server.timing import Timing
 from pubsub_delta.server.tracing import Tracing, Untraced
+from pubsub_delta.tables.store import Detached
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class Backend(Protocol):
     def administration(self) -> PubSub: ...
 
     def subscription(self, name: str) -> Subscription:
-        """Return a subscription to lease from; NotFound, or FailedPrecondition if detached."""
+        """Return a subscription to lease from; NotFound, or Detached."""
 
     def channel(self, subscription: Subscription) -> Channel:
         """Return a channel to a subscription, without reading anything."""
@@ -171,7 +171,7 @@ class Hub:
             )
             if found.uid == left.uid:
                 channel = self.backend.channel(found)
-        except (NotFound, FailedPrecondition):
+        except (NotFound, Detached):
             return
         if channel is None:
             return
@@ -195,7 +195,7 @@ class Hub:
         name, uid = dispatcher.name, dispatcher.leaser.uid
         try:
             stored = await self.backend.blocking(lambda: self.backend.subscription(name))
-        except (NotFound, FailedPrecondition) as error:
+        except (NotFound, Detached) as error:
             dispatcher.close(error)
             return
         if stored.uid != uid:

@@ -6,12 +6,13 @@ from typing import Any
 
 from google.protobuf.empty_pb2 import Empty
 
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument
+from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import topic_name
 from pubsub_delta.policy.messages import as_message, size_of
 from pubsub_delta.server import wire
 from pubsub_delta.server.grpc_services import message_class
 from pubsub_delta.server.hub import Hub
+from pubsub_delta.tables.store import Detached
 
 MOST_MESSAGES = 1000
 """The most messages in one publish request (Pub/Sub's limit)."""
@@ -81,8 +82,7 @@ class PublisherService:
         await self._do(self._admin.detach_subscription, name)
         dispatcher = self._hub.running(name)
         if dispatcher is not None:
-            why = f"subscription {name} was detached from its topic; it has no messages any more"
-            dispatcher.close(FailedPrecondition(why))
+            dispatcher.close(Detached(name))
         return _Detached()
 
     async def publish(self, request: Any, _: Any) -> Any:

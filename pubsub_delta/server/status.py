@@ -76,12 +76,6 @@ class AckIdFailure(PubSubError):
             self.named = _fitting({**lost, **failures})
 
 
-class Unavailable(PubSubError):
-    """The server is shutting down, or could not write; a later try can succeed."""
-
-    code = "UNAVAILABLE"
-
-
 class Unauthenticated(PubSubError):
     """The request carries no valid credentials."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from google.protobuf.empty_pb2 import Empty
 
-from pubsub_delta.errors import InvalidArgument, NotFound
+from pubsub_delta.errors import InvalidArgument, NotFound, Unavailable
 from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.policy.fields import check_max_messages, check_new_deadline
 from pubsub_delta.resources import Subscription
@@ -23,7 +23,7 @@ from pubsub_delta.server.grpc_services import message_class
 from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.publisher_service import paging
 from pubsub_delta.server.pushing import Pushers
-from pubsub_delta.server.status import AckIdFailure, Unavailable, check_lengths
+from pubsub_delta.server.status import AckIdFailure, check_lengths
 from pubsub_delta.server.streams import Stream
 from pubsub_delta.server.table_writing import TableWriters
 

@@ -33,6 +33,16 @@ def new_uid() -> str:
     return uuid.uuid4().hex
 
 
+class Detached(FailedPrecondition):
+    """The subscription is detached: whoever consumes it ends."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"subscription {name} is detached from its topic and has no messages any more; "
+            "delete it and create it again"
+        )
+
+
 class Tables:
     """The tables of one store.
 
@@ -164,16 +174,13 @@ class Tables:
     def attached(self, name: ResourceName) -> tuple[Subscription, str]:
         """Return a subscription with the uid of its topic, to pull from or acknowledge to.
 
-        NotFound if it does not exist, FailedPrecondition if it is detached.
+        NotFound if it does not exist, Detached if it is detached.
         """
         found = self.registry.source(str(name))
         if found is None:
             raise self._no_subscription(name)
         if found[0].detached:
-            raise FailedPrecondition(
-                f"subscription {name} is detached from its topic and has no messages any more; "
-                "delete it and create it again"
-            )
+            raise Detached(str(name))
         self._cache_topic(name, found[1])
         return found
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.errors import FailedPrecondition, Unavailable
 from pubsub_delta.tables.lanes.direct import DirectLane
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.schemas import (
@@ -76,7 +76,7 @@ def test_a_full_disk_is_told() -> None:
     from pubsub_delta.tables.lanes.direct.errors import translating_errors
 
     with (
-        pytest.raises(FailedPrecondition, match="no space is left"),
+        pytest.raises(Unavailable, match="no space is left"),
         translating_errors("delta.`/x`"),
     ):
         raise OSError("Generic LocalFileSystem error: No space left on device (os error 28)")

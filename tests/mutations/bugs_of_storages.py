@@ -12,6 +12,20 @@ _FAILURES = "tables/lanes/direct/errors.py"
 
 BUGS_OF_STORAGES = (
     Bug(
+        "storage-that-refuses-voids-acknowledgements",
+        "A storage that refuses a request for a moment ends consumers, and voids what they said.",
+        "server/dispatcher.py",
+        "except (NotFound, Detached) as error:",
+        "except (NotFound, Detached.__base__) as error:",
+    ),
+    Bug(
+        "full-disk-ends-a-streaming-pull",
+        "A disk that is full for a moment ends the StreamingPull of a program.",
+        "subscriber.py",
+        "_TEMPORARY = (Aborted, Unavailable)",
+        "_TEMPORARY = (Aborted,)",
+    ),
+    Bug(
         "a-later-version-is-written-over",
         "A state is written over whatever is stored, if the table was opened anew meanwhile.",
         _TABLES,

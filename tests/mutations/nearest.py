@@ -201,7 +201,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "server/publishing.py": ("server_gathering", "server_schemas"),
     "server/listening.py": ("server_listening",),
     "server/multiplexer.py": ("server_multiplexer",),
-    "server/dispatcher.py": ("server_pull", "server_streams"),
+    "server/dispatcher.py": ("server_pull", "server_streams", "server_transport"),
     "errors.py": ("errors",),
     "policy/transactions.py": ("publish_calls",),
     "publisher.py": ("publisher_flow", "publisher", "forked_processes"),

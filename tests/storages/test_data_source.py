@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pubsub_delta import FailedPrecondition, PubSub
+from pubsub_delta import PubSub, Unavailable
 from pubsub_delta.clock import SystemClock
 from pubsub_delta.datasource import options, writing
 from pubsub_delta.datasource.options import read_options
@@ -80,5 +80,5 @@ def test_an_endpoint_that_is_not_there_is_told(given: dict[str, str]) -> None:
     nowhere = {**given, "fs.s3a.endpoint": "http://127.0.0.1:9"}
     stream = source(**nowhere, subscription="delays")
     consumer = stream.streamReader(stream.schema())
-    with pytest.raises(FailedPrecondition, match=r"cannot be reached .*AWS_.*fs\.s3a\.access\.key"):
+    with pytest.raises(Unavailable, match=r"cannot be reached .*AWS_.*fs\.s3a\.access\.key"):
         consumer.initialOffset()

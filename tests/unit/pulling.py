@@ -49,8 +49,8 @@ class Leased:
                 break
             got.append(n)
         self.store.receives.append(got)
-        if self.store.receive_error:
-            raise self.store.receive_error
+        if self.store.receive_errors:
+            raise self.store.receive_errors.pop(0)
         return [self.store.message(self.lease_id, n) for n in got]
 
 
@@ -66,7 +66,7 @@ class Store:
     fields: dict[str, Any] = field(default_factory=dict)
     errors: list[Exception] = field(default_factory=list)  # of the next exchanges
     subscription: str = "projects/p/subscriptions/s"
-    receive_error: Exception | None = None
+    receive_errors: list[Exception] = field(default_factory=list)  # of the next receives
     unreadable: Positions = field(default_factory=Positions)
     exchanges: list[Exchange] = field(default_factory=list)
     receives: list[list[int]] = field(default_factory=list)

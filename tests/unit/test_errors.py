@@ -20,6 +20,7 @@ CODES: list[tuple[type[PubSubError], str]] = [
     (errors.FailedPrecondition, "FAILED_PRECONDITION"),
     (errors.Aborted, "ABORTED"),
     (errors.ResourceExhausted, "RESOURCE_EXHAUSTED"),
+    (errors.Unavailable, "UNAVAILABLE"),
     (errors.Unimplemented, "UNIMPLEMENTED"),
     (errors.DataLoss, "DATA_LOSS"),
     (errors.Unknown, "UNKNOWN"),

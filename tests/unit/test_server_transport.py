@@ -16,7 +16,7 @@ from google.api_core import exceptions
 from google.cloud import pubsub_v1
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from pubsub_delta.errors import Aborted
+from pubsub_delta.errors import Aborted, FailedPrecondition, PubSubError, Unavailable
 from pubsub_delta.resources import Message
 from pubsub_delta.server.publishing import Append
 from pubsub_delta.server.security import Security
@@ -217,9 +217,18 @@ def test_moving_a_deadline_commits_nothing() -> None:
         assert store.changes == before
 
 
-def test_an_exchange_that_is_lost_is_said_again() -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        Aborted("too many concurrent writers"),
+        Unavailable("no space is left"),
+        FailedPrecondition("its storage refuses it"),
+    ],
+)
+def test_an_exchange_that_is_lost_is_said_again(error: PubSubError) -> None:
+    # docs/errors/unavailable.md: "it keeps the acknowledgements that were sent to it"
     store = MemoryStore()
-    failures = [Aborted("too many concurrent writers")] * 3
+    failures = [error] * 8
 
     def fail() -> None:
         if failures and store.requests and store.requests[-1][0].acknowledged == {}:
@@ -234,6 +243,27 @@ def test_an_exchange_that_is_lost_is_said_again() -> None:
         )
         eventually(lambda: store.unacked == [])
     assert not failures
+
+
+def test_a_stream_goes_on_after_a_storage_that_was_full() -> None:
+    # docs/errors/unavailable.md: a server "ends waiting streams and pulls with this error, after
+    # which Google's client libraries open them again"
+    store = MemoryStore()
+    failures = [Unavailable("no space is left")] * 8
+
+    def fail() -> None:
+        if failures:
+            raise failures.pop()
+
+    store.before_exchange = fail
+    with serving(store) as address, clients(address) as (publisher, subscriber):
+        future = subscriber.subscribe(SUBSCRIPTION, lambda message: message.ack())
+        eventually(lambda: not failures)
+        publisher.publish(TOPIC, b"x").result(LONG)
+        eventually(lambda: store.messages and store.unacked == [])
+        assert future.running()
+        future.cancel()
+        future.result(LONG)
 
 
 def test_the_end_commits_what_was_acknowledged_and_gives_back_what_nobody_has() -> None:

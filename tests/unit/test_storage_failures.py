@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pubsub_delta.errors import DataLoss, FailedPrecondition
+from pubsub_delta.errors import DataLoss, FailedPrecondition, Unavailable
 from pubsub_delta.tables.lanes.direct.errors import refused, translating_errors, unreachable
 from pubsub_delta.tables.lanes.protocol import Conflict
 
@@ -66,7 +66,7 @@ def test_what_may_have_landed_stays_what_it_is(text: str) -> None:
 
 def test_a_storage_that_is_not_there_is_told_to_who_opens_a_table() -> None:
     told = unreachable(TABLE, OSError(GONE))
-    assert isinstance(told, FailedPrecondition)
+    assert isinstance(told, Unavailable)
     assert "cannot be reached (error sending request: client error (Connect)" in str(told)
     assert unreachable(TABLE, OSError(BUSY)) is None
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pubsub_delta.callbacks import PulledMessage
-from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound
+from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound, Unavailable
 from pubsub_delta.policy.ack_state import State
 from pubsub_delta.resources import DeadLetterPolicy
 from pubsub_delta.subscriber import StreamingPull
@@ -55,6 +55,17 @@ def test_what_an_aborted_exchange_asked_for_is_asked_again(
     assert warnings[1].getMessage() == told + "lost again"
 
 
+@pytest.mark.parametrize("where", ["errors", "receive_errors"])
+def test_a_storage_that_is_full_for_a_while_ends_no_pull(start: Start, where: str) -> None:
+    # docs/errors/unavailable.md: "`store.subscribe()` does so by itself with every request"
+    store, work = Store([1] * 4), Work(leave)
+    setattr(store, where, [Unavailable("no space is left")] * 3)
+    pull = start(store, work, max_messages=4)
+    eventually(lambda: len(work.called) == 4)
+    assert pull.running()
+    assert not getattr(store, where)
+
+
 @pytest.mark.parametrize("where", ["exchange", "receive"])
 def test_any_other_error_ends_the_pull(start: Start, where: str) -> None:
     # "Any other exception of exchange/receive ends the StreamingPull: `.result()` raises it
@@ -66,7 +77,7 @@ def test_any_other_error_ends_the_pull(start: Start, where: str) -> None:
     if where == "exchange":
         store.errors.append(error)
     else:
-        store.receive_error = error
+        store.receive_errors.append(error)
     response = work.called[0].ack_with_response()
     if where == "exchange":
         with pytest.raises(NotFound):

@@ -16,6 +16,7 @@ from pubsub_delta.errors import (
     NotFound,
     PubSubError,
     ResourceExhausted,
+    Unavailable,
     Unimplemented,
     Unknown,
 )
@@ -26,7 +27,6 @@ from pubsub_delta.server.status import (
     DETAILS,
     PermissionDenied,
     Unauthenticated,
-    Unavailable,
 )
 
 _CLASSES = (

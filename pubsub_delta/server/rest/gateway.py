@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from google.rpc import status_pb2
 
-from pubsub_delta.errors import InvalidArgument, NotFound, PubSubError, shortened
+from pubsub_delta.errors import InvalidArgument, NotFound, PubSubError, Unavailable, shortened
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.grpc_services import grpc
 from pubsub_delta.server.rest import bindings, parameters, transcoding
@@ -30,7 +30,7 @@ from pubsub_delta.server.rest.responses import (
     status_response,
 )
 from pubsub_delta.server.rest.selection import Selection, selected, selection
-from pubsub_delta.server.status import DETAILS, PermissionDenied, Unavailable, code_of, status_of
+from pubsub_delta.server.status import DETAILS, PermissionDenied, code_of, status_of
 from pubsub_delta.server.tokens import Tokens
 
 logger = logging.getLogger("pubsub_delta.server")

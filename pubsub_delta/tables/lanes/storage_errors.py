@@ -1,7 +1,8 @@
-"""Translates errors of storage and Parquet libraries into DataLoss and FailedPrecondition.
+"""Translates errors of storage and Parquet libraries into those of this library.
 
 Libraries have dozens of exceptions for a file that is missing, truncated or altered. All of them
-become DataLoss, which names the table. A disk that is full or read-only is FailedPrecondition.
+become DataLoss, which names the table. A full disk is Unavailable, as a later try can succeed; one
+that this process may not write is FailedPrecondition.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import unquote
 
-from pubsub_delta.errors import DataLoss, FailedPrecondition, PubSubError
+from pubsub_delta.errors import DataLoss, FailedPrecondition, PubSubError, Unavailable
 from pubsub_delta.tables.layout import path_of
 
 _OF_SPARK = (
@@ -93,7 +94,7 @@ def lost_commit(table: str, version: int) -> DataLoss:
 def _error_of(table: str, error: BaseException, text: str, file: str | None) -> PubSubError | None:
     number = error.errno if isinstance(error, OSError) else None
     if number in _FULL_ERRORS or _FULL.search(text):
-        return FailedPrecondition(
+        return Unavailable(
             f"{table}: it cannot be written, as no space is left; free some space and try again"
         )
     refused = _NOT_WRITABLE.search(text)

@@ -13,7 +13,7 @@ from deltalake.exceptions import (
     TableNotFoundError,
 )
 
-from pubsub_delta.errors import FailedPrecondition, PubSubError
+from pubsub_delta.errors import FailedPrecondition, PubSubError, Unavailable
 from pubsub_delta.tables.lanes.direct.forks import check_not_forked, refusal_of_panic
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
 from pubsub_delta.tables.lanes.storage_errors import translate_error_of
@@ -31,10 +31,11 @@ _NO_TABLE = re.compile(
 
 @contextmanager
 def translating_errors(table: str) -> Iterator[None]:
-    """Raise errors of ``deltalake`` as Conflict, TableMissing, DataLoss or FailedPrecondition.
+    """Raise errors of ``deltalake`` as Conflict, TableMissing, DataLoss or Unavailable.
 
-    Any other error is raised as it is: a commit may have landed then. FailedPrecondition, too, in a
-    process that was forked from one that had opened tables.
+    FailedPrecondition where the storage refuses the request, only Spark can open the table, or this
+    process was forked from one that had opened tables. Any other error is raised as it is: a commit
+    may have landed then.
     """
     check_not_forked()
     try:
@@ -85,16 +86,14 @@ def refused(table: str, error: BaseException) -> FailedPrecondition | None:
     return FailedPrecondition(f"{table}: its storage refuses it ({why}); {CREDENTIALS}")
 
 
-def unreachable(table: str, error: BaseException) -> FailedPrecondition | None:
+def unreachable(table: str, error: BaseException) -> Unavailable | None:
     """Return the error for a storage that cannot be reached; None for other errors."""
     text = _COLOUR.sub("", str(error))
     if "://" not in table or not _UNREACHABLE.search(text):
         return None
     lines = text.split("HTTP error")[-1].splitlines()
     why = ": ".join(part for line in lines if (part := line.strip(" ↳")))
-    return FailedPrecondition(
-        f"{table}: its storage cannot be reached ({why[-300:]}); {CREDENTIALS}"
-    )
+    return Unavailable(f"{table}: its storage cannot be reached ({why[-300:]}); {CREDENTIALS}")
 
 
 def _translated(error: Exception, table: str) -> Exception | None:

@@ -208,7 +208,7 @@ class OpenTables:
             return read(snapshot)
 
     def opened(self, table: str) -> DeltaTable:
-        """Open a table again; FailedPrecondition if its storage cannot be reached."""
+        """Open a table again; Unavailable if its storage cannot be reached."""
         try:
             return DeltaTable(address_of(table), storage_options=self.options)
         except OSError as error:
