@@ -14,9 +14,10 @@ from urllib.parse import quote
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc import error_details_pb2, status_pb2
 
-from pubsub_delta.errors import InvalidArgument, PubSubError, shortened
+from pubsub_delta.errors import InvalidArgument, PubSubError, Unavailable, shortened
 from pubsub_delta.server.ack_failures import INVALID_ACK_ID, SUCCEEDED
 from pubsub_delta.server.grpc_services import grpc
+from pubsub_delta.tables.lanes.storage_errors import StorageRefused
 
 logger = logging.getLogger("pubsub_delta.server")
 
@@ -100,7 +101,13 @@ def check_lengths(ack_ids: Iterable[str]) -> None:
 
 
 def code_of(error: BaseException) -> str:
-    """Return the canonical code of an error; INTERNAL for an unexpected error."""
+    """Return the canonical code of an error; INTERNAL for an unexpected error.
+
+    A storage that refuses the server is UNAVAILABLE for its clients: they can do nothing about it,
+    and their libraries try again.
+    """
+    if isinstance(error, StorageRefused):
+        return Unavailable.code
     return error.code if isinstance(error, PubSubError) else "INTERNAL"
 
 

@@ -19,6 +19,13 @@ BUGS_OF_STORAGES = (
         "except (NotFound, Detached.__base__) as error:",
     ),
     Bug(
+        "storage-that-refuses-is-told-as-a-fault-of-the-caller",
+        "Expired keys of a server end the streams of all clients for good.",
+        "server/status.py",
+        "if isinstance(error, StorageRefused):",
+        "if isinstance(error, InvalidArgument):",
+    ),
+    Bug(
         "full-disk-ends-a-streaming-pull",
         "A disk that is full for a moment ends the StreamingPull of a program.",
         "subscriber.py",

@@ -16,10 +16,11 @@ from google.api_core import exceptions
 from google.cloud import pubsub_v1
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from pubsub_delta.errors import Aborted, FailedPrecondition, PubSubError, Unavailable
+from pubsub_delta.errors import Aborted, PubSubError, Unavailable
 from pubsub_delta.resources import Message
 from pubsub_delta.server.publishing import Append
 from pubsub_delta.server.security import Security
+from pubsub_delta.tables.lanes.storage_errors import StorageRefused
 from tests.unit.serving import (
     LONG,
     QUICK,
@@ -222,7 +223,7 @@ def test_moving_a_deadline_commits_nothing() -> None:
     [
         Aborted("too many concurrent writers"),
         Unavailable("no space is left"),
-        FailedPrecondition("its storage refuses it"),
+        StorageRefused("its storage refuses it"),
     ],
 )
 def test_an_exchange_that_is_lost_is_said_again(error: PubSubError) -> None:
@@ -245,11 +246,14 @@ def test_an_exchange_that_is_lost_is_said_again(error: PubSubError) -> None:
     assert not failures
 
 
-def test_a_stream_goes_on_after_a_storage_that_was_full() -> None:
+@pytest.mark.parametrize(
+    "error", [Unavailable("no space is left"), StorageRefused("its storage refuses it")]
+)
+def test_a_stream_goes_on_after_a_storage_that_was_full_or_refused(error: PubSubError) -> None:
     # docs/errors/unavailable.md: a server "ends waiting streams and pulls with this error, after
     # which Google's client libraries open them again"
     store = MemoryStore()
-    failures = [Unavailable("no space is left")] * 8
+    failures = [error] * 8
 
     def fail() -> None:
         if failures:

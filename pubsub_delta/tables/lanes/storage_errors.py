@@ -1,8 +1,7 @@
 """Translates errors of storage and Parquet libraries into those of this library.
 
 Libraries have dozens of exceptions for a file that is missing, truncated or altered. All of them
-become DataLoss, which names the table. A full disk is Unavailable, as a later try can succeed; one
-that this process may not write is FailedPrecondition.
+become DataLoss, which names the table. A full disk is Unavailable, as a later try can succeed.
 """
 
 from __future__ import annotations
@@ -46,6 +45,10 @@ _TABLE_OF_UID = re.compile(
 
 _FULL_ERRORS = {errno.ENOSPC, errno.EDQUOT}
 _NOT_WRITABLE_ERRORS = {errno.EROFS, errno.EACCES, errno.EPERM}
+
+
+class StorageRefused(FailedPrecondition):
+    """The storage refuses a request of this process, for want of credentials or a permission."""
 
 
 @contextmanager
@@ -99,7 +102,7 @@ def _error_of(table: str, error: BaseException, text: str, file: str | None) -> 
         )
     refused = _NOT_WRITABLE.search(text)
     if number in _NOT_WRITABLE_ERRORS or refused:
-        return FailedPrecondition(
+        return StorageRefused(
             f"{table}: this process has no permission to write it "
             f"({refused[0] if refused else error}); grant it and try again"
         )

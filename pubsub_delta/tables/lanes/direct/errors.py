@@ -16,7 +16,7 @@ from deltalake.exceptions import (
 from pubsub_delta.errors import FailedPrecondition, PubSubError, Unavailable
 from pubsub_delta.tables.lanes.direct.forks import check_not_forked, refusal_of_panic
 from pubsub_delta.tables.lanes.protocol import Conflict, TableMissing
-from pubsub_delta.tables.lanes.storage_errors import translate_error_of
+from pubsub_delta.tables.lanes.storage_errors import StorageRefused, translate_error_of
 
 FAILURES = (CommitFailedError, DeltaError, OSError)
 """The errors of maintenance that the next run can repair."""
@@ -33,9 +33,9 @@ _NO_TABLE = re.compile(
 def translating_errors(table: str) -> Iterator[None]:
     """Raise errors of ``deltalake`` as Conflict, TableMissing, DataLoss or Unavailable.
 
-    FailedPrecondition where the storage refuses the request, only Spark can open the table, or this
-    process was forked from one that had opened tables. Any other error is raised as it is: a commit
-    may have landed then.
+    StorageRefused where the storage refuses the request; FailedPrecondition where only Spark can
+    open the table, or this process was forked from one that had opened tables. Any other error is
+    raised as it is: a commit may have landed then.
     """
     check_not_forked()
     try:
@@ -69,21 +69,19 @@ CREDENTIALS = (
 )
 
 
-def refused(table: str, error: BaseException) -> FailedPrecondition | None:
+def refused(table: str, error: BaseException) -> StorageRefused | None:
     """Return the error for a storage that refuses the request; None for other errors."""
     text = _COLOUR.sub("", str(error))
     if "://" not in table or not isinstance(error, (OSError, DeltaError)) or _ABSENT.search(text):
         return None
     if _NO_KEYS.search(text):
-        return FailedPrecondition(
-            f"{table}: there are no credentials for its storage; {CREDENTIALS}"
-        )
+        return StorageRefused(f"{table}: there are no credentials for its storage; {CREDENTIALS}")
     refusal = _REFUSED.search(text)
     if refusal is None:
         return None
     code = _CODE.search(text)
     why = f"{refusal[1].strip()}, {code[1]}" if code else refusal[1].strip()
-    return FailedPrecondition(f"{table}: its storage refuses it ({why}); {CREDENTIALS}")
+    return StorageRefused(f"{table}: its storage refuses it ({why}); {CREDENTIALS}")
 
 
 def unreachable(table: str, error: BaseException) -> Unavailable | None:
