@@ -183,7 +183,7 @@ def delete_snapshot(tables: Tables, name: ResourceName, now: datetime) -> None:
     if not tables.registry.hide_snapshot(uid):
         raise NotFound(f"{name} was deleted meanwhile; create it again")
     with suppress(Exception):  # the snapshot is deleted, and an error would deny it
-        tables.registry.remove_snapshot(uid)
+        tables.registry.remove_hidden_snapshot(uid)
 
 
 def _oldest(source: Source, captured: Captured) -> datetime | None:

@@ -93,9 +93,7 @@ BUGS_OF_OUTSIDERS = (
         "snapshot-row-before-its-table",
         "The row of a snapshot goes before its table, which nobody finds after a crash.",
         "tables/registry/registry.py",
-        "        self._snapshot_tables.drop(uid)  # also of one that lapsed "
-        "before a process crashed\n"
-        "        self._snapshots.remove(uid)\n",
+        "        self._snapshot_tables.drop(uid)\n        self._snapshots.remove(uid)\n",
         "        self._snapshots.remove(uid)\n        self._snapshot_tables.drop(uid)\n",
     ),
     # The smallest of several
@@ -253,7 +251,7 @@ BUGS_OF_OUTSIDERS = (
         "A snapshot is deleted, and an error says that it was not, where its table cannot be.",
         "operations/snapshot.py",
         "    with suppress(Exception):  # the snapshot is deleted, and an error would deny it\n"
-        "        tables.registry.remove_snapshot(uid)\n",
-        "    tables.registry.remove_snapshot(uid)\n",
+        "        tables.registry.remove_hidden_snapshot(uid)\n",
+        "    tables.registry.remove_hidden_snapshot(uid)\n",
     ),
 )

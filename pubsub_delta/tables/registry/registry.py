@@ -312,19 +312,13 @@ class Registry:
         """Make a snapshot invisible for good; return whether it was visible."""
         return self._hide(uid, lambda row: row["announced"] is None)
 
-    def remove_snapshot(self, uid: str) -> bool:
-        """Delete a snapshot and its table; return whether it still existed."""
-        return self._remove_snapshot(uid, lambda _: True)
-
     def remove_expired_snapshot(self, uid: str, now: datetime) -> bool:
-        """Delete a snapshot that has expired, or whose creation has taken too long.
-
-        Return whether its row is gone: another process may have extended or finished it meanwhile.
-        """
-        self._remove_snapshot(uid, lambda row: may_be_removed(row, now))
+        """Delete a snapshot that has expired or was not finished; tell whether it is gone."""
+        self.remove_snapshot(uid, lambda row: may_be_removed(row, now))
         return self._snapshots.row(uid) is None
 
-    def _remove_snapshot(self, uid: str, check: Check) -> bool:
+    def remove_snapshot(self, uid: str, check: Check = lambda _: True) -> bool:
+        """Delete a snapshot that passes a check, and its table; return whether it existed."""
         is_there = False
 
         def is_to_go(row: Row) -> bool:
@@ -334,9 +328,13 @@ class Registry:
 
         if not self._hide(uid, is_to_go) and is_there:
             return False
-        self._snapshot_tables.drop(uid)  # also of one that lapsed before a process crashed
-        self._snapshots.remove(uid)
+        self.remove_hidden_snapshot(uid)  # also one that lapsed before a process crashed
         return is_there
+
+    def remove_hidden_snapshot(self, uid: str) -> None:
+        """Delete the table of a snapshot that is invisible for good, and its row."""
+        self._snapshot_tables.drop(uid)
+        self._snapshots.remove(uid)
 
     def snapshots_version(self) -> int | None:
         """Return the version of the table of snapshots, None while there is none."""
@@ -347,8 +345,8 @@ class Registry:
         row = self._snapshots.row(uid)
         if row is None:
             return False
-        begun = row["create_time"]
-        return self._snapshots.change(uid, {"announced": begun, "expire_time": begun}, check)
+        hidden = dict.fromkeys(("announced", "expire_time"), row["create_time"])
+        return self._snapshots.change(uid, hidden, check)
 
     def _live_snapshots(self, now: datetime) -> list[Row]:
         return [row for row in self._snapshots.rows() if is_live(row, now)]
