@@ -56,4 +56,25 @@ BUGS_OF_TRIALS_OF_PROMISES = (
         "return not history.has_all_commits() and messages.was_last_of(transaction)",
         "return False",
     ),
+    Bug(
+        "new-endpoint-waits-for-the-old-one",
+        "A new push endpoint gets nothing while requests to the old one are open, or it pauses.",
+        "server/pushing.py",
+        "if running.pushes_to(subscription.push_config):",
+        "if subscription.push_config is not None:",
+    ),
+    Bug(
+        "tokens-of-removed-keys",
+        "Tokens are sent whose key was removed, so that no receiver can verify them.",
+        "server/push_tokens.py",
+        "if each[1].kid in kids]",
+        "if kids is not None]",
+    ),
+    Bug(
+        "removed-keys-sign-on",
+        "The keys of a file that was removed sign until the server ends.",
+        "server/push_keys.py",
+        "self._keys, self._last_stamp = (), None",
+        "self._last_stamp = None",
+    ),
 )
