@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -12,17 +11,15 @@ from deltalake.schema import Field, PrimitiveType
 
 from pubsub_delta import PubSub
 from pubsub_delta.errors import FailedPrecondition
-from tests.lanes.conftest import LANES
 from tests.unit.in_memory import NAME, TOPIC
 
 THEIRS = [Field("theirs", PrimitiveType("string"))]
 OF_THE_REGISTRY = ("topics", "subscriptions", "snapshots")
 
 
-@pytest.fixture(params=LANES)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> PubSub:
-    session: Any = request.getfixturevalue("spark") if request.param == "spark" else None
-    return PubSub(session, str(tmp_path / "store"), lane=request.param)
+@pytest.fixture
+def store(tmp_path: Path) -> PubSub:
+    return PubSub(None, str(tmp_path / "store"), lane="direct")
 
 
 def columns(path: Path) -> list[str]:
@@ -56,9 +53,8 @@ def test_a_store_works_whose_tables_got_another_column(store: PubSub, tmp_path: 
     assert all("theirs" in columns(each) for each in tables)
 
 
-def test_a_column_that_was_taken_away_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_column_that_was_taken_away_is_refused_by_name(store: PubSub, tmp_path: Path) -> None:
     # "Only documented errors, nothing half stored"
-    store = PubSub(None, str(tmp_path / "store"), lane="direct")
     uid = store.create_topic(TOPIC).uid
     store.create_subscription(NAME, TOPIC)
     path = tmp_path / "store" / "messages" / uid
