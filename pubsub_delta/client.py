@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from pubsub_delta.batches import AckIds, PulledBatch
-from pubsub_delta.clock import Clock, SystemClock
+from pubsub_delta.clock import CheckedClock, Clock, SystemClock
 from pubsub_delta.methods import (
     inspection,
     maintenance,
@@ -81,7 +81,8 @@ class PubSub:
             check_session(spark)
         self._tables = Tables(spark, root, lane=lane, tables_root=tables_root)
         self._project = check_project(project)
-        self._clock: Clock = SystemClock() if clock is None else clock
+        self._given_clock: Clock = SystemClock() if clock is None else clock
+        self._clock: Clock = CheckedClock(self._given_clock)
 
     @property
     def spark(self) -> SparkSession:
@@ -104,7 +105,7 @@ class PubSub:
     @property
     def clock(self) -> Clock:
         """The clock that returns the time."""
-        return self._clock
+        return self._given_clock
 
     @property
     def lane(self) -> str:

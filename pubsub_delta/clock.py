@@ -12,7 +12,7 @@ import time
 from datetime import datetime, timedelta, timezone
 from typing import Protocol
 
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 
 UTC = timezone.utc
 """Every time in the library is aware and in UTC."""
@@ -25,6 +25,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 FIRST_TIME = datetime.min.replace(tzinfo=UTC)
 LAST_TIME = datetime.max.replace(tzinfo=UTC)
+
+
+_CLOCK_FROM = _EPOCH
+_CLOCK_UNTIL = datetime(9999, 1, 1, tzinfo=UTC)
+"""The times that a clock can have: durations can be added and subtracted."""
 
 
 def uptime() -> float:
@@ -44,6 +49,30 @@ class SystemClock:
     def now(self) -> datetime:
         """Return the present time in UTC."""
         return datetime.now(UTC)
+
+
+class CheckedClock:
+    """Another clock, whose times are checked.
+
+    ``now`` raises FailedPrecondition outside of the years 1970 to 9998, InvalidArgument for a naive
+    time.
+
+    >>> CheckedClock(ManualClock(datetime(9998, 12, 31, tzinfo=UTC))).now().year
+    9998
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def now(self) -> datetime:
+        """Return the time of the clock in UTC."""
+        time = as_utc(self._clock.now(), "clock")
+        if not _CLOCK_FROM <= time < _CLOCK_UNTIL:
+            raise FailedPrecondition(
+                f"the clock of this process tells {time.isoformat()}; a time from 1970 to 9998 is "
+                "accepted: set the clock"
+            )
+        return time
 
 
 class ManualClock:

@@ -28,7 +28,7 @@ from pubsub_delta.cli.settings import CONFIG, Settings, read_settings
 from pubsub_delta.cli.suggestions import suggest_resource
 from pubsub_delta.cli.terminal import for_terminal, printable
 from pubsub_delta.cli.times import parse_time
-from pubsub_delta.clock import Clock, SystemClock
+from pubsub_delta.clock import CheckedClock, Clock, SystemClock
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound, PubSubError
 
 if TYPE_CHECKING:  # commands with --endpoint do not import it
@@ -70,7 +70,7 @@ class App:
         self._stores: dict[tuple[str, str, str | None, str | None], PubSub] = {}
         self._servers: dict[Settings, Service] = {}
         self._opener = opener if opener is not None else _open_store
-        self._clock = clock if clock is not None else SystemClock()
+        self._clock = CheckedClock(SystemClock() if clock is None else clock)
         self.environment = os.environ if environment is None else environment
 
     @cached_property

@@ -15,12 +15,13 @@ from pubsub_delta.cli.arguments import Switch
 from pubsub_delta.cli.commands import Command
 from pubsub_delta.cli.console import SERVE_PREFIX, access_options, console_in_thread
 from pubsub_delta.cli.times import parse_duration
-from pubsub_delta.clock import SystemClock
+from pubsub_delta.clock import CheckedClock, SystemClock
 
 if TYPE_CHECKING:
     from pubsub_delta.server.security import Security
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_CLOCK = CheckedClock(SystemClock())
 
 
 @click.command(
@@ -124,7 +125,7 @@ def serve(app: App, /, host_port: str, log_format: str, **options: Any) -> None:
     if policy is not None:
         from pubsub_delta.server.authorization import store_authorizer
 
-        access = store_authorizer(policy, lambda: app.store.tables, SystemClock().now)
+        access = store_authorizer(policy, lambda: app.store.tables, _CLOCK.now)
     security = Security(
         certificate=options["tls_certificate"],
         key=options["tls_key"],
@@ -164,7 +165,7 @@ def _serve(
     from pubsub_delta.server.timing import Timing
     from pubsub_delta.server.tracing import telemetry
 
-    clock = SystemClock()
+    clock = _CLOCK
     issuer = checked_issuer(options["push_issuer"])
     gather = parse_duration(options["group_commit"], "group-commit").total_seconds()
     timing = Timing(gather=gather, confirm_acks=bool(options["confirm_acks"]))

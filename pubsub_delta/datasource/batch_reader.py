@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import datasource as spark
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from pubsub_delta.clock import SystemClock, as_utc
+from pubsub_delta.clock import CheckedClock, SystemClock, as_utc
 from pubsub_delta.datasource.options import Options
 from pubsub_delta.datasource.partition_reader import read_files, read_spans
 from pubsub_delta.datasource.partitions import FilesPartition, grouped, spans_partitions
@@ -30,7 +30,7 @@ class BacklogReader(DataSourceReader):
     def __init__(self, options: Options, columns: pa.Schema) -> None:
         self._options = options
         self._columns = columns
-        self._clock = SystemClock()
+        self._clock = CheckedClock(SystemClock())
 
     def partitions(self) -> list[InputPartition]:
         """Read the ack state, and return the messages in partitions. It leases nothing."""

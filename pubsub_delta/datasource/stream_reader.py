@@ -15,7 +15,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from pubsub_delta.clock import SystemClock
+from pubsub_delta.clock import CheckedClock, SystemClock
 from pubsub_delta.datasource.consumer import Consumer
 from pubsub_delta.datasource.offsets import read_offset
 from pubsub_delta.datasource.options import Options
@@ -92,7 +92,7 @@ class SubscriptionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableN
         if self._consumer is None:
             name = self._options.subscription
             assert name is not None
-            self._consumer = Consumer(self._options.tables(), name, SystemClock())
+            self._consumer = Consumer(self._options.tables(), name, CheckedClock(SystemClock()))
         return self._consumer
 
     def _most(self, limit: ReadLimit) -> int | None:

@@ -19,7 +19,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from pubsub_delta.clock import SystemClock
+from pubsub_delta.clock import CheckedClock, SystemClock
 from pubsub_delta.datasource import writing
 from pubsub_delta.datasource.options import Options
 from pubsub_delta.datasource.writing import Reservation
@@ -53,7 +53,7 @@ class _Writing:
             )
         check_columns(schema)
         self._options = options
-        self._clock = SystemClock()
+        self._clock = CheckedClock(SystemClock())
         self._reservation: Reservation | None = None
 
     @property

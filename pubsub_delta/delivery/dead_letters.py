@@ -165,7 +165,8 @@ def _append(
     """Append dead letters; return whether they have landed, now or before.
 
     Delta skips them where other messages have landed under that number, or a higher one. That
-    happens after an operator has restored an earlier ack state.
+    happens after an operator has restored an earlier ack state. The commit of these tells which it
+    is, or, where the log does not have it any more, the last number that was used.
     """
     letters, messages = _letters(tables, source, spans), tables.messages(target)
     publish_id = f"{source.uid}.{number}.{table_writes.digest(spans)}"
@@ -174,7 +175,10 @@ def _append(
         lambda: messages.append(letters, now, publish_id, transaction),
         f"dead letters of {source.subscription.name}",
     )
-    return landed is not None or messages.history.published_as(publish_id) is not None
+    history = messages.history
+    if landed is not None or history.published_as(publish_id) is not None:
+        return True
+    return not history.has_all_commits() and messages.was_last_of(transaction)
 
 
 def _letters(tables: Tables, source: Source, spans: Sequence[Span]) -> pa.Table:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from pubsub_delta.client import PubSub
+from pubsub_delta.clock import CheckedClock
 from pubsub_delta.delivery import table_subscriptions
 from pubsub_delta.delivery.consuming import MayForward
 from pubsub_delta.delivery.table_subscriptions import TableWrites
@@ -43,7 +44,7 @@ class StoreBackend:
     ) -> None:
         self._store = store
         self._may_forward = may_forward
-        self._now = store.clock.now
+        self._now = CheckedClock(store.clock).now
         self._project = store.project
         self._tables = store.tables
         self._workers = ThreadPoolExecutor(workers, "pubsub-server")

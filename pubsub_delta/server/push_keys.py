@@ -80,6 +80,12 @@ class PushKeys:
             signs = signing([each.created for each in self._keys], self._now())
             return next(each for each in self._keys if each.created == signs)
 
+    def kids(self) -> set[str]:
+        """Return the ids of the keys; none after the file was removed."""
+        with self._lock:
+            self._reload_if_changed()
+            return {each.kid for each in self._keys}
+
     def public(self) -> list[dict[str, Any]]:
         """Return the public keys for a JWKS; no key is created for it."""
         with self._lock:
@@ -92,8 +98,11 @@ class PushKeys:
             ]
 
     def _reload_if_changed(self) -> None:
-        """Read the file if it has changed."""
+        """Read the file if it has changed; the keys of a file that was removed are void."""
         stamp = _stamp(self._path)
+        directory = self._path.parent  # where that is gone as well, the disk is
+        if stamp is None and directory.is_dir() and not self._path.exists():
+            self._keys, self._last_stamp = (), None
         if stamp is not None and stamp != self._last_stamp:
             self._keys, self._last_stamp = _read(self._path), stamp
 

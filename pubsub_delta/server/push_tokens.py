@@ -7,6 +7,7 @@ names them, at its own port without authentication.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,7 +15,7 @@ from urllib.parse import urlsplit
 
 from joserfc import jwt
 
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.resources import PushConfig
 from pubsub_delta.server.push_keys import ALGORITHM, PushKeys
 
@@ -32,12 +33,13 @@ _MAX_TOKENS = 10_000
 class _Signed:
     at: datetime
     token: str
+    kid: str
 
 
 class PushTokens:
     """Signs tokens, and returns the documents to verify them.
 
-    ``token`` and ``document`` may wait for the disk.
+    ``token``, ``refresh`` and ``document`` may wait for the disk.
 
     Args:
         keys: the signing keys.
@@ -57,11 +59,11 @@ class PushTokens:
         assert said is not None
         about = said.service_account_email, said.audience or config.push_endpoint
         now = self._now()
-        token = self._sign(*about, now)
+        signed = self._sign(*about, now)
         if len(self._signed) >= _MAX_TOKENS:
             self._signed.clear()
-        self._signed[about] = _Signed(now, token)
-        return token
+        self._signed[about] = signed
+        return signed.token
 
     def cached(self, config: PushConfig) -> str | None:
         """Return a recent token for the same account and audience, or None."""
@@ -71,6 +73,13 @@ class PushTokens:
         last = self._signed.get(about)
         fresh = last is not None and timedelta(0) <= self._now() - last.at < REUSED
         return last.token if fresh and last is not None else None
+
+    def refresh(self) -> None:
+        """Drop the cached tokens of keys that are no longer in the file, if it can be read."""
+        with suppress(FailedPrecondition):
+            kids = self._keys.kids()
+            kept = [each for each in list(self._signed.items()) if each[1].kid in kids]
+            self._signed = dict(kept)
 
     def document(self, path: str) -> Mapping[str, Any] | None:
         """Return the JWKS or the discovery document for its path; None for any other path."""
@@ -87,12 +96,13 @@ class PushTokens:
             }
         return None
 
-    def _sign(self, email: str, audience: str, now: datetime) -> str:
+    def _sign(self, email: str, audience: str, now: datetime) -> _Signed:
         signs = self._keys.signing()
         claims = _claims(self.issuer, email, audience, now, now + LIFETIME)
         header = {"alg": ALGORITHM, "kid": signs.kid, "typ": "JWT"}
         times = {name: int(claims[name].timestamp()) for name in ("iat", "exp")}
-        return jwt.encode(header, {**claims, **times}, signs.key, algorithms=[ALGORITHM])
+        token = jwt.encode(header, {**claims, **times}, signs.key, algorithms=[ALGORITHM])
+        return _Signed(now, token, signs.kid)
 
 
 def checked_issuer(url: str | None) -> str | None:

@@ -72,6 +72,15 @@ class Pusher:
         """The endpoint for logs, without its query, which may be a secret."""
         return self._config.push_endpoint.partition("?")[0]
 
+    def pushes_to(self, config: PushConfig | None) -> bool:
+        """Return whether it pushes to the endpoint of a push config."""
+        return config is not None and config.push_endpoint == self._config.push_endpoint
+
+    @property
+    def has_requests(self) -> bool:
+        """Whether requests are open."""
+        return bool(self._requests)
+
     def end(self) -> None:
         """Send no more requests, and give back waiting messages. Open requests go on."""
         self._leave()
@@ -206,11 +215,14 @@ class Pushers(SubscriptionWorkers[Pusher]):
         self._hub = hub
         self._now = now
         self._tokens = tokens
+        self._ended: list[Pusher] = []
 
     def needs_worker(self, subscription: Subscription) -> bool:
         return subscription.push_config is not None
 
     async def subscriptions(self) -> Sequence[Subscription]:
+        if self._tokens is not None:
+            await asyncio.to_thread(self._tokens.refresh)
         backend = self._hub.backend
         return await backend.administer(backend.push_subscriptions)
 
@@ -227,11 +239,15 @@ class Pushers(SubscriptionWorkers[Pusher]):
 
     async def end_workers(self) -> None:
         """Wait ``GRACE`` seconds for responses, and give back the other messages."""
-        running = [each for each in self._workers.values() if not each.dispatcher.is_over]
+        pushers = (*self._workers.values(), *self._ended)
+        running = [each for each in pushers if not each.dispatcher.is_over]
         await asyncio.gather(*(each.stop(GRACE) for each in running))
 
     async def run_worker(self, subscription: Subscription) -> None:
-        """Start pushing the messages of a subscription, or use its new fields."""
+        """Start pushing the messages of a subscription, or use its new fields.
+
+        A new endpoint gets messages at once: open requests and pauses of the old one do not count.
+        """
         name = subscription.name
         if self._lacks_keys(subscription.push_config):
             logger.warning("%s: nothing is pushed: there are no keys to sign its tokens with", name)
@@ -240,11 +256,12 @@ class Pushers(SubscriptionWorkers[Pusher]):
         running = self._workers.get(name)
         if running is not None and not running.is_over:
             if running.dispatcher.leaser.uid == subscription.uid:
-                running.update(subscription)
-                return
-            running.dispatcher.close(
-                replaced(name)
-            )  # waiting messages are not for the new endpoint
+                if running.pushes_to(subscription.push_config):
+                    running.update(subscription)
+                    return
+                self._end(running)
+            else:  # waiting messages are not for the new endpoint
+                running.dispatcher.close(replaced(name))
         if self._is_stopping:
             return
         try:
@@ -262,7 +279,7 @@ class Pushers(SubscriptionWorkers[Pusher]):
         if running is None:
             return
         if not running.is_over:
-            running.end()
+            self._end(running)
         backend = self._hub.backend
         try:
             found = await backend.blocking(lambda: backend.subscription(name))
@@ -276,3 +293,8 @@ class Pushers(SubscriptionWorkers[Pusher]):
                 name,
                 error,
             )
+
+    def _end(self, pusher: Pusher) -> None:
+        """End a pusher, which is kept while its requests are open."""
+        pusher.end()
+        self._ended = [each for each in (*self._ended, pusher) if each.has_requests]

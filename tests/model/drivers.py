@@ -152,7 +152,8 @@ class MemoryPubSub(PubSub):
     """The client on tables in memory."""
 
     def __init__(self, tables: MemoryTables, clock: ManualClock, project: str = "local") -> None:
-        self._tables, self._project, self._clock = tables, check_project(project), clock
+        self._tables, self._project = tables, check_project(project)
+        self._given_clock = self._clock = clock
 
 
 class MemoryDriver(StoreDriver):

@@ -39,6 +39,7 @@ from tests.mutations.bugs_of_the_console import BUGS_OF_THE_CONSOLE
 from tests.mutations.bugs_of_the_protocol import BUGS_OF_THE_PROTOCOL
 from tests.mutations.bugs_of_the_source import BUGS_OF_THE_SOURCE
 from tests.mutations.bugs_of_traces import BUGS_OF_TRACES
+from tests.mutations.bugs_of_trials_of_promises import BUGS_OF_TRIALS_OF_PROMISES
 from tests.mutations.bugs_of_values import BUGS_OF_VALUES
 
 BUGS: tuple[Bug, ...] = (
@@ -79,4 +80,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_THE_PROTOCOL,
     *BUGS_OF_CLIENTS,
     *BUGS_OF_PROMISES,
+    *BUGS_OF_TRIALS_OF_PROMISES,
 )

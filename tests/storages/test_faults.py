@@ -13,9 +13,11 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 
-from pubsub_delta import ManualClock, PubSub
+from pubsub_delta import DeadLetterPolicy, ManualClock, PubSub, TableConfig
 from tests.acceptance.processes import environment
 from tests.storages.proxy import Action, Fault
 from tests.storages.servers import Storage
@@ -32,7 +34,14 @@ def prepared(root: str) -> PubSub:
     store.create_topic("orders")
     store.create_subscription("billing", "orders", ack_deadline_seconds=600)
     store.create_subscription("audit", "orders", ack_deadline_seconds=600)
+    DeltaTable.create(f"{root}/tables/rows", pa.schema([("data", pa.binary())]))
+    store.create_subscription("rows", "orders", table_config=TableConfig("rows"))
+    store.create_topic("dead")
+    store.create_subscription("dead", "dead")
+    store.create_subscription("failing", "orders", dead_letter_policy=DeadLetterPolicy("dead", 5))
     store.publish("orders", ["a", "b"])
+    for _ in range(5):
+        store.pull("failing").nack()
     return store
 
 
@@ -97,7 +106,23 @@ def administer(store: PubSub) -> None:
     assert [each.name for each in store.list_topics()] == ["projects/local/topics/orders"]
 
 
-OPERATIONS = [publish, pull, ack, nack, seek, snapshot, administer]
+def write_table(store: PubSub) -> None:
+    """A table gets each message once, and its messages are acknowledged then."""
+    done = store.write_table("rows")
+    assert (done.written, done.problem) == (2, "")
+    rows = DeltaTable(f"{store.tables.layout.base}/tables/rows").to_pyarrow_table()
+    assert sorted(rows["data"].to_pylist()) == [b"a", b"b"]
+    assert state(store, "rows") == (0, 0)
+
+
+def dead_letter(store: PubSub) -> None:
+    """A message is forwarded once, and acknowledged on its source."""
+    assert list(store.pull("failing")) == []
+    assert sorted(m.data for m in store.pull("dead")) == [b"a", b"b"]
+    assert state(store, "failing") == (0, 0)
+
+
+OPERATIONS = [publish, pull, ack, nack, seek, snapshot, administer, write_table, dead_letter]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.__name__)

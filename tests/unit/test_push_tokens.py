@@ -191,6 +191,26 @@ def test_one_token_is_used_for_half_an_hour(path: Path, clock: ManualClock) -> N
     assert tokens.cached(config) is None
 
 
+@pytest.mark.parametrize("removed", [True, False])
+def test_a_token_of_a_key_that_is_gone_is_not_sent_again(
+    path: Path, clock: ManualClock, removed: bool
+) -> None:
+    """Whoever removes or replaces a key does not trust it; receivers find no key of that id."""
+    tokens = PushTokens(PushKeys(path, clock.now), "http://server", clock.now)
+    config = PushConfig("https://receiver", oidc_token=OidcToken(EMAIL))
+    old = tokens.token(config)
+    tokens.refresh()
+    assert tokens.cached(config) == old
+    path.unlink()
+    if not removed:
+        PushKeys(path, clock.now).signing()
+    tokens.refresh()
+    assert tokens.cached(config) is None
+    new = jwt.get_unverified_header(tokens.token(config))["kid"]
+    assert new != jwt.get_unverified_header(old)["kid"]
+    assert published(PushKeys(path, clock.now)) == [new]
+
+
 def test_a_key_signs_for_thirty_days_and_the_next_is_published_before(
     path: Path, clock: ManualClock
 ) -> None:

@@ -20,6 +20,7 @@ from pubsub_delta.errors import NotFound
 from pubsub_delta.operations.exchange import Exchanged
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.policy.ack_state import AckState
+from pubsub_delta.policy.push_window import PushWindow
 from pubsub_delta.server import subscription_workers
 from tests.endpoints import listening
 from tests.unit.serving import LONG, SUBSCRIPTION, MemoryStore, clients, eventually, serving
@@ -184,3 +185,38 @@ def test_the_end_of_a_subscription_ends_its_requests() -> None:
             time.sleep(1.5)  # longer than the answer is waited for
             assert store.counters.pushes == Counter()
         released.set()
+
+
+def test_a_new_endpoint_does_not_wait_for_the_requests_of_the_old_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever changes it does so as the old one hangs: up to 600 seconds for each request."""
+    monkeypatch.setattr(subscription_workers, "REFRESH_SECONDS", 0.05)
+    released = threading.Event()
+    with listening(lambda _: 200 if released.wait(LONG) else 500) as one, listening() as other:
+        store = Looked({"push_config": PushConfig(one.url), "ack_deadline_seconds": 600})
+        with serving(store, SELDOM) as address, clients(address) as (publisher, _):
+            publish_all(publisher, *(f"a{n}" for n in range(7)))
+            eventually(lambda: len(one.requests) == 5)  # the others wait for their turn
+            store.set(PushConfig(other.url))
+            eventually(lambda: len(other.requests) == 2)
+            publish_all(publisher, "b")
+            eventually(lambda: b"b" in other.data)
+            released.set()  # what the old one has accepted is acknowledged all the same
+            eventually(lambda: store.unacked == [])
+        assert len(set(one.data) | set(other.data)) == 8
+        assert (len(one.requests), len(other.requests)) == (5, 3)
+
+
+def test_a_new_endpoint_does_not_pause_for_the_failures_of_the_old_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(subscription_workers, "REFRESH_SECONDS", 0.05)
+    monkeypatch.setattr(PushWindow, "pause", lambda *_: timedelta(hours=1))
+    with listening(lambda _: 500) as one, listening() as other:
+        store = Looked({"push_config": PushConfig(one.url)})
+        with serving(store, SELDOM) as address, clients(address) as (publisher, _):
+            publish_all(publisher, "a")
+            eventually(lambda: one.requests)
+            store.set(PushConfig(other.url))
+            eventually(lambda: other.data == [b"a"] and store.unacked == [])

@@ -228,6 +228,10 @@ class History:
             commit.publish_time is not None and commit.publish_time < time for commit in history
         )
 
+    def has_all_commits(self) -> bool:
+        """Return whether the history reaches back to the first commit."""
+        return self._last(None)[-1].version == 0
+
     def version_at(self, time: datetime) -> int:
         """Return the last version before the first publish with a publish time after a time."""
         history = self._last(None)

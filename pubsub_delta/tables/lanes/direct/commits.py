@@ -20,6 +20,7 @@ from deltalake import (
 from deltalake.exceptions import DeltaError
 
 from pubsub_delta.clock import from_micros
+from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.lanes.protocol import LoggedCommit
 
 _COUNTED_UP = ColumnProperties(dictionary_enabled=False, encoding="DELTA_BINARY_PACKED")
@@ -82,7 +83,7 @@ def write_over(
 
     Return the rows that were written, with the columns that the table has.
     """
-    written = rows.select(pa.schema(opened.schema().to_arrow()).names)
+    written = completed(rows, pa.schema(opened.schema().to_arrow()))
     write_deltalake(
         opened,
         written,
@@ -91,6 +92,23 @@ def write_over(
         post_commithook_properties=hooks,
     )
     return written
+
+
+def with_columns_of(opened: DeltaTable, rows: pa.Table) -> pa.Table:
+    """Return rows with the columns of a table; those that another program has added are null.
+
+    FailedPrecondition if the table lacks a column of the rows.
+    """
+    columns = pa.schema(opened.schema().to_arrow())
+    if columns.names == rows.column_names:
+        return rows
+    lacking = [name for name in rows.column_names if name not in columns.names]
+    if lacking:
+        raise FailedPrecondition(
+            f"{opened.table_uri}: it has no column {', '.join(lacking)}; another program has "
+            "changed its columns: restore the table to an earlier version"
+        )
+    return completed(rows, columns)
 
 
 def completed(rows: pa.Table, columns: pa.Schema) -> pa.Table:

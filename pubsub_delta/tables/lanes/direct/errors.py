@@ -10,6 +10,7 @@ from deltalake.exceptions import (
     CommitFailedError,
     DeltaError,
     DeltaProtocolError,
+    SchemaMismatchError,
     TableNotFoundError,
 )
 
@@ -109,6 +110,11 @@ def _translated(error: Exception, table: str) -> Exception | None:
             return TableMissing(table)
     if isinstance(error, DeltaError) and _NO_TABLE.search(text):
         return TableMissing(table)
+    if isinstance(error, SchemaMismatchError):
+        return FailedPrecondition(
+            f"{table}: another program has changed its columns ({first}); restore the table to an "
+            "earlier version"
+        )
     damage = refused(table, error) or translate_error_of(table, error)
     if damage is None and isinstance(error, DeltaProtocolError):
         return FailedPrecondition(

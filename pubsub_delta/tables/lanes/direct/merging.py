@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable, PostCommitHookProperties
 
+from pubsub_delta.tables.lanes.direct.commits import completed
 from pubsub_delta.tables.lanes.protocol import Match, Merge
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
@@ -36,7 +37,7 @@ def merged(old: pa.Table, new: pa.Table, merge: Merge) -> tuple[pa.Table, int]:
     matches = _matches(old, new, merge.on)
     count = sum(matches)
     if not count and merge.insert:
-        return pa.concat_tables([old, new.select(old.column_names).cast(old.schema)]), 1
+        return pa.concat_tables([old, completed(new, old.schema)]), 1
     if not count or not (merge.update or merge.delete):
         return old, 0
     kept = old.filter(pa.array([not each for each in matches]))
@@ -82,7 +83,8 @@ def merge_by_query(
         merger = merger.when_matched_delete()
     if merge.insert:
         columns = pa.schema(opened.schema().to_arrow()).names
-        merger = merger.when_not_matched_insert({name: f"new.{name}" for name in columns})
+        given = [name for name in columns if name in rows.column_names]
+        merger = merger.when_not_matched_insert({name: f"new.{name}" for name in given})
     counts = merger.execute()
     return sum(
         int(counts[f"num_target_rows_{what}"]) for what in ("updated", "inserted", "deleted")

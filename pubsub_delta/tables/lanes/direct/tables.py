@@ -17,6 +17,7 @@ from pubsub_delta.tables.lanes.direct.commits import (
     has_landed,
     logged,
     properties_of_commit,
+    with_columns_of,
     write_over,
 )
 from pubsub_delta.tables.lanes.direct.conditions import in_sql
@@ -249,7 +250,7 @@ class DirectLane:
                     return Append(landed=False)
                 write_deltalake(
                     opened,
-                    rows,
+                    with_columns_of(opened, rows),
                     mode="append",
                     writer_properties=MESSAGES_WRITTEN,
                     commit_properties=properties_of_commit(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
 
 import pyarrow as pa
-from deltalake import DeltaTable, write_deltalake
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import TableNotFoundError
 
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.table_config import TableState
-from pubsub_delta.tables.lanes.direct.commits import properties_of_commit
 from pubsub_delta.tables.lanes.direct.errors import translating_errors
 from pubsub_delta.tables.lanes.direct.storage import reaches
 from pubsub_delta.tables.lanes.protocol import TableMissing
@@ -58,34 +58,38 @@ class DirectTarget:
         return pa.schema(self._table.schema().to_arrow())
 
     def outcome(self, key: tuple[str, int], write_id: str) -> Outcome | None:
-        """Return the outcome of a number; the table's history has the id of its write."""
+        """Return the outcome of a number.
+
+        A second transaction identifies the last write, however short the table's log is kept. The
+        table's history has the ids of earlier ones.
+        """
         application, number = key
         landed = self._table.transaction_version(application)
         if landed is None or landed < number:
             return None
-        for commit in self._table.history():
-            for outcome in (Outcome.WRITTEN, Outcome.CANCELLED):
-                if commit.get("userMetadata") == _user_metadata(outcome, write_id):
-                    return outcome
+        is_last, last = landed == number, self._table.transaction_version(_identified(application))
+        earlier = [] if is_last else [each.get("userMetadata") for each in self._table.history()]
+        for outcome in (Outcome.WRITTEN, Outcome.CANCELLED):
+            metadata = _user_metadata(outcome, write_id)
+            if metadata in earlier or (is_last and last == _identity(metadata)):
+                return outcome
         return Outcome.OTHER
 
     def append(self, rows: pa.Table, key: tuple[str, int], write_id: str) -> None:
         """Append rows in one commit that carries the number as a transaction."""
-        metadata = {"userMetadata": _user_metadata(Outcome.WRITTEN, write_id)}
         try:
             with translating_errors(self._path):
                 write_deltalake(
                     self._table,
                     rows,
                     mode="append",
-                    commit_properties=properties_of_commit(metadata, key),
+                    commit_properties=_properties(Outcome.WRITTEN, key, write_id),
                 )
         except Exception as error:
             raise self._denied(error) or error from None
 
     def cancel(self, key: tuple[str, int], write_id: str) -> None:
         """Use up a number by a commit without rows."""
-        metadata = {"userMetadata": _user_metadata(Outcome.CANCELLED, write_id)}
         try:
             with translating_errors(self._path):
                 self._table.create_write_transaction(
@@ -93,7 +97,7 @@ class DirectTarget:
                     mode="append",
                     schema=self._table.schema(),
                     partition_by=list(self._table.metadata().partition_columns),
-                    commit_properties=properties_of_commit(metadata, key),
+                    commit_properties=_properties(Outcome.CANCELLED, key, write_id),
                 )
         except Exception as error:
             raise self._denied(error) or error from None
@@ -114,6 +118,25 @@ class DirectTarget:
             first = str(error).splitlines()[0]
             return Unwritable(TableState.PERMISSION_DENIED, f"{self._path}: {first}")
         return None
+
+
+def _properties(outcome: Outcome, key: tuple[str, int], write_id: str) -> CommitProperties:
+    """Return the properties of a commit that takes a number."""
+    metadata = _user_metadata(outcome, write_id)
+    of_last = Transaction(_identified(key[0]), _identity(metadata))
+    return CommitProperties(
+        custom_metadata={"userMetadata": metadata}, app_transactions=[Transaction(*key), of_last]
+    )
+
+
+def _identified(application: str) -> str:
+    """Return the application id of the transaction that identifies the last write."""
+    return f"{application}.last"
+
+
+def _identity(metadata: str) -> int:
+    """Return the version of that transaction: a hash of 63 bits."""
+    return int.from_bytes(hashlib.blake2b(metadata.encode(), digest_size=8).digest(), "big") >> 1
 
 
 def _user_metadata(outcome: Outcome, write_id: str) -> str:

@@ -1,0 +1,65 @@
+"""A column that another program has added to a table of the store stops nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from deltalake.schema import Field, PrimitiveType
+
+from pubsub_delta import PubSub
+from pubsub_delta.errors import FailedPrecondition
+from tests.unit.in_memory import NAME, TOPIC
+
+THEIRS = [Field("theirs", PrimitiveType("string"))]
+OF_THE_REGISTRY = ("topics", "subscriptions", "snapshots")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> PubSub:
+    return PubSub(None, str(tmp_path / "store"), lane="direct")
+
+
+def columns(path: Path) -> list[str]:
+    return [each.name for each in DeltaTable(path).schema().fields]
+
+
+def test_a_store_works_whose_tables_got_another_column(store: PubSub, tmp_path: Path) -> None:
+    # "every engine reads every table", and what such a program adds for itself is none of ours
+    root = tmp_path / "store"
+    topic, subscription = store.create_topic(TOPIC), store.create_subscription(NAME, TOPIC)
+    store.create_snapshot("early", NAME)
+    store.publish(TOPIC, [b"before"])
+    tables = [root / each for each in OF_THE_REGISTRY]
+    tables += [root / each / topic.uid for each in ("messages", "positions")]
+    tables.append(root / "ack_state" / subscription.uid)
+    for each in tables:
+        DeltaTable(each).alter.add_columns(THEIRS)
+    store.publish(TOPIC, [b"after"])
+    batch = store.pull(NAME)
+    assert [each.data for each in batch] == [b"before", b"after"]
+    assert len(batch.ack().success) == 2
+    store.create_topic("second")
+    store.create_subscription("second", "second")
+    store.update_subscription("second", labels={"a": "b"})
+    store.create_snapshot("late", NAME)
+    store.seek(NAME, snapshot="early")
+    other = PubSub(None, str(root), lane="direct")  # takes positions and reads all anew
+    other.publish(TOPIC, [b"by another process"])
+    assert [each.data for each in other.pull(NAME)] == [b"before", b"after", b"by another process"]
+    assert store.maintain().problems == {}
+    assert all("theirs" in columns(each) for each in tables)
+
+
+def test_a_column_that_was_taken_away_is_refused_by_name(store: PubSub, tmp_path: Path) -> None:
+    # "Only documented errors, nothing half stored"
+    uid = store.create_topic(TOPIC).uid
+    store.create_subscription(NAME, TOPIC)
+    path = tmp_path / "store" / "messages" / uid
+    write_deltalake(
+        path, pa.table({"mine": ["a"]}), mode="overwrite", schema_mode="overwrite", partition_by=[]
+    )
+    with pytest.raises(FailedPrecondition, match="no column position"):
+        store.publish(TOPIC, [b"a"])
