@@ -210,17 +210,27 @@ def run(command: Callable[[], int]) -> None:
         code = command()
     except PubSubError as error:
         print_error(error.code, str(error))
-        code = TRY_AGAIN if isinstance(error, _TEMPORARY) else REFUSED
+        code = _exit_code(type(error))
     except Exception as error:
         if (
             type(error).__name__ != "StreamingQueryException"
         ):  # by name: pyspark may not be installed
             raise
         name, why = cause_of(error)
-        ours = {each.__name__: each for each in PubSubError.__subclasses__()}.get(name)
+        ours = {each.__name__: each for each in _errors()}.get(name)
         print_error(getattr(ours, "code", name), why)
-        code = 1 if ours is None else TRY_AGAIN if ours in _TEMPORARY else REFUSED
+        code = 1 if ours is None else _exit_code(ours)
     sys.exit(code)
+
+
+def _errors(of: type[PubSubError] = PubSubError) -> Iterator[type[PubSubError]]:
+    for each in of.__subclasses__():
+        yield each
+        yield from _errors(each)
+
+
+def _exit_code(error: type[PubSubError]) -> int:
+    return TRY_AGAIN if issubclass(error, _TEMPORARY) else REFUSED
 
 
 def print_error(code: str, why: str) -> None:

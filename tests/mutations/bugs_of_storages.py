@@ -26,6 +26,20 @@ BUGS_OF_STORAGES = (
         "if isinstance(error, InvalidArgument):",
     ),
     Bug(
+        "full-disk-refuses-a-job-for-good",
+        "A scheduler is told that a later run cannot help, after a disk was full.",
+        "jobs/terminal.py",
+        "_TEMPORARY = (Aborted, Unavailable, Unknown)",
+        "_TEMPORARY = (Aborted, Unknown)",
+    ),
+    Bug(
+        "errors-of-a-query-are-known-in-one-level",
+        "A storage that refuses a job's query is an unexpected failure.",
+        "jobs/terminal.py",
+        "yield from _errors(each)",
+        "_errors(each)",
+    ),
+    Bug(
         "full-disk-ends-a-streaming-pull",
         "A disk that is full for a moment ends the StreamingPull of a program.",
         "subscriber.py",

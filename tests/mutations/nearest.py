@@ -67,6 +67,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "cli/grammar/selection.py": ("gcloud_listings", "cli_listings"),
     "cli/grammar/transforms.py": ("gcloud_listings", "cli_formats"),
     "jobs/entry_points.py": ("dependencies",),
+    "jobs/terminal.py": ("job_exit_codes",),
     "session.py": ("session_settings", "dependencies"),
     "server/wire.py": ("fine_times", "server_wire", "server_push_calls"),
     "policy/ack_ids.py": ("ack_ids",),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pubsub_delta import FailedPrecondition, InvalidArgument
+from pubsub_delta import FailedPrecondition, InvalidArgument, Unavailable
 from pubsub_delta.clock import UTC
 from pubsub_delta.datasource.columns import DATABRICKS, STORED, columns_of, needed, shaped
 from pubsub_delta.datasource.offsets import Offset, read_offset
@@ -164,7 +164,7 @@ def test_the_tables_of_a_store_are_opened_once_in_a_process(tmp_path: Path) -> N
 def test_what_a_storage_says_is_told_with_where_credentials_come_from() -> None:
     options = read_options({"root": "s3://bucket/pubsub"})
     with (
-        pytest.raises(FailedPrecondition, match=r"no key.*AWS_.*fs\.s3a\.access\.key"),
+        pytest.raises(Unavailable, match=r"no key.*AWS_.*fs\.s3a\.access\.key"),
         options.reaching(),
     ):
         raise OSError("no key\nand more")

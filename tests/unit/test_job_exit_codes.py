@@ -1,0 +1,58 @@
+"""The exit code of a job tells a scheduler whether a later run can succeed (docs/guide/jobs.md)."""
+
+from __future__ import annotations
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from pubsub_delta.errors import Aborted, DataLoss, InvalidArgument, Unavailable, Unknown
+from pubsub_delta.jobs.terminal import REFUSED, TRY_AGAIN, run
+from pubsub_delta.tables.lanes.storage_errors import StorageRefused
+
+CODES = [
+    (Aborted, TRY_AGAIN),
+    (Unknown, TRY_AGAIN),
+    (Unavailable, TRY_AGAIN),
+    (InvalidArgument, REFUSED),
+    (DataLoss, REFUSED),
+    (StorageRefused, REFUSED),
+]
+
+
+class StreamingQueryException(Exception):
+    """As Spark raises it: the class of the error that ended the query stands in the text."""
+
+
+def exit_code(error: Exception) -> tuple[int, str]:
+    @click.command("publish")
+    def job() -> None:
+        def fail() -> int:
+            raise error
+
+        run(fail)
+
+    result = CliRunner().invoke(job)
+    return result.exit_code, result.stderr
+
+
+@pytest.mark.parametrize(("error", "code"), CODES)
+def test_an_error_of_the_library_is_one_line_and_its_code(
+    error: type[Exception], code: int
+) -> None:
+    found, told = exit_code(error("it is why"))
+    assert found == code
+    assert told.count("\n") == 1
+    assert "it is why" in told
+
+
+@pytest.mark.parametrize(("error", "code"), CODES)
+def test_what_ends_a_query_counts_as_outside_of_one(error: type[Exception], code: int) -> None:
+    text = f"{error.__module__}.{error.__name__}: it is why\n=== Streaming Query ===\nid = 1"
+    found, told = exit_code(StreamingQueryException(text))
+    assert found == code
+    assert "it is why" in told
+
+
+def test_what_the_library_does_not_know_is_an_unexpected_failure() -> None:
+    assert exit_code(StreamingQueryException("java.io.IOException: no"))[0] == 1
