@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 
 from pubsub_delta import __version__
-from pubsub_delta.errors import FailedPrecondition, PubSubError
+from pubsub_delta.errors import FailedPrecondition, PubSubError, counted
 from pubsub_delta.names import DELETED_TOPIC
 from pubsub_delta.resources import Subscription
 from pubsub_delta.session import check_pair
@@ -158,7 +158,7 @@ def resources(service: Service) -> Iterator[Finding]:
     for kind in ("topics", "subscriptions", "snapshots"):
         page = getattr(service, f"list_{kind}")()
         more = "more than " if page.next_page_token else ""
-        counts.append(f"{more}{len(list(page)):,} {kind}")
+        counts.append(f"{more}{counted(len(list(page)), kind.removesuffix('s'))}")
     yield Finding("resources", "ok", ", ".join(counts))
 
 

@@ -210,6 +210,10 @@ class Group(click.Group):
             raise click.UsageError(f"No such command {name!r}; {advice}", ctx)
         return super().resolve_command(ctx, args)
 
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the whole first sentence; listings wrap it."""
+        return super().get_short_help_str(max(limit, 120))
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_options(self, ctx, formatter)
         self.format_commands(ctx, formatter)

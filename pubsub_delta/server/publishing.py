@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.errors import InvalidArgument, counted
 from pubsub_delta.resources import Message
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.threads import InThread
@@ -104,7 +104,9 @@ class PublishBatcher:
                     await self._publish_apart(append, batch)
                     continue
             except BaseException as error:
-                logger.warning("%d messages could not be published: %s", len(messages), error)
+                logger.warning(
+                    "%s could not be published: %s", counted(len(messages), "message"), error
+                )
                 _fail(batch, error)
                 if not isinstance(error, Exception):
                     raise

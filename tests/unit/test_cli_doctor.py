@@ -255,7 +255,7 @@ def test_of_a_server_it_is_told_whether_it_answers() -> None:
     backend.store.create_topic("flights")
     with served(backend) as address:
         code, told = doctor(None, PUBSUB_DELTA_ENDPOINT=address)
-    assert (code, told["resources"]["found"]) == (0, "1 topics, 0 subscriptions, 0 snapshots")
+    assert (code, told["resources"]["found"]) == (0, "1 topic, 0 subscriptions, 0 snapshots")
     code, told = doctor(None, PUBSUB_DELTA_ENDPOINT=address)
     assert (code, told["server"]["state"]) == (1, "problem")
 

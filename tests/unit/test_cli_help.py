@@ -53,6 +53,16 @@ def test_the_tree_is_whole() -> None:
 
 
 @each_command
+def test_a_listing_shows_the_whole_sentence_of_a_command(path: Path) -> None:
+    below = COMMANDS[path]
+    sentences = [
+        (name, command.get_short_help_str())
+        for name, command in (below.commands.items() if isinstance(below, click.Group) else ())
+    ]
+    assert [name for name, sentence in sentences if sentence.endswith("...")] == []
+
+
+@each_command
 def test_help_has_an_example_of_the_command_itself(path: Path) -> None:
     result = CliRunner().invoke(cli, [*path, "--help"])
     assert result.exit_code == 0

@@ -55,6 +55,24 @@ def test_who_names_a_directory_without_its_slash_is_told() -> None:
         Lanes(None, layout_of("./store")).spark  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    ("root", "told"),
+    [
+        ("store", r"^root: 'store' is a schema of a catalog.*: it has no Java; .*'\./store'$"),
+        ("foo://store", r"^root: 'foo://store' needs Spark, as deltalake .*: it has no Java$"),
+        ("./store", r"^it has no Java$"),
+    ],
+)
+def test_who_has_no_spark_is_told_why_the_root_needs_one(root: str, told: str) -> None:
+    """A command line starts Spark by itself, so its user did not ask for any."""
+
+    def fail() -> Any:
+        raise FailedPrecondition("it has no Java")
+
+    with pytest.raises(FailedPrecondition, match=told):
+        Lanes(fail, layout_of(root)).spark  # noqa: B018
+
+
 class Conf:
     def __init__(self, settings: dict[str, str]) -> None:
         self.getAll = settings

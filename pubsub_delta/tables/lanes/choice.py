@@ -80,23 +80,38 @@ class Lanes:
             if self._started is None:
                 if self._source is None:
                     raise self._without_spark()
-                started = cast("Callable[[], SparkSession]", self._source)()
+                try:
+                    started = cast("Callable[[], SparkSession]", self._source)()
+                except FailedPrecondition as error:
+                    raise self._not_started(error) from error
                 check_session(started)
                 self._started = started
             return self._started
 
     def _without_spark(self) -> FailedPrecondition:
-        base = self._layout.base
-        needs, hint = "a DataFrame, a streaming query or a catalog needs Spark", ""
-        if self._layout.in_catalog:
-            needs = f"root: {base!r} is a schema of a catalog, which needs Spark"
-            hint = f"; a directory is written {f'./{base}'!r}"
-        elif not self._is_reached:
-            needs = f"root: {base!r} needs Spark, as deltalake is not taken for it"
+        needs, hint = self._why_of_the_root()
+        if not needs:
+            needs = "a DataFrame, a streaming query or a catalog needs Spark"
         return FailedPrecondition(
             f"{needs}, and the store was opened without a session: open it as PubSub(spark, "
             f"root), where local_session() returns a session{hint}"
         )
+
+    def _not_started(self, error: FailedPrecondition) -> FailedPrecondition:
+        needs, hint = self._why_of_the_root()
+        return FailedPrecondition(f"{needs}: {error}{hint}") if needs else error
+
+    def _why_of_the_root(self) -> tuple[str, str]:
+        """Return why this root needs Spark, and how one without is written; else empty texts."""
+        base = self._layout.base
+        if self._layout.in_catalog:
+            return (
+                f"root: {base!r} is a schema of a catalog, which needs Spark",
+                f"; a directory is written {f'./{base}'!r}",
+            )
+        if not self._is_reached:
+            return f"root: {base!r} needs Spark, as deltalake is not taken for it", ""
+        return "", ""
 
     @cached_property
     def choice(self) -> tuple[LaneName, str]:

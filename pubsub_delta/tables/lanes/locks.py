@@ -58,7 +58,7 @@ class TableLocks:
 
         Its holder reads, decides and writes without losing a race. If another writer holds it:
         Conflict without ``wait``; with ``wait`` Aborted after too long. FailedPrecondition if no
-        table may be written.
+        table may be written, or the root cannot be made.
         """
         refusal = None if self._refusal is None else self._refusal()
         if refusal is not None:
@@ -76,7 +76,7 @@ class TableLocks:
         lock = FileLock(file, is_singleton=False)
         try:
             with translating_storage_errors(table):
-                file.parent.mkdir(parents=True, exist_ok=True)
+                _make_directory(file.parent)
                 lock.acquire(timeout=patience, blocking=wait)
         except Timeout:
             if not wait:
@@ -92,6 +92,20 @@ class TableLocks:
         finally:
             self._held.names.remove(name)
             lock.release()
+
+
+def _make_directory(directory: Path) -> None:
+    """Make a directory of the root; FailedPrecondition if a path to it is no directory.
+
+    Nothing of the store is lost then: there is none.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except (NotADirectoryError, FileExistsError, FileNotFoundError) as error:
+        raise FailedPrecondition(
+            f"root: the directory {directory} cannot be made ({error.strerror}: "
+            f"{error.filename}); a directory of this machine is accepted, there or not"
+        ) from error
 
 
 def _name(table: str, root: str) -> str:
