@@ -1,4 +1,4 @@
-"""The README's example, run as it stands there by somebody without Spark."""
+"""The README's example and the first page of the guide, run by somebody without Spark."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import REPOSITORY
 
-README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-OUTPUT = re.compile(r"^print\(.*\)  # (.+)$", re.MULTILINE)
+OUTPUT = re.compile(r"^print\(.*\)(?:  |\n)# (.+)$", re.MULTILINE)
 
 
-def test_the_example_of_the_readme_runs_as_it_stands_and_starts_no_spark(tmp_path: Path) -> None:
-    (program,) = BLOCK.findall(README)
+@pytest.mark.parametrize("page", ["README.md", "docs/guide/first-messages.md"])
+def test_what_a_newcomer_reads_first_runs_as_it_stands_and_starts_no_spark(
+    page: str, tmp_path: Path
+) -> None:
+    program = "\n".join(BLOCK.findall((REPOSITORY / page).read_text(encoding="utf-8")))
     checked = f"{program}\nimport sys\nassert 'pyspark' not in sys.modules\n"
     done = subprocess.run(
         [sys.executable, "-c", checked],
@@ -28,4 +32,4 @@ def test_the_example_of_the_readme_runs_as_it_stands_and_starts_no_spark(tmp_pat
     assert done.returncode == 0, done.stderr
     promised = OUTPUT.findall(program)
     assert promised
-    assert done.stdout.splitlines()[-1] == promised[-1]
+    assert done.stdout.splitlines()[-len(promised) :] == promised
