@@ -17,6 +17,7 @@ from tests.mutations.bugs_of_lines import BUGS_OF_LINES
 from tests.mutations.bugs_of_listings import BUGS_OF_LISTINGS
 from tests.mutations.bugs_of_looks import BUGS_OF_LOOKS
 from tests.mutations.bugs_of_messages import BUGS_OF_MESSAGES
+from tests.mutations.bugs_of_newcomers import BUGS_OF_NEWCOMERS
 from tests.mutations.bugs_of_operations import BUGS_OF_OPERATIONS
 from tests.mutations.bugs_of_order import BUGS_OF_ORDER
 from tests.mutations.bugs_of_outsiders import BUGS_OF_OUTSIDERS
@@ -81,4 +82,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_CLIENTS,
     *BUGS_OF_PROMISES,
     *BUGS_OF_TRIALS_OF_PROMISES,
+    *BUGS_OF_NEWCOMERS,
 )

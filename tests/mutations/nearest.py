@@ -262,6 +262,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "server/streams.py": ("server_streams", "server_replies", "server_response_queue"),
     "tables/registry/predicates.py": ("expired_snapshots",),
     "tables/registry/registry.py": (
+        "lost_registry",
         "expired_snapshots",
         "tables_in_memory",
         "snapshot_calls",
@@ -270,6 +271,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "order_of_writes",
     ),
     "tables/registry/resource_table.py": (
+        "lost_registry",
         "layout_version",
         "tables_in_memory",
         "snapshot_calls",

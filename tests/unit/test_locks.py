@@ -13,7 +13,6 @@ from typing import Any, cast
 
 import pytest
 
-from pubsub_delta.client import PubSub
 from pubsub_delta.errors import Aborted, FailedPrecondition
 from pubsub_delta.tables.lanes import locks
 from pubsub_delta.tables.lanes.choice import Lanes
@@ -176,20 +175,16 @@ def test_nobody_waits_for_ever_for_who_is_stopped(
         pass
 
 
-@pytest.mark.parametrize("below", [(), ("pubsub",)])
-def test_a_root_that_cannot_be_made_is_told_as_that(tmp_path: Path, below: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("root", "why"),
+    [("orders.csv", "Not a"), ("orders.csv/pubsub", "Not a"), ("/proc/pubsub", "No such")],
+)
+def test_a_root_that_cannot_be_made_is_told_as_that(tmp_path: Path, root: str, why: str) -> None:
     """A file in the way of a root is no damage of a store: nothing of it is to be restored."""
-    file = tmp_path / "orders.csv"
-    file.touch()
-    store = PubSub(None, str(file.joinpath(*below)))
-    with pytest.raises(FailedPrecondition, match=r"^root: the directory .* cannot be made \(Not a"):
-        store.create_topic("orders")
-
-
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc, where nobody makes directories")
-def test_a_root_where_nobody_can_make_one_is_told_as_that() -> None:
-    store = PubSub(None, "/proc/pubsub")
-    with pytest.raises(
-        FailedPrecondition, match=r"^root: the directory .* cannot be made \(No such"
-    ):
-        store.create_topic("orders")
+    if root.startswith("/proc") and not Path("/proc").is_dir():
+        pytest.skip("there is no /proc, where nobody makes directories")
+    (tmp_path / "orders.csv").touch()
+    layout, table_locks = opened(str(tmp_path / root))
+    told = rf"^root: the directory .* cannot be made \({why}"
+    with pytest.raises(FailedPrecondition, match=told), table_locks.locked(layout.topics):
+        pass

@@ -79,11 +79,11 @@ class Registry:
         self, lane: Lane, layout: Layout, new_id: Callable[[], str], snapshot_tables: SnapshotTables
     ) -> None:
         self._snapshot_tables = snapshot_tables
-        self._topics = ResourceTable(lane, layout.topics, TOPICS, new_id, self._create)
-        self._subscriptions = ResourceTable(
-            lane, layout.subscriptions, SUBSCRIPTIONS, new_id, self._create
+        names = layout.topics, layout.subscriptions, layout.snapshots, layout.schemas
+        self._topics, self._subscriptions, self._snapshots = (
+            ResourceTable(lane, names[n], schema, new_id, self._create, names[n + 1 :])
+            for n, schema in enumerate((TOPICS, SUBSCRIPTIONS, SNAPSHOTS))
         )
-        self._snapshots = ResourceTable(lane, layout.snapshots, SNAPSHOTS, new_id, self._create)
         self.schemas = SchemaRows(lane, layout.schemas, new_id, self._create)
         self.iam_policies = IamPolicies(self._topics, self._subscriptions, self._snapshots)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.errors import DataLoss, FailedPrecondition
 from pubsub_delta.tables.lanes.protocol import Conflict, Lane, Match, Merge, TableMissing, Where
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.lanes.s3_writers import LANE_PROPERTY
@@ -39,6 +39,7 @@ class ResourceTable:
         schema: its columns.
         new_id: makes the etags.
         create_all: creates the tables of the registry, before the first row of any.
+        created_later: the tables that ``create_all`` creates after this one.
     """
 
     def __init__(
@@ -48,7 +49,9 @@ class ResourceTable:
         schema: TableSchema,
         new_id: Callable[[], str],
         create_all: Callable[[], None],
+        created_later: Sequence[str] = (),
     ) -> None:
+        self._created_later = created_later
         self._lane = lane
         self._table = table
         self._schema = schema
@@ -58,7 +61,7 @@ class ResourceTable:
         self._added: tuple[int, Row] | None = None
 
     def rows(self) -> list[Row]:
-        """Return all rows, which are cached by version; none if the table does not exist."""
+        """Return all rows, which are cached by version; none if the table was never created."""
         return self._read()[1]
 
     def _read(self) -> tuple[int, list[Row]]:
@@ -74,8 +77,22 @@ class ResourceTable:
                 rows, version = found.to_pylist(), version if read is None else read
                 self._last = (version, rows)
         except TableMissing:
+            self._check_not_lost()
             return -1, []
         return version, rows
+
+    def _check_not_lost(self) -> None:
+        """Raise DataLoss for a table that was created and is gone, as after half a restore.
+
+        Without its rows ``maintain`` would delete the messages that they keep. A table that is
+        created after this one tells that there was one; another process may have created both
+        since this one was looked for.
+        """
+        if any(map(self._lane.exists, self._created_later)) and not self._lane.exists(self._table):
+            raise DataLoss(
+                f"{self._table}: this table of the registry is gone, with all resources that it "
+                "held: restore it from a copy"
+            )
 
     def _check_layout_version(self) -> None:
         try:
@@ -95,6 +112,7 @@ class ResourceTable:
             try:
                 return self._insert(row, taken)
             except TableMissing:
+                self._check_not_lost()
                 self._create_all()
             return self._insert(row, taken)
 

@@ -1,0 +1,52 @@
+"""Bugs of what somebody meets who is new here: a wrong root, no Spark, a store restored by half."""
+
+from __future__ import annotations
+
+from tests.mutations.bug import Bug
+
+_ROWS = "tables/registry/resource_table.py"
+
+BUGS_OF_NEWCOMERS = (
+    Bug(
+        "lost-registry-is-empty",
+        "Retention deletes what the rows keep that a half restored store has no more.",
+        _ROWS,
+        "            self._check_not_lost()\n            return -1, []",
+        "            return -1, []",
+    ),
+    Bug(
+        "lost-registry-is-made-anew",
+        "A table of the registry that was lost is made anew, with the new resource alone.",
+        _ROWS,
+        "                self._check_not_lost()\n                self._create_all()",
+        "                self._create_all()",
+    ),
+    Bug(
+        "unfinished-registry-is-lost",
+        "A store whose creation was cut short can never be used.",
+        "tables/registry/registry.py",
+        "self._create, names[n + 1 :])",
+        "self._create, names[:n])",
+    ),
+    Bug(
+        "file-for-a-root-is-no-error-of-ours",
+        "Who names a file as the root sees a stack trace.",
+        "tables/lanes/locks.py",
+        "except (NotADirectoryError, FileExistsError, FileNotFoundError) as error:",
+        "except (FileExistsError, FileNotFoundError) as error:",
+    ),
+    Bug(
+        "impossible-root-is-damage",
+        "Who names a root that cannot be made is told to restore a store from a copy.",
+        "tables/lanes/locks.py",
+        "except (NotADirectoryError, FileExistsError, FileNotFoundError) as error:",
+        "except (NotADirectoryError, FileExistsError) as error:",
+    ),
+    Bug(
+        "schema-for-a-root-without-a-word",
+        "Who forgets the slash of a directory is told that Spark is missing, and not why.",
+        "tables/lanes/choice.py",
+        "                    raise self._not_started(error) from error",
+        "                    raise error",
+    ),
+)

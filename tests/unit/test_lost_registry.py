@@ -1,0 +1,67 @@
+"""A store that was restored by half: what its lost tables kept must not be deleted."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from pubsub_delta import DataLoss
+from tests.model.memory import LAYOUT
+from tests.unit.in_memory import NAME, TOPIC, InMemory
+from tests.unit.test_layout_version import REGISTRY, USES
+
+LOST = ("topics", "subscriptions", "snapshots")
+each_lost = pytest.mark.parametrize("lost", LOST)
+
+
+def lose(world: InMemory, *kinds: str) -> dict[str, Any]:
+    """Take tables away from a store, which a new process opens; return them by their names."""
+    tables = world.driver.world.lane.tables
+    taken = {name: tables.pop(name) for name in (getattr(LAYOUT, kind) for kind in kinds)}
+    world.store = world.driver.open()
+    return taken
+
+
+@each_lost
+def test_nothing_is_deleted_while_a_table_of_the_registry_is_gone(lost: str) -> None:
+    """ "Nothing that a live subscription … may still deliver is ever deleted from the topic." """
+    world = InMemory()
+    world.publish("tea")
+    taken = lose(world, lost)
+    (name,) = taken
+    with pytest.raises(DataLoss, match=f"^{re.escape(name)}: this table of the registry is gone"):
+        world.store.maintain(exact=True)
+    world.driver.world.lane.tables.update(taken)
+    world.store = world.driver.open()
+    assert [message.data for message in world.store.pull(NAME)] == [b"tea"]
+
+
+@pytest.mark.parametrize(
+    ("lost", "use"),
+    [
+        ("topics", "create_topic"),
+        ("topics", "list_topics"),
+        ("topics", "publish"),
+        ("subscriptions", "create_subscription"),
+        ("subscriptions", "pull"),
+        ("snapshots", "create_snapshot"),
+        ("snapshots", "list_snapshots"),
+    ],
+)
+def test_a_lost_table_of_the_registry_is_not_created_anew(lost: str, use: str) -> None:
+    world = InMemory()
+    (name,) = lose(world, lost)
+    with pytest.raises(DataLoss, match="restore it from a copy"):
+        USES[use](world.store)
+    assert name not in world.driver.world.lane.tables
+
+
+def test_a_creation_that_was_cut_short_is_gone_on_with() -> None:
+    """Tables that are created later are missing then; they have never had a row."""
+    world = InMemory()
+    lose(world, *REGISTRY[1:])
+    assert list(world.store.list_subscriptions()) == []
+    world.store.create_subscription("another", TOPIC)
+    assert len(list(world.store.list_subscriptions())) == 1
