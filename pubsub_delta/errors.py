@@ -141,3 +141,16 @@ class DeadLetterWarning(UserWarning):
 
 class UnreadableMessageWarning(UserWarning):
     """Stored messages cannot be read: no consumer receives them, and their delivery fails."""
+
+
+def class_name(error: BaseException) -> str:
+    """Return the name of the class of an error: of ours the documented one.
+
+    >>> class_name(NotFound()), class_name(OSError())
+    ('NotFound', 'OSError')
+    """
+    return next(
+        each.__name__
+        for each in type(error).__mro__
+        if not issubclass(each, PubSubError) or each.__module__ == PubSubError.__module__
+    )

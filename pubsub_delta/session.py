@@ -137,6 +137,12 @@ def storage_settings(environment: Mapping[str, str]) -> dict[str, str]:
     return {f"spark.hadoop.{name}": value for name, value in found.items()}
 
 
+NO_JVM = "Spark did not start"
+JVM_NEEDS = (
+    "Java 17 or 21 is needed (JAVA_HOME), and for the first start a network to fetch Delta's JARs"
+)
+
+
 class SlowSettings(UserWarning):
     """The session lacks settings that make small commits or bulk publishes much faster."""
 
@@ -153,12 +159,13 @@ def local_session(
     The first call on a machine downloads Delta's JARs. A session that runs already is returned
     unchanged: under spark-submit, Delta comes from ``--packages`` or spark-defaults.conf. On
     Databricks the platform's session is returned. FailedPrecondition if pyspark or delta-spark is
-    not installed.
+    not installed, or there is no Java.
     """
     running = running_session()
     if running is not None:
         return running
     import pyspark
+    from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
     if DATABRICKS in os.environ:
@@ -182,7 +189,14 @@ def local_session(
         wanted = {**DELTA_SETTINGS, **(settings or {})}
     for key, value in (storage_settings(os.environ) | wanted).items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    try:
+        return builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        if "JAVA_GATEWAY_EXITED" not in str(error):
+            raise
+        raise FailedPrecondition(
+            f"{NO_JVM}: its Java process ended, and what it said is above; {JVM_NEEDS}"
+        ) from error
 
 
 def running_session() -> SparkSession | None:

@@ -21,6 +21,8 @@ from pubsub_delta.cli.settings import LOG_LEVELS, Settings
 from pubsub_delta.client import PubSub
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.session import (
+    JVM_NEEDS,
+    NO_JVM,
     check_connect_client,
     local_session,
     remote_session,
@@ -108,8 +110,10 @@ def _new_session(settings: Settings) -> SparkSession:
     with _jvm_output_redirected(quiet=settings.log_level == "error") as log:
         try:
             return local_session(app_name="pubsub-delta", settings={"spark.log.level": level})
-        except FailedPrecondition:
-            raise
+        except FailedPrecondition as error:
+            if error.__cause__ is None or not str(error).startswith(NO_JVM):
+                raise
+            raise FailedPrecondition(_startup_error(error.__cause__, log)) from error
         except Exception as error:
             raise FailedPrecondition(_startup_error(error, log)) from error
 
@@ -179,19 +183,15 @@ def _jvm_output_redirected(*, quiet: bool) -> Iterator[IO[bytes] | None]:
             os.close(each)
 
 
-def _startup_error(error: Exception, log: IO[bytes] | None) -> str:
+def _startup_error(error: BaseException, log: IO[bytes] | None) -> str:
     """Return why Spark did not start, with the last line of its log."""
     last = ""
     if log is not None:
         log.seek(0)
         lines = log.read().decode("utf-8", "replace").strip().splitlines()
         last = f"; its last log line: {lines[-1].strip()}" if lines else ""
-    return (
-        f"Spark did not start: {_first_line(error)}{last}; Java 17 or 21 is needed (JAVA_HOME), "
-        "and for the first start a network to fetch Delta's JARs; --log-level info shows Spark's "
-        "log"
-    )
+    return f"{NO_JVM}: {_first_line(error)}{last}; {JVM_NEEDS}; --log-level info shows Spark's log"
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)

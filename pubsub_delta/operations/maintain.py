@@ -12,7 +12,7 @@ from functools import partial
 from pubsub_delta.delivery import dead_letters, table_subscriptions, table_writes
 from pubsub_delta.delivery.sources import Source, source_of
 from pubsub_delta.durations import Duration, parse_duration_within
-from pubsub_delta.errors import Aborted, AlreadyExists, FailedPrecondition, counted
+from pubsub_delta.errors import Aborted, AlreadyExists, FailedPrecondition, class_name, counted
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import redelivery, retention
 from pubsub_delta.policy.ack_state import AckState, State
@@ -393,4 +393,4 @@ def _reporting(report: MaintenanceReport, name: str) -> Iterator[None]:
         yield
     except Exception as error:
         why = next(iter(_CALLING.sub("", str(error)).splitlines()), "").removeprefix(f"{name}: ")
-        report.problems[name] = f"{type(error).__name__}: {why}"
+        report.problems[name] = f"{class_name(error)}: {why}"

@@ -49,4 +49,18 @@ BUGS_OF_NEWCOMERS = (
         "                    raise self._not_started(error) from error",
         "                    raise error",
     ),
+    Bug(
+        "no-java-is-a-traceback",
+        "Who starts a job without Java sees a stack trace, and a scheduler tries again.",
+        "session.py",
+        'if "JAVA_GATEWAY_EXITED" not in str(error):',
+        'if "JAVA_GATEWAY_EXITED" in str(error):',
+    ),
+    Bug(
+        "problem-of-an-unknown-class",
+        "The report of maintenance names a class that stands on no page.",
+        "errors.py",
+        "each.__module__ == PubSubError.__module__",
+        "each.__module__",
+    ),
 )

@@ -65,3 +65,12 @@ def test_a_creation_that_was_cut_short_is_gone_on_with() -> None:
     assert list(world.store.list_subscriptions()) == []
     world.store.create_subscription("another", TOPIC)
     assert len(list(world.store.list_subscriptions())) == 1
+
+
+def test_maintenance_names_a_lost_table_by_the_documented_class() -> None:
+    world = InMemory()
+    uid = world.store.get_topic(TOPIC).uid
+    del world.driver.world.lane.tables[LAYOUT.messages(uid)]
+    problems = world.driver.open().maintain().problems
+    assert problems
+    assert all(why.startswith("DataLoss: ") for why in problems.values()), problems

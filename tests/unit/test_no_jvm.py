@@ -222,8 +222,42 @@ def test_a_command_that_needs_spark_says_what_it_lacks(
     started, refused = done.stderr.splitlines()
     assert done.returncode == 1
     assert started == "Starting Spark, which this command needs."
-    assert "FAILED_PRECONDITION: Spark did not start" in refused
+    why = "root: 'main.pubsub' is a schema of a catalog, which needs Spark: Spark did not start"
+    assert f"FAILED_PRECONDITION: {why}" in refused
+    assert "its last log line: " in refused
     assert "Java 17 or 21 is needed" in refused
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "from pubsub_delta.jobs import entry_points\n"
+        "sys.argv[1:] = '--root=./store --topic=flights --input=flights.csv'.split()\n"
+        "entry_points.publish()",
+        "import pubsub_delta\n"
+        "try:\n    pubsub_delta.local_session()\n"
+        "except pubsub_delta.FailedPrecondition as error:\n"
+        "    print(f'FAILED_PRECONDITION: {error}', file=sys.stderr)\n    sys.exit(3)",
+    ],
+    ids=["a job", "local_session"],
+)
+def test_who_has_pyspark_and_no_java_sees_one_line_and_no_traceback(
+    tmp_path: Path, alone: dict[str, str], program: str
+) -> None:
+    """ "3: refused: a rule is broken, or something does not exist": trying again does not help."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{program}"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=alone,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert "Traceback" not in done.stderr
+    told = done.stderr.splitlines()[-1]
+    assert "FAILED_PRECONDITION: Spark did not start: its Java process ended" in told
+    assert "Java 17 or 21 is needed" in told
 
 
 @contextmanager
