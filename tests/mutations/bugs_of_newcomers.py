@@ -15,13 +15,6 @@ BUGS_OF_NEWCOMERS = (
         "            return -1, []",
     ),
     Bug(
-        "lost-registry-is-made-anew",
-        "A table of the registry that was lost is made anew, with the new resource alone.",
-        _ROWS,
-        "                self._check_not_lost()\n                self._create_all()",
-        "                self._create_all()",
-    ),
-    Bug(
         "unfinished-registry-is-lost",
         "A store whose creation was cut short can never be used.",
         "tables/registry/registry.py",

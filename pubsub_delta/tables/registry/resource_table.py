@@ -112,7 +112,6 @@ class ResourceTable:
             try:
                 return self._insert(row, taken)
             except TableMissing:
-                self._check_not_lost()
                 self._create_all()
             return self._insert(row, taken)
 
