@@ -49,7 +49,7 @@ class _Writing:
         if overwrite:
             raise InvalidArgument(
                 "mode: a topic is not overwritten; mode('append') is accepted, and "
-                "outputMode('append') or ('update') of a stream"
+                "outputMode('append') of a stream"
             )
         check_columns(schema)
         self._options = options
