@@ -72,6 +72,8 @@ def test_who_waits_for_room_waits_for_no_latency(commits: Commits) -> None:
     with publisher_of(commits, flow_control=limits) as publisher:
         for n in range(5):
             publisher.publish(f"{n}")  # each makes the one before be committed
+            while not publisher._work._waiters:  # type: ignore[attr-defined]
+                publisher._thread.join(0.001)  # until the thread waits for the latency
     assert commits.data == [[b"0"], [b"1"], [b"2"], [b"3"], [b"4"]]
 
 
