@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.mutations.bug import LIBRARY, REPOSITORY, Bug
+from tests.mutations.nearest_of_others import NEAREST_OF_OTHERS
 
 TABLE_WRITES = ("lanes/test_table_writes", "lanes/test_table_rows")
 
@@ -32,7 +33,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "batches.py": ("unreadable_messages", "batches"),
     "client.py": ("client",),
     "methods/subscriptions.py": ("client",),
-    "server/pushing.py": ("server_push_changes", "push_tokens"),
+    "server/pushing.py": ("server_push_changes", "push_tokens", "server_push"),
     "server/hub.py": ("server_lease_journals", "server_seeks", "server_memory"),
     "server/exporting.py": ("server_otel", "server_memory"),
     "clock.py": ("fine_times", "clock"),
@@ -119,9 +120,10 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "delivery/table_subscriptions.py": TABLE_WRITES,
     "delivery/table_writes.py": TABLE_WRITES,
     "tables/json_values.py": TABLE_WRITES,
-    "tables/target_rows.py": TABLE_WRITES,
+    "tables/target_rows.py": ("target_rows", *TABLE_WRITES),
     "tables/targets.py": TABLE_WRITES,
-    "server/table_writing.py": ("lanes/test_table_server",),
+    "tables/lanes/direct/targets.py": TABLE_WRITES,
+    "server/table_writing.py": ("server_table_writers", "lanes/test_table_server"),
     "server/otel.py": ("server_otel",),
     "server/tracing.py": ("server_otel",),
     "policy/redelivery.py": ("redelivery", "many_dead_letters", "delivery_order", "consumer_calls"),
@@ -148,7 +150,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "operations/history.py": ("topic_history",),
     "operations/maintain.py": ("expiration", "expired_snapshots", "retention_job", "races"),
-    "operations/read.py": (),
+    "operations/read.py": ("as_of",),
     "operations/metrics.py": ("metrics_of_a_store",),
     "operations/views.py": ("views",),
     "operations/publish.py": ("publish_calls", "tables_in_memory", "races", "schema_publishing"),
@@ -162,7 +164,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "server_access_changes",
         *TABLE_WRITES,
     ),
-    "operations/seek.py": ("seek_calls", "races", "lanes/test_races_found"),
+    "operations/seek.py": ("seek_calls", "survey", "races", "lanes/test_races_found"),
     "operations/snapshot.py": ("seek_calls", "snapshot_calls"),
     "operations/survey.py": ("survey",),
     "cli/message_lines.py": ("cli_publish",),
@@ -176,6 +178,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "lanes/test_races_found",
         "consumer_calls",
         "simulation",
+        "lanes/test_table_rows",
     ),
     "datasource/validation.py": ("data_source_checking",),
     "datasource/columns.py": ("data_source_options",),
@@ -183,9 +186,9 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "datasource/offsets.py": ("data_source_consumer",),
     "datasource/options.py": ("data_source_options",),
     "datasource/partitions.py": ("data_source_parts", "data_source_consumer"),
-    "datasource/partition_reader.py": (),
-    "datasource/writing.py": (),
-    "delivery/leases.py": ("unreadable_messages", "tables_in_memory"),
+    "datasource/partition_reader.py": ("lanes/test_data_source_files",),
+    "datasource/writing.py": ("lanes/test_data_source_files",),
+    "delivery/leases.py": ("reading_leases", "unreadable_messages", "tables_in_memory"),
     "delivery/unreadable.py": ("unreadable_messages",),
     "delivery/sources.py": ("restored", "tables_in_memory", "snapshot_calls"),
     "delivery/schemas.py": ("schema_publishing", "schema_calls"),
@@ -226,7 +229,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "server/leaser.py": ("server_leaser", "server_leases", "server_seeks"),
     "server/response_queue.py": ("server_response_queue", "server_memory"),
     "server/status.py": ("server_replies",),
-    "server/subscriber_service.py": ("server_pull", "server_replies"),
+    "server/subscriber_service.py": ("server_pull", "server_replies", "server_seeks"),
     "cli/application.py": ("cli_formats", "cli_arguments"),
     "cli/pull.py": ("cli_pull", "cli_pull_follow", "cli_pull_files"),
     "cli/completion_names.py": ("cli_quick",),
@@ -251,10 +254,9 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/ack_state/tables.py": ("tables_in_memory", "lanes/test_ack_states"),
     "tables/lanes/locks.py": ("locks",),
-    "tables/messages/commits.py": ("looks", "restored", "tables_in_memory", "retention_job"),
     "tables/messages/messages.py": ("tables_in_memory", "retention_job", "races"),
     "tables/messages/position_allocator.py": ("tables_in_memory",),
-    "callbacks.py": ("callbacks", "subscriber"),
+    "callbacks.py": ("callbacks", "subscriber", "subscriber_end"),
     "subscriber.py": ("subscriber", "subscriber_end"),
     "server/streams.py": ("server_streams", "server_replies", "server_response_queue"),
     "tables/registry/predicates.py": ("expired_snapshots",),
@@ -273,6 +275,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "if_unchanged",
         "expiration",
     ),
+    **NEAREST_OF_OTHERS,
 }
 """Unit tests of a module, besides the examples in its docstrings. Others follow anyway."""
 
