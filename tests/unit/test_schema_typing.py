@@ -60,7 +60,10 @@ def test_a_message_is_held_against_the_newest_revision_first() -> None:
 
 def test_who_is_refused_is_told_why_by_the_newest_revision() -> None:
     """Pub/Sub: a message must fit any revision of the range; clients write the newest."""
-    area, name = (Revision(f"{n:08x}", at(n), record(each)) for n, each in enumerate((AREA, NAME)))
+    area, name = (
+        Revision(f"{n:08x}", at(n), definition)
+        for n, definition in enumerate([record(AREA), record(NAME)])
+    )
     validator = SchemaValidator(STATES, SchemaType.AVRO, Encoding.JSON, (area, name))
     with pytest.raises(SchemaMismatch, match=r"'area' is missing \(revision 00000000\)"):
         validator.revision_of(b"{}")
