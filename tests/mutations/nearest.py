@@ -119,7 +119,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "delivery/table_subscriptions.py": TABLE_WRITES,
     "delivery/table_writes.py": TABLE_WRITES,
-    "tables/json_values.py": TABLE_WRITES,
+    "tables/json_values.py": ("target_rows", *TABLE_WRITES),
     "tables/target_rows.py": ("target_rows", *TABLE_WRITES),
     "tables/targets.py": TABLE_WRITES,
     "tables/lanes/direct/targets.py": TABLE_WRITES,
