@@ -44,7 +44,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/protocol.py": ("lanes/test_tables_that_are_gone",),
     "tables/lanes/direct/attributes.py": ("stored_attributes",),
     "tables/lanes/direct/commits.py": ("swaps",),
-    "tables/lanes/direct/credentials.py": (),
+    "tables/lanes/direct/credentials.py": ("lanes_choice",),
     "tables/lanes/direct/errors.py": ("storage_failures",),
     "tables/lanes/direct/filters.py": ("stored_attributes",),
     "cli/records.py": ("cli_publish_records",),
