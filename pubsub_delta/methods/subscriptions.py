@@ -8,7 +8,7 @@ from typing import Any
 from pubsub_delta.durations import Duration
 from pubsub_delta.methods.store import Store
 from pubsub_delta.operations import administer
-from pubsub_delta.policy.fields import check_labels, check_subscription_retention
+from pubsub_delta.policy.fields import check_subscription_retention
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
@@ -82,7 +82,7 @@ def create_subscription(
         enable_exactly_once_delivery=enable_exactly_once_delivery,
         dead_letter_policy=dead_letter_policy,
         retry_policy=retry_policy,
-        labels=check_labels(labels),
+        labels={} if labels is None else labels,
         push_config=push_config,
         table_config=table_config,
     )

@@ -9,7 +9,7 @@ from pubsub_delta.durations import Duration
 from pubsub_delta.methods.store import Store
 from pubsub_delta.operations import administer
 from pubsub_delta.operations import snapshot as snapshots
-from pubsub_delta.policy.fields import check_labels, check_topic_retention
+from pubsub_delta.policy.fields import check_topic_retention
 from pubsub_delta.resources import Page, Topic
 from pubsub_delta.schemas import SchemaSettings
 
@@ -32,7 +32,7 @@ def create_topic(
     wanted = Topic(
         topic,
         message_retention_duration=check_topic_retention(message_retention_duration),
-        labels=check_labels(labels),
+        labels={} if labels is None else labels,
         schema_settings=schema_settings,
     )
     return administer.create_topic(self._tables, wanted, self._project, self._clock.now())

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 from collections.abc import Mapping
 from datetime import date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
 import pyarrow as pa
@@ -45,7 +46,7 @@ def _value(type_: pa.DataType, value: Any, name: str) -> Any:
     if types.is_integer(type_):
         return _whole(type_, value)
     if types.is_floating(type_):
-        return float(_number(value))
+        return _floating(type_, value)
     if types.is_decimal(type_):
         return _decimal(type_, value)
     text = _of(str, value)
@@ -82,18 +83,26 @@ def _number(value: Any) -> Any:
 
 def _whole(type_: pa.DataType, value: Any) -> int:
     number = Decimal(str(_number(value)))
-    whole = int(number)
     limit = 1 << (type_.bit_width - 1)
-    if whole != number or not -limit <= whole < limit:
+    # The range comes first: ``int`` of 1e1000000 has a million digits, and takes minutes.
+    if not -limit <= number < limit or int(number) != number:
         raise ValueError(value)
-    return whole
+    return int(number)
+
+
+def _floating(type_: pa.DataType, value: Any) -> float:
+    """Return a number that is finite in the type, unless it is a text such as ``Infinity``."""
+    found = float(_number(value))
+    if math.isinf(pa.scalar(found, type_).as_py()) and Decimal(str(value)).is_finite():
+        raise ValueError(value)
+    return found
 
 
 def _decimal(type_: pa.DataType, value: Any) -> Decimal:
     """Return a decimal number that fits in the type without rounding."""
     number = Decimal(str(_number(value)))
-    exact = number.quantize(Decimal(1).scaleb(-type_.scale))
-    if exact != number or len(exact.as_tuple().digits) > type_.precision:
+    exact = number.quantize(Decimal(f"1E{-type_.scale}"), context=Context(type_.precision))
+    if exact != number:
         raise ValueError(value)
     return exact
 

@@ -115,6 +115,17 @@ def test_nobody_sees_what_no_commit_has_added(written: Written) -> None:
     assert not file.exists()
 
 
+def test_a_partition_beyond_those_with_positions_is_refused(written: Written) -> None:
+    """Its positions would be those of the next publish."""
+    reservation = written.reservation()
+    last = writing.PARTITIONS - 1
+    file = writing.write_messages(written.tables, reservation, last, batches(["a"]))
+    assert file is not None
+    assert file.last_position < reservation.end_position
+    with pytest.raises(InvalidArgument, match="more than 1,024 partitions; coalesce"):
+        writing.write_messages(written.tables, reservation, last + 1, batches(["b"]))
+
+
 def test_a_transaction_is_published_once(written: Written) -> None:
     # "exactly once per micro-batch: the stream writer's commit gets batchId: use an idempotency id"
     assert written.publish(["a"], transaction=("query", 0))

@@ -235,6 +235,20 @@ def test_after_its_last_attempt_it_is_a_dead_letter_that_tells_why(world: World)
     assert world.states() == {}
 
 
+def test_a_long_reason_fits_into_its_attribute(world: World) -> None:
+    # "Attribute value size: 1,024 bytes"
+    world.store.create_topic(DEAD)
+    world.store.create_subscription("letters", DEAD)
+    world.make()
+    world.subscribe(use_table_schema=True, dead_letter_policy=DeadLetterPolicy(DEAD, 5))
+    world.publish(json.dumps({"é" * 1000: 1}).encode())
+    assert world.write() == (0, 5)
+    (letter,) = world.store.pull("letters")
+    why = letter.attributes["CloudPubSubDeadLetterSourceDeliveryErrorMessage"]
+    assert why.startswith("there is no column for éé")
+    assert 1022 < len(why.encode()) <= 1024
+
+
 def test_a_key_waits_for_its_message_that_does_not_fit(world: World) -> None:
     # "a failed message is redelivered together with every later message of its key in its batch"
     world.make(TEXTS)

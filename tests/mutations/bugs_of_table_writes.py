@@ -118,8 +118,8 @@ BUGS_OF_TABLE_WRITES = (
         "json-numbers-are-rounded",
         "A decimal number with more digits than its column has room for is rounded.",
         "tables/json_values.py",
-        "if exact != number or len",
-        "if len",
+        "    if exact != number:\n        raise ValueError(value)\n    return exact",
+        "    return exact",
     ),
     Bug(
         "key-goes-on-while-it-is-written",

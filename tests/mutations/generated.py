@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.mutations.bug import Bug
 from tests.mutations.check import check
 from tests.mutations.mutants import mutants
-from tests.mutations.nearest import NEAREST
+from tests.mutations.nearest_tests import NEAREST
 
 BOOK_KEEPING = (
     "callbacks.py",

@@ -74,6 +74,9 @@ class Calls:
     async def seek(self, **to: Any) -> None:
         await self._call(SUBSCRIBER, "Seek", subscription=NAME, **to)
 
+    async def create_snapshot(self, name: str) -> None:
+        await self._call(SUBSCRIBER, "CreateSnapshot", name=name, subscription=NAME)
+
     async def detach(self) -> None:
         await self._call(PUBLISHER, "DetachSubscription", subscription=NAME)
 

@@ -51,6 +51,14 @@ def test_the_endpoint_comes_from_options_then_environment_then_the_file(tmp_path
     assert read_settings({"endpoint": "option:3"}, variables).endpoint == "option:3"
 
 
+@pytest.mark.parametrize("key", ["root", "tables_root", "endpoint_tls", "endpoint_token_file"])
+def test_a_path_may_begin_at_home(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No shell expands ``~`` in --root=~/store, in a variable or in the file."""
+    monkeypatch.setenv("HOME", "/home/ann")
+    given = {key: "~/it", **({"endpoint": "h:1"} if key.startswith("endpoint") else {})}
+    assert getattr(read_settings(given, {}), key) == "/home/ann/it"
+
+
 @pytest.mark.parametrize(
     ("given", "variables", "meant"),
     [

@@ -172,6 +172,13 @@ def test_a_file_that_is_there_is_never_replaced(
     assert [each.name for each in tmp_path.iterdir()] == ["all.csv"]
 
 
+def test_a_file_waits_for_its_first_message_and_for_no_more(world: World, tmp_path: Path) -> None:
+    """--wait: "Wait for the first message"."""
+    world.meanwhile.append(lambda: world.store.publish("flights", ["a", "b"]))
+    shown = world.run(f"--output={tmp_path / 'all.csv'}", "--auto-ack", "--wait")
+    assert (shown.exit_code, world.undelivered, len(world.waited)) == (0, 0, 1)
+
+
 def test_without_messages_there_is_no_file(world: World, tmp_path: Path) -> None:
     shown = world.run(f"--output={tmp_path / 'all.csv'}", "--auto-ack")
     assert (shown.exit_code, list(tmp_path.iterdir())) == (0, [])

@@ -55,13 +55,16 @@ def watch(store: Changing, *options: str) -> Result:
 
 
 def test_without_a_terminal_each_look_is_a_line_with_the_rate_since_the_last() -> None:
-    result = watch(Changing(metrics(1200, 10), metrics(1100, 110)), "--interval=4s", "--count=2")
+    looks = (metrics(1200, 10), metrics(1100, 110), metrics(900, 310))
+    result = watch(Changing(*looks), "--interval=4s", "--count=3")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.splitlines() == [
         "2026-11-21T15:30:00Z  backlog 1,200  outstanding 2  oldest 1m 4s  "
         "acked 0/s  acked late 0/s  invalid 0/s  dead letters 0",
         "2026-11-21T15:30:04Z  backlog 1,100  outstanding 2  oldest 1m 4s  "
         "acked 25.0/s  acked late 0/s  invalid 0/s  dead letters 0",
+        "2026-11-21T15:30:08Z  backlog 900  outstanding 2  oldest 1m 4s  "
+        "acked 50.0/s  acked late 0/s  invalid 0/s  dead letters 0",
     ]
 
 

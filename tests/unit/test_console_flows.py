@@ -283,6 +283,16 @@ def test_messages_are_replayed_to_a_time() -> None:
     assert world.backlog() == {"b": "available", "c": "available"}
 
 
+def test_whether_acknowledged_messages_come_back_is_said_before_the_preview() -> None:
+    """Pub/Sub: those that the subscription retains, and those that the topic's retention covers."""
+    for of_subscription, of_topic in ((False, None), (True, None), (False, "1d"), (True, "1d")):
+        browser = Browser(retain_acked_messages=of_subscription)
+        browser.store.update_topic("flights", message_retention_duration=of_topic)
+        told = words(browser.get("/subscriptions/first/replay").text)
+        comes_back = of_subscription or of_topic is not None
+        assert ("Acknowledged messages do not come back" in told) != comes_back
+
+
 def test_a_seek_into_the_future_purges() -> None:
     browser = Browser()
     world = browser.world

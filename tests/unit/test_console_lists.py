@@ -156,6 +156,16 @@ def test_the_first_page_says_what_is_behind_and_what_is_to_be_done() -> None:
     eventually(browser, "/", "1 dead letter waits on kept, of first.")
 
 
+def test_the_first_page_says_nothing_of_a_dead_letter_topic_that_it_does_not_list() -> None:
+    """A store has many projects, and the console shows one of them."""
+    browser = Browser()
+    browser.store.create_topic("projects/other/topics/letters")
+    for letters in ("projects/other/topics/letters", "letters"):
+        browser.store.update_subscription("first", dead_letter_policy=DeadLetterPolicy(letters))
+        told = words(browser.get("/").text)
+        assert ("The dead-letter topic" in told) == (letters == "letters")
+
+
 def test_an_empty_store_gets_three_steps() -> None:
     browser = Browser()
     browser.store.delete_subscription("first")

@@ -89,6 +89,18 @@ def test_an_answer_whose_lease_is_over_says_so() -> None:
     assert "of 1 the lease was over" in words(done.text)
 
 
+def test_an_answer_is_for_messages_of_its_own_page() -> None:
+    """Which page shows a message decides where it can be answered."""
+    browser = Browser()
+    browser.world.publish("a", "b")
+    first, second = browser.pull(1), browser.pull(1)
+    (other,) = re.findall(r'name="ack_id" value="([^"]*)"', second.text)
+    form = form_from_pairs(first.text, first.url.path)
+    answer = browser.client.post(form.action, data={**form.fields, "ack_id": other, "verb": "ack"})
+    assert "No message was selected" in words(answer.text)
+    assert browser.world.backlog() == {"a": "leased", "b": "leased"}
+
+
 def test_an_answer_without_a_message_says_so() -> None:
     browser = Browser()
     browser.world.publish("a")

@@ -15,6 +15,7 @@ from pubsub_delta.tables.registry import Registry
 from tests.unit.builders import DAY, HOUR, MINUTE, at
 from tests.unit.in_memory import NAME, InMemory
 from tests.unit.test_races import another, once
+from tests.unit.test_snapshot_calls import between, left_over
 
 TAKEN = "before"
 
@@ -82,3 +83,23 @@ def test_a_name_is_not_taken_that_is_given_more_time_meanwhile(
     with pytest.raises(AlreadyExists):
         ahead.create_snapshot(TAKEN, NAME)
     assert [each.expire_time for each in world.store.list_snapshots()] == [at(DAY)]
+
+
+def test_maintain_removes_what_a_crash_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An announced snapshot retains all messages of its topic; nobody finishes it after an hour."""
+    world = InMemory()
+    world.publish("a")
+
+    def die() -> None:
+        raise KeyboardInterrupt
+
+    between(world, monkeypatch, die)
+    with pytest.raises(KeyboardInterrupt):
+        world.store.create_snapshot(TAKEN, NAME)
+    world.ack("a")
+    world.be_at(HOUR - 1)
+    assert world.store.maintain(exact=True).expired == []
+    assert world.stored() == ["a"]
+    world.be_at(HOUR)
+    assert world.store.maintain(exact=True).expired == ["projects/local/snapshots/before"]
+    assert (left_over(world), world.stored()) == ([], [])

@@ -17,6 +17,7 @@ from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument
 from pubsub_delta.exporter import MetricsExporter
 from pubsub_delta.metrics import METRICS, Measured, MetricRow, Metrics
 from pubsub_delta.names import ResourceName
+from tests.unit.in_memory import LETTERS, TOPIC, InMemory
 
 Value = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -208,6 +209,16 @@ def test_it_can_be_registered_where_a_program_has_its_metrics() -> None:
     exporter.refresh()
     labels = {"project": "p", "topic": "flights"}
     assert registry.get_sample_value("pubsub_topic_message_count", labels) == 12
+
+
+def test_each_measurement_has_all_resources_whatever_gives_their_names() -> None:
+    store = InMemory().store
+    exporter = store.metrics_exporter(iter([TOPIC, LETTERS]))
+    for _ in range(2):
+        exporter.refresh()
+        assert {row.name.rpartition("/")[2] for row in exporter.measurement.rows} == {
+            TOPIC, LETTERS,
+        }  # fmt: skip
 
 
 @pytest.mark.parametrize("interval", ["0s", "0.5s", -3])

@@ -84,6 +84,8 @@ def test_what_was_committed_after_a_version_is_found_without_what_was_there() ->
     assert found(store, READER, MessageQuery(after_version=search.version, states=UNACKED)) == [
         "e", "d",
     ]  # fmt: skip
+    store.ack("d")
+    assert found(store, READER, MessageQuery(after_version=search.version, states=UNACKED)) == ["e"]
     newest = store.store.find_messages(TOPIC)
     list(newest.messages())
     assert found(store, TOPIC, MessageQuery(after_version=newest.version)) == []

@@ -36,3 +36,13 @@ def test_a_snapshot_does_not_count_what_its_purge_acknowledges() -> None:
     store.store.create_snapshot("purged", NAME)
     store.publish("purged")
     assert store.store.metrics("purged", exact=True)["num_messages"] == 0
+
+
+def test_a_topic_of_another_project_is_labelled_by_its_full_name() -> None:
+    """One label must not stand for two topics: an id alone is one of the subscription's project."""
+    store = InMemory()
+    other = "projects/other/topics/flights"
+    store.store.create_topic(other)
+    store.store.create_subscription("abroad", other)
+    assert store.store.metrics("abroad").labels["topic"] == other
+    assert store.store.metrics(NAME).labels["topic"] == "flights"

@@ -26,6 +26,16 @@ def test_a_version_that_is_not_above_the_last_one_is_refused() -> None:
     assert world.stored() == ["a", "b"]
 
 
+@pytest.mark.parametrize("version", [-1, 2**63, 1.0, True, "1"])
+def test_a_version_is_a_whole_number_that_delta_can_store(version: Any) -> None:
+    """Delta's protocol: the version of a transaction is a long."""
+    world = InMemory()
+    with pytest.raises(InvalidArgument, match="a whole number from 0"):
+        world.store.publish(TOPIC, ["a"], idempotency_id=("app", version))
+    world.store.publish(TOPIC, ["a"], idempotency_id=("app", 2**63 - 1))
+    assert world.stored() == ["a"]
+
+
 def test_nobody_publishes_under_the_application_id_of_dead_letters(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,11 @@ def test_who_waits_for_room_waits_for_no_latency(commits: Commits) -> None:
     limits = limited(messages=1)
     with publisher_of(commits, flow_control=limits) as publisher:
         for n in range(5):
-            publisher.publish(f"{n}")  # each makes the one before be committed
+            waiting = in_thread(partial(publisher.publish, f"{n}"))
+            waiting.join(LONG)  # each makes the one before be committed
+            assert not waiting.is_alive()
+            while not publisher._work._waiters:  # type: ignore[attr-defined]
+                publisher._thread.join(0.001)  # until the thread waits for the latency
     assert commits.data == [[b"0"], [b"1"], [b"2"], [b"3"], [b"4"]]
 
 

@@ -182,6 +182,9 @@ def test_a_definition_and_a_message_are_validated_without_writing(world: InMemor
         world.store.validate_message(UTAH, "JSON")
     with pytest.raises(InvalidArgument, match="either a schema, or a type"):
         world.store.validate_message(UTAH, "JSON", "states", type="AVRO", definition=AVRO)
+    for half in ({"type": "AVRO"}, {"definition": AVRO}):
+        with pytest.raises(InvalidArgument, match="either a schema, or a type"):
+            world.store.validate_message(UTAH, "JSON", "states", **half)
 
 
 def test_a_message_is_held_against_the_revision_that_is_named(world: InMemory) -> None:

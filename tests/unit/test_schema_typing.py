@@ -58,6 +58,17 @@ def test_a_message_is_held_against_the_newest_revision_first() -> None:
         validator.revision_of(NO_STATE)
 
 
+def test_who_is_refused_is_told_why_by_the_newest_revision() -> None:
+    """Pub/Sub: a message must fit any revision of the range; clients write the newest."""
+    area, name = (
+        Revision(f"{n:08x}", at(n), definition)
+        for n, definition in enumerate([record(AREA), record(NAME)])
+    )
+    validator = SchemaValidator(STATES, SchemaType.AVRO, Encoding.JSON, (area, name))
+    with pytest.raises(SchemaMismatch, match=r"'area' is missing \(revision 00000000\)"):
+        validator.revision_of(b"{}")
+
+
 def test_each_message_is_read_by_its_own_revision() -> None:
     assert TYPING.values(UTAH, told(FIRST)) == {"name": "Utah", "area": 0, "code": None}
     assert TYPING.values(OHIO, told(SECOND)) == {"name": "Ohio", "area": 116096, "code": None}
@@ -69,6 +80,11 @@ DEFAULTS: list[tuple[Any, Any, object]] = [
     ("bytes", "\u00ff", b"\xff"),
     ({"type": "fixed", "name": "Two", "size": 2}, "\u0000\u00e9", b"\x00\xe9"),
     ({"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}, "\u00ff", "-0.01"),
+    (
+        {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 18},
+        (10**38 - 1).to_bytes(16, "big").decode("latin-1"),
+        f"{'9' * 20}.{'9' * 18}",
+    ),
     ({"type": "long", "logicalType": "timestamp-millis"}, 5, from_micros(5000)),
     ({"type": "int", "logicalType": "time-millis"}, 1000, "00:00:01"),
     (["null", "bytes"], None, None),

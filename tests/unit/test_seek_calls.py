@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from pubsub_delta import DeadLetterPolicy
 from pubsub_delta.errors import DeadLetterWarning, FailedPrecondition, InvalidArgument, NotFound
+from pubsub_delta.policy.ack_state import AckState, Span, State, union
+from pubsub_delta.policy.positions import Positions
 from tests.model.memory_lane import MemoryLane
 from tests.unit.builders import DAY, HOUR, MINUTE, at
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
@@ -95,6 +98,27 @@ def test_a_snapshot_is_as_old_as_its_oldest_message() -> None:
     store.be_at(3 * HOUR)
     snapshot = store.store.create_snapshot("before", NAME)
     assert snapshot.expire_time == at(3 * HOUR + 7 * DAY - 2 * HOUR)
+
+
+def test_the_oldest_message_of_a_snapshot_can_be_in_any_span_that_reaches_back_as_far() -> None:
+    """The publish times of a span include those of messages that are acknowledged by now."""
+    store = InMemory()
+    for minute, data in ((0, "a"), (30, "b"), (40, "c"), (50, "d")):
+        store.be_at(minute * MINUTE)
+        store.publish(data)
+    store.ack("a")
+
+    def united(state: AckState) -> AckState:
+        of = {data: Positions.of([place]) for place, data in enumerate("abcd")}
+        first = Span(State.AVAILABLE, of["c"], at(0), at(40 * MINUTE))
+        second = Span(State.AVAILABLE, of["b"] | of["d"], at(30 * MINUTE), at(50 * MINUTE))
+        assert union(state.unacked()) == first.positions | second.positions
+        return replace(state, spans=(first, second))
+
+    store.change(united)
+    store.be_at(HOUR)
+    snapshot = store.store.create_snapshot("before", NAME)
+    assert snapshot.expire_time == at(HOUR + 7 * DAY - 30 * MINUTE)
 
 
 def test_dead_letters_on_their_way_are_in_no_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import grpc
 
 from pubsub_delta.policy import redelivery
 from pubsub_delta.policy.iam import Binding
-from pubsub_delta.resources import DeadLetterPolicy, OidcToken, PushConfig
+from pubsub_delta.resources import DeadLetterPolicy, OidcToken, PushConfig, Subscription
 from pubsub_delta.server.grpc_services import IAM_POLICY, PUBLISHER, SERVICES, SUBSCRIBER
 from pubsub_delta.server.stored_policies import CACHE_SECONDS, StoredPolicies
 from tests.unit.access_files import (
@@ -315,6 +315,22 @@ def test_without_its_two_roles_nothing_is_forwarded_and_no_attempt_counted(
     assert len(told) == 1
     role = "roles/pubsub.subscriber" if missing == 1 else "roles/pubsub.publisher"
     assert told[0].endswith(f"{AGENT} needs {role} on {SUBSCRIPTION if missing == 1 else DEAD}")
+
+
+def test_the_agent_of_the_subscriptions_project_forwards_wherever_the_topic_is(path: Path) -> None:
+    # "Dead-letter topics … To forward undeliverable messages to a dead-letter topic in another
+    # project": the roles go to service-{project-number of the subscription}
+    abroad = "projects/other/topics/dead"
+    of_other = AGENT.replace("service-p@", "service-other@")
+    policy = DeadLetterPolicy(abroad, 5)
+    subscription = Subscription(SUBSCRIPTION, TOPIC, dead_letter_policy=policy)
+    for agent, may in ((AGENT, True), (of_other, False)):
+        roles = [
+            (abroad, bound("pubsub.publisher", agent)),
+            (SUBSCRIPTION, bound("pubsub.subscriber", agent)),
+        ]
+        with world(path, *roles) as server:
+            assert server.access.may_forward(subscription) == may
 
 
 @pytest.mark.parametrize("by_file", [True, False])

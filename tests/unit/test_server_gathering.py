@@ -139,6 +139,25 @@ def test_requests_that_fill_an_append_do_not_wait(monkeypatch: pytest.MonkeyPatc
     assert asyncio.run(run()) == [[b"a", b"b"]]
 
 
+def test_an_append_has_no_more_bytes_than_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A larger request is appended alone."""
+    monkeypatch.setattr(publishing, "MOST_BYTES", 10)
+
+    async def run() -> list[list[bytes]]:
+        log = Log()
+        batcher = log.batcher(0.02)
+        sizes = {b"1st": 1, b"a": 6, b"b": 4, b"c": 6, b"large": 11, b"d": 1}
+        sent = [asyncio.create_task(batcher.publish([Message(b"1st")], sizes.pop(b"1st")))]
+        await log.begun.wait()
+        sent += [asyncio.create_task(batcher.publish([Message(d)], n)) for d, n in sizes.items()]
+        await asyncio.sleep(0)
+        log.landed.set()
+        await asyncio.gather(*sent)
+        return log.appends
+
+    assert asyncio.run(run()) == [[b"1st"], [b"a", b"b"], [b"c"], [b"large"], [b"d"]]
+
+
 def test_it_is_looked_whether_the_topic_is_there_while_requests_gather() -> None:
     """Before each append, and without waiting for it first."""
 

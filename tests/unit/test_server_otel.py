@@ -30,11 +30,14 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from pubsub_delta import FailedPrecondition, InvalidArgument
+from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server import otel, tracing
+from pubsub_delta.server.assigner import Delivery
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.exporting import ServerExporter
 from pubsub_delta.server.otel import Telemetry
 from pubsub_delta.server.tracing import telemetry
+from tests.unit.builders import START, at
 from tests.unit.serving import LONG, SUBSCRIPTION, TOPIC, MemoryStore, eventually, serving
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -309,6 +312,26 @@ def test_without_the_extra_it_is_refused_in_one_line(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(tracing, "import_module", absent)
     with pytest.raises(FailedPrecondition, match=r"pip install 'pubsub-delta\[otel\]'"):
         telemetry("http://localhost:4317", {})
+
+
+def test_a_delivery_whose_deadline_was_moved_goes_on_until_then() -> None:
+    memory, provider = InMemorySpanExporter(), TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(memory))
+    traces = otel.Traces(provider)
+    received = ReceivedMessage("id", "1", START, b"x", {"googclient_traceparent": PARENT}, "", None)
+    delivery = Delivery(1, 1, 1, deadline=at(10), received=received)
+
+    def results() -> list[Any]:
+        lapsed = [each for each in memory.get_finished_spans() if each.name.endswith(" lease")]
+        return [(each.attributes or {})["messaging.gcp_pubsub.result"] for each in lapsed]
+
+    traces.leased(SUBSCRIPTION, [delivery], START)
+    traces.acknowledging(SUBSCRIPTION, ["id"], 60, at(5))
+    traces.expired(at(64))
+    assert results() == []
+    traces.expired(at(65))
+    assert results() == ["expired"]
+    traces.stop()
 
 
 def test_a_delivery_whose_deadline_passes_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

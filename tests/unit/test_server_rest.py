@@ -265,6 +265,7 @@ def test_a_body_is_not_read_without_the_token() -> None:
         {"Origin": "https://attacker.example"},
         {"Origin": "null"},
         {"Sec_Fetch_Site": "cross-site"},
+        {"Sec_Fetch_Site": "same-site"},
         {"Host": "attacker.example:8085"},
         {"Host": "localhost@attacker.example"},
     ],

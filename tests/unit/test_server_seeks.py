@@ -13,7 +13,9 @@ from pubsub_delta.errors import InvalidArgument, NotFound, PubSubError
 from pubsub_delta.policy.ack_ids import AckId, parse_ack_id
 from pubsub_delta.server.ack_failures import INVALID_ACK_ID, SUCCEEDED
 from pubsub_delta.server.dispatcher import Dispatcher
+from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.status import AckIdFailure
+from pubsub_delta.server.timing import Timing
 from tests.unit.serving_calls import NAME, TOPIC, Calls, leases, opening, running, soon
 
 Act = Callable[[Calls], Awaitable[None]]
@@ -152,6 +154,22 @@ def test_a_nack_that_succeeded_is_told_again_until_a_seek(seek: Act) -> None:
             await calls.nack(ack_id)
 
     running(test, enable_exactly_once_delivery=True)
+
+
+def test_a_snapshot_holds_nothing_that_the_server_has_acknowledged() -> None:
+    """A response to an ack does not wait for its commit; a snapshot does."""
+
+    async def test(calls: Calls) -> None:
+        calls.go_by(
+            Hub(calls.backend, calls.backend.counted, Timing(gather=1.0), calls.backend.now)
+        )
+        await calls.publish("a", "b")
+        (first, _) = await calls.pull(2)
+        await calls.acknowledge(first)
+        await calls.create_snapshot("projects/local/snapshots/before")
+        assert calls.store.metrics("before")["num_messages"] == 1
+
+    running(test)
 
 
 def test_a_repeated_ack_fails_once_its_success_was_told() -> None:

@@ -117,6 +117,7 @@ def test_a_lease_survives_a_reconnect() -> None:
         ({"stream_ack_deadline_seconds": 9}, {}, "stream_ack_deadline_seconds"),
         ({}, {"ack_ids": ["nonsense"]}, "not an ack id"),
         ({}, {"modify_deadline_ack_ids": ["x"]}, "modify_deadline_seconds"),
+        ({}, {"modify_deadline_seconds": [10]}, "modify_deadline_seconds"),
         ({}, {"subscription": SUBSCRIPTION}, "first request"),
     ],
 )

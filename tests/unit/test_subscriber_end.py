@@ -220,7 +220,8 @@ def test_words_after_the_end_are_ignored(start: Start) -> None:
     first, second = work.called
     first.ack()
     second.modify_ack_deadline(30)
-    for response in (first.ack_with_response(), second.nack_with_response()):
+    moved = second.modify_ack_deadline_with_response(30)
+    for response in (moved, first.ack_with_response(), second.nack_with_response()):
         with pytest.raises(FailedPrecondition, match="has ended"):
             response.result(0)
     assert store.unacked == [0, 1]

@@ -17,7 +17,7 @@ from pubsub_delta.operations import pull
 from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.server.backend import StoreBackend
 from pubsub_delta.tables.store import Tables
-from tests.unit.in_memory import LETTERS, NAME, InMemory
+from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 from tests.unit.test_races import another, once
 
 PATIENCE = 20
@@ -55,6 +55,19 @@ def test_callbacks_of_a_deleted_subscription_acknowledge_nothing_of_its_successo
         future.result(PATIENCE)
     assert set(called) <= {b"a0", b"a1", b"a2"}
     assert world.backlog() == dict.fromkeys(["b0", "b1", "b2"], "available")
+
+
+def test_a_publisher_goes_on_with_the_topic_that_has_its_name_now() -> None:
+    """A new topic of the same name has nothing of the old one, and publishers name a topic."""
+    world = InMemory()
+    before = world.store.get_topic(TOPIC).uid
+    with world.store.publisher(TOPIC) as publisher:
+        publisher.publish("a").result(PATIENCE)
+        other = another(world)
+        other.delete_topic(TOPIC)
+        other.create_topic(TOPIC)
+        publisher.publish("b").result(PATIENCE)
+    assert (world.stored_under(before), world.stored()) == (["a"], ["b"])
 
 
 def test_a_server_says_nothing_to_a_successor_that_comes_between_two_lines(

@@ -172,6 +172,14 @@ def test_a_peek_at_no_number_of_messages_is_refused(number: Any) -> None:
         busy().store.peek(NAME, 1, max_bytes=-1 if number == 0 else "1")  # type: ignore[arg-type]
 
 
+def test_a_peek_gives_the_first_bytes_and_tells_how_many_there_are() -> None:
+    store = InMemory()
+    store.publish("abcdef")
+    for most, shown in ((0, b""), (4, b"abcd"), (6, b"abcdef")):
+        (peeked,) = store.store.peek(NAME, max_bytes=most)
+        assert (peeked.data, peeked.data_size) == (shown, 6)
+
+
 def test_a_peek_at_an_empty_backlog_reads_nothing() -> None:
     assert InMemory().store.peek(NAME) == []
 
@@ -202,6 +210,18 @@ def test_what_stands_in_no_span_is_told_by_its_reason() -> None:
     store.store.update_topic("flights", message_retention_duration=None)
     store.be_at(2 * DAY + MINUTE)
     assert others() == {"before": 2, "expired": 1, "acknowledged": 1}
+
+
+def test_a_message_counts_once_where_the_files_of_two_days_overlap() -> None:
+    """A slow publisher commits late, so positions of its day enclose those of the next one."""
+    store = InMemory()
+    store.publish("a")
+    store.be_at(DAY)
+    store.publish("b")
+    store.publish("c", late=int(DAY))
+    store.ack("a", "b", "c")
+    told = store.store.survey_ack_state(NAME)
+    assert sum(each.message_count for each in told.others) == told.elsewhere_count == 3
 
 
 def test_the_survey_of_a_filter_says_so() -> None:

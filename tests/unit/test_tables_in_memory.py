@@ -177,6 +177,17 @@ def test_all_that_is_stored_is_new_where_the_log_was_cut() -> None:
     }
 
 
+def test_the_rate_of_publishes_counts_no_time_that_the_log_does_not_have() -> None:
+    """Messages a second in the last 10 minutes, as far as the log reaches back."""
+    world = InMemory()
+    world.publish("old", "and gone")
+    world.be_at(MINUTE)
+    world.publish("a", "b")
+    world.driver.world.lane.cut_log(LAYOUT.messages(world.store.get_topic(TOPIC).uid))
+    world.be_at(MINUTE + 5)
+    assert world.driver.open().topic_metrics(TOPIC).publish_rate == 2 / 5
+
+
 def test_the_log_keeps_what_came_after_a_snapshot() -> None:
     world = InMemory()
     world.store.create_snapshot("before", NAME)

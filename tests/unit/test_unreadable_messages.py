@@ -86,6 +86,14 @@ def test_later_messages_of_its_key_are_set_aside_with_it() -> None:
     assert (later["position"].to_pylist(), told, list(aside.positions)) == ([5], {}, [1, 3, 6])
 
 
+def test_a_key_is_held_up_from_the_first_of_several_that_cannot_be_read() -> None:
+    aside = SetAside(ordered=True)
+    rows = raw_rows(GOOD, BAD, GOOD, BAD, GOOD, keys=[b"a"] * 5)
+    left, told = aside.remove_unreadable(rows)
+    assert (left["position"].to_pylist(), list(told)) == ([0], [1, 3])
+    assert list(aside.positions) == [1, 2, 3, 4]
+
+
 def test_without_ordering_keys_hold_nothing_up() -> None:
     aside = SetAside(ordered=False)
     left, _ = aside.remove_unreadable(raw_rows(BAD, GOOD, keys=[b"a", b"a"]))

@@ -80,8 +80,8 @@ def value_of(schema: Any, default: Any, named: Mapping[str, Any]) -> Any:
         raw = default.encode("latin-1")
         if logical != "decimal":
             return raw
-        unscaled = Decimal(int.from_bytes(raw, "big", signed=True))
-        return unscaled.scaleb(-schema.get("scale", 0))
+        unscaled = int.from_bytes(raw, "big", signed=True)
+        return Decimal(f"{unscaled}E{-schema.get('scale', 0)}")
     if kind in ("float", "double"):
         return float(default)
     read = _LOGICAL.get(str(logical))

@@ -1,0 +1,95 @@
+"""Which filters of a query a topic reader takes over, and what they leave of the topic."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark.sql.datasource")
+from pyspark.sql import datasource as spark
+
+from pubsub_delta.datasource.batch_reader import MessageQuery
+from pubsub_delta.policy.positions import Positions
+from tests.unit.builders import at
+
+TICK = timedelta(microseconds=1)
+TIME, ID, KEY = ("publish_time",), ("message_id",), ("ordering_key",)
+
+
+def taken(*filters: Any) -> MessageQuery:
+    query = MessageQuery()
+    assert all(map(query.take, filters))
+    return query
+
+
+def ids(*filters: Any) -> list[int]:
+    positions = taken(*filters).window(None).positions
+    assert positions is not None
+    return list(positions)
+
+
+def test_filters_are_met_together() -> None:
+    """Spark evaluates no filter again that a reader accepts."""
+    assert ids(spark.In(ID, ("1", "2")), spark.In(ID, ("2", "3"))) == [2]
+    assert ids(spark.EqualTo(ID, "1"), spark.EqualTo(ID, "2")) == []
+    keys = taken(spark.In(KEY, ("a", "b")), spark.In(KEY, ("b", "c"))).ordering_keys
+    assert keys == frozenset("b")
+
+
+def test_a_text_that_is_no_id_is_the_id_of_nothing() -> None:
+    assert ids(spark.In(ID, ("7", "07", "x", ""))) == [7]
+    assert ids(spark.EqualTo(ID, "x")) == []
+
+
+@pytest.mark.parametrize(
+    ("filter_", "earliest", "latest"),
+    [
+        (spark.GreaterThan(TIME, at(5)), at(5) + TICK, None),
+        (spark.GreaterThanOrEqual(TIME, at(5)), at(5), None),
+        (spark.LessThan(TIME, at(5)), None, at(5) - TICK),
+        (spark.LessThanOrEqual(TIME, at(5)), None, at(5)),
+        (spark.EqualTo(TIME, at(5)), at(5), at(5)),
+    ],
+)
+def test_times_are_kept_to_the_microsecond(
+    filter_: Any, earliest: datetime | None, latest: datetime | None
+) -> None:
+    window = taken(filter_).window(None)
+    assert (window.earliest, window.latest) == (earliest, latest)
+
+
+def test_the_narrowest_times_count_and_as_of_is_one_of_them() -> None:
+    query = taken(
+        spark.GreaterThanOrEqual(TIME, at(1)),
+        spark.GreaterThanOrEqual(TIME, at(2)),
+        spark.LessThanOrEqual(TIME, at(9)),
+        spark.LessThanOrEqual(TIME, at(8)),
+    )
+    for until, latest in ((None, at(8)), (at(20), at(8)), (at(7), at(7))):
+        window = query.window(until)
+        assert (window.earliest, window.latest) == (at(2), latest)
+
+
+@pytest.mark.parametrize(
+    "filter_",
+    [
+        spark.EqualTo(("data",), "x"),
+        spark.EqualTo(("attributes", "k"), "x"),
+        spark.GreaterThan(ID, "7"),
+        spark.IsNull(KEY),
+        spark.EqualTo(ID, 7),
+    ],
+)
+def test_others_are_left_to_spark(filter_: Any) -> None:
+    query = MessageQuery()
+    assert not query.take(filter_)
+    window = query.window(None)
+    assert (window.positions, window.earliest, window.latest) == (None, None, None)
+    assert query.ordering_keys is None
+
+
+def test_without_filters_everything_is_read() -> None:
+    assert MessageQuery().window(None).positions is None
+    assert taken(spark.EqualTo(ID, "3")).window(None).positions == Positions.of([3])

@@ -1,0 +1,43 @@
+"""What ``as_of`` names: a version of a topic, or a time. On tables in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.operations.read import version_as_of
+from tests.unit.builders import HOUR, MINUTE, at
+from tests.unit.in_memory import TOPIC, InMemory
+
+
+def as_of(world: InMemory, wanted: Any) -> int:
+    return version_as_of(world.tables.messages(world.store.get_topic(TOPIC).uid), wanted)[0]
+
+
+def published() -> InMemory:
+    """Return a topic with a publish in version 1, and one in version 2."""
+    world = InMemory()
+    world.be_at(MINUTE)
+    world.publish("a")
+    world.be_at(HOUR)
+    world.publish("b")
+    return world
+
+
+@pytest.mark.parametrize(
+    ("seconds", "version"),
+    [(0, 0), (MINUTE - 1, 0), (MINUTE, 1), (HOUR - 1, 1), (HOUR, 2), (HOUR + 1, 2)],
+)
+def test_a_time_selects_what_was_published_until_then(seconds: int, version: int) -> None:
+    """The messages with a publish time until then, as stored before the first later publish."""
+    assert as_of(published(), at(seconds)) == version
+
+
+def test_every_version_that_there_is_can_be_read_and_no_other() -> None:
+    world = published()
+    assert [as_of(world, version) for version in range(3)] == [0, 1, 2]
+    for wrong in (-1, 3, True, 1.0):
+        with pytest.raises(InvalidArgument, match="a version from 0 to 2, is accepted"):
+            as_of(world, wrong)

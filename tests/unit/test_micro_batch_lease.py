@@ -1,0 +1,85 @@
+"""The lease of a micro-batch while it is processed, on tables in memory and without Spark.
+
+Waiting takes no time: the clock goes on by as long as is waited.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+
+from pubsub_delta import DeadLetterPolicy, micro_batch_lease
+from pubsub_delta.micro_batch_lease import MicroBatchLease
+from pubsub_delta.operations import pull
+from tests.unit.in_memory import LETTERS, NAME, InMemory
+
+T = TypeVar("T")
+
+PATIENCE = 20
+"""Seconds that a test waits for what comes soon, before it gives up."""
+TURNS = 12
+
+
+class Held:
+    """A micro-batch of two messages, and how often its lease was waited upon."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.world = InMemory(dead_letter_policy=DeadLetterPolicy(LETTERS, 5))
+        self.world.publish("a", "b")
+        self.turned = threading.Event()
+        monkeypatch.setattr(micro_batch_lease, "Condition", self._waiting)
+        given = pull.pull_micro_batch(
+            *(self.world.tables, self.world.store._subscription(NAME), "query", 0, None),
+            self.world.now,
+            uid=self.world.store.get_subscription(NAME).uid,
+        )
+        assert given.lease is not None
+        name, clock = self.world.store._subscription(NAME), self.world.driver.clock
+        self.lease = MicroBatchLease(self.world.tables, name, given.lease, "query", 0, clock)
+
+    def _waiting(self) -> threading.Condition:
+        clock, turned = self.world.driver.clock, self.turned
+
+        class Waiting(threading.Condition):
+            turns = 0
+
+            def wait_for(self, predicate: Callable[[], T], timeout: float | None = None) -> T:
+                if self.turns == TURNS:
+                    turned.set()
+                    return super().wait_for(predicate, PATIENCE)
+                self.turns += 1
+                clock.advance(timeout or 0)
+                return predicate()
+
+        return Waiting()
+
+    def attempts(self) -> list[int | None]:
+        return [each.delivery_attempt for each in self.world.store.pull(NAME)]
+
+
+def test_a_lease_is_extended_before_it_is_over_for_as_long_as_it_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While ``process`` runs its lease is extended."""
+    held = Held(monkeypatch)
+    began = held.world.now
+    assert held.turned.wait(PATIENCE)
+    assert (held.world.now - began).total_seconds() > 10, "longer than the ack deadline"
+    assert held.world.pull() == []
+    assert held.lease.finish()
+    assert held.world.backlog() == {}
+
+
+def test_what_fails_is_a_failed_delivery_and_what_is_stopped_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An exception gives the messages back; a query that is stopped has not failed."""
+    stopped = Held(monkeypatch)
+    stopped.lease.fail(stopped=True)
+    assert stopped.attempts() == [1, 1]
+    failed = Held(monkeypatch)
+    failed.lease.fail(stopped=False)
+    assert failed.attempts() == [2, 2]
