@@ -9,7 +9,8 @@ import pytest
 
 from tests.mutations.bug import REPOSITORY, Bug, Stale
 from tests.mutations.bugs import BUGS
-from tests.mutations.nearest import NEAREST, nearest_tests
+from tests.mutations.nearest import nearest_tests
+from tests.mutations.nearest_tests import NEAREST
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: str(bug.name))
