@@ -81,8 +81,7 @@ class PubSub:
             check_session(spark)
         self._tables = Tables(spark, root, lane=lane, tables_root=tables_root)
         self._project = check_project(project)
-        self._given_clock: Clock = SystemClock() if clock is None else clock
-        self._clock: Clock = CheckedClock(self._given_clock)
+        self._clock: CheckedClock = CheckedClock(SystemClock() if clock is None else clock)
 
     @property
     def spark(self) -> SparkSession:
@@ -105,7 +104,7 @@ class PubSub:
     @property
     def clock(self) -> Clock:
         """The clock that returns the time."""
-        return self._given_clock
+        return self._clock.clock
 
     @property
     def lane(self) -> str:

@@ -52,7 +52,7 @@ class SystemClock:
 
 
 class CheckedClock:
-    """Another clock, whose times are checked.
+    """A clock whose times are checked. ``clock``: the one that it asks.
 
     ``now`` raises FailedPrecondition outside of the years 1970 to 9998, InvalidArgument for a naive
     time.
@@ -62,11 +62,11 @@ class CheckedClock:
     """
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+        self.clock = clock
 
     def now(self) -> datetime:
         """Return the time of the clock in UTC."""
-        time = as_utc(self._clock.now(), "clock")
+        time = as_utc(self.clock.now(), "clock")
         if not _CLOCK_FROM <= time < _CLOCK_UNTIL:
             raise FailedPrecondition(
                 f"the clock of this process tells {time.isoformat()}; a time from 1970 to 9998 is "

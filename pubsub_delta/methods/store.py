@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from pubsub_delta.clock import Clock
+from pubsub_delta.clock import CheckedClock
 from pubsub_delta.names import ResourceName
 from pubsub_delta.tables.store import Tables
 
@@ -14,7 +14,7 @@ class Store(Protocol):
 
     _tables: Tables
     _project: str
-    _clock: Clock
+    _clock: CheckedClock
 
     def _topic(self, name: str) -> ResourceName: ...
 

@@ -42,7 +42,7 @@ def test_a_snapshot_is_gone_an_hour_early_for_a_clock_that_is_ahead(
 ) -> None:
     _, name = bench.pair()
     bench.store.create_snapshot("seen-by-two", name)
-    for clock in (bench.clock, ahead._clock):
+    for clock in (bench.clock, ahead.clock):
         assert isinstance(clock, ManualClock)
         clock.advance((7 * 24 - 0.5) * 3600)
     assert bench.store.get_snapshot("seen-by-two").expire_time > bench.clock.now()

@@ -22,6 +22,7 @@ from pubsub_delta import (
     PubSub,
     RetryPolicy,
 )
+from pubsub_delta.clock import CheckedClock
 from pubsub_delta.delivery import sources
 from pubsub_delta.names import check_project
 from pubsub_delta.tables.lanes.choice import LaneName
@@ -153,7 +154,7 @@ class MemoryPubSub(PubSub):
 
     def __init__(self, tables: MemoryTables, clock: ManualClock, project: str = "local") -> None:
         self._tables, self._project = tables, check_project(project)
-        self._given_clock = self._clock = clock
+        self._clock = CheckedClock(clock)
 
 
 class MemoryDriver(StoreDriver):
