@@ -31,7 +31,7 @@ def of_answers(history: History) -> Iterator[Violation]:
             yield from _of_problems(history, op)
         if op.error in (None, "no answer", "Aborted") or op.kind == "restore":
             continue
-        full = op.error == "FailedPrecondition" and "space" in op.text
+        full = op.error == "Unavailable" and "space" in op.text
         if full and has_small_disk:
             continue
         if op.error == "Unknown" and history.world.get("storage"):

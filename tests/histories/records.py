@@ -22,7 +22,7 @@ _AFTER_A_KILL = 1_000_000_000
 """How long after it was killed what a process had sent may still arrive: a second."""
 
 CHANGED_NOTHING = frozenset(
-    {"NotFound", "AlreadyExists", "InvalidArgument", "Aborted", "FailedPrecondition"}
+    {"NotFound", "AlreadyExists", "InvalidArgument", "Aborted", "FailedPrecondition", "Unavailable"}
 )
 """Errors that say that nothing was written."""
 
