@@ -75,7 +75,7 @@ def drain(process: Process) -> None:
         one.empty(subscription)
     for snapshot in snapshots:
         with suppress(NotFound):
-            topic = store.get_snapshot(snapshot).topic.rsplit("/", 1)[1]
+            topic = store.get_snapshot(snapshot).topic.rsplit("/", 1)[-1]
             probe = f"probe-{snapshot}-{topic}"
             if topic not in process.plan["world"]["topics"]:
                 continue  # it was deleted

@@ -26,6 +26,7 @@ from deltalake import DeltaTable
 from pubsub_delta import DeadLetterPolicy, Message, PubSub
 from pubsub_delta.batches import PulledBatch
 from pubsub_delta.clock import from_micros, to_micros
+from pubsub_delta.errors import class_name
 from tests.journal import Journal
 
 Step = dict[str, Any]
@@ -148,7 +149,7 @@ class Worker:
         try:
             done = what()
         except Exception as error:
-            told = {"error": type(error).__name__, "text": str(error)[:1000]}
+            told = {"error": class_name(error), "text": str(error)[:1000]}
             journal.write(id=id_, at=time.monotonic_ns(), **told)
             return None
         journal.write(id=id_, at=time.monotonic_ns(), done=done)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pubsub_delta import Aborted, PubSub
 from pubsub_delta.clock import to_micros
+from pubsub_delta.errors import class_name
 from pubsub_delta.tables.lanes.locks import TableLocks
 from tests.journal import Journal
 from tests.trials.worker import say, session
@@ -178,7 +179,7 @@ def main() -> None:
             with ThreadPoolExecutor(len(members)) as pool:
                 say(turns=list(pool.map(Member.run, members, plan["roles"])))
         except Exception as error:
-            say(error=f"{type(error).__name__}: {error}")
+            say(error=f"{class_name(error)}: {error}")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from deltalake import DeltaTable
 
 from pubsub_delta import DeadLetterPolicy, ManualClock, PubSub
 from pubsub_delta.clock import from_micros, to_micros
+from pubsub_delta.errors import class_name
 from pubsub_delta.tables.lanes.direct import DirectLane
 from tests.journal import Journal, entries
 
@@ -255,7 +256,7 @@ def main() -> None:
                 work.do(call)
             say(writes=writes.count)
         except Exception as error:
-            say(error=f"{type(error).__name__}: {error}")
+            say(error=f"{class_name(error)}: {error}")
 
 
 if __name__ == "__main__":
