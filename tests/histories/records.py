@@ -54,7 +54,7 @@ class Op:
     def may(self) -> bool:
         """Whether it may have been done: it was, or nobody was told."""
         if self.kind == "seek_snapshot" and self.error == "NotFound":
-            return "just now" in self.text  # it had been noted, and was withdrawn
+            return "leases have ended" in self.text  # it had been noted, and was withdrawn
         return self.sure or self.error not in CHANGED_NOTHING
 
     def before(self, other: Op) -> bool:
