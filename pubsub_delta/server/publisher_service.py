@@ -12,7 +12,7 @@ from pubsub_delta.policy.messages import as_message, size_of
 from pubsub_delta.server import wire
 from pubsub_delta.server.grpc_services import message_class
 from pubsub_delta.server.hub import Hub
-from pubsub_delta.tables.store import Detached
+from pubsub_delta.tables.store import detached
 
 MOST_MESSAGES = 1000
 """The most messages in one publish request (Pub/Sub's limit)."""
@@ -82,7 +82,7 @@ class PublisherService:
         await self._do(self._admin.detach_subscription, name)
         dispatcher = self._hub.running(name)
         if dispatcher is not None:
-            dispatcher.close(Detached(name))
+            dispatcher.close(detached(name))
         return _Detached()
 
     async def publish(self, request: Any, _: Any) -> Any:

@@ -36,11 +36,13 @@ def new_uid() -> str:
 class Detached(FailedPrecondition):
     """The subscription is detached: whoever consumes it ends."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"subscription {name} is detached from its topic and has no messages any more; "
-            "delete it and create it again"
-        )
+
+def detached(name: str) -> Detached:
+    """Return the error for a subscription that is detached."""
+    return Detached(
+        f"subscription {name} is detached from its topic and has no messages any more; "
+        "delete it and create it again"
+    )
 
 
 class Tables:
@@ -180,7 +182,7 @@ class Tables:
         if found is None:
             raise self._no_subscription(name)
         if found[0].detached:
-            raise Detached(str(name))
+            raise detached(str(name))
         self._cache_topic(name, found[1])
         return found
 

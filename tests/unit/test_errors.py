@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from pubsub_delta import errors
 from pubsub_delta.errors import LONGEST_MESSAGE, PubSubError, shortened
+from pubsub_delta.tables.lanes.storage_errors import StorageRefused
+from pubsub_delta.tables.store import detached
 
 CODES: list[tuple[type[PubSubError], str]] = [
     (errors.InvalidArgument, "INVALID_ARGUMENT"),
@@ -84,6 +86,13 @@ def test_a_value_of_megabytes_does_not_make_a_message_of_megabytes(
     assert told.endswith("kkk' is too long; at most 63 are accepted")
     assert len(told) <= LONGEST_MESSAGE
     assert str(pickle.loads(pickle.dumps(error(told)))) == told
+
+
+@pytest.mark.parametrize("error", [detached("orders"), StorageRefused("its keys have expired")])
+def test_an_error_comes_from_another_process_as_it_was(error: PubSubError) -> None:
+    # Spark's workers send what ends a query to the driver.
+    arrived = pickle.loads(pickle.dumps(error))
+    assert (type(arrived), str(arrived)) == (type(error), str(error))
 
 
 @given(st.text(), st.integers(40, 300))

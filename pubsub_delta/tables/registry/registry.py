@@ -345,8 +345,8 @@ class Registry:
         row = self._snapshots.row(uid)
         if row is None:
             return False
-        hidden = dict.fromkeys(("announced", "expire_time"), row["create_time"])
-        return self._snapshots.change(uid, hidden, check)
+        begun = row["create_time"]
+        return self._snapshots.change(uid, {"announced": begun, "expire_time": begun}, check)
 
     def _live_snapshots(self, now: datetime) -> list[Row]:
         return [row for row in self._snapshots.rows() if is_live(row, now)]
