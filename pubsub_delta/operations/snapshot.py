@@ -18,8 +18,6 @@ from pubsub_delta.policy.ack_state import AckState, Captured, State
 from pubsub_delta.policy.paging import page
 from pubsub_delta.policy.preconditions import check_if_unchanged, check_unchanged
 from pubsub_delta.resources import Page, Snapshot
-from pubsub_delta.tables.lanes.protocol import Conflict
-from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.store import Tables
 
 
@@ -32,16 +30,18 @@ def create_snapshot(
 ) -> Snapshot:
     """Capture the unacknowledged messages of a subscription, and all that are published later.
 
-    The snapshot is announced first, so that retention deletes nothing of its topic. Then its table
-    is created as a copy of the ack state. Last it becomes visible. A failure removes it again.
+    The snapshot is announced first, so that retention deletes nothing of its topic. Then the ack
+    state is read, brought up to date, and written as the snapshot's table (decision 0029). Last it
+    becomes visible. A failure removes it again.
     """
     checked = rules.check_labels(labels)
     layout = tables.layout
     with tables.lanes.control.prefetching(layout.topics, layout.snapshots):
         source, announced = _announced(tables, name, subscription, now, checked)
     try:
-        copied = _copied(tables, source, announced, now)
-        captured = replay.capture(copied, source.subscription.filter)
+        state = _caught_up(tables, subscription, source, now)
+        tables.registry.capture_snapshot(announced.uid, state)
+        captured = replay.capture(state, source.subscription.filter)
         expire_time = replay.snapshot_expiry(str(name), now, _oldest(source, captured))
         if not tables.registry.finish_snapshot(announced.uid, expire_time):
             raise Aborted(
@@ -85,43 +85,20 @@ def _announced(
     return source, announced
 
 
-def _copied(tables: Tables, source: Source, snapshot: Snapshot, now: datetime) -> AckState:
-    """Bring an ack state up to date, copy it, and return the copy.
+def _caught_up(
+    tables: Tables, subscription: ResourceName, source: Source, now: datetime
+) -> AckState:
+    """Complete forwardings that are under way; return the ack state, brought up to date.
 
-    The filter of the source does not apply to the tail of the copy. So the stored state is brought
-    up to date first. A copy with an earlier tail, or with a noted seek, is discarded and made
-    again: other consumers have changed the state meanwhile.
+    It is not stored: the next pull does the same. The source's filter does not apply to what a
+    snapshot holds of later messages, so it is applied to all messages that there are by now.
     """
-
-    def attempt() -> AckState:
-        ack_state = tables.layout.ack_state(source.uid)
-        with tables.lanes.control.prefetching(ack_state):
-            settled = _settled(tables, source, now)
-
-        def is_fit(state: AckState) -> bool:
-            return not state.seeks and state.after_version >= settled.after_version
-
-        cached = tables.ack_states.cached(source.uid)
-        copied = tables.registry.capture_snapshot(snapshot.uid, source.uid, is_fit, cached)
-        if copied is None:
-            raise Conflict(f"a seek of {source.subscription.name} was noted meanwhile")
-        return copied
-
-    return repeat_on_conflict(attempt, snapshot.name)
-
-
-def _settled(tables: Tables, source: Source, now: datetime) -> AckState:
-    """Bring the stored ack state up to date, and complete forwardings that are under way."""
-
-    def settle(state: AckState) -> tuple[AckState, AckState]:
-        current = source.catch_up(state, now)
-        return current, current
-
-    settled = tables.ack_states.change(source.uid, settle)
-    if settled.in_state(State.FORWARDING):
-        dead_letters.forward(tables, source, now)
-        settled = tables.ack_states.change(source.uid, settle)
-    return settled
+    with tables.prefetching(subscription, tables.layout.ack_state(source.uid)):
+        state = tables.ack_states.read(source.uid)
+        if state.in_state(State.FORWARDING):
+            dead_letters.forward(tables, source, now)
+            state = tables.ack_states.read(source.uid)
+        return source.catch_up(state, now)
 
 
 def get_snapshot(tables: Tables, name: ResourceName, now: datetime) -> Snapshot:

@@ -12,7 +12,7 @@ import pytest
 from deltalake import DeltaTable
 
 from pubsub_delta.errors import Aborted, DataLoss, FailedPrecondition
-from pubsub_delta.policy.ack_state import AckState, Seek
+from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.resources import Snapshot, Subscription, Topic
 from pubsub_delta.tables.ack_state import AckStates, AckStateTables, SnapshotTables
 from pubsub_delta.tables.lanes.protocol import Conflict, Lane
@@ -60,9 +60,10 @@ class Case:
 
     def taken(self, snapshot: Snapshot = SNAPSHOT) -> Registry:
         """Take a snapshot of an ack state that holds the messages 1 and 2."""
-        registry = self.subscribed(AckState(4, 3, spans=(available_span([1, 2]),)))
+        state = AckState(4, 3, spans=(available_span([1, 2]),))
+        registry = self.subscribed(state)
         assert registry.announce_snapshot(snapshot, TOPIC.uid, "attributes:a")
-        assert registry.capture_snapshot(snapshot.uid, SUBSCRIPTION.uid, lambda _: True)
+        registry.capture_snapshot(snapshot.uid, state)
         assert registry.finish_snapshot(snapshot.uid, snapshot.expire_time)
         return registry
 
@@ -258,7 +259,7 @@ def test_who_is_slow_but_alone_may_finish(case: Case) -> None:
 def test_what_a_crash_left_is_found_after_an_hour_and_removed(case: Case) -> None:
     registry = case.subscribed()
     assert registry.announce_snapshot(SNAPSHOT, TOPIC.uid, "")
-    assert registry.capture_snapshot(SNAPSHOT.uid, SUBSCRIPTION.uid, lambda _: True)
+    registry.capture_snapshot(SNAPSHOT.uid, AckState(4))
     assert registry.abandoned_snapshots(at(HOUR - 1)) == []
     assert [each.uid for each in registry.abandoned_snapshots(at(HOUR))] == [SNAPSHOT.uid]
     assert registry.remove_snapshot(SNAPSHOT.uid)
@@ -284,17 +285,6 @@ def test_a_removal_that_was_cut_short_is_found_after_an_hour(
     assert [each.uid for each in registry.abandoned_snapshots(at(HOUR))] == [SNAPSHOT.uid]
     assert not registry.remove_snapshot(SNAPSHOT.uid)
     assert registry.abandoned_snapshots(at(HOUR)) == []
-
-
-def test_an_ack_state_that_is_not_fit_is_not_copied(case: Case) -> None:
-    sought = AckState(4, seeks=(Seek(at(1), 4, time=at(0)),))
-    registry = case.subscribed(sought)
-    assert registry.announce_snapshot(SNAPSHOT, TOPIC.uid, "")
-    fit = registry.capture_snapshot(SNAPSHOT.uid, SUBSCRIPTION.uid, lambda state: not state.seeks)
-    assert fit is None
-    case.ack_states.change(SUBSCRIPTION.uid, lambda state: (replace(state, seeks=()), None))
-    fit = registry.capture_snapshot(SNAPSHOT.uid, SUBSCRIPTION.uid, lambda state: not state.seeks)
-    assert fit == AckState(4)
 
 
 def test_too_many_faster_writers_are_told(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:

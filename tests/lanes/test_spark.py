@@ -79,12 +79,11 @@ def test_tables_are_plain_delta_whatever_the_sessions_defaults(
 ) -> None:
     changed({**HOSTILE_DEFAULTS, "spark.sql.ansi.enabled": "false"})
     for number, schema in enumerate((MESSAGES, ACK_STATE, TOPICS)):
-        table, copy, full = (f"delta.`{tmp_path}/{number}{each}`" for each in ("", "copy", "full"))
+        table, full = (f"delta.`{tmp_path}/{number}{each}`" for each in ("", "full"))
         lane.create(table, schema)
         lane.create(table, schema)
-        lane.clone(table, 0, copy, schema)
         lane.create(full, schema, schema.columns.empty_table())
-        for each in (table, copy, full):
+        for each in (table, full):
             told = lane.spark.sql(f"DESCRIBE DETAIL {each}").collect()[0]
             assert (told["minReaderVersion"], told["minWriterVersion"]) == (1, 2)
             wanted = {k: v for k, v in schema.properties.items() if "min" not in k}
@@ -152,7 +151,6 @@ def test_a_missing_table_is_told_by_every_method(
     merge = Merge([("position", "=", "position")], delete=True)
     frame = lane.spark.createDataFrame(messages(0))
     scans = SparkScans(lane.spark)
-    copy = f"{table[:-1]}-copy`"
     for attempt in (
         lambda: lane.version(gone),
         lambda: lane.history(gone),
@@ -165,14 +163,12 @@ def test_a_missing_table_is_told_by_every_method(
         lambda: lane.delete(gone, ()),
         lambda: lane.compact(gone),
         lambda: lane.vacuum(gone),
-        lambda: lane.clone(gone, 0, copy, MESSAGES),
         lambda: scans.fold(gone, Window()),
         lambda: scans.rows(gone, Window(), ["position"]),
         lambda: frames.everything(lane.spark, gone),
     ):
         with pytest.raises(TableMissing):
             attempt()
-    assert not lane.exists(copy)
 
 
 def test_merge_changes_adds_and_removes_and_writes_nothing_for_nothing(
@@ -225,11 +221,8 @@ def test_a_nested_row_is_merged_and_read_again(lane: SparkLane, tmp_path: Path) 
     assert lane.merge(table, new, swap) == 0
     assert lane.read(table).equals(following)
     assert lane.read(table, version=0).equals(rows)
-    copy = f"delta.`{tmp_path}/snapshot/{UID}`"
-    lane.clone(table, 0, copy, ACK_STATE)
     lane.drop(table)
     assert lane.read(table).num_rows == 0
-    assert lane.read(copy).equals(rows)
 
 
 def test_tables_of_a_catalog_are_created_with_their_schema_and_dropped(lane: SparkLane) -> None:

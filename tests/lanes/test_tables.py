@@ -313,18 +313,6 @@ def test_the_past_is_read_by_version(bench: Bench) -> None:
     assert column(lane.read(table), "next_position") == [2]
 
 
-def test_a_clone_is_what_a_table_was(bench: Bench) -> None:
-    lane, table, clone = bench.lane, bench.table("ack_state", "0"), bench.table("snapshot", "1")
-    lane.create(table, ACK_STATE, ack_state(1))
-    rows = ack_state(2).append_column("was", pa.array([1]))
-    update = tuple(ACK_STATE.columns.names)
-    assert lane.merge(table, rows, Merge(on=[("revision", "=", "was")], update=update)) == 1
-    lane.clone(table, 0, clone, ACK_STATE)
-    lane.drop(table)
-    assert column(lane.read(clone), "revision") == [1]
-    assert lane.version(clone) == 0
-
-
 # files
 
 

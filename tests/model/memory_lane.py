@@ -217,9 +217,6 @@ class MemoryLane:
     def delete_row(self, table: str, where: Where, user_metadata: str) -> bool:
         return self.delete(table, where) > 0
 
-    def clone(self, source: str, version: int, target: str, schema: TableSchema) -> None:
-        self.create(target, schema, self.read(source, version=version))
-
     def drop(self, table: str) -> None:
         """Leave a table of no rows, as at a path."""
         if table in self.tables:

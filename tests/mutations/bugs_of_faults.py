@@ -20,13 +20,6 @@ BUGS_OF_FAULTS = (
         "order_by, validator)",
     ),
     Bug(
-        "copy-behind-the-settled-state",
-        "A snapshot copies an ack state that was restored to before it was brought up to date.",
-        "operations/snapshot.py",
-        "return not state.seeks and state.after_version >= settled.after_version",
-        "return not state.seeks",
-    ),
-    Bug(
         "another-snapshot-finished",
         "A snapshot that another thread has announced is finished in place of this one.",
         "tables/registry/resource_table.py",

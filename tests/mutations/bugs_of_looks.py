@@ -7,6 +7,7 @@ from tests.mutations.bug import Bug
 _STATES = "tables/ack_state/states.py"
 _HISTORY = "tables/messages/commits.py"
 _MERGING = "tables/lanes/direct/merging.py"
+_TABLES = "tables/lanes/direct/tables.py"
 
 BUGS_OF_LOOKS = (
     Bug(
@@ -47,11 +48,11 @@ BUGS_OF_LOOKS = (
         "",
     ),
     Bug(
-        "a-snapshot-of-what-was",
-        "A snapshot holds what this process has written last, whatever others have made of it.",
-        _STATES,
-        "return None if uid in self._contended else self._cache.get(uid)",
-        "return self._cache.get(uid)",
+        "a-freed-name-stays-taken",
+        "In object storage a name that another process has freed is refused as taken.",
+        _TABLES,
+        "            if not changed:\n                with self.open_tables.newest",
+        "            if changed is None:\n                with self.open_tables.newest",
     ),
     Bug(
         "null-is-equal-to-null",

@@ -75,11 +75,11 @@ BUGS_OF_TABLES = (
         "return self.merge(table, rows, merge) >= 0",
     ),
     Bug(
-        "captured-though-unfit",
-        "A snapshot is the copy of whatever ack state is stored, a noted seek included.",
+        "dropped-snapshot-is-damaged",
+        "A snapshot whose table has been dropped is told as damaged.",
         "tables/ack_state/snapshots.py",
-        "if not is_fit(state):",
-        "if False:",
+        "if rows.num_rows == 0:",
+        "if rows.num_rows < 0:",
     ),
     Bug(
         "merge-ignores-etag",

@@ -48,7 +48,12 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/direct/open_tables.py": ("swaps", "looks"),
     "tables/lanes/direct/merging.py": ("looks", "lanes/test_added_columns"),
     "tables/lanes/direct/table_snapshots.py": ("looks",),
-    "tables/lanes/direct/tables.py": ("swaps", "lanes/test_ack_states", "lanes/test_added_columns"),
+    "tables/lanes/direct/tables.py": (
+        "swaps",
+        "looks",
+        "lanes/test_ack_states",
+        "lanes/test_added_columns",
+    ),
     "tables/lanes/direct/targets.py": (*TABLE_WRITES, "lanes/test_cut_logs"),
     "tables/lanes/choice.py": ("lanes_choice",),
     "tables/lanes/s3_writers.py": ("lanes_choice",),
@@ -240,7 +245,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "cli/endpoint/errors.py": ("cli_endpoint",),
     "console/security.py": ("console_security",),
     "tables/ack_state/rows.py": ("state_rows",),
-    "tables/ack_state/snapshots.py": ("snapshot_calls",),
+    "tables/ack_state/snapshots.py": ("snapshot_calls", "lanes/test_registry"),
     "tables/ack_state/states.py": (
         "looks",
         "lost_answers",

@@ -36,23 +36,17 @@ def stored_of(table: MemoryTable, before: str = "") -> Stored:
 def execute(call: Call, contents: Contents) -> tuple[Contents, Answer]:
     """Make a call on tables; return those that it has changed, and the answer."""
     lane = MemoryLane()
-    lane.tables = {name: contents[name].table for name in call.tables if name in contents}
-    for name in call.written:
-        if name in lane.tables:
-            lane.tables[name] = copied(lane.tables[name])
+    before = contents.get(call.table)
+    if before is not None:
+        lane.tables = {call.table: copied(before.table) if call.may_write else before.table}
     try:
         answer = answer_of(getattr(lane, call.method)(*call.args, **call.named))
     except (Conflict, TableMissing) as error:
         answer = answer_of(error, True)
-    changed: dict[str, Stored] = {}
-    for name in call.written:
-        table = lane.tables.get(name)
-        before = contents.get(name)
-        if table is None:
-            continue
-        if before is None or _differs(before.table, table):
-            changed[name] = stored_of(table, before.key if before else "")
-    return changed, answer
+    table = lane.tables.get(call.table)
+    if table is None or not (before is None or _differs(before.table, table)):
+        return {}, answer
+    return {call.table: stored_of(table, before.key if before else "")}, answer
 
 
 def _differs(before: MemoryTable, after: MemoryTable) -> bool:
@@ -64,7 +58,7 @@ def _differs(before: MemoryTable, after: MemoryTable) -> bool:
 
 
 def described(call: Call) -> str:
-    mark = "" if call.written else "  "
+    mark = "" if call.may_write else "  "
     return f"{mark}{call.method} {_table(call.table)}  <- {call.step}"
 
 

@@ -217,7 +217,7 @@ class Search:
                 return [self._goes_on(moment, index, place, call)]
             if self._may_go(moment, place.process, call):
                 found.append(self._goes_on(moment, index, place, call))
-                if call.written and moment.answers_lost < self._lost:
+                if call.may_write and moment.answers_lost < self._lost:
                     found += self._answers_lost(moment, index, place, call)
             if any(holder == place.process.number for _, holder, _ in moment.locks):
                 found.append(self._dies(moment, index, place))
@@ -225,13 +225,13 @@ class Search:
 
     def _note_written(self, place: Place, call: Call) -> None:
         known = self.searched.written[place.process.name].setdefault(len(place.told), set())
-        if not known.issuperset(call.written):
-            known.update(call.written)
+        if call.may_write and call.table not in known:
+            known.add(call.table)
             raise _MetMore
 
     def _is_alone(self, moment: Moment, process: Process, call: Call) -> bool:
         """Tell whether it is a read of what no other process will write from now on."""
-        if call.written or call.method == ACQUIRE:
+        if call.may_write or call.method == ACQUIRE:
             return False
         if call.method in STABLE and call.table in self._contents[moment.contents]:
             return True
@@ -240,7 +240,7 @@ class Search:
             if place.process is process or place.call is None:
                 continue
             for told, tables in self.searched.written[place.process.name].items():
-                if told >= len(place.told) and not tables.isdisjoint(call.tables):
+                if told >= len(place.told) and call.table in tables:
                     return False
         return True
 
@@ -250,7 +250,7 @@ class Search:
         held = {table for table, holder, _ in moment.locks if holder != process.number}
         if call.method == ACQUIRE:
             return call.table not in held or not call.args[1]  # without waiting it is refused
-        return not held.intersection(call.written)
+        return not (call.may_write and call.table in held)
 
     def _goes_on(
         self, moment: Moment, index: int, place: Place, call: Call
@@ -282,12 +282,12 @@ class Search:
     def _executed(self, before: int, place: Place, call: Call) -> tuple[int, Contents]:
         """Make a call; return where the process stands then, and what has changed."""
         contents = self._contents[before]
-        keys = tuple(contents[each].key if each in contents else None for each in call.tables)
-        known = self._done.get((id(place), keys))
+        key = contents[call.table].key if call.table in contents else None
+        known = self._done.get((id(place), key))
         if known is None:
             changed, answer = execute(call, contents)
             known = self._number(place.after(answer)), changed
-            self._done[id(place), keys] = known
+            self._done[id(place), key] = known
         return known
 
     def _answers_lost(

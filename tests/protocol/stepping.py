@@ -29,7 +29,7 @@ READS = (
     *("rows", "files", "transaction_version"),
 )
 WRITES = (
-    *("create", "swap", "merge", "append", "delete", "delete_row", "clone", "drop"),
+    *("create", "swap", "merge", "append", "delete", "delete_row", "drop"),
     *("compact", "vacuum", "clean_log", "restore"),
 )
 ACQUIRE, RELEASE = "acquire the lock", "release the lock"
@@ -54,14 +54,9 @@ class Call:
     step: str
 
     @property
-    def tables(self) -> tuple[str, ...]:
-        """The tables that it reads or writes."""
-        return (self.table, self.args[2]) if self.method == "clone" else (self.table,)
-
-    @property
-    def written(self) -> tuple[str, ...]:
-        """The tables that it may write."""
-        return self.tables[-1:] if self.method in WRITES else ()
+    def may_write(self) -> bool:
+        """Whether it may write its table."""
+        return self.method in WRITES
 
 
 @dataclass(frozen=True)

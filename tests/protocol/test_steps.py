@@ -54,8 +54,7 @@ PROTOCOL: dict[str, tuple[Verb, list[str]]] = {
         lambda store: store.create_snapshot("after", "held"),
         [
             "merge snapshots <- operations.snapshot._announced",
-            "swap ack_state/held <- operations.snapshot._settled",
-            "clone snapshot/after <- operations.snapshot.attempt",
+            "create snapshot/after <- operations.snapshot.create_snapshot",
             "merge snapshots <- operations.snapshot.create_snapshot",
         ],
     ),
@@ -145,7 +144,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, lane: type) -> list[tuple[str, str
         def called(self: Any, *args: Any, **named: Any) -> Any:
             if inside:  # a call that another one makes
                 return method(self, *args, **named)
-            table = args[2] if name == "clone" else args[0]
+            table = args[0]
             before = version(self, table)
             inside.append(name)
             try:

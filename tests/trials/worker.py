@@ -33,7 +33,6 @@ WRITES = (
     "append",
     "append_frame",
     "clean_log",
-    "clone",
     "compact",
     "create",
     "delete",

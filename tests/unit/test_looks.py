@@ -15,12 +15,12 @@ from deltalake import DeltaTable
 
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.tables.ack_state import AckStates, AckStateTables
-from pubsub_delta.tables.lanes.direct import DirectLane, open_tables
+from pubsub_delta.tables.lanes.direct import DirectLane, open_tables, tables
 from pubsub_delta.tables.lanes.direct.merging import merged
 from pubsub_delta.tables.lanes.locks import TableLocks
-from pubsub_delta.tables.lanes.protocol import LoggedCommit, Match, Merge
+from pubsub_delta.tables.lanes.protocol import Conflict, LoggedCommit, Match, Merge
 from pubsub_delta.tables.layout import layout_of
-from pubsub_delta.tables.schemas import POSITIONS
+from pubsub_delta.tables.schemas import POSITIONS, SNAPSHOTS
 from tests.model.memory_lane import MemoryLane
 from tests.unit.in_memory import NAME, InMemory
 
@@ -99,6 +99,33 @@ def test_a_look_where_nothing_is_new_lists_the_log_and_no_more(
     stored = both[1].read(UID)
     monkeypatch.setattr(DeltaTable, "update_incremental", None)
     assert both[1].read(UID) == stored
+
+
+def named(name: str, etag: str) -> pa.Table:
+    return pa.Table.from_pylist([{"name": name, "etag": etag}], schema=SNAPSHOTS.columns)
+
+
+def test_in_object_storage_a_row_is_inserted_as_of_what_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decision 0027: a look is a request; the commit is a Conflict if others have written."""
+    monkeypatch.setattr(tables, "is_local", lambda _: False)
+    lane, other = (DirectLane(None, TableLocks(None)) for _ in range(2))
+    table = f"delta.`{tmp_path}/snapshots`"
+    same: list[Match] = [("name", "=", "name")]
+    unless_taken, freed = Merge(same, insert=True), Merge(same, delete=True)
+    lane.create(table, SNAPSHOTS)
+    with monkeypatch.context() as patch:
+        patch.setattr(DeltaTable, "load_as_version", None)
+        assert lane.merge(table, named("a", "1"), unless_taken) == 1
+    assert other.merge(table, named("a", "2"), freed) == 1
+    assert lane.merge(table, named("a", "3"), unless_taken) == 1, "the name is free again"
+    with pytest.raises(Conflict):
+        other.merge(table, named("a", "4"), unless_taken)
+    rows = other.read(table, columns=["name", "etag"]).to_pylist()
+    assert rows == [{"name": "a", "etag": "3"}]
+    assert other.merge(table, named("a", "4"), unless_taken) == 0
+    assert other.merge(table, named("b", "5"), unless_taken) == 1
 
 
 def new_ids() -> Callable[[], str]:

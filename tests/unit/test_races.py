@@ -244,7 +244,7 @@ def test_what_a_slow_publisher_adds_after_the_last_look_is_not_deleted(
     [
         ("before", "announce_snapshot", ["later"]),
         ("after", "announce_snapshot", ["later"]),
-        ("before", "capture_snapshot", ["later"]),
+        ("before", "capture_snapshot", ["a", "b", "later"]),
         ("after", "capture_snapshot", ["a", "b", "later"]),
         ("before", "finish_snapshot", ["a", "b", "later"]),
         ("after", "finish_snapshot", ["a", "b", "later"]),

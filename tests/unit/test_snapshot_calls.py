@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from pubsub_delta.errors import Aborted, AlreadyExists, FailedPrecondition, NotFound
-from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.resources import Snapshot
 from pubsub_delta.tables.ack_state.snapshots import SnapshotTables
 from tests.unit.builders import DAY, HOUR, MINUTE
@@ -23,20 +22,17 @@ def left_over(world: InMemory) -> list[str]:
     return [each.name for each in world.tables.registry.abandoned_snapshots(later)]
 
 
-def between(world: InMemory, monkeypatch: pytest.MonkeyPatch, act: Any) -> list[int]:
-    """Let somebody act once between the settling and the copying; return how often is copied."""
+def between(world: InMemory, monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
+    """Let somebody act once between the announcement and the writing of the snapshot's table."""
     registry: Any = world.tables.registry
-    capture, tries = registry.capture_snapshot, []
+    capture = registry.capture_snapshot
 
-    def crossed(*args: Any) -> AckState | None:
-        tries.append(1)
-        if len(tries) == 1:
-            act()
-        found: AckState | None = capture(*args)
-        return found
+    def crossed(*args: Any) -> None:
+        monkeypatch.setattr(registry, "capture_snapshot", capture)
+        act()
+        capture(*args)
 
     monkeypatch.setattr(registry, "capture_snapshot", crossed)
-    return tries
 
 
 def test_what_is_refused_leaves_nothing() -> None:
@@ -80,19 +76,42 @@ def test_a_crash_leaves_an_announcement(monkeypatch: pytest.MonkeyPatch) -> None
     world.store.create_snapshot(TAKEN, NAME)
 
 
-def test_a_seek_that_was_noted_meanwhile_is_carried_out_first(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_seek_that_was_noted_before_is_carried_out_in_what_a_snapshot_holds() -> None:
+    """Pub/Sub: a snapshot holds what is unacknowledged, also by a seek."""
     world = InMemory(retain_acked_messages=True)
     world.publish("a", "b")
     world.ack("a", "b")
-    other = world.driver.open()
-    tries = between(world, monkeypatch, lambda: other.seek(NAME, time=world.now))
+    world.driver.open().seek(NAME, time=world.now)
     world.store.create_snapshot(TAKEN, NAME)
-    assert len(tries) == 2
     world.ack("a", "b")
     world.store.seek(NAME, snapshot=TAKEN)
     assert set(world.backlog()) == {"a", "b"}
+
+
+def test_what_others_do_after_the_ack_state_was_read_is_not_in_a_snapshot(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Decision 0029: a snapshot is what the ack state was when it was read."""
+    world = InMemory()
+    world.publish("a", "b")
+    other = world.driver.open()
+    between(world, monkeypatch, lambda: other.pull(NAME, 1).ack())
+    world.store.create_snapshot(TAKEN, NAME)
+    assert len(world.backlog()) == 1
+    world.store.seek(NAME, snapshot=TAKEN)
+    assert set(world.backlog()) == {"a", "b"}
+
+
+def test_a_snapshot_does_not_write_the_ack_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decision 0029: the next pull brings it up to date."""
+    world = InMemory()
+    world.publish("a")
+    monkeypatch.setattr(world.tables.ack_states, "change", None)
+    world.store.create_snapshot(TAKEN, NAME)
+    monkeypatch.undo()
+    world.ack("a")
+    world.store.seek(NAME, snapshot=TAKEN)
+    assert set(world.backlog()) == {"a"}
 
 
 def test_the_tail_of_a_snapshot_begins_where_it_was_taken() -> None:
@@ -138,31 +157,6 @@ def test_a_snapshot_that_another_thread_has_announced_is_not_finished_with_this_
         world.store.get_snapshot(TAKEN).name
     ]
     assert left_over(world) == [name], "its own process finishes it"
-
-
-def test_a_copy_of_a_state_that_was_restored_meanwhile_is_not_taken(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Pub/Sub: a snapshot holds all published later, and what was left out before is none of it.
-
-    An operator restores the ack state between the settling and the copying: its tail is behind.
-    """
-    world = InMemory(filter="attributes:kept")
-    uid = world.store.get_subscription(NAME).uid
-    world.publish("left out")
-    world.publish("before", attributes={"kept": ""})
-    table = world.tables.layout.ack_state(uid)
-
-    def restore() -> None:
-        world.driver.world.lane.restore(table, 0)
-        world.tables.ack_states.forget(uid)
-
-    tries = between(world, monkeypatch, restore)
-    world.store.create_snapshot(TAKEN, NAME)
-    assert len(tries) == 2
-    world.store.create_subscription("second", "flights")
-    world.store.seek("second", snapshot=TAKEN)
-    assert set(world.backlog("second")) == {"before"}
 
 
 def test_a_snapshot_whose_table_cannot_be_deleted_is_deleted(

@@ -1,14 +1,13 @@
-"""The tables of snapshots: each is a copy of an ack state at a version."""
+"""The tables of snapshots: each holds an ack state as it was."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import pyarrow as pa
 
 from pubsub_delta.policy import replay
 from pubsub_delta.policy.ack_state import AckState, Captured
-from pubsub_delta.tables.ack_state.rows import state_of_row
-from pubsub_delta.tables.ack_state.states import StoredAckState
-from pubsub_delta.tables.ack_state.tables import only_row, state_at
+from pubsub_delta.tables.ack_state.rows import row_of_state, state_of_row
+from pubsub_delta.tables.ack_state.tables import only_row
 from pubsub_delta.tables.lanes.protocol import Lane, TableMissing
 from pubsub_delta.tables.layout import Layout
 from pubsub_delta.tables.schemas import ACK_STATE
@@ -25,33 +24,15 @@ class SnapshotTables:
         """The table of a snapshot as it is named in SQL."""
         return self._layout.snapshot(snapshot_uid)
 
-    def capture(
-        self,
-        subscription_uid: str,
-        snapshot_uid: str,
-        is_fit: Callable[[AckState], bool],
-        cached: StoredAckState | None = None,
-    ) -> AckState | None:
-        """Clone the stored ack state; return it, or None if it is not fit.
-
-        The clone has the version that ``is_fit`` was called with. ``cached``: the state that this
-        process has just written.
-        """
-        source = self._layout.ack_state(subscription_uid)
-        if cached is not None and cached.version is not None:
-            version, state = cached.version, cached.state
-        else:
-            version = self._lane.version(source)
-            state = state_at(self._lane, source, version)
-        if not is_fit(state):
-            return None
-        self._lane.clone(source, version, self._layout.snapshot(snapshot_uid), ACK_STATE)
-        return state
+    def create(self, snapshot_uid: str, state: AckState) -> None:
+        """Create the table of a snapshot with the ack state that it holds."""
+        rows = pa.Table.from_pylist([row_of_state(state)], schema=ACK_STATE.columns)
+        self._lane.create(self.table(snapshot_uid), ACK_STATE, rows)
 
     def captured(self, snapshot_uid: str, filter_: str) -> Captured | None:
         """Return the captured messages of a snapshot, or None if its table was dropped.
 
-        ``filter_``: the filter of the subscription whose ack state was cloned.
+        ``filter_``: the filter of the subscription whose ack state it holds.
         """
         table = self._layout.snapshot(snapshot_uid)
         try:

@@ -125,10 +125,6 @@ class AckStates:
         """Return the present ack state of a subscription."""
         return self._storage.read(uid).state
 
-    def cached(self, uid: str) -> StoredAckState | None:
-        """Return the state that this process wrote last; None if another one has written since."""
-        return None if uid in self._contended else self._cache.get(uid)
-
     def _lock(self, uid: str) -> threading.RLock:
         return self._locks.setdefault(uid, threading.RLock())
 

@@ -224,9 +224,6 @@ class Lane(Protocol):
         commit has, by which the commit is found if its response was lost.
         """
 
-    def clone(self, source: str, version: int, target: str, schema: TableSchema) -> None:
-        """Create a table with the rows that another table had at a version."""
-
     def drop(self, table: str) -> None:
         """Drop an unused table, if it exists.
 

@@ -25,7 +25,6 @@ from pubsub_delta.errors import DataLoss
 from pubsub_delta.policy.ack_state import AckState, Captured
 from pubsub_delta.resources import Snapshot, Subscription, Topic
 from pubsub_delta.tables.ack_state.snapshots import SnapshotTables
-from pubsub_delta.tables.ack_state.states import StoredAckState
 from pubsub_delta.tables.lanes.protocol import Lane
 from pubsub_delta.tables.layout import Layout
 from pubsub_delta.tables.registry.iam_policies import IamPolicies
@@ -286,15 +285,9 @@ class Registry:
                 self._hide(each["uid"], gives_way)
         return self._snapshots.add({**columns_of(lasting), **of_source}, TAKEN_SNAPSHOT)
 
-    def capture_snapshot(
-        self,
-        uid: str,
-        source: str,
-        is_fit: Callable[[AckState], bool],
-        cached: StoredAckState | None = None,
-    ) -> AckState | None:
-        """Copy an ack state into the table of a snapshot if it is fit; return it, or None."""
-        return self._snapshot_tables.capture(source, uid, is_fit, cached)
+    def capture_snapshot(self, uid: str, state: AckState) -> None:
+        """Write an ack state as the table of a snapshot."""
+        self._snapshot_tables.create(uid, state)
 
     def finish_snapshot(self, uid: str, expire_time: datetime) -> bool:
         """Make an announced snapshot visible; return whether it had not lapsed."""

@@ -197,21 +197,33 @@ class DirectLane:
         if not rows.num_rows:
             return 0
         with self.locked(table), translating_errors(table):
-            # In object storage an update takes a request. A change of rows that were read needs
-            # none: if they have changed since, the commit is a Conflict.
-            as_open = not merge.insert and not is_local(table)
-            find = self.open_tables.cached if as_open else self.open_tables.newest
-            with find(table) as opened:
-                known = self.open_tables.cached_rows(table, opened) if rows.num_rows == 1 else None
-                if known is None:
-                    changed = merge_by_query(opened, rows, merge, self._hooks(table))
-                else:
-                    following, changed = merged(known, rows, merge)
-                    if changed:
-                        self._write_over(table, opened, following)
-                version = opened.version()
+            changed = None
+            if not is_local(table):
+                # An update takes a request. A change of few rows that were read needs none: if they
+                # have changed since, the commit is a Conflict.
+                with self.open_tables.cached(table) as opened:
+                    changed = self._merge_into_few(table, opened, rows, merge)
+                    version = opened.version()
+            if not changed:
+                with self.open_tables.newest(table) as opened:
+                    changed = self._merge_into_few(table, opened, rows, merge)
+                    if changed is None:
+                        changed = merge_by_query(opened, rows, merge, self._hooks(table))
+                    version = opened.version()
             if changed and version % CHECKPOINT_INTERVAL == 0:
                 self._tidy(table, tidy_control)
+        return changed
+
+    def _merge_into_few(
+        self, table: str, opened: DeltaTable, rows: pa.Table, merge: Merge
+    ) -> int | None:
+        """MERGE a row as of the version a table is open at; None where it has many, or for many."""
+        known = self.open_tables.cached_rows(table, opened) if rows.num_rows == 1 else None
+        if known is None:
+            return None
+        following, changed = merged(known, rows, merge)
+        if changed:
+            self._write_over(table, opened, following)
         return changed
 
     def swap(self, table: str, rows: pa.Table, merge: Merge, version: int | None) -> bool:
@@ -335,10 +347,6 @@ class DirectLane:
                 return True
             raise
         return bool(counts["num_deleted_rows"])
-
-    def clone(self, source: str, version: int, target: str, schema: TableSchema) -> None:
-        """Create a table with the rows of another one at a version."""
-        self.create(target, schema, self.read(source, version=version))
 
     def drop(self, table: str) -> None:
         """Delete the rows of a table and their files, if the table exists."""

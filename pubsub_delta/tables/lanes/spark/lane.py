@@ -296,19 +296,6 @@ class SparkLane:
         """DELETE the row that fulfils conditions; Spark's DELETE has no user metadata."""
         return self.delete(table, where) > 0
 
-    def clone(self, source: str, version: int, target: str, schema: TableSchema) -> None:
-        """Create a table with the rows of another table at a version, in one commit.
-
-        A SHALLOW CLONE would lose its rows with the next VACUUM of its source (decision 0021).
-        """
-        with self.locked(target):
-            self._run(
-                f"CREATE TABLE {target} USING DELTA {sql.partitioned(schema)} "
-                f"{sql.properties(schema)} AS SELECT {', '.join(schema.columns.names)} "
-                f"FROM {source} VERSION AS OF {version:d}",
-                source,
-            )
-
     def drop(self, table: str) -> None:
         """Drop an unneeded table, if it exists.
 
