@@ -57,7 +57,8 @@ spark-pairs-test: java ## run tests of DataFrames with other pairs of Spark and 
 connect-test: .venv/ready java ## run the Delta tests by a Spark Connect server
 	$(BIN)/pytest tests/delta --remote --timeout 600
 
-cluster-test: .venv/ready java ## submit the wheel's jobs to a standalone cluster of two workers
+cluster-test: .venv/ready java ## submit the wheel's jobs to a standalone cluster of two workers, on a shared directory and on S3
+	@sh conf/storages.sh .storages
 	$(BIN)/pytest -m cluster tests/cluster
 
 object-storage-test: .venv/ready ## keep stores in S3 and Azure servers of this machine, which fail (needs Go and npm, and no Java)

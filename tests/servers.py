@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -36,7 +37,7 @@ def server(
     port: int,
     log: Path,
     environment: Mapping[str, str] | None = None,
-) -> Iterator[None]:
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run a program until it listens to its port, and stop it at the end, whatever happens.
 
     What it says goes to a file, whose last lines are told if it does not start.
@@ -51,7 +52,7 @@ def server(
         )
     try:
         _wait(process, port, log)
-        yield
+        yield process
     finally:
         process.terminate()
         try:
@@ -91,9 +92,17 @@ def connect_server(log: Path, settings: Mapping[str, str]) -> Iterator[str]:
         yield f"sc://127.0.0.1:{port}"
 
 
+@dataclass(frozen=True)
+class Cluster:
+    """A standalone cluster: the URL of its master, and the processes of its workers."""
+
+    url: str
+    workers: Sequence[subprocess.Popen[bytes]]
+
+
 @contextmanager
-def standalone_cluster(python: Path, directory: Path) -> Iterator[str]:
-    """Run a standalone master and two workers of one core and 1 GiB each; give its URL.
+def standalone_cluster(python: Path, directory: Path) -> Iterator[Cluster]:
+    """Run a standalone master and two workers of one core and 1 GiB each.
 
     ``python``: one with pyspark, whose launchers are used, and which the workers run.
     """
@@ -113,15 +122,17 @@ def standalone_cluster(python: Path, directory: Path) -> Iterator[str]:
         options = ["--port", str(port), "--webui-port", str(page)]
         log = directory / "master.log"
         running.enter_context(server([*master, *options], page, log, environment))
+        workers = []
         for name in ("worker-1", "worker-2"):
             own_page = free_port()
             worker = [launcher, "org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1"]
             options = ["--cores", "1", "--memory", "1g", "--webui-port", str(own_page)]
             options += ["--work-dir", str(directory / name), url]
             log = directory / f"{name}.log"
-            running.enter_context(server([*worker, *options], own_page, log, environment))
+            command = [*worker, *options]
+            workers.append(running.enter_context(server(command, own_page, log, environment)))
         _await_workers(f"http://127.0.0.1:{page}/json/", 2)
-        yield url
+        yield Cluster(url, workers)
 
 
 def _output(python: Path, program: str) -> str:

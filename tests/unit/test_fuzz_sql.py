@@ -92,7 +92,6 @@ PARTS: dict[str, dict[str, str]] = {
     "tables/lanes/spark/frames": {"version": NUMBER},
     "tables/lanes/spark/lane": {
         "' '.join(clauses)": OURS,
-        "', '.join(schema.columns.names)": OURS,
         "bound": OURS,
         "changes": OURS,
         "chosen": OURS,
@@ -103,8 +102,6 @@ PARTS: dict[str, dict[str, str]] = {
         "names": OURS,
         "sql.columns(schema)": OURS,
         "sql.condition(where)": LITERAL,
-        "sql.partitioned(schema)": OURS,
-        "sql.properties(schema)": OURS,
         "values": OURS,
         "version": NUMBER,
         "when": OURS,

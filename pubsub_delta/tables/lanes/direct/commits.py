@@ -22,6 +22,7 @@ from deltalake.exceptions import DeltaError
 from pubsub_delta.clock import from_micros
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.tables.lanes.protocol import LoggedCommit
+from pubsub_delta.tables.schemas import TableSchema
 
 _COUNTED_UP = ColumnProperties(dictionary_enabled=False, encoding="DELTA_BINARY_PACKED")
 MESSAGES_WRITTEN = WriterProperties(
@@ -40,6 +41,15 @@ _ONLY_NEXT = CommitProperties(max_commit_retries=0)
 NO_CLEANUP = PostCommitHookProperties(cleanup_expired_logs=False)
 """Skips the search for expired commits, which lists the whole log: ``tidy_control`` does that."""
 
+_OMITTED = {
+    # deltalake creates tables of the lowest protocol, unless a property requires more.
+    "delta.minReaderVersion",
+    "delta.minWriterVersion",
+    # deltalake does not know them, and no session default could set them here.
+    "delta.enableInCommitTimestamps",
+    "delta.enableRowTracking",
+    "delta.enableTypeWidening",
+}
 
 _NO_SUCH_VERSION = 1 << 40
 _NEWEST = re.compile(
@@ -66,6 +76,11 @@ def has_landed(opened: DeltaTable, transaction: tuple[str, int] | None) -> bool:
     """Return whether a transaction, or a later one of its application, has landed."""
     landed = None if transaction is None else opened.transaction_version(transaction[0])
     return landed is not None and transaction is not None and landed >= transaction[1]
+
+
+def properties_of_table(schema: TableSchema) -> dict[str, str]:
+    """Return the properties by which ``deltalake`` creates a table."""
+    return {key: value for key, value in schema.properties.items() if key not in _OMITTED}
 
 
 def properties_of_commit(

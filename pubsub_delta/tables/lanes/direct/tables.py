@@ -17,6 +17,7 @@ from pubsub_delta.tables.lanes.direct.commits import (
     has_landed,
     logged,
     properties_of_commit,
+    properties_of_table,
     with_columns_of,
     write_over,
 )
@@ -47,15 +48,6 @@ from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.lanes.storage_errors import lost_commit
 from pubsub_delta.tables.schemas import CHECKPOINT_INTERVAL, TableSchema
 
-_OMITTED = {
-    # deltalake creates tables of the lowest protocol, unless a property requires more.
-    "delta.minReaderVersion",
-    "delta.minWriterVersion",
-    # deltalake does not know them, and no session default could set them here.
-    "delta.enableInCommitTimestamps",
-    "delta.enableRowTracking",
-    "delta.enableTypeWidening",
-}
 RECENT = 20
 """Commits that are searched for one whose response was lost."""
 _HISTORY_ATTEMPTS = 100
@@ -80,7 +72,7 @@ class DirectLane:
     def create(self, table: str, schema: TableSchema, rows: pa.Table | None = None) -> int | None:
         """Create a table unless it exists, with its first rows in the same commit: version 0."""
         address = address_of(table)
-        properties = {key: value for key, value in schema.properties.items() if key not in _OMITTED}
+        properties = properties_of_table(schema)
         partitions = list(schema.partitioned_by)
         with self.locked(table), translating_errors(table):
             self.open_tables.forget(table)
@@ -197,33 +189,29 @@ class DirectLane:
         if not rows.num_rows:
             return 0
         with self.locked(table), translating_errors(table):
-            changed = None
-            if not is_local(table):
-                # An update takes a request. A change of few rows that were read needs none: if they
-                # have changed since, the commit is a Conflict.
-                with self.open_tables.cached(table) as opened:
-                    changed = self._merge_into_few(table, opened, rows, merge)
-                    version = opened.version()
+            # In object storage an update takes a request. A change of few rows that were read needs
+            # none: if they have changed since, the commit is a Conflict.
+            changed = None if is_local(table) else self._merge_into_few(table, rows, merge)
             if not changed:
                 with self.open_tables.newest(table) as opened:
-                    changed = self._merge_into_few(table, opened, rows, merge)
+                    changed = self._merge_into_few(table, rows, merge)
                     if changed is None:
                         changed = merge_by_query(opened, rows, merge, self._hooks(table))
+            if changed:
+                with self.open_tables.cached(table) as opened:
                     version = opened.version()
-            if changed and version % CHECKPOINT_INTERVAL == 0:
-                self._tidy(table, tidy_control)
+                self._tidy_at_times(table, version, tidy_control)
         return changed
 
-    def _merge_into_few(
-        self, table: str, opened: DeltaTable, rows: pa.Table, merge: Merge
-    ) -> int | None:
+    def _merge_into_few(self, table: str, rows: pa.Table, merge: Merge) -> int | None:
         """MERGE a row as of the version a table is open at; None where it has many, or for many."""
-        known = self.open_tables.cached_rows(table, opened) if rows.num_rows == 1 else None
-        if known is None:
-            return None
-        following, changed = merged(known, rows, merge)
-        if changed:
-            self._write_over(table, opened, following)
+        with self.open_tables.cached(table) as opened:
+            known = self.open_tables.cached_rows(table, opened) if rows.num_rows == 1 else None
+            if known is None:
+                return None
+            following, changed = merged(known, rows, merge)
+            if changed:
+                self._write_over(table, opened, following)
         return changed
 
     def swap(self, table: str, rows: pa.Table, merge: Merge, version: int | None) -> bool:
@@ -239,8 +227,7 @@ class DirectLane:
                 if opened.version() != version:
                     return False
                 self._write_over(table, opened, rows)
-            if (version + 1) % CHECKPOINT_INTERVAL == 0:
-                self._tidy(table, tidy_control)
+            self._tidy_at_times(table, version + 1, tidy_control)
         return True
 
     def _write_over(self, table: str, opened: DeltaTable, rows: pa.Table) -> None:
@@ -270,8 +257,7 @@ class DirectLane:
                     ),
                 )
                 version = opened.version()
-            if version % CHECKPOINT_INTERVAL == 0:
-                self._tidy(table, join_small_files)
+            self._tidy_at_times(table, version, join_small_files)
         return Append(landed=True, version=version)
 
     def write_file(
@@ -308,8 +294,7 @@ class DirectLane:
             with suppress(*FAILURES):  # it has landed
                 opened.update_incremental()
             version = opened.version()
-        if version % CHECKPOINT_INTERVAL == 0:
-            self._tidy(table, join_small_files)
+        self._tidy_at_times(table, version, join_small_files)
         return True
 
     def transaction_version(self, table: str, application: str) -> int | None:
@@ -392,10 +377,11 @@ class DirectLane:
         """Return the hooks after a commit: the table's, without cleanup in object storage."""
         return None if is_local(table) else NO_CLEANUP
 
-    def _tidy(self, table: str, work: Callable[[DeltaTable], None]) -> None:
-        """Do periodic maintenance after a commit; its failure does not fail the commit."""
-        with suppress(*FAILURES):
-            work(self.open_tables.opened(table))
+    def _tidy_at_times(self, table: str, version: int, work: Callable[[DeltaTable], None]) -> None:
+        """Do maintenance after each hundredth commit; its failure does not fail the commit."""
+        if version % CHECKPOINT_INTERVAL == 0:
+            with suppress(*FAILURES):
+                work(self.open_tables.opened(table))
 
     def _has_commit(self, table: str, version: int) -> bool:
         """Return whether the log has a commit."""
