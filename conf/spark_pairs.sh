@@ -8,7 +8,7 @@ PAIRS="4.0.5/4.4.0 4.1.4/4.4.0 4.2.0/4.4.1"
 # What is published, pulled and read as a DataFrame, by Spark's lane and beside the direct one; views.
 TESTS="tests/delta/test_spark_of_the_pair.py tests/delta/test_publish_frames.py \
     tests/delta/test_two_lanes.py tests/delta/test_typed_views.py tests/delta/test_schemas.py \
-    tests/lanes/test_spark.py"
+    tests/spark_lane/test_tables.py"
 
 directory=$(mkdir -p "$1" && cd "$1" && pwd)
 shift

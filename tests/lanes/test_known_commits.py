@@ -20,7 +20,7 @@ LISTING = ("load_as_version", "update_incremental", "history")
 def store(tmp_path: Path) -> PubSub:
     opened = PubSub(None, str(tmp_path))
     opened.create_topic("till")
-    opened.create_subscription("late", "till")
+    opened.create_subscription("late", "till", ack_deadline_seconds=600)
     for number in range(3):
         opened.publish("till", [f"early {number}"])
     return opened

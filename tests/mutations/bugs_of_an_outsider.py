@@ -278,7 +278,7 @@ OF_SPARK = (
         "tables/lanes/spark/columns.py",
         'F.element_at(F.array(*map(F.lit, values)), F.col("span") + 1)',
         'F.element_at(F.array(*map(F.lit, values)), F.greatest(F.col("span"), F.lit(1)))',
-        needs_spark=("tests/lanes/test_spark_frames.py",),
+        needs_spark=("tests/spark_lane/test_frames.py",),
     ),
     Bug(
         "topic-as-of-a-time-has-later-ones",
@@ -286,7 +286,7 @@ OF_SPARK = (
         "tables/lanes/spark/frames.py",
         "            rows = rows.where(published_between(None, until))\n",
         "            rows = rows.where(published_between(None, None))\n",
-        needs_spark=("tests/lanes/test_spark_frames.py",),
+        needs_spark=("tests/spark_lane/test_frames.py",),
     ),
 )
 OF_STREAMING = (

@@ -28,7 +28,7 @@ from pubsub_delta.tables.schemas import (
     BATCH,
     MESSAGES,
 )
-from tests.lanes.spark_rows import LATE, NOON, UID, messages
+from tests.spark_lane.spark_rows import LATE, NOON, UID, messages
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from pubsub_delta.tables.schemas import (
     SNAPSHOTS,
     TOPICS,
 )
-from tests.lanes.spark_rows import HOSTILE, LATE, NOON, UID, UTC, messages
+from tests.spark_lane.spark_rows import HOSTILE, LATE, NOON, UID, UTC, messages
 
 
 @pytest.fixture
