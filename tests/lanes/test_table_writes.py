@@ -299,7 +299,7 @@ def test_a_number_that_another_write_has_is_not_taken_for_this_one(world: World)
     uid = world.store.get_subscription(NAME).uid
     target = DirectTarget(str(world.table), None)
     rows = pa.table({"data": [b"z"]}, schema=BYTES)
-    target.append(rows, (f"pubsub_delta.{uid}", 1 << 40), "another write")
+    target.append(rows, (f"pubsub_delta.{uid}", 1 << 34), "another write")
     world.publish(b"a")
     assert world.write() == (1, 0)
     assert world.data == [b"a", b"z"]
