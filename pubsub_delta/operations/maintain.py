@@ -128,7 +128,7 @@ def maintain(tables: Tables, clock: Callable[[], datetime], duties: Duties) -> M
     if duties.retention or duties.optimize or duties.vacuum:
         _maintain_topics(tables, now, duties, report)
     if duties.log_retention is not None:
-        _clean_logs(tables, now, duties.log_retention, report)
+        _clean_logs(tables, clock, duties.log_retention, report)
     return report
 
 
@@ -360,15 +360,17 @@ def _attached(tables: Tables, topic_uid: str) -> Sequence[Source]:
     ]
 
 
-def _clean_logs(tables: Tables, now: datetime, keep: timedelta, report: MaintenanceReport) -> None:
+def _clean_logs(
+    tables: Tables, clock: Callable[[], datetime], keep: timedelta, report: MaintenanceReport
+) -> None:
     """Remove old commits of topics that no subscription and no snapshot needs.
 
     An ack state finds new messages by the commits since its tail. So all ack states are brought up
-    to date first, which costs a commit each.
+    to date first, by a commit each. If that takes long, a snapshot since may need what is old then.
     """
     for topic in tables.registry.topics(""):
         with _reporting(report, topic.name):
-            messages = tables.messages(topic.uid)
+            messages, now = tables.messages(topic.uid), clock()
             old = [each for each in messages.history.logged()[1:] if now - each.time > keep]
             held = [each.after_version for each in tables.registry.captured_of(topic.uid)]
             if not old or min(held, default=old[0].version) < old[0].version:
@@ -378,6 +380,8 @@ def _clean_logs(tables: Tables, now: datetime, keep: timedelta, report: Maintena
                 continue
             for source in _attached(tables, topic.uid):
                 _bring_up_to_date(tables, source, now)
+            if clock() - now > keep / 2:
+                raise Aborted(f"this took over half of log_retention, {keep}; choose a longer one")
             forgotten = messages.clean_log(keep)
             if forgotten:
                 report.forgotten[topic.name] = forgotten

@@ -179,6 +179,13 @@ BUGS_OF_ADMINISTRATION = (
         "if not old:",
     ),
     Bug(
+        "history-of-a-later-snapshot-forgotten",
+        "A slow maintain forgets commits that a snapshot needs which was taken meanwhile.",
+        "operations/maintain.py",
+        "if clock() - now > keep / 2:",
+        "if clock() - now > 2 * keep:",
+    ),
+    Bug(
         "history-of-sleepers-forgotten",
         "A log forgets what a subscription has not seen yet, and all that is stored comes again.",
         _MAINTAIN,

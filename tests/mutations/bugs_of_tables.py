@@ -82,6 +82,13 @@ BUGS_OF_TABLES = (
         "if rows.num_rows < 0:",
     ),
     Bug(
+        "history-numbered-as-before",
+        "Commits that landed while a history was read are given versions of earlier ones.",
+        "tables/lanes/direct/history.py",
+        "return version + commits.index(known[0]), commits",
+        "return version, commits",
+    ),
+    Bug(
         "merge-ignores-etag",
         "The row of a resource is changed whether or not it is as it was read.",
         _RESOURCES,

@@ -46,6 +46,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/direct/filter_cache.py": ("lanes/test_scans",),
     "tables/lanes/direct/scans.py": ("lanes/test_scans",),
     "tables/lanes/direct/open_tables.py": ("swaps", "looks"),
+    "tables/lanes/direct/history.py": ("lanes/test_direct",),
     "tables/lanes/direct/merging.py": ("looks", "lanes/test_added_columns"),
     "tables/lanes/direct/table_snapshots.py": ("looks",),
     "tables/lanes/direct/tables.py": (
@@ -150,7 +151,13 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "order_of_writes",
     ),
     "operations/history.py": ("topic_history",),
-    "operations/maintain.py": ("expiration", "expired_snapshots", "retention_job", "races"),
+    "operations/maintain.py": (
+        "expiration",
+        "expired_snapshots",
+        "retention_job",
+        "races",
+        "cleaned_logs",
+    ),
     "operations/read.py": ("as_of",),
     "operations/metrics.py": ("metrics_of_a_store",),
     "operations/views.py": ("views",),

@@ -177,45 +177,6 @@ def test_all_that_is_stored_is_new_where_the_log_was_cut() -> None:
     }
 
 
-def test_the_rate_of_publishes_counts_no_time_that_the_log_does_not_have() -> None:
-    """Messages a second in the last 10 minutes, as far as the log reaches back."""
-    world = InMemory()
-    world.publish("old", "and gone")
-    world.be_at(MINUTE)
-    world.publish("a", "b")
-    world.driver.world.lane.cut_log(LAYOUT.messages(world.store.get_topic(TOPIC).uid))
-    world.be_at(MINUTE + 5)
-    assert world.driver.open().topic_metrics(TOPIC).publish_rate == 2 / 5
-
-
-def test_the_log_keeps_what_came_after_a_snapshot() -> None:
-    world = InMemory()
-    world.store.create_snapshot("before", NAME)
-    world.publish("a")
-    world.publish("b")
-    world.ack("a", "b")
-    world.be_at(2 * DAY)
-    world.store.create_snapshot("later", NAME)  # of several, the one that needs most decides
-    topic = f"projects/local/topics/{TOPIC}"
-    assert topic not in world.store.maintain(log_retention="6h").forgotten
-    world.store.seek(NAME, snapshot="before")
-    assert world.backlog() == {"a": "available", "b": "available"}
-    world.store.delete_snapshot("before")
-    assert topic in world.store.maintain(log_retention="6h").forgotten
-    assert world.backlog() == {"a": "available", "b": "available"}
-
-
-def test_the_log_keeps_what_a_subscription_that_sleeps_has_not_seen() -> None:
-    world = InMemory()
-    world.publish("a")
-    world.ack("a")
-    world.publish("b")
-    world.publish("c")
-    world.be_at(2 * DAY)
-    world.store.maintain(retention=False, log_retention="6h")
-    assert world.backlog() == {"b": "available", "c": "available"}
-
-
 def test_what_was_deleted_before_anybody_looked_does_not_come() -> None:
     world = InMemory()
     first, _ = ids(world.store, "deleted", "kept")

@@ -154,7 +154,8 @@ class Lane(Protocol):
     ) -> list[LoggedCommit]:
         """Return the last commits, newest first; with ``limit=None`` all in the log; TableMissing.
 
-        ``newest``: the version of the last commit, if the caller has just read it.
+        ``newest``: the version of the last commit, if the caller has just read it. Commits that
+        others make meanwhile can come in front of ``limit`` others.
         """
 
     def read(

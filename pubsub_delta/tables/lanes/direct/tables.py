@@ -15,7 +15,6 @@ from pubsub_delta.tables.lanes.direct.commits import (
     NO_CLEANUP,
     completed,
     has_landed,
-    logged,
     properties_of_commit,
     properties_of_table,
     with_columns_of,
@@ -24,6 +23,7 @@ from pubsub_delta.tables.lanes.direct.commits import (
 from pubsub_delta.tables.lanes.direct.conditions import in_sql
 from pubsub_delta.tables.lanes.direct.errors import FAILURES, translating_errors
 from pubsub_delta.tables.lanes.direct.files import WrittenFile, write_file
+from pubsub_delta.tables.lanes.direct.history import read_history
 from pubsub_delta.tables.lanes.direct.maintenance import (
     clean_log,
     empty,
@@ -45,13 +45,10 @@ from pubsub_delta.tables.lanes.protocol import (
     Where,
 )
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
-from pubsub_delta.tables.lanes.storage_errors import lost_commit
 from pubsub_delta.tables.schemas import CHECKPOINT_INTERVAL, TableSchema
 
 RECENT = 20
 """Commits that are searched for one whose response was lost."""
-_HISTORY_ATTEMPTS = 100
-"""Attempts at reading a history while no other commit lands."""
 
 
 class DirectLane:
@@ -135,28 +132,8 @@ class DirectLane:
     def history(
         self, table: str, limit: int | None = None, newest: int | None = None
     ) -> list[LoggedCommit]:
-        """Return the last commits, newest first; DataLoss if one of them is damaged.
-
-        ``deltalake`` includes commits of others since the table was opened, but gives the newest
-        one the version at which it was opened. So the last version is read before and after.
-        """
-        before = self.version(table) if newest is None else newest
-        for _ in range(_HISTORY_ATTEMPTS):
-            with translating_errors(table), self.open_tables.cached(table) as opened:
-                commits = opened.history(limit)
-            newest, before = before, self.version(table)
-            if before == newest:
-                break
-        else:
-            raise Conflict(f"{table}: commits land faster than its history can be read; try again")
-        oldest = newest - len(commits) + 1
-        if (
-            oldest > 0
-            and (limit is None or len(commits) < limit)
-            and self._has_commit(table, oldest - 1)
-        ):
-            raise lost_commit(table, newest)  # an empty one is left out, which shifts the others
-        return [logged(commit, newest - place) for place, commit in enumerate(commits)]
+        """Return the last commits, newest first; DataLoss if one of them is damaged."""
+        return read_history(self.open_tables, table, limit, newest)
 
     def read(
         self,
@@ -382,13 +359,3 @@ class DirectLane:
         if version % CHECKPOINT_INTERVAL == 0:
             with suppress(*FAILURES):
                 work(self.open_tables.opened(table))
-
-    def _has_commit(self, table: str, version: int) -> bool:
-        """Return whether the log has a commit."""
-        try:
-            past = DeltaTable(
-                address_of(table), version=version, storage_options=self.open_tables.options
-            )
-            return bool(past.history(1))
-        except FAILURES:
-            return False

@@ -1,0 +1,83 @@
+"""The log of a topic is cleaned: it keeps what somebody needs, and what it lost is not made up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pubsub_delta.tables.ack_state import AckStates
+from tests.model.memory import LAYOUT
+from tests.unit.builders import DAY, MINUTE
+from tests.unit.in_memory import NAME, TOPIC, InMemory
+
+
+def test_the_rate_of_publishes_counts_no_time_that_the_log_does_not_have() -> None:
+    """Messages a second in the last 10 minutes, as far as the log reaches back."""
+    world = InMemory()
+    world.publish("old", "and gone")
+    world.be_at(MINUTE)
+    world.publish("a", "b")
+    world.driver.world.lane.cut_log(LAYOUT.messages(world.store.get_topic(TOPIC).uid))
+    world.be_at(MINUTE + 5)
+    assert world.driver.open().topic_metrics(TOPIC).publish_rate == 2 / 5
+
+
+def test_the_log_keeps_what_came_after_a_snapshot() -> None:
+    world = InMemory()
+    world.store.create_snapshot("before", NAME)
+    world.publish("a")
+    world.publish("b")
+    world.ack("a", "b")
+    world.be_at(2 * DAY)
+    world.store.create_snapshot("later", NAME)  # of several, the one that needs most decides
+    topic = f"projects/local/topics/{TOPIC}"
+    assert topic not in world.store.maintain(log_retention="6h").forgotten
+    world.store.seek(NAME, snapshot="before")
+    assert world.backlog() == {"a": "available", "b": "available"}
+    world.store.delete_snapshot("before")
+    assert topic in world.store.maintain(log_retention="6h").forgotten
+    assert world.backlog() == {"a": "available", "b": "available"}
+
+
+def test_the_log_keeps_what_a_snapshot_needs_that_is_taken_while_a_slow_maintain_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is old is decided again when the log is cleaned: on a slow machine minutes later."""
+    world = InMemory()
+    world.publish("a")
+    world.publish("ab")
+    world.be_at(2 * MINUTE)
+    change = AckStates.change
+
+    def slowly(states: AckStates, *args: Any) -> Any:
+        monkeypatch.undo()
+        done = change(states, *args)
+        other = world.driver.open()
+        other.create_snapshot("meanwhile", NAME)
+        world.publish("b")
+        world.publish("c")
+        other.pull(NAME).ack()
+        world.be_at(2 * MINUTE + 40)
+        return done
+
+    monkeypatch.setattr(AckStates, "change", slowly)
+    report = world.store.maintain(
+        dead_letters=False, expiration=False, retention=False, log_retention="1m"
+    )
+    topic = f"projects/local/topics/{TOPIC}"
+    assert "over half of log_retention" in report.problems[topic]
+    assert report.forgotten == {}
+    world.store.seek(NAME, snapshot="meanwhile")
+    assert set(world.backlog()) == {"a", "ab", "b", "c"}
+
+
+def test_the_log_keeps_what_a_subscription_that_sleeps_has_not_seen() -> None:
+    world = InMemory()
+    world.publish("a")
+    world.ack("a")
+    world.publish("b")
+    world.publish("c")
+    world.be_at(2 * DAY)
+    world.store.maintain(retention=False, log_retention="6h")
+    assert world.backlog() == {"b": "available", "c": "available"}
