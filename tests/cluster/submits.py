@@ -25,8 +25,11 @@ class Submits:
         self._directory = directory
         self._settings = dict(settings or {})
 
-    def __call__(self, name: str, cores: int, job: str, *args: str) -> str:
-        """Run a job of the wheel, or another program, in client mode; return what it printed."""
+    def __call__(self, name: str, cores: int, job: str, *args: str, check: bool = True) -> str:
+        """Run a job of the wheel, or another program, in client mode; return what it printed.
+
+        ``check``: whether it must succeed.
+        """
         events = self._directory / "events" / name
         events.mkdir(parents=True)
         settings = {
@@ -46,6 +49,7 @@ class Submits:
             *("--executor-cores", "1", "--total-executor-cores", str(cores)),
             *(part for key, value in settings.items() for part in ("--conf", f"{key}={value}")),
             *("--py-files", str(self._installed.wheel), str(jobs / job), *args),
+            check=check,
         )
         return done.stdout
 
