@@ -227,7 +227,7 @@ class SubscriberService:
         if not request.ack_ids:
             raise InvalidArgument("ack_ids: an empty list; at least one ack id is needed")
         check_lengths(request.ack_ids)
-        return await self._hub.dispatcher(name)
+        return await self._hub.acknowledging(name, request.ack_ids)
 
     async def _between_exchanges(
         self, name: str, work: Callable[[], Any], *, voids: bool = False
