@@ -20,4 +20,18 @@ BUGS_OF_LATER_LIVES: tuple[Bug, ...] = (
         "nothing\n",
         "        has = [each for each in request.permissions if '*' not in each]\n",
     ),
+    Bug(
+        "rest-of-a-field-as-it-was-read",
+        "An update of a part of a field takes back what others have changed of the rest.",
+        "server/partial_updates.py",
+        "return await write(stored, stored if depends else None)",
+        "return await write(stored, None)",
+    ),
+    Bug(
+        "account-checked-once",
+        "Whoever changes an endpoint gets tokens of an account that was set since the check.",
+        "server/subscriber_service.py",
+        "if self._access is not None and unchanged is not None:",
+        "if self._access is not None and unchanged is None:",
+    ),
 )
