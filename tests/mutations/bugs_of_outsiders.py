@@ -252,7 +252,7 @@ BUGS_OF_OUTSIDERS = (
         "A snapshot is deleted, and an error says that it was not, where its table cannot be.",
         "operations/snapshot.py",
         "    with suppress(Exception):  # the snapshot is deleted, and an error would deny it\n"
-        "        tables.registry.remove_hidden_snapshot(uid)\n",
-        "    tables.registry.remove_hidden_snapshot(uid)\n",
+        "        tables.registry.remove_hidden_snapshot(stored.uid)\n",
+        "    tables.registry.remove_hidden_snapshot(stored.uid)\n",
     ),
 )

@@ -6,12 +6,16 @@ TABLE_WRITES = ("lanes/test_table_writes", "lanes/test_table_rows")
 
 NEAREST: dict[str, tuple[str, ...]] = {
     "console/jobs.py": ("console_jobs",),
-    "console/resource_changes.py": ("console_flows",),
+    "console/resource_changes.py": ("console_flows", "console_successors"),
     "console/forms.py": ("console_forms", "console_security"),
     "console/leased_batches.py": ("console_messages",),
     "console/measurements.py": ("console_lists",),
     "console/lists.py": ("console_lists",),
-    "console/message_page.py": ("console_messages", "console_live_messages"),
+    "console/message_page.py": (
+        "console_messages",
+        "console_live_messages",
+        "console_successors",
+    ),
     "console/flash.py": ("console_flows",),
     "console/responses.py": (
         "console_jobs",
@@ -140,6 +144,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "operations/administer.py": (
         "update_calls",
         "if_unchanged",
+        "console_successors",
         "crossed_changes",
         "expiration",
         "order_of_writes",
@@ -160,8 +165,14 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "server_access_changes",
         *TABLE_WRITES,
     ),
-    "operations/seek.py": ("seek_calls", "survey", "races", "lanes/test_races_found"),
-    "operations/snapshot.py": ("seek_calls", "snapshot_calls"),
+    "operations/seek.py": (
+        "seek_calls",
+        "survey",
+        "races",
+        "console_successors",
+        "lanes/test_races_found",
+    ),
+    "operations/snapshot.py": ("seek_calls", "snapshot_calls", "console_successors"),
     "operations/survey.py": ("survey",),
     "cli/message_lines.py": ("cli_publish",),
     "cli/publish.py": ("cli_publish",),
@@ -290,7 +301,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "datasource/batch_reader.py": ("lanes/test_data_source_filters",),
     "console/pulling.py": ("console_messages",),
     "console/charts.py": ("console_ack_state_chart",),
-    "console/replay.py": ("console_flows",),
+    "console/replay.py": ("console_flows", "console_successors"),
     "console/overview.py": ("console_pages", "console_lists"),
     "cli/settings.py": ("cli_endpoint_reached", "cli_arguments"),
     "cli/rest.py": ("cli_watch", "cli_formats", "gcloud_listings"),
