@@ -86,4 +86,11 @@ BUGS_OF_LATER_LIVES: tuple[Bug, ...] = (
         "if of is not None and search.topic_uid != of:",
         "if of is not None and search.topic_uid != search.topic_uid:",
     ),
+    Bug(
+        "origin-that-is-no-url",
+        "The console takes a request whose origin is no URL for one of its own.",
+        "console/security.py",
+        "    except ValueError:  # it is no URL\n        return True\n",
+        "    except ValueError:\n        return False\n",
+    ),
 )
