@@ -38,7 +38,7 @@ from pubsub_delta.operations import (
     seek,
 )
 from pubsub_delta.operations.seek import SeekPreview
-from pubsub_delta.resources import AckResult, Message
+from pubsub_delta.resources import AckResult, Message, Subscription
 from pubsub_delta.session import Sessions, check_session
 from pubsub_delta.tables.store import Tables
 
@@ -215,6 +215,7 @@ class PubSub:
         *,
         time: datetime | str | None = None,
         snapshot: str | None = None,
+        if_unchanged: Subscription | None = None,
     ) -> None:
         """Acknowledge and un-acknowledge messages in bulk, by one small commit.
 
@@ -223,6 +224,8 @@ class PubSub:
         messages that are published until then. It is an aware datetime, or RFC 3339 text
         (``"2026-01-01T00:00:00Z"``). ``snapshot``: a snapshot of the same topic; exactly the
         messages that it holds and that pass the subscription's filter become available.
+        ``if_unchanged``: the subscription as it was read. If the stored one differs, the call
+        changes nothing and raises Aborted.
 
         The seek voids earlier leases, delivery attempts and backoffs. InvalidArgument unless
         exactly one of the two is given; NotFound, FailedPrecondition if the snapshot cannot be
@@ -234,6 +237,7 @@ class PubSub:
             self._clock.now(),
             time,
             None if snapshot is None else self._snapshot(snapshot),
+            if_unchanged,
         )
 
     def preview_seek(

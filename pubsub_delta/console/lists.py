@@ -17,6 +17,7 @@ MOST = 10_000
 """The largest number of resources in a list or in a menu."""
 _PAGE = 1_000
 
+_MOST_DIGITS = 9
 PAGE_SIZE = 50
 """Rows of a page."""
 
@@ -111,7 +112,8 @@ def list_page(
         tuple(columns[1:]),
     )  # fmt: skip
     number = asked.get("page", "1")
-    page = min(int(number), made.pages) if number.isdecimal() and number.isascii() else 1
+    is_number = number.isdecimal() and number.isascii() and len(number) <= _MOST_DIGITS
+    page = min(int(number), made.pages) if is_number else 1
     page = max(1, page)
     return replace(made, page=page, rows=tuple(found[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]))
 
@@ -127,7 +129,7 @@ def _stored_columns(request: Request, at: str) -> list[str]:
 def store_columns(request: Request, response: Response, at: str) -> Response:
     """Store the chosen columns in a cookie."""
     names = request.query_params.getlist("columns")
-    if names and all(each.isidentifier() for each in names):
+    if names and all(each.isidentifier() and each.isascii() for each in names):
         response.set_cookie(
             _cookie(at), ".".join(names), max_age=31_536_000, httponly=True, samesite="strict"
         )

@@ -67,11 +67,22 @@ def dead_letter_of(console: Console, message: FoundMessage) -> DeadLetter | None
     )
 
 
-def message_of(console: Console, kind: str, id_: str, number: str, *, most: int) -> FoundMessage:
-    """Return a message with ``most`` bytes of its data; NotFound if it is not stored."""
+def message_of(
+    console: Console, kind: str, id_: str, number: str, *, most: int, of: str | None = None
+) -> FoundMessage:
+    """Return a message with ``most`` bytes of its data; NotFound if it is not stored.
+
+    ``of``: the uid of the topic whose message a page has shown. Another topic that has its name
+    now has other messages under these IDs.
+    """
     if not (number.isdecimal() and number.isascii() and len(number) <= 18):
         raise NotFound(f"message {number!r} is not a message ID; up to 18 digits are accepted")
     search = search_of(console, kind, id_, MessageQuery(message_id=int(number)))
+    if of is not None and search.topic_uid != of:
+        raise NotFound(
+            f"message {number} was of a topic that was deleted; {id_} has other messages now: "
+            "search again"
+        )
     found = next(search.messages(max_bytes=most), None)
     if found is None:
         raise NotFound(f"message {number} is not stored; retention may have deleted it")
@@ -92,6 +103,7 @@ def show(request: Request, kind: Kind, id_: str, number: str) -> Response:
         message=found,
         bodies=[*_by_schema(console, found), *data_views(found.data, found.data_size)],
         letter=letter,
+        of=_topic_uid(console, kind, id_),
         publish_at=console.link(_topic_of(console, kind, id_) if letter is None else letter.topic),
     )
 
@@ -138,15 +150,22 @@ def _topic_of(console: Console, kind: str, id_: str) -> str:
     return console.store.get_subscription(id_).topic
 
 
+def _topic_uid(console: Console, kind: str, id_: str) -> str:
+    return search_of(console, kind, id_, MessageQuery()).topic_uid
+
+
 def _republishes(
-    console: Console, kind: str, id_: str, numbers: Iterable[str], most: int
+    console: Console, kind: str, id_: str, numbers: Iterable[str], most: int, of: str
 ) -> tuple[list[Republish], list[str]]:
-    """Return the messages by topic, and the IDs of messages whose topic is gone."""
+    """Return the messages by topic, and the IDs of messages whose topic is gone.
+
+    ``of``: the uid of the topic that a page has shown.
+    """
     own = _topic_of(console, kind, id_)
     by_topic: dict[str, list[tuple[FoundMessage, DeadLetter | None]]] = defaultdict(list)
     without_topic = []
     for number in list(dict.fromkeys(numbers))[:MOST]:
-        message = message_of(console, kind, id_, number, most=most)
+        message = message_of(console, kind, id_, number, most=most, of=of)
         letter = dead_letter_of(console, message)
         topic = own if letter is None else letter.topic
         if topic in ("", DELETED_TOPIC):
@@ -170,10 +189,11 @@ def confirm_publish_again(request: Request, kind: Kind, id_: str, _: RequiresWri
     console = console_of(request)
     numbers = request.query_params.getlist("message_id")
     search = request.query_params.get("search", "")
+    of = request.query_params.get("of") or _topic_uid(console, kind, id_)
     return run_job(
         request,
         "Reading the messages",
-        lambda: _republishes(console, kind, id_, numbers, 200),
+        lambda: _republishes(console, kind, id_, numbers, 200, of),
         lambda asked, found: render(
             asked,
             "publish_again.html",
@@ -182,6 +202,7 @@ def confirm_publish_again(request: Request, kind: Kind, id_: str, _: RequiresWri
             groups=found[0],
             without_topic=found[1],
             search=search,
+            of=of,
             found_at=address(kind, id_, "messages", **search_fields(search)),
         ),
     )
@@ -200,7 +221,7 @@ def publish_again(
     search = search_fields(form["search"])
 
     def work() -> str:
-        groups, _ = _republishes(console, kind, id_, numbers, 2**31)
+        groups, _ = _republishes(console, kind, id_, numbers, 2**31, form["of"])
         if not groups:
             raise FailedPrecondition(
                 "no chosen message has a topic that exists; choose other messages"

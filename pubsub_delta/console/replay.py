@@ -8,6 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from pubsub_delta.client import PubSub
 from pubsub_delta.clock import from_micros
 from pubsub_delta.console import ack_state_chart, formatting
 from pubsub_delta.console.context import Console, console_of
@@ -23,7 +24,7 @@ from pubsub_delta.console.forms import (
 from pubsub_delta.console.lists import list_all
 from pubsub_delta.console.resource_changes import fingerprint
 from pubsub_delta.console.responses import redirect_with_flash, render, run_job
-from pubsub_delta.errors import PubSubError
+from pubsub_delta.errors import Aborted, PubSubError
 from pubsub_delta.names import DELETED_TOPIC
 from pubsub_delta.operations.seek import SeekPreview
 from pubsub_delta.resources import Subscription
@@ -32,8 +33,8 @@ router = APIRouter()
 
 _ERROR_FIELDS = {"time": "time", "snapshot": "snapshot"}
 _CHANGED_SINCE_PREVIEW = (
-    "Somebody changed the subscription after this preview. Nothing was replayed; preview the seek "
-    "again."
+    "Somebody changed the subscription or the snapshot after this preview. Nothing was replayed; "
+    "preview the seek again."
 )
 
 
@@ -77,6 +78,10 @@ def preview(request: Request, id_: str) -> Response:
     except InvalidField as error:
         return _form_page(request, form.add_error(error, _ERROR_FIELDS), id_)
     subscription = console.store.get_subscription(id_)
+    try:
+        shown = _fingerprint(console.store, subscription, target)
+    except PubSubError as error:  # the snapshot
+        return _form_page(request, _with_error(form, error), id_)
     now = console.at_present()
     ahead = target.get("time", now) - now
     shown_values: dict[str, Any] = {
@@ -93,7 +98,7 @@ def preview(request: Request, id_: str) -> Response:
             asked,
             "replay_preview.html",
             id=id_,
-            form=Form({**form.values, "fingerprint": fingerprint(subscription)}),
+            form=Form({**form.values, "fingerprint": shown}),
             counted=counted,
             charts=_charts(counted),
             **shown_values,
@@ -111,18 +116,41 @@ def seek(request: Request, id_: str, form: PostedForm) -> Response:
         target = _target(form)
     except InvalidField as error:
         return _form_page(request, form.add_error(error, _ERROR_FIELDS), id_)
-    if form["fingerprint"] != fingerprint(store.get_subscription(id_)):
+
+    def conflict(asked: Request) -> Response:
         form.warning = _CHANGED_SINCE_PREVIEW
-        return _form_page(request, form, id_, 409)
+        return _form_page(asked, form, id_, 409)
+
+    def failed(asked: Request, error: PubSubError) -> Response:
+        if isinstance(error, Aborted) and fingerprint(store.get_subscription(id_)) != before:
+            return conflict(asked)
+        return _form_page(asked, _with_error(form, error), id_)
+
+    stored = store.get_subscription(id_)
+    before = fingerprint(stored)
+    try:
+        shown = _fingerprint(store, stored, target)
+    except PubSubError as error:  # the snapshot
+        return failed(request, error)
+    if form["fingerprint"] != shown:
+        return conflict(request)
     return run_job(
         request,
         f"Replaying messages of {id_}",
-        lambda: store.seek(id_, **target),
+        lambda: store.seek(id_, **target, if_unchanged=stored),
         lambda asked, _: redirect_with_flash(
             asked, "The messages were replayed.", "subscriptions", id_
         ),
-        lambda asked, error: _form_page(asked, _with_error(form, error), id_),
+        failed,
     )
+
+
+def _fingerprint(store: PubSub, subscription: Subscription, target: Mapping[str, Any]) -> str:
+    """Return a text that changes with the subscription, and with the snapshot of a seek."""
+    found = fingerprint(subscription)
+    if "snapshot" in target:
+        found += fingerprint(store.get_snapshot(target["snapshot"]))
+    return found
 
 
 def _charts(counted: SeekPreview) -> list[tuple[str, ack_state_chart.AckStateChart]]:

@@ -16,12 +16,16 @@ from fastapi import Request, Response
 
 from pubsub_delta.console.context import address
 from pubsub_delta.console.forms import Form
-from pubsub_delta.console.responses import redirect_with_flash, render, run_job
+from pubsub_delta.console.responses import failure_page, redirect_with_flash, render, run_job
 from pubsub_delta.errors import Aborted, PubSubError
 from pubsub_delta.resources import Snapshot, Subscription, Topic, own_fields
 
 R = TypeVar("R", Topic, Subscription, Snapshot)
 
+DELETE_CONFLICT = (
+    "Somebody changed it, or deleted it and created it again, after this page was shown. Nothing "
+    "was deleted. Below stands what goes now."
+)
 EDIT_CONFLICT = (
     "Somebody changed it while you were editing. Nothing was saved. The stored values are above "
     "the form, and your values are still in it: compare them, then save again or cancel."
@@ -116,12 +120,14 @@ def update_resource(
 class Deletion:
     """A resource that is to be deleted, as its page shows it.
 
-    ``word``: ``topic``, ``subscription`` or ``snapshot``. ``consequences``: sentences.
+    ``word``: ``topic``, ``subscription`` or ``snapshot``. ``resource``: as it was read.
+    ``consequences``: sentences.
     ``blockers``: subscriptions that must be changed first, and ``blocked_because`` says why.
     """
 
     word: str
     id: str
+    resource: Topic | Subscription | Snapshot
     consequences: Sequence[str]
     blockers: Sequence[str] = ()
     blocked_because: str = ""
@@ -140,7 +146,9 @@ class Deletion:
 def confirm_page(request: Request, deletion: Deletion, form: Form | None = None) -> Response:
     """Render the page that asks for the ID of a resource before it is deleted."""
     form = Form() if form is None else form
-    return render(request, "confirm.html", 400 if form.has_errors else 200, it=deletion, form=form)
+    form.values["fingerprint"] = fingerprint(deletion.resource)
+    status = 409 if form.warning else 400 if form.has_errors else 200
+    return render(request, "confirm.html", status, it=deletion, form=form)
 
 
 def delete_resource(
@@ -149,16 +157,35 @@ def delete_resource(
     word: str,
     id_: str,
     *,
+    read: Callable[[str], R],
     deletion: Callable[[], Deletion],
-    delete: Callable[[str], object],
+    delete: Callable[[str, R], object],
 ) -> Response:
-    """Delete a resource if its ID was typed; else render the page that asks for the ID."""
+    """Delete a resource if its ID was typed; else render the page that asks for the ID.
+
+    So does a resource that is not the one that the page showed. ``delete`` deletes it if it is
+    still stored as it was read; Aborted otherwise.
+    """
+
+    def conflict(asked: Request) -> Response:
+        form.warning, form.values["name"] = DELETE_CONFLICT, ""
+        return confirm_page(asked, deletion(), form)
+
+    def failed(asked: Request, error: PubSubError) -> Response:
+        is_other = isinstance(error, Aborted) and form["fingerprint"] != fingerprint(read(id_))
+        # The page may be requested again: then its form has the fingerprint of the stored one.
+        return conflict(asked) if is_other or form.warning else failure_page(asked, error)
+
     if form.text("name") != id_:
         form.errors["name"] = f"{form.text('name')!r} is not its ID; type {id_}"
         return confirm_page(request, deletion(), form)
+    stored = read(id_)
+    if form["fingerprint"] != fingerprint(stored):
+        return conflict(request)
     return run_job(
         request,
         f"Deleting the {word} {id_}",
-        lambda: delete(id_),
+        lambda: delete(id_, stored),
         lambda asked, _: redirect_with_flash(asked, f"The {word} {id_} was deleted.", f"{word}s"),
+        failed,
     )

@@ -178,7 +178,7 @@ def run_job(
         title,
         work,
         then,
-        failed or _failed,
+        failed or failure_page,
         request.state.form_bytes,
         section_of(request.url.path),
     )
@@ -197,7 +197,7 @@ def fragment(
     """
     section = section_of(request.url.path)
     return job_fragment(
-        request, console_of(request).jobs.start(title, work, then, _failed, 0, section)
+        request, console_of(request).jobs.start(title, work, then, failure_page, 0, section)
     )
 
 
@@ -211,5 +211,6 @@ def job_fragment(request: Request, job: Job[T]) -> Response:
     return job.response(request)
 
 
-def _failed(request: Request, error: PubSubError) -> Response:
+def failure_page(request: Request, error: PubSubError) -> Response:
+    """Render the page of an error of the library."""
     return error_page(request, str(error), 400, error.code)

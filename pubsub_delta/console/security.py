@@ -114,13 +114,18 @@ def cookie_name(host: str) -> str:
 def is_cross_origin(headers: Mapping[str, str]) -> bool:
     """Return whether the headers of a request say that a page of another origin sent it.
 
-    >>> is_cross_origin({"sec-fetch-site": "cross-site"})
-    True
+    >>> is_cross_origin({"sec-fetch-site": "cross-site"}), is_cross_origin({"origin": "http://["})
+    (True, True)
     """
     if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return True
     origin = headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc != headers.get("host")
+    if origin is None:
+        return False
+    try:
+        return urlsplit(origin).netloc != headers.get("host")
+    except ValueError:  # it is no URL
+        return True
 
 
 @dataclass(frozen=True)

@@ -202,10 +202,12 @@ def edit(request: Request, id_: str, form: PostedForm) -> Response:
 
 
 def _deletion(console: Console, id_: str) -> Deletion:
+    snapshot = console.store.get_snapshot(id_)
     number = console.metrics("snapshots", id_)["num_messages"]
     return Deletion(
         "snapshot",
         id_,
+        snapshot,
         [
             f"It holds {formatting.count(number)} messages. Messages that only this snapshot "
             "holds can be discarded, and cannot be replayed any more."
@@ -234,8 +236,9 @@ def delete(request: Request, id_: str, form: PostedForm) -> Response:
         form,
         "snapshot",
         id_,
+        read=console.store.get_snapshot,
         deletion=lambda: _deletion(console, id_),
-        delete=console.store.delete_snapshot,
+        delete=lambda name, stored: console.store.delete_snapshot(name, if_unchanged=stored),
     )
 
 

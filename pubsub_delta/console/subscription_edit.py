@@ -159,6 +159,7 @@ def _deletion(console: Console, id_: str) -> Deletion:
     return Deletion(
         "subscription",
         id_,
+        subscription,
         [lost, "Its snapshots stay until they expire."],
     )
 
@@ -184,8 +185,9 @@ def delete(request: Request, id_: str, form: PostedForm) -> Response:
         form,
         "subscription",
         id_,
+        read=console.store.get_subscription,
         deletion=lambda: _deletion(console, id_),
-        delete=console.store.delete_subscription,
+        delete=lambda name, stored: console.store.delete_subscription(name, if_unchanged=stored),
     )
 
 

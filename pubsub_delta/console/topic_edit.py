@@ -137,6 +137,7 @@ def _deletion(console: Console, id_: str) -> Deletion:
     return Deletion(
         "topic",
         id_,
+        topic,
         [
             "Nobody can publish to it any more, and no snapshot of its subscriptions can be taken.",
             f"{goes}.",
@@ -165,8 +166,9 @@ def delete(request: Request, id_: str, form: PostedForm) -> Response:
         form,
         "topic",
         id_,
+        read=console.store.get_topic,
         deletion=lambda: _deletion(console, id_),
-        delete=console.store.delete_topic,
+        delete=lambda name, stored: console.store.delete_topic(name, if_unchanged=stored),
     )
 
 

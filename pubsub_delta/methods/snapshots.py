@@ -59,6 +59,12 @@ def update_snapshot(
     )
 
 
-def delete_snapshot(self: Store, snapshot: str) -> None:
-    """Delete a snapshot, and the messages that only it held."""
-    snapshots.delete_snapshot(self._tables, self._snapshot(snapshot), self._clock.now())
+def delete_snapshot(self: Store, snapshot: str, *, if_unchanged: Snapshot | None = None) -> None:
+    """Delete a snapshot, and the messages that only it held.
+
+    ``if_unchanged``: the snapshot as it was read. If the stored one differs, the call deletes
+    nothing and raises Aborted.
+    """
+    snapshots.delete_snapshot(
+        self._tables, self._snapshot(snapshot), self._clock.now(), if_unchanged
+    )

@@ -130,9 +130,15 @@ def update_subscription(
     )
 
 
-def delete_subscription(self: Store, subscription: str) -> None:
-    """Delete a subscription and its backlog; the name is free at once. NotFound."""
-    administer.delete_subscription(self._tables, self._subscription(subscription))
+def delete_subscription(
+    self: Store, subscription: str, *, if_unchanged: Subscription | None = None
+) -> None:
+    """Delete a subscription and its backlog; the name is free at once. NotFound.
+
+    ``if_unchanged``: the subscription as it was read. If the stored one differs, the call deletes
+    nothing and raises Aborted.
+    """
+    administer.delete_subscription(self._tables, self._subscription(subscription), if_unchanged)
 
 
 def detach_subscription(self: Store, subscription: str) -> None:

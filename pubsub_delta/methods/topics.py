@@ -70,9 +70,13 @@ def update_topic(
     )
 
 
-def delete_topic(self: Store, topic: str) -> None:
-    """Delete a topic; its subscriptions keep their backlog under ``_deleted-topic_``."""
-    administer.delete_topic(self._tables, self._topic(topic), self._clock.now())
+def delete_topic(self: Store, topic: str, *, if_unchanged: Topic | None = None) -> None:
+    """Delete a topic; its subscriptions keep their backlog under ``_deleted-topic_``.
+
+    ``if_unchanged``: the topic as it was read. If the stored one differs, the call deletes nothing
+    and raises Aborted.
+    """
+    administer.delete_topic(self._tables, self._topic(topic), self._clock.now(), if_unchanged)
 
 
 def list_topic_subscriptions(

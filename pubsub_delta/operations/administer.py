@@ -200,11 +200,19 @@ def detach_subscription(tables: Tables, name: ResourceName, now: datetime) -> No
     tables.ack_states.forget(uid)
 
 
-def delete_topic(tables: Tables, name: ResourceName, now: datetime) -> None:
-    """Delete a topic; its subscriptions keep their backlog under ``_deleted-topic_``."""
+def delete_topic(
+    tables: Tables, name: ResourceName, now: datetime, if_unchanged: Topic | None
+) -> None:
+    """Delete a topic; its subscriptions keep their backlog under ``_deleted-topic_``.
+
+    With ``if_unchanged`` only as it was read.
+    """
+    wanted = check_if_unchanged(if_unchanged, Topic, str(name))
     topic = tables.topic(name)
 
-    def check_unused() -> None:
+    def may_go() -> None:
+        if wanted is not None:
+            check_unchanged(tables.topic(name), wanted)
         users = [each.name for each in tables.registry.dead_lettering_to(topic)]
         if users:
             raise FailedPrecondition(
@@ -212,14 +220,19 @@ def delete_topic(tables: Tables, name: ResourceName, now: datetime) -> None:
                 "clear or change the dead_letter_policy there first"
             )
 
-    _must_be_there(tables.registry.remove_topic(topic.uid, now, check_unused), name)
+    _must_be_there(tables.registry.remove_topic(topic.uid, now, may_go), name)
 
 
-def delete_subscription(tables: Tables, name: ResourceName) -> None:
-    """Delete a subscription and its backlog."""
-    uid = tables.subscription(name).uid
-    _must_be_there(tables.registry.remove_subscription(uid), name)
-    tables.ack_states.forget(uid)
+def delete_subscription(
+    tables: Tables, name: ResourceName, if_unchanged: Subscription | None
+) -> None:
+    """Delete a subscription and its backlog; with ``if_unchanged`` only as it was read."""
+    wanted = check_if_unchanged(if_unchanged, Subscription, str(name))
+    stored = tables.subscription(name)
+    if wanted is not None:
+        check_unchanged(stored, wanted)
+    _must_be_there(tables.registry.remove_subscription(stored.uid, wanted), name)
+    tables.ack_states.forget(stored.uid)
 
 
 def _change_subscription(

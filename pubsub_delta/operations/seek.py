@@ -16,7 +16,8 @@ from pubsub_delta.names import ResourceName
 from pubsub_delta.policy import replay
 from pubsub_delta.policy.ack_state import AckState, Captured, Seek, State, union
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.resources import Snapshot
+from pubsub_delta.policy.preconditions import check_if_unchanged, check_unchanged
+from pubsub_delta.resources import Snapshot, Subscription
 from pubsub_delta.tables.store import Tables
 
 
@@ -59,17 +60,22 @@ def seek(
     now: datetime,
     time: datetime | str | None,
     snapshot: ResourceName | None,
+    if_unchanged: Subscription | None,
 ) -> None:
     """Acknowledge and un-acknowledge messages in bulk, by one small commit.
 
-    Exactly one of ``time`` and ``snapshot`` is given. The next operation on the subscription
+    Exactly one of ``time`` and ``snapshot`` is given. With ``if_unchanged`` the subscription must
+    be as it was read. The next operation on the subscription
     carries the seek out. NotFound if the snapshot was deleted before the seek was noted: then the
     seek is withdrawn.
     """
+    wanted = check_if_unchanged(if_unchanged, Subscription, str(name))
     with tables.prefetching(
         name, tables.layout.snapshots if time is None else tables.layout.topics
     ):
         source, target = _target(tables, name, now, time, snapshot)
+        if wanted is not None:
+            check_unchanged(source.subscription, wanted)
         noted = _noted(tables, source, target, now, _note_unless_forwarding)
     if noted is None:
         dead_letters.forward(tables, source, now)

@@ -154,13 +154,21 @@ def update_snapshot(
     return replace(snapshot, **changes)
 
 
-def delete_snapshot(tables: Tables, name: ResourceName, now: datetime) -> None:
-    """Delete a snapshot and its table; a table that cannot be deleted is left to ``maintain``."""
-    uid = get_snapshot(tables, name, now).uid
-    if not tables.registry.hide_snapshot(uid):
+def delete_snapshot(
+    tables: Tables, name: ResourceName, now: datetime, if_unchanged: Snapshot | None
+) -> None:
+    """Delete a snapshot and its table; a table that cannot be deleted is left to ``maintain``.
+
+    With ``if_unchanged`` only as it was read.
+    """
+    wanted = check_if_unchanged(if_unchanged, Snapshot, str(name))
+    stored = get_snapshot(tables, name, now)
+    if wanted is not None:
+        check_unchanged(stored, wanted)
+    if not tables.registry.hide_snapshot(stored.uid, wanted):
         raise NotFound(f"{name} was deleted meanwhile; create it again")
     with suppress(Exception):  # the snapshot is deleted, and an error would deny it
-        tables.registry.remove_hidden_snapshot(uid)
+        tables.registry.remove_hidden_snapshot(stored.uid)
 
 
 def _oldest(source: Source, captured: Captured) -> datetime | None:

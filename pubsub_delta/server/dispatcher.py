@@ -143,11 +143,6 @@ class Dispatcher:
         if self.leaser.assigner.waiting or self._unread:
             self._wake()
 
-    @property
-    def has_leased(self) -> bool:
-        """Whether messages are leased that a new consumer can get."""
-        return bool(self.leaser.waiting) or self._exchanging.locked()
-
     # Calls of other parts of the server
 
     def poll(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import ParamSpec, Protocol, TypeVar
 
@@ -140,12 +140,23 @@ class Hub:
         FailedPrecondition for a push or table subscription (Pub/Sub: nobody can pull from those).
         """
         running = self.running(name)
-        if running is not None and running.has_leased:
+        if running is not None:
             await self._end_if_replaced(running)
         found = await self.dispatcher(name)
         fields = found.subscription
         if fields.push_config is not None or fields.table_config is not None:
             raise cannot_pull(found.subscription)
+        return found
+
+    async def acknowledging(self, name: str, ack_ids: Iterable[str]) -> Dispatcher:
+        """Return the dispatcher of a subscription for some ack ids.
+
+        Ids of another subscription can be those of a later one with its name.
+        """
+        found = await self.dispatcher(name)
+        if any(not each.startswith(found.leaser.uid) for each in ack_ids):
+            await self._end_if_replaced(found)
+            found = await self.dispatcher(name)
         return found
 
     async def stop(self) -> None:
@@ -189,8 +200,8 @@ class Hub:
     async def _end_if_replaced(self, dispatcher: Dispatcher) -> None:
         """End a dispatcher whose subscription another process has deleted.
 
-        The messages that it has leased belong to consumers of that subscription, and not to those
-        of a later one with its name.
+        It and the messages that it has leased belong to consumers of that subscription, and not to
+        those of a later one with its name.
         """
         name, uid = dispatcher.name, dispatcher.leaser.uid
         try:

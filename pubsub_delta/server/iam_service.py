@@ -56,11 +56,11 @@ class IamService:
         Google: a resource that does not exist has no permissions, without an error.
         """
         name = resource_name(request.resource, "resource")
+        has = granted(name.collection, request.permissions)  # first: a refusal reveals nothing
         try:
             await self._do(iam.get_policy, name)
         except NotFound:
             return iam_policy_pb2.TestIamPermissionsResponse()
-        has = granted(name.collection, request.permissions)
         if self._access is not None:
             has = await self._access.granted(context, str(name), has)
         return iam_policy_pb2.TestIamPermissionsResponse(permissions=has)

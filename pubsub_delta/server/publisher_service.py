@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from google.protobuf.empty_pb2 import Empty
@@ -9,7 +10,8 @@ from google.protobuf.empty_pb2 import Empty
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import topic_name
 from pubsub_delta.policy.messages import as_message, size_of
-from pubsub_delta.server import wire
+from pubsub_delta.resources import Topic
+from pubsub_delta.server import partial_updates, wire
 from pubsub_delta.server.grpc_services import message_class
 from pubsub_delta.server.hub import Hub
 from pubsub_delta.tables.store import detached
@@ -48,9 +50,17 @@ class PublisherService:
     async def update_topic(self, request: Any, _: Any) -> Any:
         """Change the fields of a topic that the mask names."""
         name = wire.full_name(request.topic.name, "topic", "topic.name")
-        present = wire.topic_message(await self._do(self._admin.get_topic, name))
-        fields = wire.changed_fields(request.topic, request.update_mask, present, wire.TOPIC_FIELDS)
-        return wire.topic_message(await self._do(self._admin.update_topic, name, **fields))
+
+        async def write(stored: Topic, unchanged: Topic | None) -> Any:
+            present = wire.topic_message(stored)
+            fields = wire.changed_fields(
+                request.topic, request.update_mask, present, wire.TOPIC_FIELDS
+            )
+            update = partial(self._admin.update_topic, name, if_unchanged=unchanged, **fields)
+            return wire.topic_message(await self._do(update))
+
+        read = partial(self._do, self._admin.get_topic, name)
+        return await partial_updates.update(request.update_mask, read, write)
 
     async def delete_topic(self, request: Any, _: Any) -> Any:
         """Delete a topic."""

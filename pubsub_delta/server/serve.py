@@ -110,7 +110,9 @@ class Server:
         )
         services = {
             grpc_services.PUBLISHER: PublisherService(self._hub),
-            grpc_services.SUBSCRIBER: SubscriberService(self._hub, self._pushers, self._writers),
+            grpc_services.SUBSCRIBER: SubscriberService(
+                self._hub, self._pushers, self._writers, access
+            ),
             grpc_services.SCHEMA_SERVICE: SchemaService(self._hub),
             grpc_services.IAM_POLICY: IamService(self._hub, now, access),
         }

@@ -14,12 +14,13 @@ from pubsub_delta.errors import InvalidArgument, NotFound, Unavailable
 from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.policy.fields import check_max_messages, check_new_deadline
 from pubsub_delta.resources import Subscription
-from pubsub_delta.server import wire
+from pubsub_delta.server import partial_updates, wire
 from pubsub_delta.server.ack_failures import INVALID_ACK_ID, TRANSIENT
 from pubsub_delta.server.ack_futures import AckFuture
 from pubsub_delta.server.assigner import Consumer, Delivery, Receiver
+from pubsub_delta.server.authorization import Authorizer
 from pubsub_delta.server.dispatcher import Dispatcher
-from pubsub_delta.server.grpc_services import message_class
+from pubsub_delta.server.grpc_services import SUBSCRIBER, message_class
 from pubsub_delta.server.hub import Hub
 from pubsub_delta.server.publisher_service import paging
 from pubsub_delta.server.pushing import Pushers
@@ -42,7 +43,14 @@ _Sought = message_class("SeekResponse")
 class SubscriberService:
     """Subscriptions and snapshots, and delivery."""
 
-    def __init__(self, hub: Hub, pushers: Pushers, writers: TableWriters) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        pushers: Pushers,
+        writers: TableWriters,
+        access: Authorizer | None = None,
+    ) -> None:
+        self._access = access
         self._hub = hub
         self._pushers = pushers
         self._writers = writers
@@ -68,19 +76,26 @@ class SubscriberService:
         name = _subscription(request.subscription)
         return wire.subscription_message(await self._do(self._admin.get_subscription, name))
 
-    async def update_subscription(self, request: Any, _: Any) -> Any:
+    async def update_subscription(self, request: Any, context: Any) -> Any:
         """Change the fields of a subscription that the mask names."""
         name = wire.full_name(request.subscription.name, "subscription", "subscription.name")
-        found = await self._do(self._admin.get_subscription, name)
-        fields = wire.changed_fields(
-            request.subscription,
-            request.update_mask,
-            wire.subscription_message(found),
-            wire.SUBSCRIPTION_FIELDS,
-        )
-        if fields.get("message_retention_duration", ...) is None:
-            fields["message_retention_duration"] = timedelta(days=7)
-        return wire.subscription_message(await self._updated(name, fields))
+
+        async def write(stored: Subscription, unchanged: Subscription | None) -> Any:
+            if self._access is not None and unchanged is not None:
+                # Once more: the token of a push can be another one since the first check.
+                await self._access.check(f"{SUBSCRIBER}/UpdateSubscription", request, context)
+            fields = wire.changed_fields(
+                request.subscription,
+                request.update_mask,
+                wire.subscription_message(stored),
+                wire.SUBSCRIPTION_FIELDS,
+            )
+            if fields.get("message_retention_duration", ...) is None:
+                fields["message_retention_duration"] = timedelta(days=7)
+            return wire.subscription_message(await self._updated(name, fields, unchanged))
+
+        read = partial(self._do, self._admin.get_subscription, name)
+        return await partial_updates.update(request.update_mask, read, write)
 
     async def list_subscriptions(self, request: Any, _: Any) -> Any:
         """List the subscriptions of a project."""
@@ -210,10 +225,12 @@ class SubscriberService:
         """Return a generated name (Pub/Sub: a snapshot without a name gets one)."""
         return f"projects/{project}/{kind}s/{kind}-{self._admin.tables.new_id()}"
 
-    async def _updated(self, name: str, fields: wire.Fields) -> Subscription:
+    async def _updated(
+        self, name: str, fields: wire.Fields, if_unchanged: Subscription | None = None
+    ) -> Subscription:
         """Change a subscription, and use its new fields."""
         self._pushers.check(fields.get("push_config"))
-        update = partial(self._admin.update_subscription, name, **fields)
+        update = partial(self._admin.update_subscription, name, if_unchanged=if_unchanged, **fields)
         changed: Subscription = await self._between_exchanges(name, update)
         dispatcher = self._hub.running(name)
         if dispatcher is not None:
@@ -227,7 +244,7 @@ class SubscriberService:
         if not request.ack_ids:
             raise InvalidArgument("ack_ids: an empty list; at least one ack id is needed")
         check_lengths(request.ack_ids)
-        return await self._hub.dispatcher(name)
+        return await self._hub.acknowledging(name, request.ack_ids)
 
     async def _between_exchanges(
         self, name: str, work: Callable[[], Any], *, voids: bool = False

@@ -62,9 +62,8 @@ BUGS_OF_ADMINISTRATION = (
         "dead-letter-topic-checked-once",
         "A topic is deleted that becomes a dead-letter topic while it is being deleted.",
         _ADMINISTER,
-        "    _must_be_there(tables.registry.remove_topic(topic.uid, now, check_unused), name)",
-        "    check_unused()\n"
-        "    _must_be_there(tables.registry.remove_topic(topic.uid, now), name)",
+        "    _must_be_there(tables.registry.remove_topic(topic.uid, now, may_go), name)",
+        "    may_go()\n    _must_be_there(tables.registry.remove_topic(topic.uid, now), name)",
     ),
     Bug(
         "refused-policy-stays",

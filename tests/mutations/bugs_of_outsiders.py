@@ -166,8 +166,9 @@ BUGS_OF_OUTSIDERS = (
         "pull-of-a-predecessor",
         "A new pull is given what the server has leased of a deleted subscription of that name.",
         "server/hub.py",
-        "        if running is not None and running.has_leased:\n",
-        "        if running is not None and not running.has_leased:\n",
+        "        if running is not None:\n            await self._end_if_replaced(running)\n",
+        "        if running is not None and not running.leaser.waiting:\n"
+        "            await self._end_if_replaced(running)\n",
     ),
     # Push
     Bug(
@@ -251,7 +252,7 @@ BUGS_OF_OUTSIDERS = (
         "A snapshot is deleted, and an error says that it was not, where its table cannot be.",
         "operations/snapshot.py",
         "    with suppress(Exception):  # the snapshot is deleted, and an error would deny it\n"
-        "        tables.registry.remove_hidden_snapshot(uid)\n",
-        "    tables.registry.remove_hidden_snapshot(uid)\n",
+        "        tables.registry.remove_hidden_snapshot(stored.uid)\n",
+        "    tables.registry.remove_hidden_snapshot(stored.uid)\n",
     ),
 )

@@ -91,7 +91,7 @@ def test_work_that_is_not_known_is_told(slow: tuple[Browser, threading.Event]) -
 def test_an_error_without_a_form_has_a_page_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     browser = Browser()
 
-    def failing(*_: Any) -> None:
+    def failing(*_: Any, **__: Any) -> None:
         raise Aborted("topic flights: too many writers <b>")
 
     monkeypatch.setattr(browser.store, "delete_topic", failing)

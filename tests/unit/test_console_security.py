@@ -353,3 +353,21 @@ def test_a_body_that_is_no_form_is_refused(browser: Browser, body: bytes) -> Non
 def test_the_access_is_checked_wherever_a_console_is_made(browser: Browser) -> None:
     with pytest.raises(FailedPrecondition, match="token"):
         create_app(browser.store, ConsoleAccess("0.0.0.0"), ManualClock(at(0)))
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "null", "", "//", "\x00"])
+def test_an_origin_that_is_no_url_is_refused_with_all_headers(
+    browser: Browser, origin: str
+) -> None:
+    # "The console refuses requests from another origin"; "Headers of every response"
+    answer = browser.client.post("/topics/new", data={"id": "news"}, headers={"Origin": origin})
+    assert answer.status_code == 403
+    assert all(answer.headers[name] == value for name, value in HEADERS.items())
+
+
+@pytest.mark.parametrize(
+    "query", ["page=" + "9" * 5_000, "page=0", "columns=\u65e5", "columns=a%0d%0ab", "sort=%00"]
+)
+def test_a_list_is_shown_whatever_is_asked_of_it(browser: Browser, query: str) -> None:
+    for path in ("/topics", "/subscriptions", "/snapshots"):
+        assert browser.client.get(f"{path}?{query}").status_code == 200

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("grpc")
+import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from pubsub_delta.errors import InvalidArgument
@@ -261,6 +262,19 @@ def test_permissions_are_told_truly(path: Path) -> None:
         assert granted(server.as_(ANN), TOPIC, *asked) == ["pubsub.topics.publish"]
         assert granted(server.as_(BOB), TOPIC, *asked) == []
         assert granted(server.as_(ADMIN), absent(TOPIC), *asked) == []
+
+
+@pytest.mark.parametrize("asked", ["pubsub.topics.get", "pubsub.*", ""])
+def test_a_question_for_permissions_does_not_tell_what_exists(path: Path, asked: str) -> None:
+    # "what exists and what does not is answered in the same words to who may not see it"
+    with world(path) as server:
+        said = []
+        for name in (TOPIC, absent(TOPIC)):
+            try:
+                said.append(str(granted(server.as_(BOB), name, asked)))
+            except grpc.RpcError as error:
+                said.append(f"{error.code()}: {error.details()}")
+    assert said[0] == said[1]
 
 
 def test_one_of_a_token_and_a_policy_file_is_accepted(path: Path) -> None:

@@ -17,6 +17,7 @@ import grpc
 from pubsub_delta.policy import redelivery
 from pubsub_delta.policy.iam import Binding
 from pubsub_delta.resources import DeadLetterPolicy, OidcToken, PushConfig, Subscription
+from pubsub_delta.server.authorization import Authorizer
 from pubsub_delta.server.grpc_services import IAM_POLICY, PUBLISHER, SERVICES, SUBSCRIBER
 from pubsub_delta.server.stored_policies import CACHE_SECONDS, StoredPolicies
 from tests.unit.access_files import (
@@ -260,6 +261,33 @@ def test_the_token_of_a_push_goes_nowhere_else_without_its_account(path: Path) -
         server.write(update)
         store.update_subscription(SUBSCRIPTION, push_config=PushConfig("http://a.b/c"))
         server.as_(ANN).call(SUBSCRIBER, "UpdateSubscription", **asked)
+
+
+def test_a_token_that_a_push_has_only_since_the_check_goes_nowhere_else(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody who may use the account gives it to the subscription after the check."""
+    asked = {
+        "subscription": {"name": SUBSCRIPTION, "push_config": {"push_endpoint": "http://b.c/d"}},
+        "update_mask": {"paths": ["push_config.push_endpoint"]},
+    }
+    signed = PushConfig("http://a.b/c", oidc_token=OidcToken("push@example.com"))
+    with world(path, (SUBSCRIPTION, bound("pubsub.editor", ANN))) as server:
+        store, check = server.backend.store, Authorizer.check
+        store.update_subscription(SUBSCRIPTION, push_config=PushConfig("http://a.b/c"))
+        left = [lambda: store.update_subscription(SUBSCRIPTION, push_config=signed)]
+
+        async def checked(self: Authorizer, *of: Any) -> None:
+            await check(self, *of)
+            if left:
+                left.pop()()
+
+        monkeypatch.setattr(Authorizer, "check", checked)
+        with refused("PERMISSION_DENIED"):
+            server.as_(ANN).call(SUBSCRIBER, "UpdateSubscription", **asked)
+        kept = store.get_subscription(SUBSCRIPTION).push_config
+        assert kept is not None
+        assert (kept.push_endpoint, kept.oidc_token) == (signed.push_endpoint, signed.oidc_token)
 
 
 DEAD = "projects/p/topics/dead"

@@ -258,6 +258,56 @@ def test_a_new_pull_is_given_nothing_that_was_leased_of_an_earlier_subscription(
     running(test)
 
 
+@pytest.mark.parametrize("opens", ["a pull", "a stream"])
+def test_who_comes_after_a_subscription_was_created_anew_has_that_one(opens: str) -> None:
+    """ "A consumer has the subscription that it began with": this one began with the later one.
+
+    The server holds nothing for anybody, and has not heard of the deletion.
+    """
+
+    async def test(calls: Calls) -> None:
+        await calls.publish("a")
+        await calls.acknowledge(*await calls.pull(1))
+        earlier = calls.hub.running(NAME)
+        await soon(lambda: calls.store.metrics(NAME)["num_undelivered_messages"] == 0)
+        await replace_elsewhere(calls)
+        await calls.elsewhere(lambda: calls.other_process.publish(TOPIC, [b"b"]))
+        if opens == "a pull":
+            assert len(await calls.pull(1)) == 1
+        else:
+            stream = calls.stream(opening())
+            assert [m.message.data for m in (await anext(stream)).received_messages] == [b"b"]
+            await stream.aclose()  # type: ignore[attr-defined]
+        assert earlier is not None
+        assert earlier.is_over
+
+    running(test)
+
+
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_an_ack_of_a_later_subscription_of_the_name_is_taken(exactly_once: bool) -> None:
+    # "Each id has one outcome": another server has given this id out
+    async def test(calls: Calls) -> None:
+        await calls.publish("a")
+        await calls.acknowledge(*await calls.pull(1))
+        await soon(lambda: calls.store.metrics(NAME)["num_undelivered_messages"] == 0)
+        await delete_elsewhere(calls)
+        other = calls.other_process
+        await calls.elsewhere(
+            lambda: other.create_subscription(
+                NAME, TOPIC, enable_exactly_once_delivery=exactly_once
+            )
+        )
+        await calls.elsewhere(lambda: other.publish(TOPIC, [b"b", b"c"]))
+        first, second = [each.ack_id for each in await calls.elsewhere(lambda: other.pull(NAME))]
+        await calls.acknowledge(first)
+        await soon(lambda: calls.store.metrics(NAME)["num_undelivered_messages"] == 1)
+        await calls.nack(second)
+        await soon(lambda: calls.store.metrics(NAME)["num_outstanding_messages"] == 0)
+
+    running(test, enable_exactly_once_delivery=exactly_once)
+
+
 def test_a_new_pull_is_not_given_what_was_leased_of_a_deleted_subscription() -> None:
     async def test(calls: Calls) -> None:
         await leased_ahead(calls)

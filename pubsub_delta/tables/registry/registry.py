@@ -199,9 +199,10 @@ class Registry:
         check = precondition(subscription_of, lambda _: True, if_unchanged)
         return self._subscriptions.change(uid, columns_of_changes(subscription_of, fields), check)
 
-    def remove_subscription(self, uid: str) -> bool:
+    def remove_subscription(self, uid: str, if_unchanged: Subscription | None = None) -> bool:
         """Delete a subscription's row; tell whether it was still there."""
-        return self._subscriptions.remove(uid)
+        check = precondition(subscription_of, lambda _: True, if_unchanged)
+        return self._subscriptions.remove(uid, check)
 
     def take_out_subscription(
         self, uid: str, check: Callable[[Subscription], bool]
@@ -301,9 +302,10 @@ class Registry:
         check = precondition(snapshot_of, lambda row: row["announced"] is None, if_unchanged)
         return self._snapshots.change(uid, columns_of_fields(fields), check)
 
-    def hide_snapshot(self, uid: str) -> bool:
+    def hide_snapshot(self, uid: str, if_unchanged: Snapshot | None = None) -> bool:
         """Make a snapshot invisible for good; return whether it was visible."""
-        return self._hide(uid, lambda row: row["announced"] is None)
+        check = precondition(snapshot_of, lambda row: row["announced"] is None, if_unchanged)
+        return self._hide(uid, check)
 
     def remove_expired_snapshot(self, uid: str, now: datetime) -> bool:
         """Delete a snapshot that has expired or was not finished; tell whether it is gone."""

@@ -1,0 +1,179 @@
+"""Pages of the console whose resource was deleted and created again: they change nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from pubsub_delta.console.resource_changes import EDIT_CONFLICT
+from pubsub_delta.operations import administer, seek, snapshot
+from pubsub_delta.resources import Message
+from tests.unit.browsing import Browser, form_from_pairs, words
+
+Again = Callable[[Browser], None]
+
+
+def topic_again(browser: Browser) -> None:
+    browser.store.delete_topic("flights")
+    browser.store.create_topic("flights")
+
+
+def subscription_again(browser: Browser) -> None:
+    browser.store.delete_subscription("first")
+    browser.store.create_subscription("first", "flights")
+
+
+def snapshot_again(browser: Browser) -> None:
+    browser.store.delete_snapshot("before")
+    browser.store.create_snapshot("before", "first")
+
+
+PAGES = {
+    "/topics/flights": topic_again,
+    "/subscriptions/first": subscription_again,
+    "/snapshots/before": snapshot_again,
+}
+EACH = pytest.mark.parametrize(("at", "again"), PAGES.items(), ids=list(PAGES))
+OPERATIONS = {
+    "/topics/flights": (administer, "delete_topic"),
+    "/subscriptions/first": (administer, "delete_subscription"),
+    "/snapshots/before": (snapshot, "delete_snapshot"),
+}
+
+
+@pytest.fixture
+def browser() -> Browser:
+    made = Browser()
+    made.store.publish("flights", [Message(b"a0"), Message(b"a1")])
+    made.store.create_snapshot("before", "first")
+    return made
+
+
+def send(browser: Browser, page: str, to: str, **fields: str) -> Any:
+    """Send the form of a page that was loaded earlier."""
+    form = form_from_pairs(page, to)
+    sent = {**form.fields, **fields}
+    return browser.client.post(form.action, data=sent, headers=browser.sent_with_forms)
+
+
+def names(browser: Browser) -> list[str]:
+    store = browser.store
+    found = [each.name for each in store.list_topics()]
+    found += [each.name for each in store.list_subscriptions()]
+    return found + [each.name for each in store.list_snapshots()]
+
+
+@EACH
+def test_what_was_created_again_is_not_deleted_by_an_earlier_page(
+    browser: Browser, at: str, again: Again
+) -> None:
+    """ "A form remembers what it showed": this one has shown what is gone."""
+    page = browser.get(f"{at}/delete").text
+    again(browser)
+    before = names(browser)
+    name = at.rsplit("/", 1)[1]
+    answer = send(browser, page, "/delete", name=name)
+    assert answer.status_code == 409
+    assert "Nothing was deleted" in words(answer.text)
+    assert names(browser) == before
+    assert send(browser, answer.text, "/delete", name=name).status_code == 200
+    assert names(browser) == [each for each in before if not each.endswith(f"/{name}")]
+
+
+@EACH
+def test_what_is_created_again_at_that_moment_is_not_deleted(
+    browser: Browser, at: str, again: Again, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "The same happens to the slower one of two who write in the same second"."""
+    module, verb = OPERATIONS[at]
+    real, left = getattr(module, verb), [again]
+
+    def crossed(*args: Any) -> None:
+        for each in [left.pop()] if left else []:
+            each(browser)
+        real(*args)
+
+    before = names(browser)
+    monkeypatch.setattr(module, verb, crossed)
+    answer = browser.delete(at)
+    assert answer.status_code == 409
+    assert "Nothing was deleted" in words(answer.text)
+    assert names(browser) == before
+
+
+@EACH
+def test_an_edit_of_what_was_created_again_is_not_saved(
+    browser: Browser, at: str, again: Again
+) -> None:
+    page = browser.get(f"{at}/edit").text
+    again(browser)
+    answer = send(browser, page, "/edit", labels="team=blue")
+    assert answer.status_code == 409
+    assert EDIT_CONFLICT[:20] in words(answer.text)
+
+
+def preview(browser: Browser) -> str:
+    asked = {"target": "snapshot", "snapshot": "before"}
+    return browser.get("/subscriptions/first/replay/preview", params=asked).text
+
+
+@pytest.mark.parametrize("again", [subscription_again, snapshot_again])
+def test_a_replay_is_that_of_its_preview(browser: Browser, again: Again) -> None:
+    browser.store.pull("first").ack()
+    page = preview(browser)
+    again(browser)
+    answer = send(browser, page, "/replay")
+    assert answer.status_code == 409
+    assert "Nothing was replayed" in words(answer.text)
+    assert not browser.store.pull("first").message_count
+
+
+def test_a_subscription_that_is_created_again_at_that_moment_is_not_sought(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = preview(browser)
+    real, left = seek.seek, [subscription_again]
+
+    def crossed(*args: Any) -> None:
+        for each in [left.pop()] if left else []:
+            each(browser)
+        real(*args)
+
+    monkeypatch.setattr(seek, "seek", crossed)
+    assert send(browser, page, "/replay").status_code == 409
+    assert not browser.store.pull("first").message_count
+
+
+def published_again(browser: Browser) -> list[bytes]:
+    """Return what came to the topic after the messages that the test has published."""
+    browser.store.create_subscription("reader", "flights")
+    topic_again(browser)
+    browser.store.create_subscription("second", "flights")
+    browser.store.publish("flights", [Message(b"b0"), Message(b"b1")])
+    return [each.data for each in browser.store.pull("second")]
+
+
+@pytest.mark.parametrize("since", ["the list", "the question", "the message"])
+def test_a_message_of_a_later_topic_is_not_published_in_the_place_of_another(
+    browser: Browser, since: str
+) -> None:
+    """The page has shown a message of the earlier topic; the later one has its ID, too."""
+    asked = form_from_pairs(browser.get("/topics/flights/messages/found").text, "again", "get")
+    link = browser.get("/topics/flights/messages/0").text
+    opened = link.split("publish-again?")[1].split('"')[0].replace("&amp;", "&")
+    chosen = {"message_id": "0", **{k: v for k, v in asked.fields.items() if k == "of"}}
+    question = browser.get("/topics/flights/publish-again", params=chosen).text
+    assert published_again(browser) == [b"b0", b"b1"]
+    if since == "the list":
+        answer = browser.client.get("/topics/flights/publish-again", params=chosen)
+    elif since == "the message":
+        answer = browser.client.get(f"/topics/flights/publish-again?{opened}")
+    else:
+        answer = send(browser, question, "/publish-again")
+    assert "search again" in words(answer.text)
+    assert answer.status_code in (400, 404)
+    assert len(list(browser.store.pull("second"))) == 0

@@ -1,0 +1,97 @@
+"""Updates of a server whose mask leads into a field, while others change the rest of that field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+pytest.importorskip("grpc")
+import grpc
+
+from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy
+from pubsub_delta.server.grpc_services import SUBSCRIBER
+from pubsub_delta.tables.registry.registry import Registry
+from tests.unit.raw_calls import Server, refused
+from tests.unit.serving_world import WorldBackend, served
+from tests.unit.test_races import once
+
+TOPIC = "projects/p/topics/any"
+SUBSCRIPTION = "projects/p/subscriptions/any"
+
+
+@pytest.fixture
+def backend() -> WorldBackend:
+    made = WorldBackend()
+    made.store.create_topic(TOPIC)
+    policy = RetryPolicy(timedelta(seconds=10), timedelta(seconds=100))
+    made.store.create_subscription(SUBSCRIPTION, TOPIC, retry_policy=policy)
+    return made
+
+
+@pytest.fixture
+def server(backend: WorldBackend) -> Iterator[Server]:
+    with served(backend) as address, grpc.insecure_channel(address) as channel:
+        yield Server(channel)
+
+
+def update(server: Server, mask: str, **fields: Any) -> Any:
+    asked = {"subscription": {"name": SUBSCRIPTION, **fields}, "update_mask": {"paths": [mask]}}
+    return server.call(SUBSCRIBER, "UpdateSubscription", **asked)
+
+
+def test_the_rest_of_a_field_is_as_somebody_else_has_set_it_meanwhile(
+    backend: WorldBackend, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "An update changes only the fields it names", also the parts of a field."""
+    other = backend.open("p")
+    theirs = RetryPolicy(timedelta(seconds=10), timedelta(seconds=300))
+
+    def act() -> None:
+        other.update_subscription(SUBSCRIPTION, retry_policy=theirs)
+
+    once(monkeypatch, Registry, "change_subscription", act, "before")
+    update(server, "retry_policy.minimum_backoff", retry_policy={"minimum_backoff": {"seconds": 5}})
+    assert other.get_subscription(SUBSCRIPTION).retry_policy == RetryPolicy(
+        timedelta(seconds=5), timedelta(seconds=300)
+    )
+
+
+def test_what_somebody_else_has_cleared_meanwhile_does_not_come_back(
+    backend: WorldBackend, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = backend.open("p")
+    other.create_topic("dead")
+    dead = DeadLetterPolicy("projects/p/topics/dead", 5)
+    other.update_subscription(SUBSCRIPTION, dead_letter_policy=dead)
+
+    def act() -> None:
+        other.update_subscription(SUBSCRIPTION, dead_letter_policy=None)
+
+    once(monkeypatch, Registry, "change_subscription", act, "before")
+    with refused("INVALID_ARGUMENT", "topic: '' is not a full name"):
+        update(
+            server,
+            "dead_letter_policy.max_delivery_attempts",
+            dead_letter_policy={"max_delivery_attempts": 7},
+        )
+    assert other.get_subscription(SUBSCRIPTION).dead_letter_policy is None
+
+
+def test_a_mask_of_whole_fields_waits_for_nobody(
+    backend: WorldBackend, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = backend.open("p")
+    labels = {"team": "blue"}
+    once(
+        monkeypatch,
+        Registry,
+        "change_subscription",
+        lambda: other.update_subscription(SUBSCRIPTION, labels=labels),
+        "before",
+    )
+    update(server, "ack_deadline_seconds", ack_deadline_seconds=20)
+    stored = other.get_subscription(SUBSCRIPTION)
+    assert (stored.labels, stored.ack_deadline_seconds) == (labels, 20)
