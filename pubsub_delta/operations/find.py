@@ -30,6 +30,8 @@ PART = 1 << 16
 _PART_BYTES = 1 << 25
 """Compressed bytes of files that are searched at a time, about."""
 _LEAST = 256
+_MOST_EMPTY = 4
+"""How many times as many parts by position as by message are searched."""
 UNACKED = frozenset(state.value for state in State) - {State.ACKED.value, State.RETAINED.value}
 """The states of unacknowledged messages."""
 KEPT = frozenset({State.ACKED.value, State.RETAINED.value})
@@ -222,7 +224,7 @@ def _parts(
         highest = min(highest, query.before - 1)
     if held is not None:
         lowest, highest = max(lowest, held.min), min(highest, held.max)
-    ranges: list[tuple[int, int, int]] = []
+    ranges: list[tuple[int, int, int, int]] = []
     files = messages.files()
     if any(each.position_min is None or each.position_max is None for each in files):
         return [None]
@@ -236,17 +238,36 @@ def _parts(
         if low > high:
             continue
         mean = max(1, file.size // max(1, file.rows or 1))
-        step = max(_LEAST, _PART_BYTES // mean)
+        size, rows = min(PART, max(_LEAST, _PART_BYTES // mean)), file.rows or 0
         if ranges and low <= ranges[-1][1]:
-            first, last, before = ranges[-1]
-            ranges[-1] = (first, max(last, high), min(before, step))
+            first, last, before, others = ranges[-1]
+            ranges[-1] = (first, max(last, high), min(before, size), others + rows)
         else:
-            ranges.append((low, high, step))
+            ranges.append((low, high, size, rows))
+    stored: Positions | None = None
     found: list[tuple[int, int]] = []
-    for low, high, step in reversed(ranges):
-        size = min(PART, step)
-        found += [(max(low, end - size + 1), end) for end in range(high, low - 1, -size)]
+    for low, high, size, rows in reversed(ranges):
+        if (high - low) // size <= _MOST_EMPTY * (rows // size + 1):
+            found += [(max(low, end - size + 1), end) for end in range(high, low - 1, -size)]
+            continue
+        if stored is None:
+            stored = messages.scans(Window()).fold(messages.table, Window())
+        found += _filled(stored.within(low, high), size)
     return found
+
+
+def _filled(stored: Positions, size: int) -> list[tuple[int, int]]:
+    """Return the parts of so many messages that stored ones make, the highest first.
+
+    OPTIMIZE joins files of DataFrames, whose partitions have millions of positions each. Most
+    parts by position would be empty there, and each would take a read.
+    """
+    found: list[tuple[int, int]] = []
+    while stored:
+        part = stored.first(size)
+        found.append((part.min, part.max))
+        stored -= part
+    return found[::-1]
 
 
 _HIGHEST = 10**18

@@ -7,6 +7,7 @@ from tests.mutations.bugs_of_access import BUGS_OF_ACCESS
 from tests.mutations.bugs_of_administration import BUGS_OF_ADMINISTRATION
 from tests.mutations.bugs_of_an_outsider import BUGS_OF_AN_OUTSIDER
 from tests.mutations.bugs_of_an_outsider_at_surfaces import BUGS_OF_AN_OUTSIDER_AT_SURFACES
+from tests.mutations.bugs_of_another_outsider import BUGS_OF_ANOTHER_OUTSIDER
 from tests.mutations.bugs_of_answers import BUGS_OF_ANSWERS
 from tests.mutations.bugs_of_clients import BUGS_OF_CLIENTS
 from tests.mutations.bugs_of_commands import BUGS_OF_COMMANDS
@@ -89,4 +90,5 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_NEWCOMERS,
     *BUGS_OF_AN_OUTSIDER,
     *BUGS_OF_AN_OUTSIDER_AT_SURFACES,
+    *BUGS_OF_ANOTHER_OUTSIDER,
 )

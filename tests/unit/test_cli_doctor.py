@@ -213,6 +213,17 @@ def test_a_backlog_that_is_about_to_disappear_is_told() -> None:
     assert told() == ["subscription delays", "subscriptions"]
 
 
+def test_a_backlog_that_the_topic_keeps_for_longer_is_not_about_to_disappear() -> None:
+    # Pub/Sub: discarded once it is older than the larger of the two retentions
+    backend = WorldBackend()
+    backend.store.create_topic("flights", message_retention_duration="1d")
+    backend.store.create_subscription("delays", "flights", message_retention_duration="1h")
+    backend.store.publish("flights", ["late"])
+    backend.clock.advance(55 * 60)
+    told = checks.subscriptions(backend.store, backend.clock.now())
+    assert [each.check for each in told] == ["subscriptions"]
+
+
 def test_a_writer_whose_clock_is_ahead_is_told(store: Any) -> None:
     now = SystemClock().now()
     assert [each.check for each in checks.topics(store, now)] == ["topics"]

@@ -15,6 +15,7 @@ from tests.unit.serving_world import Terminal, WorldBackend, served
 from tests.unit.test_cli_arguments import NOW, SUBSCRIPTIONS, Noting, run
 
 DATA = "--format=value(message.data.decode(base64))"
+MODIFY = ("subscriptions", "modify-message-ack-deadline", "sss")
 STATUS = "--format=value(message.data.decode(base64),ackStatus)"
 
 
@@ -162,6 +163,18 @@ def test_a_pull_that_could_not_lease_for_long_shows_nothing() -> None:
     batch.modify_ack_deadline = lost  # type: ignore[method-assign]
     shown = run(Noting(pull=batch), "subscriptions", "pull", "sss", "--auto-ack")
     assert (shown.exit_code, shown.stdout, batch.done) == (1, "", [])
+
+
+@pytest.mark.parametrize(
+    "outcome", [result(["a", "b"], expired="b"), result(["a", "b"], invalid="b")]
+)
+def test_a_new_deadline_that_had_no_effect_is_an_error(outcome: AckResult) -> None:
+    """A lease that is over has no deadline any more, other than its ack may still count."""
+    store = Noting(modify_ack_deadline=outcome)
+    told = run(store, *MODIFY, "--ack-ids=a,b", "--ack-deadline=60")
+    assert told.exit_code == 1
+    assert "for messages with ackId [a]" in told.stderr
+    assert "Failed to modify the messages with the following ackIds: [b]" in told.stderr
 
 
 @pytest.mark.parametrize("by_server", [False, True])

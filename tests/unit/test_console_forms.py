@@ -111,6 +111,23 @@ def test_no_topic_is_created_for_a_form_with_an_error(wrong: dict[str, str]) -> 
     assert names == {"flights", "letters"}
 
 
+def test_a_topic_that_a_form_has_created_is_not_created_again_after_an_error() -> None:
+    """The topic stays where the subscription is refused: the form then names it as chosen."""
+    browser = Browser()
+    lost = {"dead_letter": "on", "dead_letter_topic": "absent"}
+    refused = browser.post(
+        "/subscriptions/new", {"id": "second", "topic": "+", "new_topic": "news", **lost}
+    )
+    assert "does not exist" in words(refused.text)
+    form = form_from_pairs(refused.text, "/subscriptions/new")
+    assert form.fields["topic"] == "news"
+    mended = {name: value for name, value in form.fields.items() if name != "dead_letter"}
+    assert "The subscription was created." in words(
+        browser.client.post(form.action, data=mended).text
+    )
+    assert browser.store.get_subscription("second").topic == "projects/local/topics/news"
+
+
 def test_a_filter_is_checked_while_it_is_typed() -> None:
     browser = Browser()
     for text, told in (

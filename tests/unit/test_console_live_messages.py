@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from html import unescape
 from typing import Any
 
@@ -95,6 +96,20 @@ def test_a_list_that_is_long_says_that_more_came(monkeypatch: pytest.MonkeyPatch
     browser.store.publish("flights", [b"b", b"c", b"d"])
     newer = look(browser, next_address(page)).text
     assert found(newer) == ["d", "c"]
+    assert "more came since than this list shows" in newer
+    assert "data-live" not in newer
+
+
+def test_a_search_that_takes_too_long_says_that_more_may_have_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The next search would begin after what this one did not reach."""
+    browser = Browser()
+    browser.store.publish("flights", [b"a"])
+    page = look(browser, f"{TOPIC}/found?text=").text
+    browser.store.publish("flights", [b"b"])
+    monkeypatch.setattr(message_search, "_LONGEST", timedelta(seconds=-1))
+    newer = look(browser, next_address(page)).text
     assert "more came since than this list shows" in newer
     assert "data-live" not in newer
 

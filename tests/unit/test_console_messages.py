@@ -256,11 +256,10 @@ def test_what_is_found_is_downloaded_as_json_lines_and_parquet() -> None:
     ]  # fmt: skip
 
 
-def failing() -> Browser:
+def failing(sent: Message = Message(b"poisoned", {"carrier": "UA"}, "k1")) -> Browser:  # noqa: B008
     """Return a console where one message was dead-lettered, and somebody reads dead letters."""
     browser = Browser(dead_letter_policy=DeadLetterPolicy("letters", 5))
     browser.store.create_subscription("kept", "letters")
-    sent = Message(b"poisoned", {"carrier": "UA"}, "k1")
     browser.store.publish("flights", [sent])
     for minute in range(6):
         browser.world.be_at(minute * MINUTE)
@@ -290,6 +289,14 @@ def test_a_dead_letter_is_published_again_to_its_source_with_its_history_shown()
         b"poisoned", {"carrier": "UA"}, "k1",
     )  # fmt: skip
     assert len(browser.store.peek("kept")) == 1, "the letter stays"
+
+
+def test_a_dead_letter_without_attributes_of_its_own_is_published_without_any() -> None:
+    browser = failing(Message(b"poisoned"))
+    (letter,) = browser.store.peek("kept")
+    browser.post(f"/subscriptions/kept/publish-again?message_id={letter.message_id}")
+    (again,) = browser.store.peek("first")
+    assert (again.data, again.attributes) == (b"poisoned", {})
 
 
 def test_a_dead_letter_whose_source_is_gone_stays_where_it_is() -> None:

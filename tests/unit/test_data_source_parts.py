@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pubsub_delta.datasource.consumer import Consumer
 from pubsub_delta.datasource.partitions import divide, grouped
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.protocol import DataFile
+from tests.unit.in_memory import NAME, InMemory
 
 
 def file(first: int, last: int, size: int) -> DataFile:
@@ -29,3 +31,18 @@ def test_positions_are_not_cut_where_the_log_does_not_tell_of_files() -> None:
 def test_files_are_gathered_to_parts() -> None:
     assert grouped([]) == []
     assert grouped([("a", 1 << 30, 0), ("b", 1, 1)]) == [("a",), ("b",)]
+
+
+def test_parts_of_an_earlier_offset_have_none_of_the_messages_of_the_present_one() -> None:
+    """An offset stands for its own micro-batch, whichever the consumer holds."""
+    store = InMemory()
+    store.publish("a", "b")
+    tables = store.driver.open()._tables
+    consumer = Consumer(tables, store.store._subscription(NAME), store.driver.clock)
+    begun = consumer.start()
+    first = consumer.following(begun, 1)
+    second = consumer.following(first, 1)
+    assert consumer.parts(begun, first) == [], "it was acknowledged with the lease of the second"
+    (part,) = consumer.parts(first, second)
+    assert [len(span.span().positions) for span in part.spans] == [1]
+    consumer.leave()

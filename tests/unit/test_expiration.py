@@ -244,6 +244,15 @@ def test_a_dry_run_deletes_no_subscription() -> None:
     assert store.store.get_subscription(NAME)
 
 
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_only_a_run_that_is_not_dry_vacuums(monkeypatch: pytest.MonkeyPatch, dry_run: bool) -> None:
+    store = InMemory()
+    vacuumed: list[str] = []
+    monkeypatch.setattr(store.driver.world.lane, "vacuum", vacuumed.append)
+    store.store.maintain(vacuum=True, dry_run=dry_run)
+    assert bool(vacuumed) is not dry_run
+
+
 def test_what_is_exchanged_counts_as_activity() -> None:
     store = idle_after_a_day()
     store.be_at(LAST_USE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 
 from pubsub_delta.errors import InvalidArgument, NotFound
@@ -33,6 +35,20 @@ def test_whatever_the_parts_each_message_is_found_once_the_newest_first(
     store = three()
     store.publish(*"de")
     assert found(store, TOPIC, MessageQuery()) == ["e", "d", "c", "b", "a"]
+
+
+def test_a_search_takes_as_many_reads_as_there_are_messages_and_not_positions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Processes reserve blocks of positions, and OPTIMIZE joins files of several."""
+    monkeypatch.setattr(find, "PART", 1 << 14)
+    store = three()
+    store.driver.open().publish("flights", ["d", "e", "f"])
+    reads = count(1)
+    search = store.store.find_messages(TOPIC)
+    seen = search.messages(is_stopped=lambda: next(reads) < 0)
+    assert [each.data.decode() for each in seen] == ["f", "e", "d", "c", "b", "a"]
+    assert next(reads) == 2, "there was one"
 
 
 def test_a_search_tells_how_far_it_is_and_ends_when_it_is_stopped(

@@ -54,5 +54,20 @@ def test_what_ends_a_query_counts_as_outside_of_one(error: type[Exception], code
     assert "it is why" in told
 
 
+@pytest.mark.parametrize(("error", "code"), CODES)
+def test_the_cause_of_what_ends_a_query_counts_and_not_what_is_around_it(
+    error: type[Exception], code: int
+) -> None:
+    """As Spark writes an error of a Python worker."""
+    text = (
+        "org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n"
+        '  File "writer.py", line 7, in write\n'
+        f"{error.__module__}.{error.__name__}: it is why\n\n=== Streaming Query ===\nid = 1"
+    )
+    found, told = exit_code(StreamingQueryException(text))
+    assert found == code
+    assert told.endswith("it is why\n")
+
+
 def test_what_the_library_does_not_know_is_an_unexpected_failure() -> None:
     assert exit_code(StreamingQueryException("java.io.IOException: no"))[0] == 1

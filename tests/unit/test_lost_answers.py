@@ -11,7 +11,8 @@ import pytest
 from pubsub_delta.errors import Unknown
 from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.tables.ack_state.states import RECENT_COMMITS, AckStates, StoredAckState
-from pubsub_delta.tables.lanes.protocol import Conflict
+from pubsub_delta.tables.lanes.protocol import Conflict, Where
+from tests.unit.in_memory import NAME, InMemory
 
 
 @dataclass
@@ -99,3 +100,21 @@ def test_a_put_that_met_itself_has_landed(followed_by: int) -> None:
     conflict = Conflict("it exists")
     assert counted_once_more(LosesAnAnswer(True, followed_by, conflict)) == 1
     assert counted_once_more(LosesAnAnswer(False, followed_by, conflict)) == 1
+
+
+@pytest.mark.parametrize("lands", [True, False])
+def test_a_deletion_whose_answer_was_lost_is_done_if_the_row_is_gone_and_else_an_error(
+    monkeypatch: pytest.MonkeyPatch, lands: bool
+) -> None:
+    store = InMemory()
+    delete = store.driver.world.lane.delete_row
+
+    def loses_the_answer(table: str, where: Where, user_metadata: str) -> bool:
+        if lands:
+            delete(table, where, user_metadata)
+        raise ConnectionError("the answer was lost")
+
+    monkeypatch.setattr(store.driver.world.lane, "delete_row", loses_the_answer)
+    with nullcontext() if lands else pytest.raises(ConnectionError):
+        store.store.delete_subscription(NAME)
+    assert len(list(store.store.list_subscriptions())) == (0 if lands else 1)

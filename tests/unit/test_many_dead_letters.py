@@ -15,6 +15,7 @@ from tests.model.memory_lane import MemoryLane
 from tests.unit.in_memory import LETTERS, NAME, InMemory
 
 ATTEMPTS = 5
+PREFIX = "CloudPubSubDeadLetterSource"
 
 
 def exhausted(*data: str) -> InMemory:
@@ -42,6 +43,7 @@ def test_large_ones_are_forwarded_a_few_at_a_time(monkeypatch: pytest.MonkeyPatc
     assert world.pull() == []
     assert world.stored(LETTERS) == data
     assert max(appended(world)) <= 10
+    assert len(appended(world)) <= 5, "each part is filled"
     assert world.backlog() == {}
     assert world.store.metrics(NAME)["dead_letter_message_count"] == 30
 
@@ -87,3 +89,20 @@ def test_who_dies_between_two_parts_has_forwarded_each_message_once(
     world.store = world.driver.open()
     assert world.pull() == []
     assert world.stored(LETTERS) == data
+
+
+def test_what_is_forwarded_again_tells_of_its_last_source() -> None:
+    # Pub/Sub: the attributes name the subscription that has forwarded the message
+    world = exhausted("late")
+    world.store.create_topic("graves")
+    again = DeadLetterPolicy("graves", ATTEMPTS + 1)
+    world.store.create_subscription("readers", LETTERS, dead_letter_policy=again)
+    world.store.create_subscription("mourners", "graves")
+    assert world.pull() == []
+    for _ in range(ATTEMPTS + 1):
+        (pulled,) = world.pull(name="readers")
+        world.store.modify_ack_deadline("readers", [pulled.ack_id], 0)
+    assert world.pull(name="readers") == []
+    (grave,) = world.store.peek("mourners")
+    assert grave.attributes[f"{PREFIX}Subscription"] == "readers"
+    assert grave.attributes[f"{PREFIX}DeliveryCount"] == str(ATTEMPTS + 1)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from pubsub_delta.policy.ack_state import AckState
 from tests.unit.builders import MINUTE, at
 from tests.unit.in_memory import NAME, InMemory
 
@@ -46,3 +49,30 @@ def test_a_topic_of_another_project_is_labelled_by_its_full_name() -> None:
     store.store.create_subscription("abroad", other)
     assert store.store.metrics("abroad").labels["topic"] == other
     assert store.store.metrics(NAME).labels["topic"] == "flights"
+
+
+def test_a_detached_subscription_has_no_backlog() -> None:
+    """Detached, it has nothing, whatever its ack state held."""
+    world = InMemory()
+    world.publish("a", "b")
+    world.pull(1)
+    world.store.detach_subscription(NAME)
+    measured = world.store.metrics(NAME)
+    assert (measured["num_undelivered_messages"], measured["backlog_bytes"]) == (0, 0)
+
+
+def test_the_oldest_message_of_a_snapshot_may_have_been_committed_after_it() -> None:
+    """A slow publisher commits a message that is older than those that a snapshot holds."""
+    world = InMemory()
+    world.be_at(3 * MINUTE)
+    world.publish("late")
+    world.pull(1)
+
+    def joined(state: AckState) -> AckState:  # with older ones, which were acknowledged since
+        return replace(state, spans=tuple(replace(s, publish_time_min=at(0)) for s in state.spans))
+
+    world.change(joined)
+    world.store.create_snapshot("before", NAME)
+    world.publish("slow", late=60)
+    age = world.store.metrics("projects/local/snapshots/before", exact=True)["oldest_message_age"]
+    assert age == 60

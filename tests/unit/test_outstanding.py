@@ -106,6 +106,16 @@ def test_a_delivery_with_a_new_deadline_is_not_extended_with_its_lease() -> None
     assert request.deadlines == {MINUTE: {1: Positions.of([1])}, TEN: {1: Positions.of([0, 2])}}
 
 
+def test_an_ack_that_is_said_again_during_a_hold_is_asked_about_after_it() -> None:
+    acks: AckBuffer[str] = AckBuffer()
+    acks.hold()
+    acks.acknowledge_again((1, 0), "again")
+    assert acks.request({}) == AckRequest()
+    acks.settle(AckResponse())
+    acks.release()
+    assert acks.request({}).repeated == {1: Positions.of([0])}
+
+
 def test_who_waits_for_what_is_given_up_is_told() -> None:
     acks: AckBuffer[str] = AckBuffer()
     acks.acknowledge((1, 0), "sent")

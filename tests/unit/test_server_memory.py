@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("grpc")
 import grpc
 
-from pubsub_delta.errors import ResourceExhausted
+from pubsub_delta.errors import Aborted, ResourceExhausted
 from pubsub_delta.resources import ReceivedMessage
 from pubsub_delta.server import interceptors, leaser, memory
 from pubsub_delta.server.assigner import Assigner, Consumer, Delivery
@@ -141,6 +141,13 @@ def test_publish_requests_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch)
     running(test)
 
 
+def test_a_publish_request_that_failed_waits_no_longer() -> None:
+    held = Memory()
+    with pytest.raises(Aborted), held.to_publish(7):
+        raise Aborted("it lost all its races")
+    assert held.publishing == 0
+
+
 def test_acks_that_cannot_be_written_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leaser, "MOST_PENDING", 10)
     leases = leaser.Leaser(PLAIN.uid, ordered=False, exactly_once=False)
@@ -181,6 +188,16 @@ def test_a_stream_too_many_is_refused_until_another_ends(monkeypatch: pytest.Mon
         eventually(lambda: store.counters.open_streams == 1)
         assert list(pull(iter([first]))) == []
         done.set()
+
+
+def test_consumers_that_come_at_once_share_one_dispatcher() -> None:
+    """Each acknowledges what it was given by any of them."""
+
+    async def test(calls_: Calls) -> None:
+        first, second = await asyncio.gather(*(calls_.hub.dispatcher(NAME) for _ in range(2)))
+        assert first is second is calls_.hub.running(NAME)
+
+    running(test)
 
 
 def test_dispatchers_of_subscriptions_that_are_gone_are_forgotten() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,6 +25,7 @@ from pubsub_delta.policy.ack_state import AckState
 from pubsub_delta.policy.push_window import PushWindow
 from pubsub_delta.server import subscription_workers
 from tests.endpoints import listening
+from tests.unit.builders import PLAIN
 from tests.unit.serving import LONG, SUBSCRIPTION, MemoryStore, clients, eventually, serving
 from tests.unit.serving_push import SELDOM, publish_all, pushing_to
 
@@ -220,3 +223,43 @@ def test_a_new_endpoint_does_not_pause_for_the_failures_of_the_old_one(
             eventually(lambda: one.requests)
             store.set(PushConfig(other.url))
             eventually(lambda: other.data == [b"a"] and store.unacked == [])
+
+
+class Noting(subscription_workers.SubscriptionWorkers[str]):
+    """Workers that are the fields that they were given last; a read of the registry takes long."""
+
+    def __init__(self) -> None:
+        super().__init__("noting")
+        self.reads, self.may_end = asyncio.Event(), asyncio.Event()
+
+    def needs_worker(self, _: Subscription) -> bool:
+        return True
+
+    async def subscriptions(self) -> Sequence[Subscription]:
+        self.reads.set()
+        await self.may_end.wait()
+        return [replace(PLAIN, filter="before")]
+
+    async def run_worker(self, subscription: Subscription) -> None:
+        self._workers[subscription.name] = subscription.filter
+
+    async def end_worker(self, name: str) -> None:
+        del self._workers[name]
+
+    async def end_workers(self) -> None:
+        self._workers.clear()
+
+
+def test_a_change_during_a_read_of_the_registry_is_not_undone_by_what_was_read() -> None:
+    async def test() -> None:
+        workers = Noting()
+        reading = asyncio.create_task(workers.refresh())
+        await workers.reads.wait()
+        await workers.apply(replace(PLAIN, filter="after"))
+        workers.may_end.set()
+        await reading
+        assert workers._workers == {SUBSCRIPTION: "after"}
+        await workers.refresh()
+        assert workers._workers == {SUBSCRIPTION: "before"}, "the next read counts"
+
+    asyncio.run(test())

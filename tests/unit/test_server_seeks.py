@@ -112,6 +112,22 @@ def test_an_ack_that_succeeded_fails_when_the_subscription_has_ended(end: Act) -
     running(test, enable_exactly_once_delivery=True)
 
 
+def test_an_ack_that_waits_when_the_subscription_ends_has_failed_for_good() -> None:
+    """A client says again for ever what has failed for a while."""
+
+    async def test(calls: Calls) -> None:
+        await calls.publish("late")
+        (ack_id,) = await calls.pull(1)
+        found = calls.hub.running(NAME)
+        assert found is not None
+        async with found.between_exchanges():
+            waiting = found.acknowledge([ack_id])
+            found.close(NotFound("the subscription was deleted"))
+        assert (waiting.done, waiting.failures) == (True, {ack_id: INVALID_ACK_ID})
+
+    running(test, enable_exactly_once_delivery=True)
+
+
 def test_what_an_earlier_subscription_of_the_name_acknowledged_is_not_remembered() -> None:
     async def test(calls: Calls) -> None:
         ack_id = await acknowledged(calls)

@@ -146,6 +146,15 @@ def test_an_update_changes_what_the_mask_names_and_nothing_else() -> None:
     assert fields == {"labels": {"a": "b"}}
 
 
+def test_labels_that_an_update_leaves_out_are_gone() -> None:
+    # "labels": as every field, a map that the mask names is replaced as a whole
+    present = wire.subscription_message(replace(PLAIN, labels={"a": "b", "c": "d"}))
+    request = asked("Subscription", labels={"c": "e"})
+    mask = FieldMask(paths=["labels"])
+    fields = wire.changed_fields(request, mask, present, wire.SUBSCRIPTION_FIELDS)
+    assert fields == {"labels": {"c": "e"}}
+
+
 def test_a_field_that_the_mask_names_and_the_request_leaves_out_is_cleared() -> None:
     assert changed(["dead_letter_policy", "labels"]) == {"dead_letter_policy": None, "labels": {}}
 

@@ -186,13 +186,14 @@ def test_what_was_deleted_before_anybody_looked_does_not_come() -> None:
     assert world.store.pull(NAME).message_count == 1, "what is not stored is not leased"
 
 
-def test_what_is_gone_from_the_topic_is_told_to_who_leased_it() -> None:
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_is_gone_from_the_topic_is_told_to_who_leased_it(place: int) -> None:
     world = InMemory()
     world.publish("a", "b")
     batch = world.store.pull(NAME)
-    (first, _) = batch
+    gone = [int(each.message_id) for each in batch][place]
     table = LAYOUT.messages(world.store.get_topic(TOPIC).uid)
-    world.driver.world.lane.delete(table, [("position", "=", int(first.message_id))])
+    world.driver.world.lane.delete(table, [("position", "=", gone)])
     with pytest.raises(DataLoss, match="1 of 2 leased messages are missing"):
         list(batch)
     with pytest.raises(DataLoss, match="1 of 2 leased messages are missing"):

@@ -1,0 +1,114 @@
+"""Reads of tables on a disk, whose files are joined and removed and whose keys are renewed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("fastapi")
+from deltalake import DeltaTable
+from fastapi.testclient import TestClient
+
+from pubsub_delta import ManualClock, PubSub
+from pubsub_delta.console.application import create_app
+from pubsub_delta.console.formatting import timestamp
+from pubsub_delta.console.security import ConsoleAccess
+from pubsub_delta.datasource import writing
+from pubsub_delta.operations.find import MessageQuery
+from pubsub_delta.tables.lanes.direct import scans
+from pubsub_delta.tables.lanes.direct.open_tables import OpenTables
+from pubsub_delta.tables.lanes.scans import Window
+from tests.unit.browsing import BASE, words
+from tests.unit.builders import HOUR, at
+
+TOPIC = "projects/local/topics/flights"
+
+
+def found(store: PubSub, query: MessageQuery = MessageQuery()) -> list[str]:  # noqa: B008
+    return [each.data.decode() for each in store.find_messages(TOPIC, query).messages()]
+
+
+def test_a_search_finds_what_a_small_file_holds_within_the_range_of_a_large_one(
+    tmp_path: Path,
+) -> None:
+    """Positions are reserved before they are written, and OPTIMIZE joins files beside them."""
+    one, other = (PubSub(None, str(tmp_path)) for _ in range(2))
+    one.create_topic("flights")
+    one.publish("flights", [b"a"])
+    tables = one._tables
+    reserved = writing.reserve(tables, one._topic("flights"), one.clock.now())
+    other.publish("flights", [b"z"])
+    assert tables.messages(reserved.topic_uid).optimize() == 2
+    rows = pa.record_batch({"data": pa.array([b"b", b"c"])})
+    written = writing.write_messages(tables, reserved, 0, [rows])
+    assert written is not None
+    writing.commit(tables, reserved, [written], None)
+    assert found(one) == ["z", "c", "b", "a"]
+
+
+def test_a_search_finds_what_was_published_within_the_last_millisecond_of_a_file(
+    tmp_path: Path,
+) -> None:
+    """Statistics of times are cut to milliseconds."""
+    published = at(0) + timedelta(microseconds=500)
+    store = PubSub(None, str(tmp_path), clock=ManualClock(published))
+    store.create_topic("flights")
+    store.publish("flights", [b"late"])
+    since = published - timedelta(microseconds=100)
+    assert found(store, MessageQuery(earliest=since)) == ["late"]
+    assert found(store, MessageQuery(earliest=published + timedelta(microseconds=1))) == []
+
+
+def test_a_read_goes_on_behind_what_it_has_returned_when_its_files_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scans, "_SLICE", 1)
+    store = PubSub(None, str(tmp_path))
+    uid = store.create_topic("flights").uid
+    for data in (b"a", b"b", b"c"):
+        store.publish("flights", [data])
+    tables = store._tables
+    table = tables.messages(uid).table
+    batches = tables.lanes.local_scans.batches(table, Window(), ["data"])
+    seen = next(batches)["data"].to_pylist()
+    tables.messages(uid).optimize()
+    DeltaTable(tmp_path / "messages" / uid).vacuum(
+        0, dry_run=False, enforce_retention_duration=False
+    )
+    for batch in batches:
+        seen += batch["data"].to_pylist()
+    assert seen == [b"a", b"b", b"c"]
+
+
+def test_tables_are_opened_again_with_keys_that_were_renewed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program renews the keys in its environment while it runs."""
+    store = PubSub(None, str(tmp_path))
+    table = store._tables.messages(store.create_topic("flights").uid).table
+    tables = OpenTables(None)
+    with tables.cached(table) as first, tables.cached(table) as again:
+        assert again is first
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "renewed")
+    with tables.cached(table) as renewed:
+        assert renewed is not first
+
+
+def test_the_console_tells_of_the_last_maintenance_of_each_kind(tmp_path: Path) -> None:
+    """Of whichever topic it was."""
+    clock = ManualClock(at(0))
+    store = PubSub(None, str(tmp_path), clock=clock)
+    client = TestClient(create_app(store, ConsoleAccess(), clock, root=str(tmp_path)), BASE)
+    for name in ("first", "second", "third"):
+        store.create_topic(name)
+        store.publish(name, [b"a"])
+    for _ in range(2):
+        clock.advance(2 * 24 * HOUR)
+        store.maintain()
+        last = store.topic_history("second", 1)[0].time
+        store.publish("second", [b"b"])
+    page = words(client.get("/maintenance").text)
+    assert f"Messages were deleted by retention (1) of second , {timestamp(last)}" in page
