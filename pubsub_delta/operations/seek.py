@@ -65,9 +65,8 @@ def seek(
     """Acknowledge and un-acknowledge messages in bulk, by one small commit.
 
     Exactly one of ``time`` and ``snapshot`` is given. With ``if_unchanged`` the subscription must
-    be as it was read. The next operation on the subscription
-    carries the seek out. NotFound if the snapshot was deleted before the seek was noted: then the
-    seek is withdrawn.
+    be as it was read. The next operation on the subscription carries the seek out. NotFound if the
+    snapshot was deleted before the seek was noted: then the seek is withdrawn.
     """
     wanted = check_if_unchanged(if_unchanged, Subscription, str(name))
     with tables.prefetching(
