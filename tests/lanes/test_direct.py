@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,60 +46,65 @@ def test_an_odd_path_is_opened_as_it_is_written(tmp_path: Path, name: str) -> No
     assert lane.read(file_url).num_rows == 3
 
 
+@dataclass
+class Busy:
+    """A topic, and a lane whose reads of the history are each crossed by a commit of another."""
+
+    lane: DirectLane
+    other: DirectLane
+    table: str
+
+    def add(self, lane: DirectLane) -> None:
+        number = lane.version(self.table) + 1
+        lane.append(self.table, numbers(number, 1), f"{number}")
+
+    def cross(
+        self, monkeypatch: pytest.MonkeyPatch, is_crossed: Callable[[int | None], bool]
+    ) -> None:
+        """Have a commit land before each read of so many commits."""
+        real = DeltaTable.history
+
+        def crossed(opened: DeltaTable, limit: int | None = None) -> list[dict[str, Any]]:
+            with monkeypatch.context() as patched:
+                patched.setattr(DeltaTable, "history", real)
+                if is_crossed(limit):
+                    self.add(self.other)
+            commits: list[dict[str, Any]] = real(opened, limit)
+            return commits
+
+        monkeypatch.setattr(DeltaTable, "history", crossed)
+
+
+@pytest.fixture
+def busy(tmp_path: Path) -> Busy:
+    lane, other = (DirectLane(None, TableLocks(str(tmp_path))) for _ in range(2))
+    return Busy(lane, other, topic(lane, f"delta.`{tmp_path}/messages`"))
+
+
 def test_commits_are_numbered_rightly_while_others_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    busy: Busy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """``deltalake`` numbers what it finds in the log from the version that it has opened."""
-    table = f"delta.`{tmp_path}/messages`"
-    lane, other = (DirectLane(None, TableLocks(str(tmp_path))) for _ in range(2))
-    topic(lane, table)
-    for number in range(1, 4):
-        lane.append(table, numbers(number, 1), f"{number}")
-    real = DeltaTable.history
-
-    def crossed(opened: DeltaTable, limit: int | None = None) -> list[dict[str, Any]]:
-        with monkeypatch.context() as patched:
-            patched.setattr(DeltaTable, "history", real)
-            number = other.version(table) + 1
-            if number <= 5:
-                other.append(table, numbers(number, 1), f"{number}")
-        commits: list[dict[str, Any]] = real(opened, limit)
-        return commits
-
-    lane.version(table)
-    monkeypatch.setattr(DeltaTable, "history", crossed)
-    told = lane.history(table, 3)
+    for _ in range(3):
+        busy.add(busy.lane)
+    busy.cross(monkeypatch, lambda _: busy.other.version(busy.table) < 5)
+    told = busy.lane.history(busy.table, 3)
     assert [(each.version, each.user_metadata) for each in told[:3]] == [
         (number, f"{number}") for number in range(5, 2, -1)
     ]
 
 
 def test_a_long_history_is_read_though_others_commit_all_the_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    busy: Busy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Reading thousands of commits takes seconds, in which a busy topic gets more of them."""
-    table = f"delta.`{tmp_path}/messages`"
-    lane, other = (DirectLane(None, TableLocks(str(tmp_path))) for _ in range(2))
-    topic(lane, table)
-    for number in range(1, 31):
-        lane.append(table, numbers(number, 1), f"{number}")
-    real = DeltaTable.history
-
-    def crossed(opened: DeltaTable, limit: int | None = None) -> list[dict[str, Any]]:
-        if limit != 1:
-            with monkeypatch.context() as patched:
-                patched.setattr(DeltaTable, "history", real)
-                number = other.version(table) + 1
-                other.append(table, numbers(number, 1), f"{number}")
-        commits: list[dict[str, Any]] = real(opened, limit)
-        return commits
-
-    monkeypatch.setattr(DeltaTable, "history", crossed)
+    for _ in range(30):
+        busy.add(busy.lane)
+    busy.cross(monkeypatch, lambda limit: limit != 1)
     for limit in (None, 25):
-        told = lane.history(table, limit)
-        assert {each.user_metadata for each in told if each.version} == {
-            f"{each.version}" for each in told if each.version
-        }
+        told = busy.lane.history(busy.table, limit)
+        publishes = [each for each in told if each.version]
+        assert [each.user_metadata for each in publishes] == [f"{e.version}" for e in publishes]
         assert len(told) >= (limit or 31)
     assert told[0].version == 34
 

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pubsub_delta.errors import InvalidArgument
@@ -18,7 +17,6 @@ from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_state import Span, State
 from pubsub_delta.policy.filters import Has
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import TableMissing
 from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.lanes.spark import SparkLane, SparkScans, frames, publishing
@@ -26,26 +24,8 @@ from pubsub_delta.tables.lanes.spark.types import arrow_frame
 from pubsub_delta.tables.schemas import (
     BACKLOG,
     BATCH,
-    MESSAGES,
 )
 from tests.spark_lane.spark_rows import LATE, NOON, UID, messages
-
-
-@pytest.fixture
-def lane(spark: SparkSession) -> SparkLane:
-    return SparkLane(spark, TableLocks(None))
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> str:
-    return f"delta.`{tmp_path}/messages/{UID}`"
-
-
-@pytest.fixture
-def topic(lane: SparkLane, table: str) -> str:
-    lane.create(table, MESSAGES)
-    return table
-
 
 # DataFrames in
 

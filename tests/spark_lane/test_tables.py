@@ -12,7 +12,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pubsub_delta.errors import FailedPrecondition
-from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import Match, Merge, TableMissing
 from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.lanes.spark import SparkLane, SparkScans, frames
@@ -23,22 +22,6 @@ from pubsub_delta.tables.schemas import (
     TOPICS,
 )
 from tests.spark_lane.spark_rows import HOSTILE, LATE, NOON, UID, UTC, messages
-
-
-@pytest.fixture
-def lane(spark: SparkSession) -> SparkLane:
-    return SparkLane(spark, TableLocks(None))
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> str:
-    return f"delta.`{tmp_path}/messages/{UID}`"
-
-
-@pytest.fixture
-def topic(lane: SparkLane, table: str) -> str:
-    lane.create(table, MESSAGES)
-    return table
 
 
 @pytest.fixture
