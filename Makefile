@@ -4,8 +4,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 OF_THE_SERVER := $(addprefix tests/acceptance/test_,server_killed.py server_push.py \
 	server_console.py server_rest.py cli_endpoint.py)
-NEED_JAVA := $(addprefix tests/,acceptance delta spark_lane)
+SIDE_BY_SIDE := --numprocesses 3 --dist loadgroup
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
+# The tests start hundreds of processes: each would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test trial lane-test server-trial storage-trial model-trial history-trial proof soak mutation-check mutants spark-pairs-test connect-test cluster-test object-storage-test object-storage-spark-test client-test client-soak console-test unit check format bench bench-full pictures docs lock java clean
@@ -16,8 +18,8 @@ help: ## list the targets
 demo: .venv/ready java ## publish a year of real flights and drain it twice (2 minutes)
 	@$(BIN)/python -m pubsub_delta.jobs.demo
 
-test: unit java ## run the tests (needs Java; 10 to 14 minutes, as the machine is quiet or not)
-	$(BIN)/pytest $(NEED_JAVA)
+test: .venv/ready java ## run the tests, those by Spark beside the others
+	$(BIN)/pytest $(SIDE_BY_SIDE)
 
 trial: .venv/ready java ## run the long trials: killed processes, jobs, notebooks, docs, random sequences
 	SEEDS=$${SEEDS:-3} $(BIN)/pytest -m trial tests/acceptance tests/delta tests/unit \
@@ -36,7 +38,7 @@ storage-trial: .venv/ready java ## kill processes at named points, crowd a store
 model-trial: .venv/ready java ## hold the library against a model of the whole specification, and search its protocol to the end
 	STEPS=$${STEPS:-100000} DELTA_STEPS=$${DELTA_STEPS:-500} $(BIN)/pytest -m trial tests/model tests/protocol
 
-history-trial: .venv/ready ## kill, stop and starve several processes on one store, and check what they saw; needs no Java
+history-trial: .venv/ready java ## kill, stop and starve several processes on one store, and check what they saw
 	HISTORIES=$${HISTORIES:-20} $(BIN)/pytest -m trial tests/histories
 
 proof: .venv/ready java ## all that is random for HOURS (1), JOBS (1) at a time; goes on where it was, and tells all seeds
@@ -85,7 +87,7 @@ console-test: .venv/ready ## drive the console in Chromium (installs it), and ta
 	$(BIN)/pytest -m console tests/console
 
 unit: .venv/ready ## run the tests that need no Java, side by side (a minute or two)
-	$(BIN)/pytest --numprocesses 3 --dist worksteal tests pubsub_delta $(addprefix --ignore ,$(NEED_JAVA))
+	$(BIN)/pytest $(SIDE_BY_SIDE) --no-java
 
 check: .venv/ready ## lint, check types, and hold the structure against the plan
 	$(BIN)/ruff format --check .

@@ -15,6 +15,8 @@ Step = dict[str, Any]
 
 SPEEDS = (2.0, 5.0, 10.0)
 """Seconds of the store's clock in a second: an ack deadline of 10 s takes 5, 2 or one."""
+SLOWER = 5
+"""How many times longer a step of the Spark lane takes, at least."""
 HOUR = 3600.0
 _WEEK = 7 * 86_400
 SUBSCRIPTIONS = ("plain", "ordered", "once", "once-ordered", "keeper", "events")
@@ -49,11 +51,13 @@ def draw(
     storage: str = "",
     features: Sequence[str] | None = None,
     subscriptions: Sequence[str] = (),
+    spark: bool = False,
 ) -> Plan:
     """Return the plan of a seed: each thread of it takes so many steps.
 
     ``storage``: the kind of object store that it runs on; by default a local disk. ``features``
-    and ``subscriptions``: these, and not those that the seed draws.
+    and ``subscriptions``: these, and not those that the seed draws. ``spark``: one process works
+    by the Spark lane; it takes fewer steps, and the others take theirs more slowly.
     """
     chance = random.Random(seed)
     drawn = [each for each in FEATURES if chance.random() < (0.3 if each in RARE else 0.6)]
@@ -71,10 +75,24 @@ def draw(
         }
         for name in names
     }
-    return {
+    plan = {
         "seed": seed, "speed": chance.choice(SPEEDS), "world": world, "processes": processes,
         "nemesis": _nemesis(chance, features, names, steps, storage),
     }  # fmt: skip
+    return _with_spark(plan) if spark else plan
+
+
+def _with_spark(plan: Plan) -> Plan:
+    """Let the first process work by Spark, and all that is beside it take as long as that takes."""
+    first, *others = plan["processes"].values()
+    first |= {
+        "lane": "spark",
+        "threads": [thread[: len(thread) // SLOWER + 1] for thread in first["threads"]],
+    }
+    for step in [step for each in others for thread in each["threads"] for step in thread]:
+        step["pause"] = step["pause"] * SLOWER
+    nemesis = [{**each, "at": each["at"] * SLOWER} for each in plan["nemesis"]]
+    return {**plan, "speed": min(SPEEDS), "nemesis": nemesis}
 
 
 def _world(chance: random.Random, features: list[str], wanted: Sequence[str]) -> dict[str, Any]:

@@ -85,6 +85,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=40, help="steps of each thread")
     parser.add_argument("--features", type=_list, help="these, and not those of the seed")
     parser.add_argument("--subscriptions", type=_list, default=(), help="these, likewise")
+    parser.add_argument("--spark", action="store_true", help="one process works by Spark")
     parser.add_argument("--plan", type=Path, help="a plan that was kept, in place of a seed")
     parser.add_argument("--folder", type=Path, help="where histories are kept")
     parser.add_argument("--shrink", action="store_true", help="look for a smaller plan that fails")
@@ -98,6 +99,7 @@ def main() -> int:
             steps=asked.steps,
             features=asked.features,
             subscriptions=asked.subscriptions,
+            spark=asked.spark,
         )
         if asked.plan:
             plan = json.loads(asked.plan.read_text(encoding="utf-8"))

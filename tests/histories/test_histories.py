@@ -30,6 +30,15 @@ def test_every_feature_is_drawn() -> None:
     assert {each for features in drawn for each in features} == set(plans.FEATURES)
 
 
+def test_one_process_works_by_spark_and_the_others_take_their_time_beside_it() -> None:
+    plan, plain = (
+        plans.draw(17, features=("kills",), spark=by_spark) for by_spark in (True, False)
+    )
+    lanes = [each.get("lane", "direct") for each in plan["processes"].values()]
+    assert lanes == ["spark", *["direct"] * (len(lanes) - 1)]
+    assert plan["nemesis"][-1]["at"] > plain["nemesis"][-1]["at"]
+
+
 def test_a_failing_plan_is_made_smaller() -> None:
     def fails(plan: plans.Plan) -> plans.Plan | None:
         steps = [step for each in plan["processes"].values() for t in each["threads"] for step in t]
@@ -54,11 +63,25 @@ def test_a_failing_plan_is_made_smaller() -> None:
 def test_what_several_processes_saw_breaks_no_promise(
     seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    outcome = run(plans.draw(seed), tmp_path / "history")
+    _check(plans.draw(seed), tmp_path, capsys)
+
+
+@pytest.mark.trial
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("seed", range(SEED, SEED + (HISTORIES + 3) // 4))
+def test_what_processes_of_both_lanes_saw_breaks_no_promise(
+    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _check(plans.draw(seed, spark=True), tmp_path, capsys)
+
+
+def _check(plan: plans.Plan, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Run a plan, and check its history."""
+    outcome = run(plan, folder / "history")
     counts = outcome.counts
     with capsys.disabled():
         sys.stdout.write(
-            f"\nhistory of seed {seed}: {counts['operations']} operations, "
+            f"\nhistory of seed {plan['seed']}: {counts['operations']} operations, "
             f"{counts['deliveries']} deliveries, {counts['kill']} kills\n"
         )
     assert not outcome.found, outcome.told()

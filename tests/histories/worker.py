@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deltalake import DeltaTable
 
@@ -27,7 +27,11 @@ from pubsub_delta import DeadLetterPolicy, Message, PubSub
 from pubsub_delta.batches import PulledBatch
 from pubsub_delta.clock import from_micros, to_micros
 from pubsub_delta.errors import class_name
+from pubsub_delta.tables.lanes.choice import LaneName
 from tests.journal import Journal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 Step = dict[str, Any]
 _SOURCE = "CloudPubSubDeadLetterSourceSubscription"
@@ -91,7 +95,9 @@ class Process:
         speed = spec.get("speed", self.plan["speed"])
         self.clock = FrozenClock(spec.get("origin", running["origin"]), speed, spec["offset"])
         self.root = running["root"]
-        self.store = PubSub(None, self.root, clock=self.clock)
+        self.spark = _session() if spec.get("lane") == "spark" else None
+        lane: LaneName | None = None if self.spark is None else "spark"
+        self.store = PubSub(self.spark, self.root, clock=self.clock, lane=lane)
         self.held = Held()
         self.journal = Journal(folder / f"{self.id}.jsonl")
         self.threads = spec.get("threads", [])
@@ -106,6 +112,13 @@ class Process:
             thread.start()
         for thread in threads:
             thread.join()
+
+
+def _session() -> SparkSession:
+    """Start Spark; the processes that work without it do not load it."""
+    from tests.trials.sessions import small_session
+
+    return small_session()
 
 
 def _begun(folder: Path, name: str) -> dict[int, int]:
@@ -160,7 +173,7 @@ class Worker:
     def _publish(self, topic: str, keys: list[str], again: bool = False) -> None:
         name = f"{self._process.id}/{self._thread}/{self._step}"
         texts = [(f"{name}.{n}", key) for n, key in enumerate(keys)]
-        messages = [Message(text.encode(), {}, key) for text, key in texts]
+        messages = self._messages(texts)
         once = (name, 1) if again else None
 
         def publish() -> dict[str, Any]:
@@ -170,6 +183,14 @@ class Worker:
             return {"ids": [list(each.message_ids) for each in results]}
 
         self._call("publish", publish, topic=topic, messages=texts)
+
+    def _messages(self, texts: list[tuple[str, str]]) -> list[Message] | DataFrame:
+        """Return what is published: messages, or by the Spark lane often the rows of a query."""
+        spark = self._process.spark
+        if spark is None or self._chance.random() < 0.3:
+            return [Message(text.encode(), {}, key) for text, key in texts]
+        rows = spark.createDataFrame(texts, "data string, ordering_key string")
+        return rows.coalesce(1)  # in their order
 
     def _pull(self, subscription: str, max: int | None = None) -> Any:
         def pull() -> dict[str, Any]:

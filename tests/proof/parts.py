@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 _PYTEST = (sys.executable, "-m", "pytest", "-m", "trial", "-p", "no:cacheprovider")
 _STEPS = re.compile(r"([\d,]+) steps with the seeds (\d+) to (\d+)")
 
+_HISTORIES = re.compile(r"^seed \d+:.*nothing wrong$", re.M)
+
 
 @dataclass(frozen=True)
 class Part:
@@ -66,7 +68,11 @@ PARTS = (
     Part(
         "histories", 300, "histories",
         (sys.executable, "-m", "tests.histories.run", "--count", "5"),
-        re.compile(r"^seed \d+:.*nothing wrong$", re.M), seeds=5,
+        _HISTORIES, seeds=5,
+    ),
+    Part(
+        "histories of both lanes", 30, "histories",
+        (sys.executable, "-m", "tests.histories.run", "--spark"), _HISTORIES, needs_java=True,
     ),
     Part(
         "damaged files, direct", 92, "cases",
