@@ -21,7 +21,7 @@ from pubsub_delta.resources import Subscription, Topic
 from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.store import Tables
 
-_ATTEMPTS = 3
+_ATTEMPTS = 10
 _FOR_EVER = timedelta(days=36_500)
 _FORGET_AFTER = MAX_SUBSCRIPTION_RETENTION + timedelta(days=14)
 """How long the row of a deleted topic stays, so that VACUUM can remove its files: subscriptions may
