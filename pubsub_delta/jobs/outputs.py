@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
+from tenacity import retry, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from pubsub_delta import InvalidArgument
 
@@ -16,20 +18,43 @@ merge_schema_option = click.option(
     help="Add missing columns to the table. By default they are refused.",
 )
 
+_RACES = re.compile(
+    r"(?:ProtocolChanged|MetadataChanged|ConcurrentWrite)Exception"
+    r"|(?:DELTA_TABLE|TABLE_OR_VIEW)_ALREADY_EXISTS"
+)
+"""Delta's and Spark's errors where somebody else has created a table, or given it columns, since
+this append began. It has written nothing then, and succeeds when it is made again.
+"""
+
+
+def _lost_a_race(error: BaseException) -> bool:
+    return bool(_RACES.search(str(error)[:2000]))
+
+
+@retry(
+    retry=retry_if_exception(_lost_a_race),
+    wait=wait_random_exponential(multiplier=0.2, max=5),
+    stop=stop_after_attempt(10),
+    reraise=True,
+)
+def _append(rows: DataFrame, output: str, options: dict[str, Any]) -> None:
+    writer = rows.write.format("delta").mode("append").options(**options)
+    if "/" in output:
+        writer.save(output)
+    else:
+        writer.saveAsTable(output)
+
 
 def append(rows: DataFrame, output: str, *, merge_schema: bool, **options: Any) -> None:
     """Append to a Delta table: a path if it has a slash, else a name in the catalog.
 
-    InvalidArgument if the table has other columns, or cannot be written.
+    Several jobs may append to one table, and each may be the one that creates it. InvalidArgument
+    if the table has other columns, or cannot be written.
     """
     if merge_schema:
         options["mergeSchema"] = True
-    writer = rows.write.format("delta").mode("append").options(**options)
     try:
-        if "/" in output:
-            writer.save(output)
-        else:
-            writer.saveAsTable(output)
+        _append(rows, output, options)
     except AnalysisException as error:
         why = next(iter(str(error).splitlines()), "")
         hint = "" if merge_schema else "; --merge-schema adds columns that the table does not have"
