@@ -164,6 +164,16 @@ ALL = """
 """
 
 
+def test_numbers_of_fixed_and_of_signed_length_become_columns_of_their_ranges() -> None:
+    wanted = {
+        "fixed32": "long", "fixed64": DecimalOf(20, 0), "sfixed32": "int", "sfixed64": "long",
+        "sint32": "int", "sint64": "long",
+    }  # fmt: skip
+    fields = [f"{kind} {kind}_ = {n};" for n, kind in enumerate(wanted, 1)]
+    codec = compiled(proto3(" ".join(fields)))
+    assert dict(codec.fields.fields) == {f"{kind}_": of for kind, of in wanted.items()}
+
+
 def test_fields_become_columns_of_their_types() -> None:
     codec = compiled(proto3(ALL))
     inner = RecordOf((("n", "int"), ("m", "string")))

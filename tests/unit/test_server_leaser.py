@@ -331,6 +331,18 @@ def test_with_exactly_once_delivery_a_deadline_beyond_the_lease_is_written() -> 
     assert {span.until for span in bench.state.in_state(State.LEASED)} == {at(300)}
 
 
+def test_a_nack_after_an_extension_that_was_confirmed_is_written() -> None:
+    bench = Bench(exactly_once=True)
+    lease = bench.lease(1)
+    bench.modify([bench.ack_id(lease, 0)], 300)
+    bench.exchange()
+    asked = bench.modify([bench.ack_id(lease, 0)], 0)
+    assert not asked.done
+    bench.exchange()
+    assert asked.done
+    assert bench.leased == []
+
+
 def test_what_is_said_during_a_hold_is_said_after_it() -> None:
     """ "What was said before is written first, and what is said meanwhile afterwards." """
     bench = Bench(3, exactly_once=True)

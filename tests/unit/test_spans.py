@@ -184,8 +184,11 @@ def test_backoffs_that_end_together_are_one_span() -> None:
     ]
 
 
-def test_of_too_many_backoffs_the_nearest_are_united_and_none_ends_earlier() -> None:
-    ends = [float(n) for n in range(MAX_WAITING_SPANS)] + [7.25, 9.5]
+@pytest.mark.parametrize("more", [[7.25], [7.25, 9.5]])
+def test_of_too_many_backoffs_the_nearest_are_united_and_none_ends_earlier(
+    more: list[float],
+) -> None:
+    ends = [*(float(n) for n in range(MAX_WAITING_SPANS)), *more]
     state = with_spans(EMPTY, (waiting(n, end) for n, end in enumerate(ends)))
     assert len(state.spans) == MAX_WAITING_SPANS
     held = {each: span for span in state.spans for each in span.positions}
