@@ -122,6 +122,10 @@ class View:
             if op.may and self._is_meant(op) and self.history.may_live(self.life, op)
         ]
 
+    def _surely_met(self, op: Op) -> bool:
+        """Tell whether an operation can have met no other subscription of the name."""
+        return self.history.possible("subscription", self.life.name, op) == [self.life]
+
     def _is_meant(self, op: Op) -> bool:
         if op.kind == "restore":
             return bool(op.args["uid"] == self.life.uid)
@@ -269,7 +273,7 @@ class View:
         """Return the seeks that surely made a message unacknowledged."""
         publish_time = self.history.published[text].op.now
         for op in self.seeks:
-            if not op.sure:
+            if not (op.sure and self._surely_met(op)):
                 continue
             if op.kind == "seek_snapshot":
                 if self._seek_holds(op, text):

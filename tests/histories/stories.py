@@ -137,8 +137,8 @@ class Story:
     def snapshot(self, name: str = NAME) -> None:
         self.op("create_snapshot", {"uid": f"s{self.time}"}, snapshot="noon", subscription=name)
 
-    def seek_snapshot(self, name: str = NAME) -> None:
-        self.op("seek_snapshot", {}, snapshot="noon", subscription=name)
+    def seek_snapshot(self, name: str = NAME, **more: Any) -> None:
+        self.op("seek_snapshot", {}, snapshot="noon", subscription=name, **more)
 
     def restore(self) -> None:
         self.op("restore", {"version": 1}, subscription=NAME, uid=self.uids[NAME])

@@ -219,6 +219,25 @@ def test_what_was_published_after_a_snapshot_is_in_it() -> None:
     assert story.violations() == {"lost": 1}
 
 
+@pytest.mark.parametrize(("overlap", "lost"), [(True, 0), (False, 1)])
+def test_a_seek_beside_a_deletion_may_have_been_one_of_the_subscription_before(
+    overlap: bool, lost: int
+) -> None:
+    story = Story()
+    story.snapshot()
+    story.publish("a")
+    began = story.time
+    if overlap:
+        story.seek_snapshot(lasts=3)
+        story.time = began
+    story.delete()
+    story.create()
+    if not overlap:
+        story.seek_snapshot()
+    story.end()
+    assert story.violations() == ({"lost": lost} if lost else {})
+
+
 def test_a_message_that_is_older_than_its_retention_may_go() -> None:
     story = Story(retention=600)
     story.publish("a")
