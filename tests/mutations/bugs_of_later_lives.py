@@ -6,6 +6,13 @@ from tests.mutations.bug import Bug
 
 BUGS_OF_LATER_LIVES: tuple[Bug, ...] = (
     Bug(
+        "output-created-twice",
+        "A job fails where another one has just created the table of its output.",
+        "jobs/outputs.py",
+        "    return bool(_RACES.search(str(error)[:2000]))",
+        "    return False",
+    ),
+    Bug(
         "ack-of-a-later-subscription",
         "A server refuses ack ids of a subscription that was created anew elsewhere.",
         "server/hub.py",

@@ -351,6 +351,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "exporter.py": ("exporter",),
     "jobs/file_formats.py": ("job_file_formats",),
     "jobs/idempotency_ids.py": ("job_idempotency_ids",),
+    "jobs/outputs.py": ("delta/test_outputs",),
     "tables/lanes/spark/columns.py": (),
     "tables/lanes/spark/frames.py": (),
     "policy/schemas/avro_defaults.py": ("schema_typing",),
