@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable, write_deltalake
 
 from pubsub_delta import DeadLetterPolicy, PubSub
 from pubsub_delta.tables.ack_state import AckStateTables
+from pubsub_delta.tables.lanes.direct.open_tables import OpenTables
 from pubsub_delta.tables.lanes.protocol import Conflict
 from tests.model.memory_lane import MemoryLane
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
@@ -75,3 +77,28 @@ def test_a_seek_to_a_time_is_noted_while_nobody_deletes_messages(
     monkeypatch.setattr(AckStateTables, "replace", noted)
     store.seek(NAME, **target)
     assert held == [is_locked]
+
+
+def test_a_deletion_that_lost_a_race_to_a_slow_publisher_deletes_nothing_and_tells_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In object storage no lock keeps a publisher away; here it is a tool that takes none."""
+    store = PubSub(None, str(tmp_path))
+    uid = store.create_topic(TOPIC).uid
+    store.publish(TOPIC, ["old"])
+    store.delete_topic(TOPIC)
+    table, opened = str(tmp_path / "messages" / uid), OpenTables.opened
+    late = DeltaTable(table).to_pyarrow_table()
+
+    def crossed(tables: OpenTables, name: str) -> DeltaTable:
+        found = opened(tables, name)
+        if uid in name:
+            write_deltalake(table, late, mode="append")
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(OpenTables, "opened", crossed)
+        report = store.maintain()
+    assert "a slow publisher" in report.problems[f"projects/local/topics/{TOPIC} (deleted)"]
+    assert DeltaTable(table).count() == 2, "nothing was deleted"
+    assert store.maintain().discarded == {f"projects/local/topics/{TOPIC} (deleted)": 2}

@@ -6,6 +6,13 @@ from tests.mutations.bug import Bug
 
 BUGS_OF_LATER_LIVES: tuple[Bug, ...] = (
     Bug(
+        "retention-fails-in-a-race",
+        "A deletion of messages that lost a race fails in place of waiting for the next run.",
+        "tables/messages/messages.py",
+        "            except Conflict:\n                return False\n",
+        "            except Conflict:\n                raise\n",
+    ),
+    Bug(
         "output-created-twice",
         "A job fails where another one has just created the table of its output.",
         "jobs/outputs.py",

@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol
 
 import pyarrow as pa
 
-from pubsub_delta.errors import DataLoss
+from pubsub_delta.errors import Aborted, DataLoss
 from pubsub_delta.tables.schemas import TableSchema
 
 Operator = Literal["=", "<", "<=", ">", ">=", "in", "starts with", "is null", "is not null"]
@@ -35,8 +35,8 @@ null``. SQL: a comparison with null does not hold.
 """
 
 
-class Conflict(Exception):
-    """A concurrent writer was faster. Nothing was written."""
+class Conflict(Aborted):
+    """A concurrent writer was faster. Nothing was written, and the caller can decide again."""
 
 
 class TableMissing(DataLoss):

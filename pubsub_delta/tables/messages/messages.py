@@ -159,13 +159,16 @@ class Messages:
         """Delete the messages published on days before a time; with ``exact``, before that time.
 
         Whole days are deleted by metadata alone. Return False, and delete nothing, if a commit
-        after the given version added messages that old, as a slow publisher's can.
+        after the given version, or beside this one, added messages that old, as a slow publisher's.
         """
         with self.locked():
             late = self.history.commits_after(after_version)
             if not late.is_complete or any(c.may_add(None, time) for c in late.commits):
                 return False
-            self._lane.delete(self._table, _too_old(time, exact=exact))
+            try:
+                self._lane.delete(self._table, _too_old(time, exact=exact))
+            except Conflict:
+                return False
         return True
 
     def optimize(self) -> int:

@@ -41,7 +41,7 @@ def translating_errors(table: str) -> Iterator[None]:
     check_not_forked()
     try:
         yield
-    except (PubSubError, Conflict):
+    except PubSubError:
         raise
     except Exception as error:
         translated = _translated(error, table)

@@ -69,7 +69,7 @@ def translating_errors(table: str | None, *, of_others: bool = False) -> Iterato
     try:
         with expected_errors():
             yield
-    except (PubSubError, Conflict, TableMissing):
+    except PubSubError:
         raise
     except Exception as error:
         condition = _condition(error)
