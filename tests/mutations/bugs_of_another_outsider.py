@@ -16,9 +16,9 @@ BUGS_OF_ANOTHER_OUTSIDER = (
     Bug(
         "wire-labels-merged",
         "An update of labels merges them into the present ones: a label that was left out stays.",
-        "server/wire.py",
-        "FieldMask(paths=mask.paths).MergeMessage(resource, merged, True, True)",
-        "FieldMask(paths=mask.paths).MergeMessage(resource, merged, True, False)",
+        "server/update_masks.py",
+        "FieldMask(paths=paths).MergeMessage(resource, merged, True, True)",
+        "FieldMask(paths=paths).MergeMessage(resource, merged, True, False)",
     ),
     Bug(
         "hub-opens-twice",

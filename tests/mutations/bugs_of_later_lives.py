@@ -28,6 +28,20 @@ BUGS_OF_LATER_LIVES: tuple[Bug, ...] = (
         "return await write(stored, None)",
     ),
     Bug(
+        "command-updates-whatever-is-stored",
+        "A command that changes one label takes back those that others have set since its look.",
+        "cli/partial_updates.py",
+        'else {"if_unchanged": stored}',
+        "else {}",
+    ),
+    Bug(
+        "mask-of-one-label-clears-the-others",
+        "A mask that names one label replaces all of them.",
+        "server/update_masks.py",
+        "    paths = [path for path, key in keys.items() if key is None]\n",
+        "    paths = [path if key is None else 'labels' for path, key in keys.items()]\n",
+    ),
+    Bug(
         "account-checked-once",
         "Whoever changes an endpoint gets tokens of an account that was set since the check.",
         "server/subscriber_service.py",

@@ -97,6 +97,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "jobs/entry_points.py": ("dependencies",),
     "jobs/terminal.py": ("job_exit_codes",),
     "session.py": ("session_settings", "no_jvm", "dependencies"),
+    "cli/partial_updates.py": ("cli_crossed_updates",),
+    "server/update_masks.py": ("server_wire", "cli_crossed_updates"),
     "server/wire.py": ("fine_times", "server_wire", "server_push_calls"),
     "policy/ack_ids.py": ("ack_ids",),
     "policy/ack_state.py": ("spans", "replay", "snapshots", "delivery_order"),
