@@ -58,8 +58,22 @@ BUGS_OF_THE_CONSOLE = (
         "letter-to-its-own-topic",
         "A dead letter is published again to the dead-letter topic.",
         "console/message_page.py",
-        "topic = own if letter is None else letter.topic",
+        "topic = own if letter is None else letter.source_topic",
         "topic = own",
+    ),
+    Bug(
+        "letter-goes-to-a-later-source",
+        "A dead letter is published again to a later subscription of its source's name.",
+        "console/dead_letters.py",
+        "return topic if uid == source.uid else None",
+        "return topic",
+    ),
+    Bug(
+        "published-again-to-whatever-topic-there-is",
+        "Messages are published again to a topic that was created anew since the look.",
+        "console/message_page.py",
+        "list(map(_original, group.messages)), if_unchanged=group.topic",
+        "list(map(_original, group.messages))",
     ),
     Bug(
         "letter-keeps-its-history",

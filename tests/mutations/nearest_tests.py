@@ -5,6 +5,7 @@ from __future__ import annotations
 TABLE_WRITES = ("lanes/test_table_writes", "lanes/test_table_rows")
 
 NEAREST: dict[str, tuple[str, ...]] = {
+    "console/dead_letters.py": ("console_dead_letters",),
     "console/jobs.py": ("console_jobs",),
     "console/message_search.py": ("console_live_messages",),
     "console/subscription_edit.py": ("console_forms",),
@@ -20,6 +21,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "console/lists.py": ("console_lists",),
     "console/message_page.py": (
         "console_messages",
+        "console_dead_letters",
         "console_live_messages",
         "console_successors",
     ),
