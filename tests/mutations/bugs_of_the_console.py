@@ -62,6 +62,27 @@ BUGS_OF_THE_CONSOLE = (
         "topic = own",
     ),
     Bug(
+        "sign-out-ends-the-cookie-alone",
+        "A copy of a session cookie outlives the sign-out.",
+        "console/security.py",
+        "            self._ended[session.id] = session.until\n",
+        "",
+    ),
+    Bug(
+        "ended-sessions-return",
+        "Sessions that have ended are forgotten where there are many, and their cookies are valid.",
+        "console/security.py",
+        "self._key, self._ended = _new_key(), {}",
+        "self._ended = {}",
+    ),
+    Bug(
+        "forms-wait-in-any-number",
+        "Forms of jobs that go on are taken however many bytes they have.",
+        "console/jobs.py",
+        "if waiting and form_bytes and form_bytes + waiting > KEPT_BYTES:",
+        "if waiting and form_bytes and form_bytes > KEPT_BYTES:",
+    ),
+    Bug(
         "letter-goes-to-a-later-source",
         "A dead letter is published again to a later subscription of its source's name.",
         "console/dead_letters.py",

@@ -292,7 +292,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "cli/doctor.py": ("cli_doctor",),
     "cli/demo.py": ("cli_doctor", "cli_quick"),
     "cli/endpoint/errors.py": ("cli_endpoint",),
-    "console/security.py": ("console_security",),
+    "console/security.py": ("console_security", "console_sessions"),
     "tables/ack_state/rows.py": ("state_rows",),
     "tables/ack_state/snapshots.py": ("snapshot_calls", "lanes/test_registry"),
     "tables/ack_state/states.py": (
