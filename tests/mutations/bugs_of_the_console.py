@@ -62,6 +62,13 @@ BUGS_OF_THE_CONSOLE = (
         "topic = own",
     ),
     Bug(
+        "error-hidden-by-the-next-one",
+        "A page tells that a resource is gone, and not why the change of it had failed before.",
+        "console/responses.py",
+        "failure_page if failed is None else partial(_failed, failed)",
+        "failed or failure_page",
+    ),
+    Bug(
         "sign-out-ends-the-cookie-alone",
         "A copy of a session cookie outlives the sign-out.",
         "console/security.py",

@@ -31,6 +31,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "console_messages",
         "console_pages",
         "console_security",
+        "console_successors",
     ),
     "console/schemas.py": ("console_schemas",),
     "console/ack_state_chart.py": ("console_ack_state_chart",),
