@@ -154,8 +154,8 @@ BUGS_OF_ANOTHER_OUTSIDER = (
         "dry-run-vacuums",
         "maintain(dry_run=True) with vacuum removes files of ack states and the registry.",
         "operations/maintain.py",
-        "    if duties.vacuum and not duties.dry_run:\n",
-        "    if duties.vacuum:\n",
+        "    if duties.vacuum and not duties.dry_run:\n        for each",
+        "    if duties.vacuum:\n        for each",
     ),
     Bug(
         "last-missing-unnoticed",

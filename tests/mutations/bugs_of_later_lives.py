@@ -42,6 +42,13 @@ BUGS_OF_LATER_LIVES: tuple[Bug, ...] = (
         "    paths = [path if key is None else 'labels' for path, key in keys.items()]\n",
     ),
     Bug(
+        "retention-that-fails-stops-the-rest",
+        "A topic whose retention is not known is not optimized.",
+        "operations/maintain.py",
+        "if duties.optimize and not duties.dry_run:",
+        "if duties.optimize and not duties.dry_run and kept.name not in report.problems:",
+    ),
+    Bug(
         "account-checked-once",
         "Whoever changes an endpoint gets tokens of an account that was set since the check.",
         "server/subscriber_service.py",

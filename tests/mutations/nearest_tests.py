@@ -189,6 +189,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "retention_job",
         "races",
         "cleaned_logs",
+        "lanes/test_tables_that_are_gone",
     ),
     "operations/read.py": ("as_of",),
     "operations/metrics.py": ("metrics_of_a_store",),
