@@ -49,6 +49,14 @@ BUGS_OF_LATER_LIVES: tuple[Bug, ...] = (
         "if duties.optimize and not duties.dry_run and kept.name not in report.problems:",
     ),
     Bug(
+        "snapshot-as-it-was-read",
+        "An update of a snapshot returns it without what others have changed meanwhile.",
+        "operations/snapshot.py",
+        '        raise NotFound(f"{name} was deleted meanwhile; create it again")\n'
+        "    return found\n",
+        "        return snapshot\n    return replace(snapshot, **changes)\n",
+    ),
+    Bug(
         "account-checked-once",
         "Whoever changes an endpoint gets tokens of an account that was set since the check.",
         "server/subscriber_service.py",

@@ -212,7 +212,12 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "console_successors",
         "lanes/test_races_found",
     ),
-    "operations/snapshot.py": ("seek_calls", "snapshot_calls", "console_successors"),
+    "operations/snapshot.py": (
+        "seek_calls",
+        "snapshot_calls",
+        "crossed_changes",
+        "console_successors",
+    ),
     "operations/survey.py": ("survey",),
     "cli/message_lines.py": ("cli_publish",),
     "cli/publish.py": ("cli_publish",),
