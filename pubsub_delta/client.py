@@ -38,7 +38,8 @@ from pubsub_delta.operations import (
     seek,
 )
 from pubsub_delta.operations.seek import SeekPreview
-from pubsub_delta.resources import AckResult, Message, Subscription
+from pubsub_delta.policy.preconditions import check_if_unchanged, check_unchanged
+from pubsub_delta.resources import AckResult, Message, Subscription, Topic
 from pubsub_delta.session import Sessions, check_session
 from pubsub_delta.tables.store import Tables
 
@@ -155,6 +156,7 @@ class PubSub:
         *,
         idempotency_id: tuple[str, int] | None = None,
         order_by: str | None = None,
+        if_unchanged: Topic | None = None,
     ) -> publish.PublishResult:
         """Publish messages in one atomic commit.
 
@@ -169,11 +171,18 @@ class PubSub:
         ``order_by``: the column of a DataFrame by which the messages of an ordering key are
         ordered; it is not stored. Without it Spark decides the order within a DataFrame. A list or
         an Arrow table is received in its own order.
+
+        ``if_unchanged``: the topic as it was read. If the stored one differs, the call publishes
+        nothing and raises Aborted.
         """
         name, tables = self._topic(topic), self._tables
+        wanted = check_if_unchanged(if_unchanged, Topic, str(name))
         with tables.prefetching(name):
+            stored = tables.topic(name)
+            if wanted is not None:
+                check_unchanged(stored, wanted)
             return publish.publish(
-                tables, tables.topic(name), messages, self._clock.now(), idempotency_id, order_by
+                tables, stored, messages, self._clock.now(), idempotency_id, order_by
             )
 
     def pull(self, subscription: str, max_messages: int | None = None) -> PulledBatch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict
 
 import click
@@ -12,6 +12,7 @@ from pubsub_delta.cli.application import App
 from pubsub_delta.cli.checks import Finding
 from pubsub_delta.cli.commands import Command
 from pubsub_delta.cli.terminal import printable
+from pubsub_delta.errors import FailedPrecondition, Unavailable
 from pubsub_delta.tables.layout import layout_of
 
 SYMBOLS = {"ok": "✓", "warning": "!", "problem": "✗"}
@@ -86,14 +87,21 @@ def _of_store(app: App) -> Iterator[Finding]:
         def of_kind(check: checks.Check = check) -> list[Finding]:
             return app.call_store(lambda store: list(check(store, now)))
 
-        yield from _findings_of(name, of_kind)
+        if not (yield from _findings_of(name, of_kind)):
+            return
 
 
-def _findings_of(name: str, check: Callable[[], list[Finding]]) -> Iterator[Finding]:
-    """Yield the findings of a check, or the finding of its error."""
+def _findings_of(name: str, check: Callable[[], list[Finding]]) -> Generator[Finding, None, bool]:
+    """Yield the findings of a check, or the finding of its error.
+
+    Returns False if the next checks would fail in the same way, perhaps as slowly: Spark does not
+    start, or the storage cannot be reached.
+    """
     try:
         yield from check()
     except click.ClickException:
         raise
     except Exception as error:
         yield checks.failed(name, error)
+        return not isinstance(error, (FailedPrecondition, Unavailable))
+    return True

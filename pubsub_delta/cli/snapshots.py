@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
+from pubsub_delta.cli import partial_updates
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import (
     SNAPSHOT,
     SUBSCRIPTION,
     TimeType,
-    changed_labels,
     exact_option,
     label_options,
     mutually_exclusive,
@@ -86,12 +86,17 @@ def update(
     fields: dict[str, Any] = {}
     if expire_time is not None:
         fields["expire_time"] = expire_time
-    if update_labels or clear_labels or remove_labels:
-        before = app.call(lambda store: store.get_snapshot(name)).labels
-        fields["labels"] = changed_labels(before, update_labels, remove_labels, clear=clear_labels)
-    if not fields:
+    labels, parts = partial_updates.label_changes(update_labels, remove_labels, clear=clear_labels)
+    fields |= labels
+    if not fields and not parts:
         raise click.UsageError("nothing to update; at least one option is needed")
-    changed = app.call(lambda store: store.update_snapshot(name, **fields))
+    changed = partial_updates.update(
+        app,
+        fields,
+        parts,
+        lambda store: store.get_snapshot(name),
+        lambda store, given: store.update_snapshot(name, **given),
+    )
     app.print_status(f"Updated snapshot [{name}].")
     app.show_changed([snapshot_record(changed)])
 

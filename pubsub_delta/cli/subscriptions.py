@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
 import click
 
+from pubsub_delta.cli import partial_updates
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import (
     SUBSCRIPTION,
     TOPIC,
     DurationType,
     Switch,
-    changed_labels,
     exact_option,
     label_options,
     mutually_exclusive,
@@ -24,14 +25,13 @@ from pubsub_delta.cli.commands import Group
 from pubsub_delta.cli.iam import binding_command
 from pubsub_delta.cli.lazy_commands import LazyCommands
 from pubsub_delta.cli.listing import list_all, listing_options
+from pubsub_delta.cli.partial_updates import Part
+from pubsub_delta.cli.push_options import push_fields, push_options
 from pubsub_delta.cli.rest import metrics_record, subscription_record
 from pubsub_delta.cli.table_options import table_fields, table_options
 from pubsub_delta.resources import (
     DeadLetterPolicy,
     ExpirationPolicy,
-    NoWrapper,
-    OidcToken,
-    PushConfig,
     RetryPolicy,
     Subscription,
 )
@@ -110,37 +110,6 @@ def subscription_options(command: F) -> F:
     return command
 
 
-def push_options(command: F) -> F:
-    """Add the options of push delivery."""
-    for option in (
-        click.option(
-            "--push-no-wrapper-write-metadata",
-            cls=Switch,
-            help="With --push-no-wrapper: send id, time, key and attributes as headers.",
-        ),
-        click.option(
-            "--push-no-wrapper", cls=Switch, help="Push the bare data, without JSON around it."
-        ),
-        click.option(
-            "--push-auth-token-audience",
-            metavar="AUDIENCE",
-            help="The audience of the token. Default: the endpoint.",
-        ),
-        click.option(
-            "--push-auth-service-account",
-            metavar="EMAIL",
-            help="The account in the token that push requests carry.",
-        ),
-        click.option(
-            "--push-endpoint",
-            metavar="URL",
-            help="The URL to which a running server pushes messages; empty for pull.",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
 @subscriptions.command(
     "create",
     examples=[
@@ -178,7 +147,7 @@ def create(
     """Create subscriptions to the messages that are published from now on."""
     if _attempts_without_topic(given):
         raise click.UsageError("--max-delivery-attempts needs --dead-letter-topic")
-    fields = {**_subscription_fields(app, given), **_push(given), **table_fields(given)}
+    fields = {**_subscription_fields(app, given), **push_fields(given), **table_fields(given)}
     source = app.topic(topic, topic_project) if topic else _only_topic(app, topic_project)
 
     def one(short: str) -> Any:
@@ -238,27 +207,28 @@ def update(
         mutually_exclusive(**{name: given[name]}, clear_retry_policy=clear_retry_policy)
     mutually_exclusive(clear_labels=clear_labels, remove_labels=remove_labels)
     full = app.subscription(subscription)
-    new_labels = bool(update_labels or clear_labels or remove_labels)
-    before: Subscription | None = None
-    if new_labels or _attempts_without_topic(given):
-        before = app.call(lambda store: store.get_subscription(full))
-    if before is not None and _attempts_without_topic(given):
-        if before.dead_letter_policy is None:
-            raise click.UsageError("--max-delivery-attempts needs --dead-letter-topic")
-        given["dead_letter_topic"] = before.dead_letter_policy.dead_letter_topic
-    fields = {**_subscription_fields(app, given), **_push(given)}
+    labels, parts = partial_updates.label_changes(update_labels, remove_labels, clear=clear_labels)
+    fields = {**_subscription_fields(app, given), **push_fields(given)}
     fields |= table_fields(given, clear=clear_bigquery_config)
     if clear_dead_letter_policy:
         fields["dead_letter_policy"] = None
     if clear_retry_policy:
         fields["retry_policy"] = None
-    if before is not None and new_labels:
-        fields["labels"] = changed_labels(
-            before.labels, update_labels, remove_labels, clear=clear_labels
+    fields |= labels
+    if _attempts_without_topic(given):
+        attempts = given["max_delivery_attempts"]
+        parts["dead_letter_policy"] = Part(
+            lambda stored: _with_attempts(stored, attempts), ["max_delivery_attempts"]
         )
-    if not fields:
+    if not fields and not parts:
         raise click.UsageError("nothing to update; at least one option is needed")
-    changed = app.call(lambda store: store.update_subscription(full, **fields))
+    changed = partial_updates.update(
+        app,
+        fields,
+        parts,
+        lambda store: store.get_subscription(full),
+        lambda store, given: store.update_subscription(full, **given),
+    )
     app.print_status(f"Updated subscription [{full}].")
     app.show_changed([subscription_record(changed)])
 
@@ -275,7 +245,7 @@ def update(
 @pass_app
 def modify_push_config(app: App, /, subscription: str, **given: Any) -> None:
     """Let a running server push the messages of a subscription, or let clients pull them again."""
-    fields = _push(given)
+    fields = push_fields(given)
     if not fields:
         raise click.UsageError("Missing option '--push-endpoint'.")
     name = app.subscription(subscription)
@@ -362,28 +332,14 @@ def _subscription_fields(app: App, given: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _push(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the push config that the options give; an empty endpoint clears it."""
-    endpoint, bare = given["push_endpoint"], given["push_no_wrapper"]
-    metadata = given["push_no_wrapper_write_metadata"]
-    if metadata and not bare:
-        raise click.UsageError("--push-no-wrapper-write-metadata needs --push-no-wrapper")
-    if bare and not endpoint:
-        raise click.UsageError("--push-no-wrapper needs --push-endpoint")
-    account, audience = given["push_auth_service_account"], given["push_auth_token_audience"]
-    if audience and not account:
-        raise click.UsageError("--push-auth-token-audience needs --push-auth-service-account")
-    if account and not endpoint:
-        raise click.UsageError("--push-auth-service-account needs --push-endpoint")
-    if not endpoint:
-        return {} if endpoint is None else {"push_config": None}
-    wrapper = NoWrapper(write_metadata=bool(metadata)) if bare else None
-    token = OidcToken(account, audience or "") if account else None
-    return {"push_config": PushConfig(endpoint, no_wrapper=wrapper, oidc_token=token)}
-
-
 def _attempts_without_topic(given: dict[str, Any]) -> bool:
     return given["max_delivery_attempts"] is not None and given["dead_letter_topic"] is None
+
+
+def _with_attempts(stored: Subscription, attempts: int) -> DeadLetterPolicy:
+    if stored.dead_letter_policy is None:
+        raise click.UsageError("--max-delivery-attempts needs --dead-letter-topic")
+    return replace(stored.dead_letter_policy, max_delivery_attempts=attempts)
 
 
 def _only_topic(app: App, project: str | None) -> str:

@@ -12,10 +12,12 @@ from pubsub_delta.cli.periods import Period, parse_period
 from pubsub_delta.clock import UTC, as_utc, read_time
 from pubsub_delta.errors import InvalidArgument
 
+_ANY_CASE = re.IGNORECASE | re.ASCII
+"""Of ASCII letters: else ``s`` is also the long s, and ``k`` the Kelvin sign."""
 _SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-_FINE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|us|ns)", re.IGNORECASE)
+_FINE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|us|ns)", _ANY_CASE)
 _PER_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}
-_AGO = re.compile(r"(\d+) *(year|month|week|day|hour|minute|second)s? +ago", re.IGNORECASE)
+_AGO = re.compile(r"(\d+) *(year|month|week|day|hour|minute|second)s? +ago", _ANY_CASE)
 _NUMBER = r"\d+(?:[.,]\d+)?"
 _RELATIVE = re.compile(
     rf"[+-]?(?:P.*|(?:{_NUMBER}[YWD])+(?:T?(?:{_NUMBER}[HMS])+)?)", re.IGNORECASE

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
+from pubsub_delta.cli import partial_updates
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.arguments import (
     SUBSCRIPTION,
     TOPIC,
     DurationType,
-    changed_labels,
     exact_option,
     label_options,
     mutually_exclusive,
@@ -21,9 +21,17 @@ from pubsub_delta.cli.arguments import (
 from pubsub_delta.cli.commands import Group
 from pubsub_delta.cli.iam import binding_command
 from pubsub_delta.cli.listing import list_all, listing_options, selection_options
+from pubsub_delta.cli.partial_updates import Part
 from pubsub_delta.cli.publish import publish
 from pubsub_delta.cli.rest import commit_record, metrics_record, topic_record
 from pubsub_delta.cli.schema_options import schema_options, schema_settings
+
+_SUBFIELDS = {
+    "message_encoding": "encoding",
+    "first_revision_id": "first_revision_id",
+    "last_revision_id": "last_revision_id",
+}
+"""The subfields of the schema settings that options change, by option."""
 
 pass_app = click.make_pass_decorator(App)
 
@@ -121,17 +129,26 @@ def update(
     fields: dict[str, Any] = {}
     if message_retention_duration is not None or clear_message_retention_duration:
         fields["message_retention_duration"] = message_retention_duration
-    if update_labels or clear_labels or remove_labels:
-        before = app.call(lambda store: store.get_topic(name)).labels
-        fields["labels"] = changed_labels(before, update_labels, remove_labels, clear=clear_labels)
+    labels, parts = partial_updates.label_changes(update_labels, remove_labels, clear=clear_labels)
+    fields |= labels
     if clear_schema_settings:
         fields["schema_settings"] = None
+    elif "schema" in given:
+        fields["schema_settings"] = schema_settings(app, None, **schema)
     elif given:
-        so_far = app.call(lambda store: store.get_topic(name)).schema_settings
-        fields["schema_settings"] = schema_settings(app, so_far, **schema)
-    if not fields:
+        parts["schema_settings"] = Part(
+            lambda stored: schema_settings(app, stored.schema_settings, **schema),
+            [_SUBFIELDS[name] for name in given if name in _SUBFIELDS],
+        )
+    if not fields and not parts:
         raise click.UsageError("nothing to update; at least one option is needed")
-    changed = app.call(lambda store: store.update_topic(name, **fields))
+    changed = partial_updates.update(
+        app,
+        fields,
+        parts,
+        lambda store: store.get_topic(name),
+        lambda store, given: store.update_topic(name, **given),
+    )
     app.print_status(f"Updated topic [{name}].")
     app.show_changed([topic_record(changed)])
 

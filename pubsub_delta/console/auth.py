@@ -38,12 +38,14 @@ def sign_in(request: Request, form: PostedForm) -> Response:
 
 @router.post("/sign-out")
 def sign_out(request: Request) -> Response:
-    """Give the browser a session that has not signed in."""
+    """End the session, and give the browser one that has not signed in."""
     return _with_session(request, redirect("sign-in"), signed_in=False)
 
 
 def _with_session(request: Request, response: Response, *, signed_in: bool) -> Response:
     sessions = console_of(request).sessions
+    if request.state.session.signed_in:
+        sessions.end(request.state.session)
     value = sessions.cookie_of(sessions.start(signed_in=signed_in))
     response.headers["set-cookie"] = set_cookie_header(request, value)
     return response

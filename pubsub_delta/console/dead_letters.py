@@ -1,4 +1,4 @@
-"""Dead lettering: action items of a subscription, and a subscription to its dead letters."""
+"""Dead lettering: action items of a subscription, who reads its dead letters, their sources."""
 
 from __future__ import annotations
 
@@ -13,9 +13,14 @@ from pubsub_delta.console.lists import list_all
 from pubsub_delta.console.responses import redirect, redirect_with_flash, render, run_job
 from pubsub_delta.console.subscription_form import NEW_TOPIC, OTHER_TOPIC
 from pubsub_delta.errors import InvalidArgument, NotFound, PubSubError
-from pubsub_delta.resources import Subscription
+from pubsub_delta.operations.find import FoundMessage, MessageSearch
+from pubsub_delta.policy.transactions import source_of_letters
+from pubsub_delta.resources import Subscription, Topic
 
 router = APIRouter()
+
+DEAD_LETTER_PREFIX = "CloudPubSubDeadLetterSource"
+"""The prefix of the attributes that forwarding adds to a dead letter."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,63 @@ def action_items(console: Console, subscription: Subscription) -> list[ActionIte
             suggested_id(name),
         ),
     ]
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """Where a dead letter comes from. ``source_topic``: None if its source is gone."""
+
+    subscription: str
+    attempts: str
+    published: str
+    source_topic: Topic | None
+
+    @property
+    def topic(self) -> str:
+        """The name of the topic of its source; "" if that is gone."""
+        return "" if self.source_topic is None else self.source_topic.name
+
+
+def dead_letter_of(
+    console: Console, search: MessageSearch, message: FoundMessage
+) -> DeadLetter | None:
+    """Return where a dead letter comes from; None for another message."""
+    pairs = message.attributes
+    name = pairs.get(f"{DEAD_LETTER_PREFIX}Subscription")
+    if not name:
+        return None
+    project = pairs.get(f"{DEAD_LETTER_PREFIX}SubscriptionProject") or console.project
+    full = f"projects/{project}/subscriptions/{name}"
+    return DeadLetter(
+        full,
+        pairs.get(f"{DEAD_LETTER_PREFIX}DeliveryCount", "?"),
+        pairs.get(f"{DEAD_LETTER_PREFIX}TopicPublishTime", ""),
+        _source_topic(console, search, message, full),
+    )
+
+
+def _source_topic(
+    console: Console, search: MessageSearch, message: FoundMessage, full: str
+) -> Topic | None:
+    """Return the topic of a letter's source, if that is there and has not been created anew.
+
+    The commit of the letter tells the uid of its source. Where the log has forgotten it, a
+    subscription that was created after the letter was forwarded is another one.
+    """
+    store = console.store
+    try:
+        source = store.get_subscription(full)
+        topic = store.get_topic(source.topic)
+        again = store.get_subscription(full)
+    except (NotFound, InvalidArgument):  # publishers may write any attribute
+        return None
+    if (again.uid, again.topic) != (source.uid, topic.name):  # deleted between these looks
+        return None
+    uid = source_of_letters(search.publish_id_of(message) or "")
+    if uid is not None:
+        return topic if uid == source.uid else None
+    is_later = message.publish_time is not None and source.create_time >= message.publish_time
+    return None if is_later else topic
 
 
 def suggested_id(topic: str) -> str:

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from fastapi import Request, Response
 
-from pubsub_delta.errors import PubSubError
+from pubsub_delta.errors import PubSubError, ResourceExhausted
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ WAIT_SECONDS = 0.7
 """How long a request waits for its job; after that the response is a page of progress."""
 KEPT = 100
 KEPT_BYTES = 64 * 1024 * 1024
-"""The largest number of jobs, and of bytes of forms; above it the oldest done jobs are removed."""
+"""The largest number of jobs that are done, and of bytes of the forms of all jobs."""
 
 ResponseTo = Callable[[Request, T], Response]
 
@@ -108,16 +108,33 @@ class Jobs:
         form_bytes: int = 0,
         section: str = "",
     ) -> Job[T]:
-        """Start a job; the arguments are those of ``Job``."""
-        job = Job(title, self._now(), self._threads.submit(work), then, failed, form_bytes, section)
+        """Start a job; the arguments are those of ``Job``.
+
+        ResourceExhausted, and nothing is done, if its form does not fit beside those of jobs that
+        are not done.
+        """
         with self._lock:
+            self._make_room(form_bytes)
+            work_of = self._threads.submit(work)
+            job = Job(title, self._now(), work_of, then, failed, form_bytes, section)
             self._jobs[job.id] = job  # type: ignore[assignment]
-            for id_ in [id_ for id_, each in self._jobs.items() if each.is_done and id_ != job.id]:
-                kept = sum(each.form_bytes for each in self._jobs.values())
-                if len(self._jobs) <= KEPT and kept <= KEPT_BYTES:
-                    break
-                del self._jobs[id_]
         return job
+
+    def _make_room(self, form_bytes: int) -> None:
+        """Remove the oldest done jobs until another one fits."""
+        for id_ in [id_ for id_, each in self._jobs.items() if each.is_done]:
+            if len(self._jobs) < KEPT and form_bytes + self._form_bytes() <= KEPT_BYTES:
+                return
+            del self._jobs[id_]
+        waiting = self._form_bytes()
+        if waiting and form_bytes and form_bytes + waiting > KEPT_BYTES:
+            raise ResourceExhausted(
+                f"forms of {waiting / 2**20:,.0f} MB wait to be carried out, and the console takes "
+                f"{KEPT_BYTES // 2**20} MB of them; nothing was done: send the form again later"
+            )
+
+    def _form_bytes(self) -> int:
+        return sum(each.form_bytes for each in self._jobs.values())
 
     def find(self, id_: str) -> Job[object] | None:
         """Return a job; None if there is none of this ID."""

@@ -11,6 +11,7 @@ from typing import Literal
 from fastapi import APIRouter, Request, Response
 
 from pubsub_delta.console.context import Console, address, console_of
+from pubsub_delta.console.dead_letters import DEAD_LETTER_PREFIX, DeadLetter, dead_letter_of
 from pubsub_delta.console.error_texts import readable
 from pubsub_delta.console.formatting import visible
 from pubsub_delta.console.forms import PostedForm, pairs_text
@@ -20,57 +21,31 @@ from pubsub_delta.console.message_search import Kind, search_of
 from pubsub_delta.console.responses import RequiresWrite, redirect_with_flash, render, run_job
 from pubsub_delta.console.search_form import search_fields
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound, PubSubError
-from pubsub_delta.names import DELETED_TOPIC
-from pubsub_delta.operations.find import FoundMessage, MessageQuery
+from pubsub_delta.operations.find import FoundMessage, MessageQuery, MessageSearch
 from pubsub_delta.policy.schemas.validation import (
     ENCODING_ATTRIBUTE,
     NAME_ATTRIBUTE,
     REVISION_ATTRIBUTE,
 )
-from pubsub_delta.resources import Message
+from pubsub_delta.resources import Message, Topic
 from pubsub_delta.schemas import Encoding
 
 router = APIRouter()
 
-DEAD_LETTER_PREFIX = "CloudPubSubDeadLetterSource"
-"""The prefix of the attributes that forwarding adds to a dead letter."""
 MOST = 1_000
-
-
-@dataclass(frozen=True)
-class DeadLetter:
-    """Where a dead letter comes from. ``topic``: the topic of its source, "" if that is gone."""
-
-    subscription: str
-    attempts: str
-    published: str
-    topic: str
-
-
-def dead_letter_of(console: Console, message: FoundMessage) -> DeadLetter | None:
-    """Return where a dead letter comes from; None for another message."""
-    pairs = message.attributes
-    name = pairs.get(f"{DEAD_LETTER_PREFIX}Subscription")
-    if not name:
-        return None
-    project = pairs.get(f"{DEAD_LETTER_PREFIX}SubscriptionProject") or console.project
-    full = f"projects/{project}/subscriptions/{name}"
-    try:
-        topic = console.store.get_subscription(full).topic
-    except (NotFound, InvalidArgument):  # publishers may write any attribute
-        topic = ""
-    return DeadLetter(
-        full,
-        pairs.get(f"{DEAD_LETTER_PREFIX}DeliveryCount", "?"),
-        pairs.get(f"{DEAD_LETTER_PREFIX}TopicPublishTime", ""),
-        "" if topic == DELETED_TOPIC else topic,
-    )
 
 
 def message_of(
     console: Console, kind: str, id_: str, number: str, *, most: int, of: str | None = None
 ) -> FoundMessage:
-    """Return a message with ``most`` bytes of its data; NotFound if it is not stored.
+    """Return a message with ``most`` bytes of its data; NotFound if it is not stored."""
+    return _searched(console, kind, id_, number, most=most, of=of)[1]
+
+
+def _searched(
+    console: Console, kind: str, id_: str, number: str, *, most: int, of: str | None
+) -> tuple[MessageSearch, FoundMessage]:
+    """Return a message, and the search that has found it.
 
     ``of``: the uid of the topic whose message a page has shown. Another topic that has its name
     now has other messages under these IDs.
@@ -86,15 +61,15 @@ def message_of(
     found = next(search.messages(max_bytes=most), None)
     if found is None:
         raise NotFound(f"message {number} is not stored; retention may have deleted it")
-    return found
+    return search, found
 
 
 @router.get("/{kind}/{id_}/messages/{number}")
 def show(request: Request, kind: Kind, id_: str, number: str) -> Response:
     """Show a message: as a fragment in a list, or as a page."""
     console = console_of(request)
-    found = message_of(console, kind, id_, number, most=MAX_TEXT_BYTES)
-    letter = dead_letter_of(console, found)
+    search, found = _searched(console, kind, id_, number, most=MAX_TEXT_BYTES, of=None)
+    letter = dead_letter_of(console, search, found)
     return render(
         request,
         "message_details.html" if "hx-request" in request.headers else "message.html",
@@ -138,7 +113,7 @@ def download(request: Request, kind: Kind, id_: str, number: str) -> Response:
 class Republish:
     """Messages to publish again to one topic. ``readers``: the subscriptions of the topic."""
 
-    topic: str
+    topic: Topic
     messages: tuple[FoundMessage, ...]
     letters: tuple[DeadLetter, ...]
     readers: tuple[str, ...]
@@ -161,26 +136,42 @@ def _republishes(
 
     ``of``: the uid of the topic that a page has shown.
     """
-    own = _topic_of(console, kind, id_)
+    own = _own_topic(console, kind, id_, of)
     by_topic: dict[str, list[tuple[FoundMessage, DeadLetter | None]]] = defaultdict(list)
+    topics: dict[str, Topic] = {}
     without_topic = []
     for number in list(dict.fromkeys(numbers))[:MOST]:
-        message = message_of(console, kind, id_, number, most=most, of=of)
-        letter = dead_letter_of(console, message)
-        topic = own if letter is None else letter.topic
-        if topic in ("", DELETED_TOPIC):
+        search, message = _searched(console, kind, id_, number, most=most, of=of)
+        letter = dead_letter_of(console, search, message)
+        topic = own if letter is None else letter.source_topic
+        if topic is None:
             without_topic.append(number)
         else:
-            by_topic[topic].append((message, letter))
+            topics[topic.uid] = topic
+            by_topic[topic.uid].append((message, letter))
     return [
         Republish(
-            topic,
+            topics[uid],
             tuple(message for message, _ in found),
             tuple(letter for _, letter in found if letter is not None),
-            tuple(map(console.short, list_all(console.store.list_topic_subscriptions, topic))),
+            tuple(
+                map(
+                    console.short,
+                    list_all(console.store.list_topic_subscriptions, topics[uid].name),
+                )
+            ),
         )
-        for topic, found in by_topic.items()
+        for uid, found in by_topic.items()
     ], without_topic
+
+
+def _own_topic(console: Console, kind: str, id_: str, of: str) -> Topic | None:
+    """Return the topic of a page; None if it was deleted, and another one may have its name."""
+    try:
+        topic = console.store.get_topic(_topic_of(console, kind, id_))
+    except (NotFound, InvalidArgument):  # the name of a deleted topic is no name of a topic
+        return None
+    return topic if topic.uid == of else None
 
 
 @router.get("/{kind}/{id_}/publish-again")
@@ -226,11 +217,22 @@ def publish_again(
             raise FailedPrecondition(
                 "no chosen message has a topic that exists; choose other messages"
             )
-        pairs = []
+        pairs: list[str] = []
         for group in groups:
-            result = console.store.publish(group.topic, list(map(_original, group.messages)))
+            try:
+                result = console.store.publish(
+                    group.topic.name, list(map(_original, group.messages)), if_unchanged=group.topic
+                )
+            except PubSubError as error:
+                if not pairs:
+                    raise
+                pairs.append(  # an error alone would invite to publish the others twice
+                    f"{len(group.messages):,} not published to {console.short(group.topic.name)}: "
+                    f"{readable(str(error))}"
+                )
+                continue
             pairs.append(
-                f"{len(group.messages):,} published again to {console.short(group.topic)} "
+                f"{len(group.messages):,} published again to {console.short(group.topic.name)} "
                 f"({', '.join(result.message_ids[:3])}{', …' * (len(group.messages) > 3)})"
             )
         return f"{'; '.join(pairs)}."

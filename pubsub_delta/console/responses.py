@@ -178,7 +178,7 @@ def run_job(
         title,
         work,
         then,
-        failed or failure_page,
+        failure_page if failed is None else partial(_failed, failed),
         request.state.form_bytes,
         section_of(request.url.path),
     )
@@ -209,6 +209,19 @@ def job_fragment(request: Request, job: Job[T]) -> Response:
         return render(request, "waiting_part.html", job=job)
     console_of(request).jobs.forget(job)
     return job.response(request)
+
+
+def _failed(
+    failed: Callable[[Request, PubSubError], Response], request: Request, error: PubSubError
+) -> Response:
+    """Respond to an error of a job, also if the page with its form cannot be made.
+
+    Such a page reads its resource again, which may be gone by then.
+    """
+    try:
+        return failed(request, error)
+    except PubSubError as other:
+        return error_page(request, f"{error} (then: {other})", 400, error.code)
 
 
 def failure_page(request: Request, error: PubSubError) -> Response:

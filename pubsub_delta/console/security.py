@@ -11,8 +11,9 @@ import hashlib
 import hmac
 import ipaddress
 import secrets
+import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
@@ -23,6 +24,8 @@ from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 COOKIE = "pubsub_delta_console"
 """The beginning of the name of the session cookie."""
 SESSION_LIFETIME = timedelta(hours=12)
+MOST_ENDED = 10_000
+"""The most sessions that have ended before their time and are remembered: about a megabyte."""
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 
 HEADERS: Mapping[str, str] = {
@@ -137,16 +140,35 @@ class Session:
     until: datetime
 
 
-@dataclass(frozen=True)
 class Sessions:
-    """Signs sessions into cookies with a key of this process."""
+    """Signs sessions into cookies with a key of this process, and remembers those that have ended.
 
-    at_present: Callable[[], datetime]
-    key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    Args:
+        at_present: returns the time.
+    """
+
+    def __init__(self, at_present: Callable[[], datetime]) -> None:
+        self.at_present = at_present
+        self._key = _new_key()
+        self._ended: dict[str, datetime] = {}
+        self._lock = threading.Lock()
 
     def start(self, *, signed_in: bool) -> Session:
         """Return a new session."""
         return Session(secrets.token_hex(16), signed_in, self.at_present() + SESSION_LIFETIME)
+
+    def end(self, session: Session) -> None:
+        """End a session before its time: no copy of its cookie is valid any more.
+
+        None that has ended may be forgotten before its time. So if there are more than
+        ``MOST_ENDED``, all sessions end: the key is replaced.
+        """
+        now = self.at_present()
+        with self._lock:
+            self._ended = {id_: until for id_, until in self._ended.items() if now < until}
+            self._ended[session.id] = session.until
+            if len(self._ended) > MOST_ENDED:
+                self._key, self._ended = _new_key(), {}
 
     def cookie_of(self, session: Session) -> str:
         """Return the signed cookie of a session."""
@@ -154,13 +176,14 @@ class Sessions:
         return f"{text}.{self._signed('session', text)}"
 
     def read(self, cookie: str | None) -> Session | None:
-        """Return the session of a cookie; None if its signature is wrong, or it has expired."""
+        """Return the session of a cookie; None if its signature is wrong, or it has ended."""
         text, _, signature = (cookie or "").rpartition(".")
         if not _same(signature, self._signed("session", text)):
             return None
         id_, signed_in, until = text.split(".")
         session = Session(id_, signed_in == "1", from_micros(int(until)))
-        return session if self.at_present() < session.until else None
+        has_ended = id_ in self._ended or self.at_present() >= session.until
+        return None if has_ended else session
 
     def csrf_token(self, session: Session) -> str:
         """Return the CSRF token of a session."""
@@ -171,7 +194,11 @@ class Sessions:
         return _same(given, self.csrf_token(session))
 
     def _signed(self, purpose: str, text: str) -> str:
-        return hmac.new(self.key, f"{purpose}:{text}".encode(), hashlib.sha256).hexdigest()
+        return hmac.new(self._key, f"{purpose}:{text}".encode(), hashlib.sha256).hexdigest()
+
+
+def _new_key() -> bytes:
+    return secrets.token_bytes(32)
 
 
 def matches_token(given: str, token: str) -> bool:

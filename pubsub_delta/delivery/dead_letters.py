@@ -32,7 +32,7 @@ from pubsub_delta.policy import redelivery
 from pubsub_delta.policy.ack_state import AckState, Span, union
 from pubsub_delta.policy.messages import MAX_VALUE_BYTES
 from pubsub_delta.policy.positions import Positions
-from pubsub_delta.policy.transactions import application_of
+from pubsub_delta.policy.transactions import application_of, publish_id_of_letters
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
 from pubsub_delta.tables.store import Tables
@@ -169,7 +169,7 @@ def _append(
     is, or, where the log does not have it any more, the last number that was used.
     """
     letters, messages = _letters(tables, source, spans), tables.messages(target)
-    publish_id = f"{source.uid}.{number}.{table_writes.digest(spans)}"
+    publish_id = publish_id_of_letters(source.uid, number, table_writes.digest(spans))
     transaction = application_of(source.uid), number
     landed = repeat_on_conflict(
         lambda: messages.append(letters, now, publish_id, transaction),

@@ -142,6 +142,16 @@ class MessageSearch:
             return None, None
         return span.state.value, span.delivery_attempt if self._is_counted else None
 
+    def publish_id_of(self, message: FoundMessage) -> str | None:
+        """Return the id of the publish that wrote a message; None if the log does not tell it."""
+        time = message.publish_time
+        if time is None:
+            return None
+        commits = self._messages.history.publishes_within(time, time) or ()
+        position = int(message.message_id)
+        found = (c for c in commits if c.first_position <= position < c.end_position)
+        return next((each.publish_id for each in found), None)
+
     def _in_states(self) -> Positions | None:
         """Return the messages in the states of the query; None if it has no states."""
         states = self._query.states

@@ -60,7 +60,7 @@ class MaintenanceReport:
     forwarded, by subscription. ``expired``: subscriptions and snapshots deleted. ``discarded``:
     deleted messages that no subscription or snapshot could get, by topic. ``kept_from``: the
     earliest publish time that one can still get, by topic; None without any. ``optimized``: files
-    replaced by fewer, by topic. ``vacuumed``: topics whose unneeded files were removed.
+    replaced by fewer, by topic. ``vacuumed``: topics without unneeded files by now.
     ``forgotten``: commits removed from the logs of topics. ``problems``: why a duty failed; the
     others were done.
     """
@@ -96,7 +96,7 @@ class MaintenanceReport:
             if count:
                 yield f"optimize: {resource}: {counted(count, 'small file')} replaced"
         for resource in self.vacuumed:
-            yield f"vacuum: {resource}: unneeded files removed"
+            yield f"vacuum: {resource}: no unneeded files are left"
         for resource, count in self.forgotten.items():
             yield f"log-retention: {resource}: {counted(count, 'commit')} {would}forgotten"
         for resource, why in self.problems.items():
@@ -252,25 +252,25 @@ class _StoredTopic:
 def _maintain_topics(
     tables: Tables, now: datetime, duties: Duties, report: MaintenanceReport
 ) -> None:
-    topics = [_StoredTopic(topic.name, topic) for topic in tables.registry.topics("")]
-    for topic, since in tables.registry.deleted_topics():
-        topics.append(_StoredTopic(f"{topic.name} (deleted)", topic, since))
+    topics = [_StoredTopic(each.name, each) for each in tables.registry.topics("")]
+    deleted = tables.registry.deleted_topics()
+    topics += [_StoredTopic(f"{topic.name} (deleted)", topic, since) for topic, since in deleted]
     for kept in topics:
-        with _reporting(report, kept.name):
-            messages = tables.messages(kept.topic.uid)
-            if duties.retention:
+        messages = tables.messages(kept.topic.uid)
+        if duties.retention:
+            with _reporting(report, kept.name):
                 _discard(tables, kept, messages, now, duties, report)
-            if duties.dry_run:
-                continue
-            if duties.optimize:
+        if duties.optimize and not duties.dry_run:
+            with _reporting(report, kept.name):
                 report.optimized[kept.name] = messages.optimize()
-            if duties.vacuum:
+        if duties.vacuum and not duties.dry_run:
+            with _reporting(report, kept.name):
                 messages.vacuum()
                 report.vacuumed.append(kept.name)
     if duties.vacuum and not duties.dry_run:
-        for uid in (subscription.uid for subscription, _ in tables.registry.sources()):
-            with _reporting(report, f"ack state {uid}"):
-                tables.ack_state_tables.vacuum(uid)
+        for each, _ in tables.registry.sources():
+            with _reporting(report, f"ack state {each.uid}"):
+                tables.ack_state_tables.vacuum(each.uid)
         tables.registry.vacuum()
 
 
@@ -382,8 +382,7 @@ def _clean_logs(
                 _bring_up_to_date(tables, source, now)
             if clock() - now > keep / 2:
                 raise Aborted(f"this took over half of log_retention, {keep}; choose a longer one")
-            forgotten = messages.clean_log(keep)
-            if forgotten:
+            if forgotten := messages.clean_log(keep):
                 report.forgotten[topic.name] = forgotten
 
 
@@ -397,4 +396,5 @@ def _reporting(report: MaintenanceReport, name: str) -> Iterator[None]:
         yield
     except Exception as error:
         why = next(iter(_CALLING.sub("", str(error)).splitlines()), "").removeprefix(f"{name}: ")
-        report.problems[name] = f"{class_name(error)}: {why}"
+        why, told = f"{class_name(error)}: {why}", report.problems.get(name, "")
+        report.problems[name] = told if why in told else f"{told}; {why}".removeprefix("; ")

@@ -149,9 +149,11 @@ def update_snapshot(
     changes = rules.check_snapshot_update(fields, snapshot, now)
     if not changes:
         return snapshot
-    if not tables.registry.change_snapshot(snapshot.uid, changes, wanted):
+    changed = tables.registry.change_snapshot(snapshot.uid, changes, wanted)
+    found = tables.registry.snapshot(str(name), now) if changed else None
+    if found is None or found.uid != snapshot.uid:
         raise NotFound(f"{name} was deleted meanwhile; create it again")
-    return replace(snapshot, **changes)
+    return found
 
 
 def delete_snapshot(

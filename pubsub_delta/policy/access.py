@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from string import ascii_lowercase, ascii_uppercase
 
 from pubsub_delta.errors import InvalidArgument, Unimplemented
 from pubsub_delta.policy.iam import Binding, IamPolicy
@@ -61,6 +62,7 @@ ROLES: Mapping[str, frozenset[str]] = {
 KNOWN = _ADMIN | {ACT_AS}
 """All known permissions."""
 
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 _KINDS_OF_ADDRESSES = ("user", "serviceAccount", "group", "domain")
 
 
@@ -94,13 +96,15 @@ class Caller:
 
 
 def plain(member: str) -> str:
-    """Return a member in the form for comparison: addresses in lower case.
+    """Return a member in the form for comparison: ASCII letters of addresses in lower case.
+
+    Other letters stay: in lower case the Kelvin sign would be a ``k``, and name somebody else.
 
     >>> plain("serviceAccount:Jobs@Example.com"), plain("principal://pool/subject/Ann")
     ('serviceAccount:jobs@example.com', 'principal://pool/subject/Ann')
     """
     kind, colon, name = member.partition(":")
-    return f"{kind}:{name.lower()}" if colon and kind in _KINDS_OF_ADDRESSES else member
+    return f"{kind}:{name.translate(_LOWER)}" if colon and kind in _KINDS_OF_ADDRESSES else member
 
 
 @dataclass(frozen=True)

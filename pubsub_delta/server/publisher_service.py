@@ -11,7 +11,7 @@ from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import topic_name
 from pubsub_delta.policy.messages import as_message, size_of
 from pubsub_delta.resources import Topic
-from pubsub_delta.server import partial_updates, wire
+from pubsub_delta.server import partial_updates, update_masks, wire
 from pubsub_delta.server.grpc_services import message_class
 from pubsub_delta.server.hub import Hub
 from pubsub_delta.tables.store import detached
@@ -53,7 +53,7 @@ class PublisherService:
 
         async def write(stored: Topic, unchanged: Topic | None) -> Any:
             present = wire.topic_message(stored)
-            fields = wire.changed_fields(
+            fields = update_masks.changed_fields(
                 request.topic, request.update_mask, present, wire.TOPIC_FIELDS
             )
             update = partial(self._admin.update_topic, name, if_unchanged=unchanged, **fields)

@@ -13,8 +13,8 @@ from google.protobuf.empty_pb2 import Empty
 from pubsub_delta.errors import InvalidArgument, NotFound, Unavailable
 from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.policy.fields import check_max_messages, check_new_deadline
-from pubsub_delta.resources import Subscription
-from pubsub_delta.server import partial_updates, wire
+from pubsub_delta.resources import Snapshot, Subscription
+from pubsub_delta.server import partial_updates, update_masks, wire
 from pubsub_delta.server.ack_failures import INVALID_ACK_ID, TRANSIENT
 from pubsub_delta.server.ack_futures import AckFuture
 from pubsub_delta.server.assigner import Consumer, Delivery, Receiver
@@ -84,7 +84,7 @@ class SubscriberService:
             if self._access is not None and unchanged is not None:
                 # Once more: the token of a push can be another one since the first check.
                 await self._access.check(f"{SUBSCRIBER}/UpdateSubscription", request, context)
-            fields = wire.changed_fields(
+            fields = update_masks.changed_fields(
                 request.subscription,
                 request.update_mask,
                 wire.subscription_message(stored),
@@ -198,14 +198,19 @@ class SubscriberService:
     async def update_snapshot(self, request: Any, _: Any) -> Any:
         """Change the fields of a snapshot that the mask names."""
         name = wire.full_name(request.snapshot.name, "snapshot", "snapshot.name")
-        found = await self._do(self._admin.get_snapshot, name)
-        fields = wire.changed_fields(
-            request.snapshot,
-            request.update_mask,
-            wire.snapshot_message(found),
-            wire.SNAPSHOT_FIELDS,
-        )
-        return wire.snapshot_message(await self._do(self._admin.update_snapshot, name, **fields))
+
+        async def write(stored: Snapshot, unchanged: Snapshot | None) -> Any:
+            fields = update_masks.changed_fields(
+                request.snapshot,
+                request.update_mask,
+                wire.snapshot_message(stored),
+                wire.SNAPSHOT_FIELDS,
+            )
+            update = partial(self._admin.update_snapshot, name, if_unchanged=unchanged, **fields)
+            return wire.snapshot_message(await self._do(update))
+
+        read = partial(self._do, self._admin.get_snapshot, name)
+        return await partial_updates.update(request.update_mask, read, write)
 
     async def delete_snapshot(self, request: Any, _: Any) -> Any:
         """Delete a snapshot."""

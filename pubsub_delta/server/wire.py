@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
-from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from pubsub_delta.clock import from_nanos, to_micros
@@ -68,7 +67,7 @@ _WHY_NOT = {
     "bigtable_config": "nothing is written to Bigtable; messages are in Delta tables already",
 }
 """Fields that are refused with UNIMPLEMENTED, and why they would do nothing."""
-_STORED_AS = {"bigquery_config": "table_config"}
+STORED_AS = {"bigquery_config": "table_config"}
 """Fields with another name in the store: the table is a Delta table."""
 _ACTIVE = 1
 """The state ACTIVE of a topic and of a subscription."""
@@ -167,54 +166,22 @@ def published_messages(request: Any) -> list[Message]:
 
 def topic_fields(topic: Any) -> Fields:
     """Return the arguments of ``create_topic``."""
-    _refuse_unknown(topic, {"name", *TOPIC_FIELDS})
+    refuse_unknown(topic, {"name", *TOPIC_FIELDS})
     return {name: _READ[name](topic) for name in TOPIC_FIELDS}
 
 
 def subscription_fields(subscription: Any) -> Fields:
     """Return the arguments of ``create_subscription`` that the request gives."""
-    _refuse_unknown(subscription, {"name", "topic", *SUBSCRIPTION_FIELDS})
-    fields = _renamed({name: _READ[name](subscription) for name in SUBSCRIPTION_FIELDS})
+    refuse_unknown(subscription, {"name", "topic", *SUBSCRIPTION_FIELDS})
+    fields = read_fields(subscription, SUBSCRIPTION_FIELDS)
     if fields["message_retention_duration"] is None:
         del fields["message_retention_duration"]
     return fields
 
 
-def changed_fields(resource: Any, mask: Any, present: Any, known: Iterable[str]) -> Fields:
-    """Return the new values of the fields that an update mask names.
-
-    A path may lead into a field, as in ``dead_letter_policy.max_delivery_attempts``; its other
-    subfields keep their values in ``present``.
-    """
-    if not mask.paths:
-        raise InvalidArgument(
-            "update_mask: it names no field; the names of the fields that change are accepted"
-        )
-    named: dict[str, None] = {}
-    for path in mask.paths:
-        name = path.split(".")[0]
-        if name not in resource.DESCRIPTOR.fields_by_name:
-            raise InvalidArgument(
-                f"update_mask: {path!r} is not a field of {resource.DESCRIPTOR.name}; "
-                f"{', '.join(sorted(known))} are accepted"
-            )
-        named[name] = None
-    chosen = type(resource)()
-    for name in named:
-        if name in {each.name for each, _ in resource.ListFields()}:
-            _copy(resource, chosen, name)
-    _refuse_unknown(chosen, {"name", "topic", *known})
-    merged = type(present)()
-    merged.CopyFrom(present)
-    try:
-        FieldMask(paths=mask.paths).MergeMessage(resource, merged, True, True)
-    except ValueError:
-        shown = ", ".join(map(repr, mask.paths))
-        raise InvalidArgument(
-            f"update_mask: {shown}: a path leads into a field without subfields; names of fields "
-            "are accepted"
-        ) from None
-    return _renamed({name: _READ[name](merged) if name in known else None for name in named})
+def read_fields(resource: Any, names: Iterable[str]) -> Fields:
+    """Return the values of fields of a resource, under the names that the store has for them."""
+    return _renamed({name: _READ[name](resource) for name in names})
 
 
 def push_config(given: Any) -> PushConfig | None:
@@ -281,7 +248,7 @@ def full_name(name: str, kind: str, field: str = "") -> str:
     return name
 
 
-def _refuse_unknown(resource: Any, known: set[str]) -> None:
+def refuse_unknown(resource: Any, known: set[str]) -> None:
     """Raise Unimplemented for fields that would do nothing here, unless they are empty."""
     for field, value in resource.ListFields():
         if field.name in known | _OUTPUT_ONLY or _is_empty(value):
@@ -294,10 +261,6 @@ def _is_empty(value: Any) -> bool:
     """Return whether a value is a message without fields."""
     list_fields = getattr(value, "ListFields", None)
     return list_fields is not None and not list_fields()
-
-
-def _copy(source: Any, target: Any, name: str) -> None:
-    FieldMask(paths=[name]).MergeMessage(source, target, True, True)
 
 
 def _duration(value: object) -> Any:
@@ -377,7 +340,7 @@ def _states(message: Any) -> Any:
 
 def _renamed(fields: Fields) -> Fields:
     """Return fields under the names that the store has for them."""
-    return {_STORED_AS.get(name, name): value for name, value in fields.items()}
+    return {STORED_AS.get(name, name): value for name, value in fields.items()}
 
 
 def _plain(name: str) -> Callable[[Any], Any]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
-from pubsub_delta import PubSub
+from pubsub_delta import ManualClock, PubSub
+from pubsub_delta.cli import checks
 from pubsub_delta.errors import DataLoss
 from tests.unit.in_memory import NAME, TOPIC
 
@@ -49,6 +52,54 @@ def test_a_table_that_is_gone_is_data_loss(
     shutil.rmtree(tmp_path / "store" / table / owner)
     with pytest.raises(DataLoss, match=f"{table}/{owner}: this table is gone"):
         CALLS[call](store)
+
+
+def test_a_deleted_snapshot_that_a_restore_brings_back_is_told_and_stops_retention_alone(
+    tmp_path: Path,
+) -> None:
+    """Nobody knows what it held. To delete it helps, and it expires."""
+    root = tmp_path / "store"
+    clock = ManualClock(datetime(2026, 1, 1, tzinfo=timezone.utc))
+    store = PubSub(None, str(root), lane="direct", clock=clock)
+    topic = store.create_topic(TOPIC).name
+    store.create_subscription(NAME, TOPIC, message_retention_duration="10m")
+    for data in (b"a", b"b"):
+        store.publish(TOPIC, [data])
+    snapshot = store.create_snapshot(SNAPSHOT, NAME).name
+    before = DeltaTable(root / "snapshots").version()
+    store.delete_snapshot(SNAPSHOT)
+    DeltaTable(root / "snapshots").restore(before)
+    store = PubSub(None, str(root), lane="direct", clock=clock)
+    store.pull(NAME).ack()
+    clock.advance(2 * 86_400)
+    told = store.maintain(optimize=True)
+    assert set(told.problems) == {topic}
+    assert told.problems[topic].startswith(f"DataLoss: {snapshot}: ")
+    assert told.problems[topic].endswith("or delete the snapshot")
+    assert (told.discarded, told.optimized) == ({}, {topic: 2})
+    found = next(iter(checks.snapshots(store, clock.now())))
+    assert (found.check, found.state) == (f"snapshot {SNAPSHOT}", "problem")
+    assert found.found.endswith("or delete the snapshot")
+    store.delete_snapshot(SNAPSHOT)
+    told = store.maintain()
+    assert (told.problems, told.discarded) == ({}, {topic: 2})
+
+
+def test_a_deleted_snapshot_that_a_restore_brings_back_expires(tmp_path: Path) -> None:
+    root = tmp_path / "store"
+    clock = ManualClock(datetime(2026, 1, 1, tzinfo=timezone.utc))
+    store = PubSub(None, str(root), lane="direct", clock=clock)
+    topic = store.create_topic(TOPIC).name
+    store.create_subscription(NAME, TOPIC, message_retention_duration="10m")
+    store.publish(TOPIC, [b"a"])
+    snapshot = store.create_snapshot(SNAPSHOT, NAME).name
+    before = DeltaTable(root / "snapshots").version()
+    store.delete_snapshot(SNAPSHOT)
+    DeltaTable(root / "snapshots").restore(before)
+    store = PubSub(None, str(root), lane="direct", clock=clock)
+    clock.advance(8 * 86_400)
+    told = store.maintain()
+    assert (told.problems, told.expired, told.discarded) == ({}, [snapshot], {topic: 1})
 
 
 def test_messages_that_are_gone_are_data_loss_for_who_has_leased_them(tmp_path: Path) -> None:

@@ -39,8 +39,15 @@ BUGS_OF_ACCESS = (
         "addresses-by-their-case",
         "A member is not known by an address in upper case.",
         _ACCESS,
-        'return f"{kind}:{name.lower()}" if colon',
+        'return f"{kind}:{name.translate(_LOWER)}" if colon',
         'return f"{kind}:{name}" if colon',
+    ),
+    Bug(
+        "kelvin-is-a-k",
+        "Who has a Kelvin sign in the address is taken for who has a k there.",
+        _ACCESS,
+        "name.translate(_LOWER)",
+        "name.lower()",
     ),
     Bug(
         "conditional-policy-stored",

@@ -16,9 +16,9 @@ BUGS_OF_ANOTHER_OUTSIDER = (
     Bug(
         "wire-labels-merged",
         "An update of labels merges them into the present ones: a label that was left out stays.",
-        "server/wire.py",
-        "FieldMask(paths=mask.paths).MergeMessage(resource, merged, True, True)",
-        "FieldMask(paths=mask.paths).MergeMessage(resource, merged, True, False)",
+        "server/update_masks.py",
+        "FieldMask(paths=paths).MergeMessage(resource, merged, True, True)",
+        "FieldMask(paths=paths).MergeMessage(resource, merged, True, False)",
     ),
     Bug(
         "hub-opens-twice",
@@ -154,8 +154,8 @@ BUGS_OF_ANOTHER_OUTSIDER = (
         "dry-run-vacuums",
         "maintain(dry_run=True) with vacuum removes files of ack states and the registry.",
         "operations/maintain.py",
-        "    if duties.vacuum and not duties.dry_run:\n",
-        "    if duties.vacuum:\n",
+        "    if duties.vacuum and not duties.dry_run:\n        for each",
+        "    if duties.vacuum:\n        for each",
     ),
     Bug(
         "last-missing-unnoticed",

@@ -42,6 +42,35 @@ BUGS_OF_LATER_LIVES: tuple[Bug, ...] = (
         "return await write(stored, None)",
     ),
     Bug(
+        "command-updates-whatever-is-stored",
+        "A command that changes one label takes back those that others have set since its look.",
+        "cli/partial_updates.py",
+        'else {"if_unchanged": stored}',
+        "else {}",
+    ),
+    Bug(
+        "mask-of-one-label-clears-the-others",
+        "A mask that names one label replaces all of them.",
+        "server/update_masks.py",
+        "    paths = [path for path, key in keys.items() if key is None]\n",
+        "    paths = [path if key is None else 'labels' for path, key in keys.items()]\n",
+    ),
+    Bug(
+        "retention-that-fails-stops-the-rest",
+        "A topic whose retention is not known is not optimized.",
+        "operations/maintain.py",
+        "if duties.optimize and not duties.dry_run:",
+        "if duties.optimize and not duties.dry_run and kept.name not in report.problems:",
+    ),
+    Bug(
+        "snapshot-as-it-was-read",
+        "An update of a snapshot returns it without what others have changed meanwhile.",
+        "operations/snapshot.py",
+        '        raise NotFound(f"{name} was deleted meanwhile; create it again")\n'
+        "    return found\n",
+        "        return snapshot\n    return replace(snapshot, **changes)\n",
+    ),
+    Bug(
         "account-checked-once",
         "Whoever changes an endpoint gets tokens of an account that was set since the check.",
         "server/subscriber_service.py",

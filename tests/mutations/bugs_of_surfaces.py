@@ -35,8 +35,8 @@ BUGS_OF_SURFACES = (
         "forms-kept-by-number",
         "The console keeps a hundred forms, however large they are.",
         _JOBS,
-        "if len(self._jobs) <= KEPT and kept <= KEPT_BYTES:",
-        "if len(self._jobs) <= KEPT:",
+        "if len(self._jobs) < KEPT and form_bytes + self._form_bytes() <= KEPT_BYTES:",
+        "if len(self._jobs) < KEPT:",
     ),
     Bug(
         "form-kept-after-success",

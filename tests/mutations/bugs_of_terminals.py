@@ -117,6 +117,13 @@ BUGS_OF_TERMINALS = (
         "if False:",
     ),
     Bug(
+        "doctor-starts-spark-again",
+        "Where Spark does not start, doctor tries it for each kind of resource.",
+        "cli/doctor.py",
+        "return not isinstance(error, (FailedPrecondition, Unavailable))",
+        "return True",
+    ),
+    Bug(
         "doctor-overlooks-locks",
         "A lock that is held is none for doctor.",
         "cli/checks.py",

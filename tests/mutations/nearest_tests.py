@@ -5,6 +5,7 @@ from __future__ import annotations
 TABLE_WRITES = ("lanes/test_table_writes", "lanes/test_table_rows")
 
 NEAREST: dict[str, tuple[str, ...]] = {
+    "console/dead_letters.py": ("console_dead_letters",),
     "console/jobs.py": ("console_jobs",),
     "console/message_search.py": ("console_live_messages",),
     "console/subscription_edit.py": ("console_forms",),
@@ -20,6 +21,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "console/lists.py": ("console_lists",),
     "console/message_page.py": (
         "console_messages",
+        "console_dead_letters",
         "console_live_messages",
         "console_successors",
     ),
@@ -29,6 +31,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "console_messages",
         "console_pages",
         "console_security",
+        "console_successors",
     ),
     "console/schemas.py": ("console_schemas",),
     "console/ack_state_chart.py": ("console_ack_state_chart",),
@@ -97,6 +100,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "jobs/entry_points.py": ("dependencies",),
     "jobs/terminal.py": ("job_exit_codes",),
     "session.py": ("session_settings", "no_jvm", "dependencies"),
+    "cli/partial_updates.py": ("cli_crossed_updates",),
+    "server/update_masks.py": ("server_wire", "cli_crossed_updates"),
     "server/wire.py": ("fine_times", "server_wire", "server_push_calls"),
     "policy/ack_ids.py": ("ack_ids",),
     "policy/ack_state.py": ("spans", "replay", "snapshots", "delivery_order"),
@@ -184,6 +189,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "retention_job",
         "races",
         "cleaned_logs",
+        "lanes/test_tables_that_are_gone",
     ),
     "operations/read.py": ("as_of",),
     "operations/metrics.py": ("metrics_of_a_store",),
@@ -206,7 +212,12 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "console_successors",
         "lanes/test_races_found",
     ),
-    "operations/snapshot.py": ("seek_calls", "snapshot_calls", "console_successors"),
+    "operations/snapshot.py": (
+        "seek_calls",
+        "snapshot_calls",
+        "crossed_changes",
+        "console_successors",
+    ),
     "operations/survey.py": ("survey",),
     "cli/message_lines.py": ("cli_publish",),
     "cli/publish.py": ("cli_publish",),
@@ -288,7 +299,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "cli/doctor.py": ("cli_doctor",),
     "cli/demo.py": ("cli_doctor", "cli_quick"),
     "cli/endpoint/errors.py": ("cli_endpoint",),
-    "console/security.py": ("console_security",),
+    "console/security.py": ("console_security", "console_sessions"),
     "tables/ack_state/rows.py": ("state_rows",),
     "tables/ack_state/snapshots.py": ("snapshot_calls", "lanes/test_registry"),
     "tables/ack_state/states.py": (

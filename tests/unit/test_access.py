@@ -136,6 +136,18 @@ def test_a_role_that_nobody_knows_is_refused_and_grants_nothing() -> None:
         (ANN, ANN, True),
         (ANN, "user:Ann@Example.com", True),
         (ANN, "serviceAccount:ann@example.com", False),
+        # The Kelvin sign and the dotted capital have ASCII letters in lower case.
+        ("user:mark@example.com", "user:mar\N{KELVIN SIGN}@example.com", False),
+        ("user:mar\N{KELVIN SIGN}@example.com", "user:mark@example.com", False),
+        ("user:mar\N{KELVIN SIGN}@example.com", "group:marks@example.com", False),
+        ("user:ann@\N{KELVIN SIGN}.example", "domain:k.example", False),
+        ("serviceAccount:\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}@x.y", "allUsers", True),
+        (
+            "serviceAccount:\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}@x.y",
+            "serviceAccount:i\N{COMBINING DOT ABOVE}@x.y",
+            False,
+        ),
+        ("user:\N{CYRILLIC CAPITAL LETTER A}@x.y", "user:\N{CYRILLIC SMALL LETTER A}@x.y", False),
         (ANN, "domain:example.com", True),
         (ANN, "domain:ample.com", False),
         (JOB, "domain:example.com", False),  # Google: domains have people
@@ -149,7 +161,10 @@ def test_a_role_that_nobody_knows_is_refused_and_grants_nothing() -> None:
     ],
 )
 def test_members(member: str, bound_to: str, is_meant: bool) -> None:
-    crew = {"group:crew@example.com": frozenset({ANN})}
+    crew = {
+        "group:crew@example.com": frozenset({ANN}),
+        "group:marks@example.com": frozenset({"user:mark@example.com"}),
+    }
     assert AccessPolicy(groups=crew).caller(member).is_among([bound_to]) == is_meant
 
 

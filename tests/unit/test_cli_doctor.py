@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner, Result
 from filelock import FileLock
 
-from pubsub_delta.cli import checks
+from pubsub_delta.cli import checks, session
 from pubsub_delta.cli.application import App
 from pubsub_delta.cli.demo import FLIGHTS, TO_TRY
 from pubsub_delta.cli.main import cli
 from pubsub_delta.clock import SystemClock
-from pubsub_delta.errors import DataLoss
+from pubsub_delta.errors import DataLoss, FailedPrecondition
 from pubsub_delta.resources import DeadLetterPolicy
 from pubsub_delta.tables.layout import layout_of
 from tests.unit.serving_world import WorldBackend, served
@@ -119,6 +119,21 @@ def test_a_registry_that_cannot_be_read_is_a_finding(
     assert (code, told["subscriptions"]["state"]) == (1, "problem")
     assert told["subscriptions"]["found"] == "DATA_LOSS: subscriptions: a file is gone"
     assert told["snapshots"]["state"] == "ok"
+
+
+def test_spark_that_does_not_start_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def not_started(_: Any) -> Any:
+        tried.append(1)
+        raise FailedPrecondition("Spark could not be started")
+
+    monkeypatch.setattr(session, "_new_session", not_started)
+    code, told = doctor("main.pubsub")
+    assert code == 1
+    assert "Spark could not be started" in told["topics"]["found"]
+    assert tried == [1]
+    assert not {"subscriptions", "snapshots"} & set(told)
 
 
 def test_a_lock_that_is_held_is_named(store: Any, tmp_path: Path) -> None:

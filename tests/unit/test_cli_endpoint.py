@@ -86,6 +86,8 @@ subscriptions describe all --format=json
 subscriptions update all --ack-deadline=601
 subscriptions update all --max-delivery-attempts=6
 subscriptions update absent --ack-deadline=60
+subscriptions update all --table=absent --write-metadata
+subscriptions update all --clear-bigquery-config --format=yaml
 subscriptions create hook --topic=flights --push-endpoint=https://example.com/push
 subscriptions describe hook --format=json
 subscriptions update hook --push-endpoint=https://example.com/other --push-no-wrapper --format=yaml

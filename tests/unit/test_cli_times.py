@@ -138,6 +138,7 @@ def test_some_times_are_read_that_gcloud_does_not_read(text: str, meant: datetim
         "P1DT",
         "-P99999999D",
         "--p1d",
+        "5 \N{LATIN SMALL LETTER LONG S}econds ago",
         # gcloud's library reads these as a day of this month, a year or a time of this day
         "10",
         "-5",
@@ -219,7 +220,9 @@ def test_durations_are_read_in_every_form(text: str, seconds: float) -> None:
     assert parse_duration(text, "ttl") == timedelta(seconds=seconds)
 
 
-@pytest.mark.parametrize("text", ["", "d", "7 d", "-7d", "-P1D", "P1M", "1y", "9e9d", "PT", "T"])
+@pytest.mark.parametrize(
+    "text", ["", "d", "7 d", "-7d", "-P1D", "P1M", "1y", "9e9d", "PT", "T", "5m\u017f"]
+)
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(InvalidArgument, match="is not a duration"):
         parse_duration(text, "ttl")

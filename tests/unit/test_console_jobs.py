@@ -16,7 +16,7 @@ from fastapi import Request, Response
 from pubsub_delta.clock import ManualClock
 from pubsub_delta.console import jobs, responses
 from pubsub_delta.console.jobs import Job, Jobs
-from pubsub_delta.errors import Aborted, PubSubError
+from pubsub_delta.errors import Aborted, PubSubError, ResourceExhausted
 from tests.unit.browsing import Browser, words
 from tests.unit.builders import at
 
@@ -200,6 +200,44 @@ def test_forms_are_kept_up_to_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> 
     assert kept == [90]
     assert [each.form_bytes for each in started] == [40, 40, 0, 60, 90]
     known.close()
+
+
+def test_forms_of_work_that_goes_on_are_as_few_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound holds when a form is taken, and not only when the next one comes."""
+    monkeypatch.setattr(jobs, "KEPT_BYTES", 100)
+    known, go_on = Jobs(ManualClock(at(0)).now, workers=1), threading.Event()
+    done: list[str] = []
+
+    def start(name: str, size: int) -> Job[None]:
+        def work() -> None:
+            assert go_on.wait(20)
+            done.append(name)
+            refused()
+
+        return known.start("publishing", work, page_of, failed, size)
+
+    first, second = start("first", 40), start("second", 60)
+    with pytest.raises(ResourceExhausted, match="send the form again later"):
+        start("third", 1)
+    unformed = start("without a form", 0)
+    go_on.set()
+    assert all(each.wait(20) for each in (first, second, unformed))
+    assert first.form_bytes + second.form_bytes <= 100
+    assert start("fourth", 90).wait(20)
+    assert done == ["first", "second", "without a form", "fourth"]
+    assert [known.find(each.id) is not None for each in (first, second)] == [False, False]
+    known.close()
+
+
+def test_a_form_that_has_no_room_is_told_to_be_sent_again(
+    slow: tuple[Browser, threading.Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser, _ = slow
+    monkeypatch.setattr(jobs, "KEPT_BYTES", 8_000)
+    browser.post("/topics/new", {"id": "news", "more": "x" * 5_000})
+    answer = browser.post("/topics/new", {"id": "more-news", "more": "x" * 5_000})
+    assert answer.status_code == 429
+    assert "send the form again later" in words(answer.text)
 
 
 class _Typed:

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from pubsub_delta.console.resource_changes import EDIT_CONFLICT
+from pubsub_delta.errors import Unavailable
 from pubsub_delta.operations import administer, seek, snapshot
 from pubsub_delta.resources import Message
 from tests.unit.browsing import Browser, form_from_pairs, words
@@ -103,6 +104,50 @@ def test_what_is_created_again_at_that_moment_is_not_deleted(
     assert answer.status_code == 409
     assert "Nothing was deleted" in words(answer.text)
     assert names(browser) == before
+
+
+@pytest.mark.parametrize("at", PAGES)
+@pytest.mark.parametrize("verb", ["delete", "update"])
+def test_what_is_changed_and_then_deleted_at_that_moment_is_told_by_the_first_error(
+    browser: Browser, at: str, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page of an error reads the resource again, which may be gone by then."""
+    kind, name = at.split("/")[1][:-1], at.split("/")[2]
+    module = snapshot if kind == "snapshot" else administer
+    operation, store = f"{verb}_{kind}", browser.store
+    real, left = getattr(module, operation), [1]
+
+    def crossed(*args: Any) -> Any:
+        if not left:
+            return real(*args)
+        left.pop()
+        getattr(store, f"update_{kind}")(name, labels={"theirs": "1"})
+        try:
+            return real(*args)
+        finally:
+            getattr(store, f"delete_{kind}")(name)
+
+    page = browser.get(f"{at}/{'edit' if verb == 'update' else 'delete'}").text
+    monkeypatch.setattr(module, operation, crossed)
+    fields = {"labels": "mine=1"} if verb == "update" else {"name": name}
+    answer = send(browser, page, "/edit" if verb == "update" else "/delete", **fields)
+    told = words(answer.text)
+    assert "has changed since" in told
+    assert "nothing was written" in told
+    assert "does not exist" in told
+
+
+def test_a_replay_that_fails_before_its_subscription_is_deleted_tells_why(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = preview(browser)
+
+    def crossed(*_: Any) -> None:
+        browser.store.delete_subscription("first")
+        raise Unavailable("the disk is full")
+
+    monkeypatch.setattr(seek, "seek", crossed)
+    assert "the disk is full" in words(send(browser, page, "/replay").text)
 
 
 @EACH

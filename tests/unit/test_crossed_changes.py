@@ -178,3 +178,25 @@ def test_fields_that_depend_on_each_other_are_checked_as_they_are_written(
         world.store.update_subscription(NAME, message_retention_duration="2d")
     stored = world.store.get_subscription(NAME)
     assert stored.message_retention_duration.total_seconds() == 10 * MINUTE
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "fields"),
+    [
+        ("topic", TOPIC, {"message_retention_duration": "1d"}),
+        ("subscription", NAME, {"ack_deadline_seconds": 20}),
+        ("snapshot", "before", {"expire_time": at(2 * HOUR)}),
+    ],
+)
+def test_an_update_returns_what_is_stored_with_what_others_have_changed_meanwhile(
+    kind: str, name: str, fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever gives it back as ``if_unchanged`` would be refused otherwise."""
+    world = InMemory()
+    world.store.create_snapshot("before", NAME)
+    other = world.driver.open()
+    theirs = partial(getattr(other, f"update_{kind}"), name, labels={"theirs": "1"})
+    at_the_write(monkeypatch, getattr(LAYOUT, f"{kind}s"), theirs)
+    changed = getattr(world.store, f"update_{kind}")(name, **fields)
+    assert changed.labels == {"theirs": "1"}
+    assert changed == getattr(other, f"get_{kind}")(name)

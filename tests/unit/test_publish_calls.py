@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from pubsub_delta import DeadLetterPolicy
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
+from pubsub_delta.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.operations import publish
 from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.schemas import TEXT_BY_TEXT
@@ -24,6 +24,20 @@ def test_a_version_that_is_not_above_the_last_one_is_refused() -> None:
             world.store.publish(TOPIC, ["b"], idempotency_id=("app", version))
     world.store.publish(TOPIC, ["b"], idempotency_id=("app", 6))
     assert world.stored() == ["a", "b"]
+
+
+def test_nothing_is_published_to_another_topic_than_the_one_that_was_read() -> None:
+    """What is created anew under a name is another resource."""
+    world = InMemory()
+    seen = world.store.get_topic(TOPIC)
+    world.store.publish(TOPIC, ["a"], if_unchanged=seen)
+    world.store.delete_topic(TOPIC)
+    world.store.create_topic(TOPIC)
+    with pytest.raises(Aborted, match=r"has changed since if_unchanged was read \(uid\)"):
+        world.store.publish(TOPIC, ["b"], if_unchanged=seen)
+    assert world.stored() == []
+    with pytest.raises(InvalidArgument, match="if_unchanged"):
+        world.store.publish(LETTERS, ["b"], if_unchanged=seen)
 
 
 @pytest.mark.parametrize("version", [-1, 2**63, 1.0, True, "1"])

@@ -247,6 +247,7 @@ REFUSED = [
         "target",
     ),
     ("PATCH", f"/v1/{TOPIC}", '{"updateMask": ["labels"]}', "a string is accepted"),
+    ("PATCH", f"/v1/{TOPIC}", '{"updateMask": "labels.aB"}', "with labels as a whole is accepted"),
     ("PUT", f"/v1/{TOPIC}", "[]", r"'the body': \[\]; an object is accepted"),
     ("PUT", f"/v1/{TOPIC}", "{bad", "line 1, column 2"),
     ("PUT", f"/v1/{TOPIC}", b'{"kmsKeyName": "\xff"}', "not UTF-8"),

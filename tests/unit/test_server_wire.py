@@ -33,7 +33,7 @@ from pubsub_delta.resources import (
     Snapshot,
     Topic,
 )
-from pubsub_delta.server import wire
+from pubsub_delta.server import update_masks, wire
 from pubsub_delta.server.ack_failures import INVALID_ACK_ID, SUCCEEDED, TRANSIENT
 from pubsub_delta.server.security import Security
 from pubsub_delta.server.status import AckIdFailure, status_of
@@ -136,7 +136,7 @@ def changed(paths: list[str], **fields: Any) -> wire.Fields:
     present = wire.subscription_message(
         replace(PLAIN, dead_letter_policy=DeadLetterPolicy("projects/p/topics/dead", 7))
     )
-    return wire.changed_fields(
+    return update_masks.changed_fields(
         asked("Subscription", **fields), FieldMask(paths=paths), present, wire.SUBSCRIPTION_FIELDS
     )
 
@@ -151,8 +151,17 @@ def test_labels_that_an_update_leaves_out_are_gone() -> None:
     present = wire.subscription_message(replace(PLAIN, labels={"a": "b", "c": "d"}))
     request = asked("Subscription", labels={"c": "e"})
     mask = FieldMask(paths=["labels"])
-    fields = wire.changed_fields(request, mask, present, wire.SUBSCRIPTION_FIELDS)
+    fields = update_masks.changed_fields(request, mask, present, wire.SUBSCRIPTION_FIELDS)
     assert fields == {"labels": {"c": "e"}}
+
+
+def test_a_mask_that_names_a_label_leaves_the_others() -> None:
+    # AIP-161: "labels.key" and "labels.`a key`" are paths to values of a map.
+    present = wire.subscription_message(replace(PLAIN, labels={"a": "1", "b": "1", "c.d": "1"}))
+    request = asked("Subscription", labels={"a": "2", "e": "2", "f": "2"})
+    mask = FieldMask(paths=["labels.a", "labels.`c.d`", "labels.f", "labels.absent"])
+    fields = update_masks.changed_fields(request, mask, present, wire.SUBSCRIPTION_FIELDS)
+    assert fields == {"labels": {"a": "2", "b": "1", "f": "2"}}
 
 
 def test_a_field_that_the_mask_names_and_the_request_leaves_out_is_cleared() -> None:
@@ -167,7 +176,7 @@ def test_a_path_into_a_field_leaves_the_rest_of_it() -> None:
     assert fields == {"dead_letter_policy": DeadLetterPolicy("projects/p/topics/dead", 9)}
 
 
-@pytest.mark.parametrize("paths", [[], ["nonsense"], ["labels.a"]])
+@pytest.mark.parametrize("paths", [[], ["nonsense"], ["labels.a.b"], ["labels."]])
 def test_a_mask_that_names_no_field_is_refused(paths: list[str]) -> None:
     with pytest.raises(InvalidArgument, match="update_mask"):
         changed(paths, labels={"a": "b"})

@@ -15,6 +15,7 @@ from pubsub_delta.cli.endpoint.connection import Connection
 from pubsub_delta.names import check_project
 from pubsub_delta.resources import Page
 from pubsub_delta.server.grpc_services import SERVICES
+from pubsub_delta.server.wire import STORED_AS
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -24,6 +25,7 @@ Read = Callable[[Any], T]
 Write = Callable[[str, Mapping[str, Any]], Any]
 """Returns a protobuf resource with a name and fields."""
 
+_ON_THE_WIRE = {ours: theirs for theirs, ours in STORED_AS.items()}
 _SERVICE_OF = {name: service for service, methods in SERVICES.items() for name in methods}
 
 
@@ -78,8 +80,14 @@ def nothing(_: Any) -> None:
     """Drop an empty response."""
 
 
-class _Changes(Protocol[T_co]):
+class _Creates(Protocol[T_co]):
     def __call__(self, name: str, /, **fields: Any) -> T_co: ...
+
+
+class _Updates(Protocol[T_co]):
+    def __call__(
+        self, name: str, /, *, update_mask: Iterable[str] | None = None, **fields: Any
+    ) -> T_co: ...
 
 
 class CreateMethod(_Method, Generic[T]):
@@ -88,7 +96,7 @@ class CreateMethod(_Method, Generic[T]):
     def __init__(self, write: Write, read: Read[T]) -> None:
         self._write, self._read = write, read
 
-    def __get__(self, client: Caller, _: type) -> _Changes[T]:
+    def __get__(self, client: Caller, _: type) -> _Creates[T]:
         def create(name: str, /, **fields: Any) -> T:
             return self._read(client.send(self.method, self._write(name, fields)))
 
@@ -96,14 +104,19 @@ class CreateMethod(_Method, Generic[T]):
 
 
 class UpdateMethod(_Method, Generic[T]):
-    """A method whose request has changed fields of a resource, and an update mask."""
+    """A method whose request has changed fields of a resource, and an update mask.
+
+    The mask names the fields that are given, unless it is given itself: it may lead into a field.
+    """
 
     def __init__(self, field: str, write: Write, read: Read[T]) -> None:
         self._field, self._write, self._read = field, write, read
 
-    def __get__(self, client: Caller, _: type) -> _Changes[T]:
-        def update(name: str, /, **fields: Any) -> T:
-            wanted, mask = self._write(name, fields), FieldMask(paths=fields)
+    def __get__(self, client: Caller, _: type) -> _Updates[T]:
+        def update(name: str, /, *, update_mask: Iterable[str] | None = None, **fields: Any) -> T:
+            wanted = self._write(name, fields)
+            paths = fields if update_mask is None else update_mask
+            mask = FieldMask(paths=[_ON_THE_WIRE.get(each, each) for each in paths])
             return self._read(client.call(self.method, **{self._field: wanted}, update_mask=mask))
 
         return update

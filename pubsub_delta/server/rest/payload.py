@@ -17,6 +17,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from pubsub_delta.errors import InvalidArgument, shortened
 
+_ONE_LABEL = re.compile(r"(^|,)labels\.")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/_-]{4})*(?:[A-Za-z0-9+/_-]{2,3}={0,2})?")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _INTEGER = re.compile(r"-?[0-9]{1,20}")
@@ -152,7 +153,11 @@ def _checked_value(given: Any, field: FieldDescriptor, path: str) -> Any:
             _check(given, of, path)
         elif is_written_as_text(of):
             _check_text(given, path)
-            return in_camel_case(given) if of.name == "FieldMask" else given
+            if of.name != "FieldMask":
+                return given
+            if _ONE_LABEL.search(given):  # JSON's masks keep no "_" and no capital of a key
+                raise _wrong(path, given, "a mask with labels as a whole")
+            return in_camel_case(given)
     elif field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
         _check_text(given, path)
         if field.type == FieldDescriptor.TYPE_BYTES and not _BASE64.fullmatch(given):

@@ -1,0 +1,86 @@
+"""Update masks: the fields that an update changes, and the parts of a field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.server import wire
+
+_LABEL = re.compile(r"labels\.(?:([^.`]+)|`((?:[^`]|``)+)`)", re.DOTALL)
+
+
+def label_path(key: str) -> str:
+    """Return the path of one label; AIP-161: "labels.key", in backticks if it is no plain word.
+
+    >>> label_path("env"), label_path("a.b"), label_path("c`d")
+    ('labels.env', 'labels.`a.b`', 'labels.`c``d`')
+    """
+    return f"labels.{key}" if re.fullmatch("[A-Za-z0-9_]+", key) else f"labels.`{_doubled(key)}`"
+
+
+def changed_fields(resource: Any, mask: Any, present: Any, known: Iterable[str]) -> wire.Fields:
+    """Return the new values of the fields that an update mask names.
+
+    A path may lead into a field, as in ``dead_letter_policy.max_delivery_attempts``; its other
+    subfields keep their values in ``present``. So do the other labels, if it names one.
+    """
+    if not mask.paths:
+        raise InvalidArgument(
+            "update_mask: it names no field; the names of the fields that change are accepted"
+        )
+    named: dict[str, None] = {}
+    for path in mask.paths:
+        name = path.split(".")[0]
+        if name not in resource.DESCRIPTOR.fields_by_name:
+            raise InvalidArgument(
+                f"update_mask: {path!r} is not a field of {resource.DESCRIPTOR.name}; "
+                f"{', '.join(sorted(known))} are accepted"
+            )
+        named[name] = None
+    chosen = type(resource)()
+    for name in named:
+        if name in {each.name for each, _ in resource.ListFields()}:
+            FieldMask(paths=[name]).MergeMessage(resource, chosen, True, True)
+    wire.refuse_unknown(chosen, {"name", "topic", *known})
+    merged = type(present)()
+    merged.CopyFrom(present)
+    keys = {path: _key_of(path) for path in mask.paths}
+    _replace_labels(merged.labels, resource.labels, [key for key in keys.values() if key])
+    paths = [path for path, key in keys.items() if key is None]
+    try:
+        FieldMask(paths=paths).MergeMessage(resource, merged, True, True)
+    except ValueError:
+        shown = ", ".join(map(repr, mask.paths))
+        raise InvalidArgument(
+            f"update_mask: {shown}: a path leads into a field without subfields; names of fields "
+            "are accepted"
+        ) from None
+    unknown = dict.fromkeys(name for name in named if name not in known)
+    return {**unknown, **wire.read_fields(merged, (name for name in named if name in known))}
+
+
+def _key_of(path: str) -> str | None:
+    """Return the key of the label that a path names; None if it names no label."""
+    found = _LABEL.fullmatch(path)
+    if found is None:
+        return None
+    plain, quoted = found.groups()
+    return plain if plain is not None else quoted.replace("``", "`")
+
+
+def _doubled(key: str) -> str:
+    return key.replace("`", "``")
+
+
+def _replace_labels(labels: Any, given: Mapping[str, str], keys: Iterable[str]) -> None:
+    """Replace labels by those that are given; a key that is not given is removed."""
+    for key in keys:
+        if key in given:
+            labels[key] = given[key]
+        else:
+            labels.pop(key, None)
