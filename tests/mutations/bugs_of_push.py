@@ -33,4 +33,19 @@ BUGS_OF_PUSH = (
         "for s in self.spans if s.state not in acknowledged)",
         "for s in self.spans)",
     ),
+    Bug(
+        "waiting-messages-of-an-earlier-subscription-pushed",
+        "Messages that wait for a stream are pushed for a later subscription of the name.",
+        "server/hub.py",
+        "        if running is not None and running.leaser.uid != subscription.uid:\n"
+        "            await self._end_if_replaced(running)\n",
+        "",
+    ),
+    Bug(
+        "endpoint-of-an-earlier-subscription",
+        "A subscription is pushed to the endpoint of one that was found under its name before.",
+        "server/hub.py",
+        "        if found.leaser.uid != uid:\n            raise replaced(name)\n",
+        "",
+    ),
 )

@@ -45,7 +45,12 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "client.py": ("client",),
     "methods/subscriptions.py": ("client",),
     "server/pushing.py": ("server_push_changes", "push_tokens", "server_push"),
-    "server/hub.py": ("server_lease_journals", "server_seeks", "server_memory"),
+    "server/hub.py": (
+        "server_lease_journals",
+        "server_seeks",
+        "server_memory",
+        "push_of_successors",
+    ),
     "server/exporting.py": ("server_otel", "server_memory"),
     "clock.py": ("fine_times", "clock", "lanes/test_far_clocks"),
     "durations.py": ("fine_times", "durations"),
