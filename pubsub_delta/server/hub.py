@@ -140,17 +140,13 @@ class Hub:
         A dispatcher that has leased from an earlier subscription of that name is ended.
         """
         name, uid = subscription.name, subscription.uid
-        await self.end_replaced(subscription)
+        running = self.running(name)
+        if running is not None and running.leaser.uid != uid:
+            await self._end_if_replaced(running)
         found = await self.dispatcher(name)
         if found.leaser.uid != uid:
             raise replaced(name)
         return found
-
-    async def end_replaced(self, subscription: Subscription) -> None:
-        """End the dispatcher of an earlier subscription with the name of another one."""
-        running = self.running(subscription.name)
-        if running is not None and running.leaser.uid != subscription.uid:
-            await self._end_if_replaced(running)
 
     async def pulled(self, name: str) -> Dispatcher:
         """Return the dispatcher of a subscription for a new pull or stream.

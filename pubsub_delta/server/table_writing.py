@@ -140,7 +140,6 @@ class TableWriters(SubscriptionWorkers[TableWriter]):
             running.topic = subscription.topic
             running.wake()
         elif not self._is_stopping:
-            await self._hub.end_replaced(subscription)
             pulled = self._hub.running(name)
             if pulled is not None:
                 pulled.update(subscription)

@@ -124,6 +124,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "policy/access_files.py": ("access_files",),
     "policy/permissions.py": ("access",),
     "policy/signing_keys.py": ("push_tokens",),
+    "server/push_endpoint.py": ("server_push_endpoint",),
     "server/push_keys.py": ("push_tokens",),
     "server/push_requests.py": ("server_push_requests", "push_tokens"),
     "server/push_tokens.py": ("push_tokens",),
