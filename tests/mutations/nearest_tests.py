@@ -153,7 +153,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         *TABLE_WRITES,
     ),
     "delivery/table_subscriptions.py": TABLE_WRITES,
-    "delivery/table_writes.py": TABLE_WRITES,
+    "delivery/table_writes.py": (*TABLE_WRITES, "lanes/test_table_ended"),
     "tables/json_values.py": ("target_rows", *TABLE_WRITES),
     "tables/target_rows.py": ("target_rows", *TABLE_WRITES),
     "tables/targets.py": TABLE_WRITES,
