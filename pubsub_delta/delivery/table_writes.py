@@ -17,8 +17,10 @@ import pyarrow as pa
 from pubsub_delta.delivery.leases import Lease
 from pubsub_delta.delivery.schemas import typed_reader_of
 from pubsub_delta.delivery.sources import Source
+from pubsub_delta.delivery.sources import source as source_again
 from pubsub_delta.delivery.unreadable import python_values
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
+from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import table_writes
 from pubsub_delta.policy.ack_state import AckState, Span, union
 from pubsub_delta.policy.messages import size_of
@@ -144,8 +146,13 @@ def _carry_out(
 
     Conflict if another process was faster: the caller tries again, and finds the outcome.
     ``at_hand``: prepared rows for the first attempt.
+
+    The subscription is read again, after the commit that found its messages: so what was published
+    since it was deleted, detached or given another table is not written. NotFound or
+    FailedPrecondition if it has ended.
     """
-    subscription = source.subscription
+    name = subscription_name(source.subscription.name, "")
+    subscription = source_again(tables, name, source.uid).subscription
     table, config = spans[0].forward_to, subscription.table_config
     assert table is not None
     written = partial(table_writes.written, retain=subscription.retain_acked_messages)
@@ -168,7 +175,8 @@ def _carry_out(
     if outcome is not None:
         cancelled = outcome is Outcome.CANCELLED
         return table_writes.given_back if cancelled else table_writes.renumbered
-    rows = _rows(tables, source, target, spans) if is_wanted else None
+    current = replace(source, subscription=subscription)
+    rows = _rows(tables, current, target, spans) if is_wanted else None
     if rows is None:
         target.cancel(key, write_id)
         return table_writes.given_back

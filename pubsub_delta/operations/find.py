@@ -108,11 +108,12 @@ class MessageSearch:
         if self._query.after_version is not None:
             added = self._added_after(self._query.after_version)
             held = added if held is None else held & added
-        parts = _parts(self._messages, self._query, held)
-        for number, part in enumerate(parts):
+        ranges = _ranges(self._messages, self._query, held)
+        total = max(1, sum(each.reads for each in ranges))
+        for number, part in enumerate(part for each in ranges for part in each.parts()):
             if is_stopped():
                 return
-            self.progress = number / len(parts)
+            self.progress = min(number / total, 1.0)
             positions = held
             if part is not None:
                 positions = Positions.between(*part)
@@ -216,13 +217,72 @@ def search(
     return MessageSearch(found.topic_uid, found.messages, query, state.spans, is_counted)
 
 
-def _parts(
-    messages: Messages, query: MessageQuery, held: Positions | None
-) -> Sequence[tuple[int, int] | None]:
-    """Return the positions to search, in parts, the highest first.
+@dataclass(frozen=True)
+class _Range:
+    """Neighbouring positions to search: those of some files that overlap.
 
-    ``held``: only these positions. If the log has no statistics of a file, everything is one part:
-    None.
+    ``size``: how many positions, or messages, are searched at a time. ``rows``: how many messages
+    the files have.
+    """
+
+    messages: Messages
+    low: int
+    high: int
+    size: int
+    rows: int
+
+    @property
+    def reads(self) -> int:
+        """About how many parts it has."""
+        by_message = self.rows // self.size + 1
+        return by_message if self._is_sparse else (self.high - self.low) // self.size + 1
+
+    @property
+    def _is_sparse(self) -> bool:
+        """Whether most of its parts by position would be empty, and each would take a read.
+
+        OPTIMIZE joins files of DataFrames, whose partitions have millions of positions each.
+        """
+        return (self.high - self.low) // self.size > _MOST_EMPTY * (self.rows // self.size + 1)
+
+    def parts(self) -> Iterator[tuple[int, int] | None]:
+        """Yield its parts, the highest first; if it is sparse, read the positions of its files."""
+        if not self._is_sparse:
+            for end in range(self.high, self.low - 1, -self.size):
+                yield max(self.low, end - self.size + 1), end
+            return
+        window = Window(Positions.between(self.low, self.high))
+        stored = self.messages.scans(Window()).fold(self.messages.table, window)
+        yield from _filled(stored, self.size)
+
+    def joined(self, other: _Range) -> _Range:
+        """Return the range of both, which overlap: the other one does not begin earlier."""
+        return _Range(
+            self.messages,
+            self.low,
+            max(self.high, other.high),
+            min(self.size, other.size),
+            self.rows + other.rows,
+        )
+
+
+@dataclass(frozen=True)
+class _Everything:
+    """All messages in one part, where the log has no statistics of a file."""
+
+    reads: int = 1
+
+    def parts(self) -> Iterator[None]:
+        """Yield the part."""
+        yield None
+
+
+def _ranges(
+    messages: Messages, query: MessageQuery, held: Positions | None
+) -> Sequence[_Range | _Everything]:
+    """Return the ranges of positions to search, the highest first.
+
+    ``held``: only these positions.
     """
     if held is not None and not held:
         return []
@@ -234,10 +294,10 @@ def _parts(
         highest = min(highest, query.before - 1)
     if held is not None:
         lowest, highest = max(lowest, held.min), min(highest, held.max)
-    ranges: list[tuple[int, int, int, int]] = []
+    ranges: list[_Range] = []
     files = messages.files()
     if any(each.position_min is None or each.position_max is None for each in files):
-        return [None]
+        return [_Everything()]
     for file in sorted(files, key=lambda each: each.position_min or 0):
         if query.earliest is not None and _is_before(file.publish_time_max, query.earliest):
             continue
@@ -249,29 +309,16 @@ def _parts(
             continue
         mean = max(1, file.size // max(1, file.rows or 1))
         size, rows = min(PART, max(_LEAST, _PART_BYTES // mean)), file.rows or 0
-        if ranges and low <= ranges[-1][1]:
-            first, last, before, others = ranges[-1]
-            ranges[-1] = (first, max(last, high), min(before, size), others + rows)
+        found = _Range(messages, low, high, size, rows)
+        if ranges and low <= ranges[-1].high:
+            ranges[-1] = ranges[-1].joined(found)
         else:
-            ranges.append((low, high, size, rows))
-    stored: Positions | None = None
-    found: list[tuple[int, int]] = []
-    for low, high, size, rows in reversed(ranges):
-        if (high - low) // size <= _MOST_EMPTY * (rows // size + 1):
-            found += [(max(low, end - size + 1), end) for end in range(high, low - 1, -size)]
-            continue
-        if stored is None:
-            stored = messages.scans(Window()).fold(messages.table, Window())
-        found += _filled(stored.within(low, high), size)
-    return found
+            ranges.append(found)
+    return ranges[::-1]
 
 
 def _filled(stored: Positions, size: int) -> list[tuple[int, int]]:
-    """Return the parts of so many messages that stored ones make, the highest first.
-
-    OPTIMIZE joins files of DataFrames, whose partitions have millions of positions each. Most
-    parts by position would be empty there, and each would take a read.
-    """
+    """Return the parts of so many messages that stored ones make, the highest first."""
     found: list[tuple[int, int]] = []
     while stored:
         part = stored.first(size)

@@ -134,6 +134,20 @@ class Hub:
                     found = await self._open(name)
         return found
 
+    async def dispatcher_of(self, subscription: Subscription) -> Dispatcher:
+        """Return the dispatcher of a subscription; NotFound if another one has its name.
+
+        A dispatcher that has leased from an earlier subscription of that name is ended.
+        """
+        name, uid = subscription.name, subscription.uid
+        running = self.running(name)
+        if running is not None and running.leaser.uid != uid:
+            await self._end_if_replaced(running)
+        found = await self.dispatcher(name)
+        if found.leaser.uid != uid:
+            raise replaced(name)
+        return found
+
     async def pulled(self, name: str) -> Dispatcher:
         """Return the dispatcher of a subscription for a new pull or stream.
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 
 from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.policy.push_window import LARGEST_SIZE
@@ -36,7 +37,11 @@ _KEPT_OPEN = 4.0
 """Seconds that an idle connection is kept; common servers close it later."""
 _MAX_BODY_READ = 65_536
 """Bytes of a response body that are read."""
+_MAX_HEAD_READ = 65_536
+"""Bytes that are read until the headers of a response are complete, interim responses included."""
+_HEAD_READ_AT_ONCE = 4_096
 _PROCESSING = re.compile(rb"HTTP/1\.\d 102\b")
+_STATUS = re.compile(rb"HTTP/\d\.\d (\d{3})")
 _LENGTH_OF_A_CODE = len(b"HTTP/1.1 102 ")
 
 
@@ -77,11 +82,14 @@ class PushEndpoint:
 
     async def _exchange(self, url: str, request: PushRequest, codes: list[str]) -> None:
         """Append the status code as soon as it comes, and read the rest of the response."""
-        stream = self._connections.stream(
-            "POST", url, headers=request.headers, content=request.body
-        )
+        address, host = _address(url)
+        headers = [("Host", host), *request.headers]
+        stream = self._connections.stream("POST", address, headers=headers, content=request.body)
         with suppress(_Processing):
             async with stream as answer:
+                connection = answer.extensions["network_stream"]
+                if isinstance(connection, _Stream):
+                    connection.answered(answer.status)
                 codes.append(str(answer.status))
                 read = 0
                 async for part in answer.aiter_stream():
@@ -121,10 +129,28 @@ class _Stream(httpcore.AsyncNetworkStream):
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._begun = b""
+        self._head_left = _MAX_HEAD_READ
+
+    def answered(self, status: int) -> None:
+        """Note that the headers of a response are complete.
+
+        RemoteProtocolError if the response came before its request: the endpoint has answered an
+        earlier request twice.
+        """
+        self._head_left = 0
+        first = _STATUS.match(self._begun)
+        if first is None or not (int(first[1]) == status or first[1].startswith(b"1")):
+            raise httpcore.RemoteProtocolError("the response came before its request")
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Read; _Processing if the status code is 102."""
-        data: bytes = await self._stream.read(max_bytes, timeout)
+        """Read; _Processing if the status code is 102, RemoteProtocolError for endless headers."""
+        reads_head = self._head_left > 0
+        most = min(max_bytes, _HEAD_READ_AT_ONCE) if reads_head else max_bytes
+        data: bytes = await self._stream.read(most, timeout)
+        if reads_head:
+            self._head_left -= len(data)
+            if self._head_left <= 0:
+                raise httpcore.RemoteProtocolError(f"headers of {_MAX_HEAD_READ:,} bytes or more")
         if len(self._begun) < _LENGTH_OF_A_CODE:
             self._begun += data[:_LENGTH_OF_A_CODE]
             if _PROCESSING.match(self._begun):
@@ -132,7 +158,7 @@ class _Stream(httpcore.AsyncNetworkStream):
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._begun = b""
+        self._begun, self._head_left = b"", _MAX_HEAD_READ
         await self._stream.write(buffer, timeout)
 
     async def aclose(self) -> None:
@@ -148,6 +174,25 @@ class _Stream(httpcore.AsyncNetworkStream):
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
+
+
+def _address(url: str) -> tuple[httpcore.URL, str]:
+    """Return a URL for httpcore, and its Host header.
+
+    httpcore itself leaves out what follows a semicolon in the last part of a path, and the
+    brackets of an IPv6 address.
+
+    >>> address, host = _address("http://[::1]:8080/push;v=1?token=abc")
+    >>> address.target, host
+    (b'/push;v=1?token=abc', '[::1]:8080')
+    """
+    parts = urlsplit(url)
+    name = parts.hostname or ""
+    target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+    address = httpcore.URL(scheme=parts.scheme, host=name, port=parts.port, target=target)
+    host = f"[{name}]" if ":" in name else name
+    is_default = parts.port in (None, {"http": 80, "https": 443}.get(parts.scheme))
+    return address, host if is_default else f"{host}:{parts.port}"
 
 
 @cache

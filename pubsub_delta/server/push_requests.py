@@ -21,10 +21,13 @@ _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VALUE = re.compile(r"[!-~](?:[ -~]*[!-~])?|")
 _RESERVED = re.compile(
     r"x-goog-pubsub-.*|authorization|host|user-agent|connection|content-length|content-encoding|expect|"
-    r"keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade",
+    r"keep-alive|proxy(?:-.*)?|te|trailer|transfer-encoding|upgrade",
     re.IGNORECASE,
 )
-"""Headers that no attribute may set: those of the sender, the request and the connection."""
+"""Headers that no attribute may set: those of the sender, the request and the connection.
+
+They are matched with ``-`` for ``_``: many receivers (CGI, WSGI) read both as one header.
+"""
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,11 @@ def _metadata(subscription: str, received: ReceivedMessage) -> list[tuple[str, s
     if received.delivery_attempt is not None:
         payload["x-goog-pubsub-delivery-attempt"] = str(received.delivery_attempt)
     attributes = received.attributes.items()
-    free = [(name, value) for name, value in attributes if not _RESERVED.fullmatch(name)]
+    free = [
+        (name, value)
+        for name, value in attributes
+        if not _RESERVED.fullmatch(name.replace("_", "-"))
+    ]
     found = [(name, value) for name, value in payload.items() if value] + free
     return [each for each in found if _NAME.fullmatch(each[0]) and _VALUE.fullmatch(each[1])]
 

@@ -254,18 +254,16 @@ class Pushers(SubscriptionWorkers[Pusher]):
             await self.end_worker(name)
             return
         running = self._workers.get(name)
-        if running is not None and not running.is_over:
-            if running.dispatcher.leaser.uid == subscription.uid:
-                if running.pushes_to(subscription.push_config):
-                    running.update(subscription)
-                    return
-                self._end(running)
-            else:  # waiting messages are not for the new endpoint
-                running.dispatcher.close(replaced(name))
+        is_same = running is not None and running.dispatcher.leaser.uid == subscription.uid
+        if running is not None and not running.is_over and is_same:
+            if running.pushes_to(subscription.push_config):
+                running.update(subscription)
+                return
+            self._end(running)
         if self._is_stopping:
             return
         try:
-            dispatcher = await self._hub.dispatcher(name)
+            dispatcher = await self._hub.dispatcher_of(subscription)
         except Exception as error:
             logger.warning("%s: nothing is pushed until the next refresh: %s", name, error)
             return

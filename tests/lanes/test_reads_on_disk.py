@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -17,9 +19,11 @@ from pubsub_delta.console.application import create_app
 from pubsub_delta.console.formatting import timestamp
 from pubsub_delta.console.security import ConsoleAccess
 from pubsub_delta.datasource import writing
+from pubsub_delta.operations import find
 from pubsub_delta.operations.find import MessageQuery
 from pubsub_delta.tables.lanes.direct import scans
 from pubsub_delta.tables.lanes.direct.open_tables import OpenTables
+from pubsub_delta.tables.lanes.direct.table_snapshots import StoredFile, TableSnapshot
 from pubsub_delta.tables.lanes.scans import Window
 from tests.unit.browsing import BASE, words
 from tests.unit.builders import HOUR, at
@@ -60,6 +64,35 @@ def test_a_search_finds_what_was_published_within_the_last_millisecond_of_a_file
     since = published - timedelta(microseconds=100)
     assert found(store, MessageQuery(earliest=since)) == ["late"]
     assert found(store, MessageQuery(earliest=published + timedelta(microseconds=1))) == []
+
+
+def test_a_search_reads_positions_of_the_files_that_it_reaches_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page of results, or a search that is stopped, does not pay for the whole topic."""
+    monkeypatch.setattr(find, "PART", 1 << 14)
+    clock = ManualClock(at(0))
+    for day in range(3):
+        clock.advance(86_400)
+        for number in range(2):  # each process reserves a block of its own
+            store = PubSub(None, str(tmp_path), clock=clock)
+            if not day and not number:
+                uid = store.create_topic("flights").uid
+            store.publish("flights", [f"{day}{number}".encode()])
+    store._tables.messages(uid).optimize()
+    read: list[str] = []
+
+    def noting(self: TableSnapshot, files: Sequence[StoredFile], *others: Any) -> list[pa.Table]:
+        read.extend(str(file.partition["publish_date"]) for file in files)
+        return reading(self, files, *others)
+
+    reading = TableSnapshot.read
+    monkeypatch.setattr(TableSnapshot, "read", noting)
+    messages = store.find_messages(TOPIC).messages()
+    assert [next(messages).data for _ in range(2)] == [b"21", b"20"]
+    assert set(read) == {str(clock.now().date())}
+    assert [each.data for each in messages] == [b"11", b"10", b"01", b"00"]
+    assert len(set(read)) == 3
 
 
 def test_a_read_goes_on_behind_what_it_has_returned_when_its_files_are_removed(

@@ -57,8 +57,8 @@ BUGS_OF_ANOTHER_OUTSIDER = (
         "A search misses messages of a large file within whose positions a smaller one "
         "begins later.",
         "operations/find.py",
-        "ranges[-1] = (first, max(last, high), min(before, size), others + rows)",
-        "ranges[-1] = (first, high, min(before, size), others + rows)",
+        "            max(self.high, other.high),\n",
+        "            other.high,\n",
     ),
     Bug(
         "remove-swallows",
@@ -209,7 +209,14 @@ BUGS_OF_ANOTHER_OUTSIDER = (
         "parts-by-empty-positions",
         "A search of files that OPTIMIZE has joined takes reads of empty positions.",
         "operations/find.py",
-        "        if (high - low) // size <= _MOST_EMPTY * (rows // size + 1):\n",
-        "        if low <= high:\n",
+        "        if not self._is_sparse:\n",
+        "        if self.low <= self.high:\n",
+    ),
+    Bug(
+        "positions-of-all-files",
+        "A search of joined files reads the positions of the whole topic for its first result.",
+        "operations/find.py",
+        "window = Window(Positions.between(self.low, self.high))",
+        "window = Window(Positions.between(0, self.high))",
     ),
 )

@@ -138,7 +138,7 @@ BUGS_OF_FAULTS = (
         "pushed-to-the-endpoint-of-a-successor",
         "What waits of a deleted subscription is pushed to the endpoint of the one that follows.",
         "server/pushing.py",
-        "if running.dispatcher.leaser.uid == subscription.uid:",
-        "if running.dispatcher.name == subscription.name:",
+        "is_same = running is not None and running.dispatcher.leaser.uid == subscription.uid",
+        "is_same = running is not None and running.dispatcher.name == subscription.name",
     ),
 )

@@ -49,4 +49,11 @@ BUGS_OF_GIVEN_DATA = (
         "return type_.value_type if is_encoded else type_",
         "return type_",
     ),
+    Bug(
+        "assigned-columns-are-refused",
+        "A table that was read from a topic cannot be published, for its message ids.",
+        _ROWS,
+        "(*_TYPES, *_IGNORED, order_by)",
+        "(*_TYPES, order_by)",
+    ),
 )

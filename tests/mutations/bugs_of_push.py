@@ -33,4 +33,49 @@ BUGS_OF_PUSH = (
         "for s in self.spans if s.state not in acknowledged)",
         "for s in self.spans)",
     ),
+    Bug(
+        "waiting-messages-of-an-earlier-subscription-pushed",
+        "Messages that wait for a stream are pushed for a later subscription of the name.",
+        "server/hub.py",
+        "            await self._end_if_replaced(running)\n"
+        "        found = await self.dispatcher(name)\n"
+        "        if found.leaser.uid != uid:\n"
+        "            raise replaced(name)\n",
+        "            pass\n        found = await self.dispatcher(name)\n",
+    ),
+    Bug(
+        "endpoint-of-an-earlier-subscription",
+        "A subscription is pushed to the endpoint of one that was found under its name before.",
+        "server/hub.py",
+        "        if found.leaser.uid != uid:\n            raise replaced(name)\n",
+        "",
+    ),
+    Bug(
+        "path-of-an-endpoint-cut",
+        "What follows a semicolon in the path of an endpoint is left out.",
+        "server/push_endpoint.py",
+        "address = httpcore.URL(scheme=parts.scheme, host=name, port=parts.port, target=target)",
+        "address = httpcore.URL(url)",
+    ),
+    Bug(
+        "answer-before-its-request",
+        "A second answer to a request is taken for that of the next one.",
+        "server/push_endpoint.py",
+        'if first is None or not (int(first[1]) == status or first[1].startswith(b"1")):',
+        'if first is not None and first[1] == b"999":',
+    ),
+    Bug(
+        "endless-head",
+        "Interim answers are read as long as an endpoint sends them.",
+        "server/push_endpoint.py",
+        "            if self._head_left <= 0:\n",
+        "            if self._head_left < -(1 << 40):\n",
+    ),
+    Bug(
+        "header-with-an-underscore",
+        "An attribute passes for metadata if it is written with underscores.",
+        "server/push_requests.py",
+        'if not _RESERVED.fullmatch(name.replace("_", "-"))',
+        "if not _RESERVED.fullmatch(name)",
+    ),
 )

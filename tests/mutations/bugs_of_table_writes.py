@@ -142,4 +142,11 @@ BUGS_OF_TABLE_WRITES = (
         "wait = min(SHORTEST_PAUSE * 2**self._failures, LONGEST_PAUSE)",
         "wait = min(SHORTEST_PAUSE, LONGEST_PAUSE)",
     ),
+    Bug(
+        "rows-of-a-subscription-that-has-ended",
+        "What is published after a subscription was deleted or given another table is written.",
+        "delivery/table_writes.py",
+        "subscription = source_again(tables, name, source.uid).subscription",
+        "subscription = source.subscription",
+    ),
 )

@@ -142,8 +142,8 @@ BUGS_OF_THE_CONSOLE = (
         "search-of-overlaps",
         "A search misses the last position of each part.",
         "operations/find.py",
-        "(max(low, end - size + 1), end)",
-        "(max(low, end - size + 2), end)",
+        "yield max(self.low, end - self.size + 1), end",
+        "yield max(self.low, end - self.size + 2), end",
     ),
     Bug(
         "history-without-now",

@@ -102,3 +102,16 @@ def test_a_micro_batch_that_nobody_can_get_any_more_is_not_reported_as_published
     monkeypatch.setattr(publish, "_publish_frame", land)
     with pytest.raises(NotFound, match="no subscription is left"):
         publish.publish_micro_batch(world.tables, topic, frame, world.now, "query", 7, None)
+
+
+def test_what_the_store_assigns_is_its_own_whatever_a_publisher_says() -> None:
+    # "the server assigns message_id … and publish_time; values that a client supplies for those
+    # are ignored"
+    world = InMemory()
+    said = {"message_id": ["99"], "publish_time": [0], "publish_date": ["never"]}
+    result = world.store.publish(TOPIC, pa.table({"data": ["a"], **said}))
+    (message,) = world.store.find_messages(f"projects/local/topics/{TOPIC}").messages()
+    assert [message.message_id] == [*result.message_ids] != said["message_id"]
+    assert message.publish_time == result.publish_time
+    assert result.publish_time is not None
+    assert result.publish_time.year > 1970

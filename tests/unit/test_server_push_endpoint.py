@@ -73,6 +73,61 @@ def test_each_answer_of_a_connection_is_told() -> None:
         assert posted(endpoint.url, times=5) == [str(code) for code in codes]
 
 
+@pytest.mark.parametrize("target", ["/a;b=1", "/a;b/c;d=2?x=1;y=2", "/?x=1", "/%2F//", "/a=&;"])
+def test_a_request_goes_to_the_path_and_the_query_of_its_url(target: str) -> None:
+    with listening() as endpoint:
+        posted(endpoint.url.replace("/push?token=abc", target))
+    assert [request.path for request in endpoint.requests] == [target]
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://[::1]:8080/", "[::1]:8080"),
+        ("https://[2001:db8::1]/", "[2001:db8::1]"),
+        ("http://example.com:80/", "example.com"),
+        ("http://example.com:443/", "example.com:443"),
+        ("https://example.com:443", "example.com"),
+        ("http://example.com:/x", "example.com"),
+    ],
+)
+def test_the_host_header_is_that_of_the_url(url: str, host: str) -> None:
+    assert endpoints._address(url)[1] == host
+
+
+def test_an_answer_that_came_before_its_request_is_none() -> None:
+    # "Any other answer, and none within the ack deadline, is a nack"
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(REQUEST.body)
+        for code in (500, 200):  # both for one request
+            writer.write(b"HTTP/1.1 %d Answer\r\nContent-Length: 0\r\n\r\n" % code)
+        await reader.read()
+        writer.close()
+
+    async def run() -> list[str]:
+        server = await asyncio.start_server(talk, "localhost", 0)
+        endpoint = PushEndpoint()
+        async with server:
+            url = f"http://localhost:{server.sockets[0].getsockname()[1]}/"
+            told = [await endpoint.post(url, REQUEST, 10) for _ in range(3)]
+            await endpoint.close()
+        return told
+
+    assert asyncio.run(run()) == ["500", "unreachable", "500"]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 4_000,
+        b"HTTP/1.1 200 OK\r\n" + b"X-A: a\r\n" * 10_000,
+        b"HTTP/1.1 200 " + b"O" * 100_000,
+    ],
+)
+def test_a_head_that_does_not_end_is_no_answer(head: bytes) -> None:
+    assert told_after(head, waits=True, seconds=60) == "unreachable"
+
+
 def test_no_answer_in_time_is_told() -> None:
     released = threading.Event()
     with listening(lambda _: 200 if released.wait(20) else 500) as endpoint:

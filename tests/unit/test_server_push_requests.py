@@ -106,6 +106,8 @@ def test_metadata_and_attributes_are_headers_if_wanted() -> None:
         ("Proxy-Authorization", "x"),
         ("user-agent", "other"),
         ("X-Goog-Pubsub-Message-Id", "18"),
+        ("x_goog_pubsub_message_id", "18"),
+        ("Proxy", "http://other.example"),
         ("with space", "x"),
         ("colon:", "x"),
         ("é", "x"),

@@ -1,0 +1,94 @@
+"""Table subscriptions that end, or get another table, while a writer is at work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from pubsub_delta import TableConfig
+from pubsub_delta.delivery import consuming, table_subscriptions
+from pubsub_delta.errors import FailedPrecondition, NotFound
+from tests.lanes.table_world import BYTES, NAME, TOPIC, World
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def begun(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], object]) -> None:
+    """Do something after a writer has read its subscription, and before its first commit."""
+    real, left = consuming.commit, [meanwhile]
+
+    def later(*args: Any, **named: Any) -> Any:
+        if left:
+            left.pop()()
+        return real(*args, **named)
+
+    monkeypatch.setattr(table_subscriptions, "commit", later)
+
+
+@pytest.mark.parametrize("ends", ["delete_subscription", "detach_subscription"])
+def test_what_is_published_after_the_end_of_a_subscription_is_not_written(
+    world: World, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    # "Delete: the backlog is dropped at once; the name can be used again for an unrelated
+    # subscription"
+    world.make()
+    world.subscribe()
+    other = world.another()
+
+    def end() -> None:
+        getattr(other, ends)(NAME)
+        other.publish(TOPIC, [b"late"])
+
+    begun(monkeypatch, end)
+    with pytest.raises(NotFound if ends == "delete_subscription" else FailedPrecondition):
+        world.write()
+    assert world.data == []
+
+
+def test_what_is_published_after_a_subscription_was_created_anew_is_in_its_table_alone(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.make()
+    world.subscribe()
+    other = world.another()
+    elsewhere = world.root / "tables" / "shop" / "later"
+    DeltaTable.create(str(elsewhere), BYTES)
+
+    def create_anew() -> None:
+        other.delete_subscription(NAME)
+        config = TableConfig("shop.later")
+        other.create_subscription(NAME, TOPIC, table_config=config)
+        other.publish(TOPIC, [b"late"])
+
+    begun(monkeypatch, create_anew)
+    with pytest.raises(NotFound, match="created again"):
+        world.write()
+    assert world.write() == (1, 0)
+    assert world.data == []
+    assert DeltaTable(str(elsewhere)).to_pyarrow_table()["data"].to_pylist() == [b"late"]
+
+
+def test_what_is_published_after_a_table_was_changed_is_in_the_new_one_alone(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.make()
+    world.subscribe()
+    other = world.another()
+    elsewhere = world.root / "tables" / "shop" / "later"
+    DeltaTable.create(str(elsewhere), BYTES)
+
+    def change() -> None:
+        other.update_subscription(NAME, table_config=TableConfig("shop.later"))
+        other.publish(TOPIC, [b"late"])
+
+    begun(monkeypatch, change)
+    assert world.write() == (1, 0)
+    assert world.data == []
+    assert DeltaTable(str(elsewhere)).to_pyarrow_table()["data"].to_pylist() == [b"late"]
