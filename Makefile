@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 OF_THE_SERVER := $(addprefix tests/acceptance/test_,server_killed.py server_push.py \
 	server_console.py server_rest.py cli_endpoint.py)
-SIDE_BY_SIDE := --numprocesses 3 --dist loadgroup
+NEED_JAVA := $(addprefix tests/,acceptance delta spark_lane)
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 # The tests start hundreds of processes: each would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -18,8 +18,8 @@ help: ## list the targets
 demo: .venv/ready java ## publish a year of real flights and drain it twice (2 minutes)
 	@$(BIN)/python -m pubsub_delta.jobs.demo
 
-test: .venv/ready java ## run the tests, those by Spark beside the others
-	$(BIN)/pytest $(SIDE_BY_SIDE)
+test: unit java ## run the tests (needs Java; 10 to 14 minutes, as the machine is quiet or not)
+	$(BIN)/pytest $(NEED_JAVA)
 
 trial: .venv/ready java ## run the long trials: killed processes, jobs, notebooks, docs, random sequences
 	SEEDS=$${SEEDS:-3} $(BIN)/pytest -m trial tests/acceptance tests/delta tests/unit \
@@ -87,7 +87,7 @@ console-test: .venv/ready ## drive the console in Chromium (installs it), and ta
 	$(BIN)/pytest -m console tests/console
 
 unit: .venv/ready ## run the tests that need no Java, side by side (a minute or two)
-	$(BIN)/pytest $(SIDE_BY_SIDE) --no-java
+	$(BIN)/pytest --numprocesses 3 --dist worksteal tests pubsub_delta $(addprefix --ignore ,$(NEED_JAVA))
 
 check: .venv/ready ## lint, check types, and hold the structure against the plan
 	$(BIN)/ruff format --check .

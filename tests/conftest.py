@@ -48,7 +48,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--remote", action="store_true", help="Test by a Spark Connect server, started for it."
     )
-    parser.addoption("--no-java", action="store_true", help="Leave out the tests that need Java.")
 
 
 OF_THEIR_OWN = {
@@ -65,18 +64,6 @@ def lane_of(item: pytest.Item) -> object:
     """Return the lane by which a test runs, or None."""
     call = getattr(item, "callspec", None)
     return None if call is None else call.params.get("lane", call.params.get("bench"))
-
-
-NEED_JAVA = {REPOSITORY / "tests" / name for name in ("acceptance", "delta", "spark_lane")}
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    return True if config.getoption("--no-java") and collection_path in NEED_JAVA else None
-
-
-def group_of(item: pytest.Item) -> str:
-    """Return with which tests one runs in one process: all that use Spark, or those of a file."""
-    return "spark" if NEED_JAVA & set(item.path.parents) else item.path.name
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -99,7 +86,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if not remote and lane_of(item) == "spark":
             item.add_marker(pytest.mark.spark_lane)
-        item.add_marker(pytest.mark.xdist_group(group_of(item)))
     asked = {mark for mark in OF_THEIR_OWN if mark in config.getoption("markexpr")}
     others = set(OF_THEIR_OWN) - asked
     left_out = {i for i in items if not others.isdisjoint(m.name for m in i.iter_markers())}

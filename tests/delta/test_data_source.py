@@ -132,6 +132,7 @@ def test_a_schema_of_some_columns_reads_only_those(live: Live) -> None:
 
 
 def test_the_backlog_is_read_with_its_states_and_nothing_is_leased(live: Live) -> None:
+    live.store.update_subscription(NAME, ack_deadline_seconds=600)
     live.publish("a", "b", "c")
     live.store.pull(NAME, 1)
     rows = live.read(backlog=NAME)

@@ -128,6 +128,7 @@ def test_spark_that_does_not_start_is_tried_once(monkeypatch: pytest.MonkeyPatch
         tried.append(1)
         raise FailedPrecondition("Spark could not be started")
 
+    monkeypatch.setattr(session, "running_session", lambda: None)
     monkeypatch.setattr(session, "_new_session", not_started)
     code, told = doctor("main.pubsub")
     assert code == 1

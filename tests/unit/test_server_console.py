@@ -81,7 +81,7 @@ def test_a_taken_port_of_the_console_is_told_before_the_server_takes_requests() 
 )
 def test_an_option_of_the_console_alone_is_refused(option: str) -> None:
     """It would do nothing."""
-    done = CliRunner().invoke(cli, ["serve", option], obj=App(opened, ManualClock(at(0)), ROOT))
+    done = serve(option)
     assert done.exit_code == 2
     told = f"{option.partition('=')[0]} needs --console-port, which runs the console"
     assert told in done.stderr
