@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
 from pubsub_delta.delivery import dead_letters, table_subscriptions, table_writes
+from pubsub_delta.delivery.discard import discard, forget_commits, stored_topics
 from pubsub_delta.delivery.sources import Source, source_of
 from pubsub_delta.durations import Duration, parse_duration_within
-from pubsub_delta.errors import Aborted, AlreadyExists, FailedPrecondition, class_name, counted
+from pubsub_delta.errors import AlreadyExists, class_name, counted
 from pubsub_delta.names import subscription_name
 from pubsub_delta.policy import redelivery, retention
 from pubsub_delta.policy.ack_state import AckState, State
-from pubsub_delta.policy.fields import MAX_SUBSCRIPTION_RETENTION
-from pubsub_delta.resources import Subscription, Topic
-from pubsub_delta.tables.messages.messages import Messages
+from pubsub_delta.resources import Subscription
 from pubsub_delta.tables.store import Tables
 
-_ATTEMPTS = 10
-_FOR_EVER = timedelta(days=36_500)
-_FORGET_AFTER = MAX_SUBSCRIPTION_RETENTION + timedelta(days=14)
-"""How long the row of a deleted topic stays, so that VACUUM can remove its files: subscriptions may
-keep its messages for the longest retention, and VACUUM keeps their files for 8 days more.
-"""
 _CALLING = re.compile(r"An error occurred while calling \S+\s+: ")
 """The beginning of a Java error that PySpark has no class for."""
 _LOG_RETENTION = (timedelta(minutes=1), timedelta(days=365))
@@ -128,7 +121,7 @@ def maintain(tables: Tables, clock: Callable[[], datetime], duties: Duties) -> M
     if duties.retention or duties.optimize or duties.vacuum:
         _maintain_topics(tables, now, duties, report)
     if duties.log_retention is not None:
-        _clean_logs(tables, clock, duties.log_retention, report)
+        _forget_commits(tables, clock, duties.log_retention, report)
     return report
 
 
@@ -236,30 +229,19 @@ def _is_idle(tables: Tables, now: datetime, subscription: Subscription) -> bool:
     return retention.is_idle(subscription, active_time, now)
 
 
-@dataclass(frozen=True)
-class _StoredTopic:
-    """A topic with stored messages, and its name in the report."""
-
-    name: str
-    topic: Topic
-    deleted: datetime | None = None
-
-    def is_vacuumed(self, now: datetime) -> bool:
-        """Return whether the topic was deleted so long ago that VACUUM has removed its files."""
-        return self.deleted is not None and now - self.deleted > _FORGET_AFTER
-
-
 def _maintain_topics(
     tables: Tables, now: datetime, duties: Duties, report: MaintenanceReport
 ) -> None:
-    topics = [_StoredTopic(each.name, each) for each in tables.registry.topics("")]
-    deleted = tables.registry.deleted_topics()
-    topics += [_StoredTopic(f"{topic.name} (deleted)", topic, since) for topic, since in deleted]
-    for kept in topics:
+    for kept in stored_topics(tables):
         messages = tables.messages(kept.topic.uid)
         if duties.retention:
             with _reporting(report, kept.name):
-                _discard(tables, kept, messages, now, duties, report)
+                done = discard(tables, kept, now, exact=duties.exact, dry_run=duties.dry_run)
+                report.kept_from[kept.name] = done.kept_from
+                if done.count:
+                    report.discarded[kept.name] = done.count
+                if done.problem:
+                    report.problems[kept.name] = done.problem
         if duties.optimize and not duties.dry_run:
             with _reporting(report, kept.name):
                 report.optimized[kept.name] = messages.optimize()
@@ -274,120 +256,13 @@ def _maintain_topics(
         tables.registry.vacuum()
 
 
-def _discard(
-    tables: Tables,
-    kept: _StoredTopic,
-    messages: Messages,
-    now: datetime,
-    duties: Duties,
-    report: MaintenanceReport,
-) -> None:
-    """Delete the messages of a topic that no subscription or snapshot can get.
-
-    The needed messages are found twice, as a seek may need acknowledged ones again: the second time
-    under the lock of the topic, which publishers and seeks of this machine wait for.
-    """
-    version = messages.history.version()
-    wanted = (tables, kept, messages, now, now if report.dry_run else None)
-    needed, holders = _needed_from(*wanted)
-    bound = _bound(kept, needed, holders, now)
-    exact = duties.exact or bound > now
-    report.kept_from[kept.name] = needed
-    found = messages.count_before(bound, exact=exact)
-    if found and not report.dry_run:
-        with messages.locked():
-            again = _bound(kept, *_needed_from(*wanted), now)
-            done = again >= bound and messages.discard_before(bound, version, exact=exact)
-        if not done:
-            report.problems[kept.name] = (
-                f"a slow publisher committed messages from before {bound.isoformat()} just now, or "
-                "a seek brought them back; nothing was deleted, and the next run will"
-            )
-            return
-    if found:
-        report.discarded[kept.name] = found
-    elif bound > now and kept.is_vacuumed(now) and not report.dry_run:
-        tables.registry.forget_topic(kept.topic.uid)
-
-
-def _bound(kept: _StoredTopic, needed: datetime | None, holders: int, now: datetime) -> datetime:
-    """Return a time before which no messages are needed.
-
-    It is later than now where a topic is deleted and none of its messages is needed.
-    """
-    if kept.deleted is not None and not holders:
-        return now + _FOR_EVER
-    return min(needed or now, now)
-
-
-def _needed_from(
-    tables: Tables, kept: _StoredTopic, messages: Messages, now: datetime, as_of: datetime | None
-) -> tuple[datetime | None, int]:
-    """Return the earliest publish time that is needed, and how many holders need messages.
-
-    ``as_of``: snapshots that have expired by then do not count; None: those count that are stored.
-    """
-    topic = kept.topic
-    for _ in range(_ATTEMPTS):
-        version = tables.registry.snapshots_version()
-        times = [] if kept.deleted else [retention.covered_from(topic, now)]
-        captured = tables.registry.captured_of(topic.uid, as_of)
-        for each in captured:
-            following = messages.history.commits_after(each.after_version)
-            if not following.is_complete:
-                raise FailedPrecondition(
-                    f"the history of {topic.name} does not reach back to its snapshots; restore "
-                    "the commits of its log, or delete the snapshots"
-                )
-            times.append(retention.needed_by_snapshot(each, following.first_publish_time))
-        attached = _attached(tables, topic.uid)
-        for source in attached:
-            state = source.catch_up(tables.ack_states.read(source.uid), now)
-            times.append(retention.needed_by_subscription(state, source.subscription, now))
-        if tables.registry.snapshots_version() == version:
-            needed = min((time for time in times if time is not None), default=None)
-            return needed, len(captured) + len(attached)
-    raise Aborted(
-        f"snapshots were created or deleted {_ATTEMPTS} times meanwhile; run maintain again"
-    )
-
-
-def _attached(tables: Tables, topic_uid: str) -> Sequence[Source]:
-    return [
-        source_of(tables, subscription, uid)
-        for subscription, uid in tables.registry.sources(topic_uid)
-        if not subscription.detached
-    ]
-
-
-def _clean_logs(
+def _forget_commits(
     tables: Tables, clock: Callable[[], datetime], keep: timedelta, report: MaintenanceReport
 ) -> None:
-    """Remove old commits of topics that no subscription and no snapshot needs.
-
-    An ack state finds new messages by the commits since its tail. So all ack states are brought up
-    to date first, by a commit each. If that takes long, a snapshot since may need what is old then.
-    """
     for topic in tables.registry.topics(""):
         with _reporting(report, topic.name):
-            messages, now = tables.messages(topic.uid), clock()
-            old = [each for each in messages.history.logged()[1:] if now - each.time > keep]
-            held = [each.after_version for each in tables.registry.captured_of(topic.uid)]
-            if not old or min(held, default=old[0].version) < old[0].version:
-                continue
-            if report.dry_run:
-                report.forgotten[topic.name] = len(old)
-                continue
-            for source in _attached(tables, topic.uid):
-                _bring_up_to_date(tables, source, now)
-            if clock() - now > keep / 2:
-                raise Aborted(f"this took over half of log_retention, {keep}; choose a longer one")
-            if forgotten := messages.clean_log(keep):
+            if forgotten := forget_commits(tables, topic, keep, clock, dry_run=report.dry_run):
                 report.forgotten[topic.name] = forgotten
-
-
-def _bring_up_to_date(tables: Tables, source: Source, now: datetime) -> None:
-    tables.ack_states.change(source.uid, lambda state: (source.catch_up(state, now), None))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from tests.mutations.bug import Bug
 
 _ADMINISTER = "operations/administer.py"
 _MAINTAIN = "operations/maintain.py"
+_DISCARD = "delivery/discard.py"
 
 BUGS_OF_ADMINISTRATION = (
     Bug(
@@ -152,56 +153,56 @@ BUGS_OF_ADMINISTRATION = (
     Bug(
         "deleted-topic-loses-backlog",
         "The backlog of a deleted topic's subscriptions is deleted.",
-        _MAINTAIN,
+        _DISCARD,
         "if kept.deleted is not None and not holders:",
         "if kept.deleted is not None:",
     ),
     Bug(
         "deleted-topic-retains",
         "A deleted topic's own retention still keeps its messages.",
-        _MAINTAIN,
+        _DISCARD,
         "times = [] if kept.deleted else [retention.covered_from(topic, now)]",
         "times = [retention.covered_from(topic, now)]",
     ),
     Bug(
         "detached-holds-messages",
         "A detached subscription still keeps messages from being deleted.",
-        _MAINTAIN,
+        _DISCARD,
         "        if not subscription.detached\n    ]",
         "    ]",
     ),
     Bug(
         "history-of-snapshots-forgotten",
         "A log forgets what came after a snapshot.",
-        _MAINTAIN,
+        _DISCARD,
         "if not old or min(held, default=old[0].version) < old[0].version:",
         "if not old:",
     ),
     Bug(
         "history-of-a-later-snapshot-forgotten",
         "A slow maintain forgets commits that a snapshot needs which was taken meanwhile.",
-        "operations/maintain.py",
+        _DISCARD,
         "if clock() - now > keep / 2:",
         "if clock() - now > 2 * keep:",
     ),
     Bug(
         "history-of-sleepers-forgotten",
         "A log forgets what a subscription has not seen yet, and all that is stored comes again.",
-        _MAINTAIN,
-        "                _bring_up_to_date(tables, source, now)",
-        "                pass",
+        _DISCARD,
+        "        _bring_up_to_date(tables, source, now)",
+        "        pass",
     ),
     Bug(
         "snapshots-hold-nothing",
         "Retention deletes what only a snapshot holds.",
-        _MAINTAIN,
+        _DISCARD,
         "captured = tables.registry.captured_of(topic.uid, as_of)",
         "captured = []",
     ),
     Bug(
         "retention-on-stored-states",
         "Retention deletes what came to a subscription since its last commit.",
-        _MAINTAIN,
+        _DISCARD,
         "            state = source.catch_up(tables.ack_states.read(source.uid), now)\n"
         "            times",
         "            state = tables.ack_states.read(source.uid)\n            times",
@@ -216,21 +217,21 @@ BUGS_OF_ADMINISTRATION = (
     Bug(
         "dry-run-deletes-messages",
         "A dry run deletes messages.",
-        _MAINTAIN,
-        "    if found and not report.dry_run:\n        with",
+        _DISCARD,
+        "    if found and not dry_run:\n        with",
         "    if found:\n        with",
     ),
     Bug(
         "retention-looks-once",
         "Retention deletes what a seek has brought back since it looked.",
-        _MAINTAIN,
+        _DISCARD,
         "done = again >= bound and messages",
         "done = messages",
     ),
     Bug(
         "abandoned-kept-for-a-seek",
         "The messages of a deleted topic that nobody has any more are kept.",
-        _MAINTAIN,
+        _DISCARD,
         "        return now + _FOR_EVER\n",
         "        return now\n",
     ),

@@ -123,9 +123,9 @@ BUGS_OF_FAULTS = (
     Bug(
         "deleted-topic-forgotten-at-once",
         "A deleted topic is forgotten before VACUUM may remove its files.",
-        "operations/maintain.py",
-        "elif bound > now and kept.is_vacuumed(now) and not report.dry_run:",
-        "elif bound > now and not report.dry_run:",
+        "delivery/discard.py",
+        "elif not found and bound > now and kept.is_vacuumed(now) and not dry_run:",
+        "elif not found and bound > now and not dry_run:",
     ),
     Bug(
         "dead-letters-out-of-order",

@@ -100,9 +100,9 @@ BUGS_OF_OUTSIDERS = (
     Bug(
         "log-cleaned-by-the-newest-snapshot",
         "Of several snapshots of a topic the newest decides which commits may go.",
-        "operations/maintain.py",
-        "            if not old or min(held, default=old[0].version) < old[0].version:\n",
-        "            if not old or max(held, default=old[0].version) < old[0].version:\n",
+        "delivery/discard.py",
+        "    if not old or min(held, default=old[0].version) < old[0].version:\n",
+        "    if not old or max(held, default=old[0].version) < old[0].version:\n",
     ),
     Bug(
         "snapshot-needs-no-late-publish",

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from tests.mutations.bug import Bug
 
-_MAINTAIN = "operations/maintain.py"
 _REGISTRY = "tables/registry/registry.py"
 
 BUGS_OF_PROMISES = (
     Bug(
         "expired-snapshot-holds-nothing",
         "Retention deletes what a snapshot holds that is given more time, by a clock behind.",
-        _MAINTAIN,
-        "now if report.dry_run else None)",
+        "delivery/discard.py",
+        "now if dry_run else None)",
         "now)",
     ),
     Bug(
         "dry-run-keeps-expired-snapshots",
         "A dry run reports fewer messages than are deleted, where a snapshot has expired.",
-        _MAINTAIN,
-        "now if report.dry_run else None)",
+        "delivery/discard.py",
+        "now if dry_run else None)",
         "None)",
     ),
     Bug(

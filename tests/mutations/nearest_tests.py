@@ -197,6 +197,12 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "cleaned_logs",
         "lanes/test_tables_that_are_gone",
     ),
+    "delivery/discard.py": (
+        "retention_job",
+        "expired_snapshots",
+        "races",
+        "cleaned_logs",
+    ),
     "operations/read.py": ("as_of",),
     "operations/metrics.py": ("metrics_of_a_store",),
     "operations/views.py": ("views",),

@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any
 from unittest import mock
 
-from pubsub_delta.delivery import dead_letters
-from pubsub_delta.operations import maintain, seek, snapshot
+from pubsub_delta.delivery import dead_letters, discard
+from pubsub_delta.operations import seek, snapshot
 from pubsub_delta.policy import redelivery
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.registry import Registry
@@ -25,15 +25,15 @@ from pubsub_delta.tables.store import Tables
 @contextmanager
 def retention_that_looks_once() -> Iterator[None]:
     """Retention found once what is needed, and deleted it whatever came in between."""
-    needed = maintain._needed_from
+    needed = discard._needed_from
     known: dict[int, Any] = {}
 
-    def once(tables: Any, kept: Any, messages: Any, now: datetime, *_: Any) -> Any:
+    def once(tables: Any, kept: Any, now: datetime, *_: Any) -> Any:
         if id(kept) not in known:
-            known[id(kept)] = (needed(tables, kept, messages, now, None), kept)
+            known[id(kept)] = (needed(tables, kept, now, None), kept)
         return known[id(kept)][0]
 
-    with mock.patch.object(maintain, "_needed_from", once):
+    with mock.patch.object(discard, "_needed_from", once):
         yield
 
 
