@@ -65,11 +65,11 @@ cluster-test: .venv/ready java ## submit the wheel's jobs to a standalone cluste
 
 object-storage-test: .venv/ready ## keep stores in S3 and Azure servers of this machine, which fail (needs Go and npm, and no Java)
 	@sh conf/storages.sh .storages
-	$(BIN)/pytest -m storages tests/storages --ignore tests/storages/test_spark.py
+	$(BIN)/pytest -m storages tests/storages --ignore-glob 'tests/storages/test_spark*.py'
 
-object-storage-spark-test: .venv/ready java ## the same by Spark on S3 (fetches 0.7 GB once)
+object-storage-spark-test: .venv/ready java ## the same by Spark on S3 and HDFS (fetches 0.8 GB once)
 	@sh conf/storages.sh .storages
-	$(BIN)/pytest -m storages tests/storages/test_spark.py
+	$(BIN)/pytest -m storages tests/storages/test_spark*.py
 
 client-test: .venv/ready ## run Google's clients against a server: Node, Python, and Go and Java if they are there
 	@sh conf/node.sh

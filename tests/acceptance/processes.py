@@ -21,9 +21,10 @@ def environment() -> dict[str, str]:
 
 
 def python(script: str, *args: str, cwd: Path) -> subprocess.Popen[str]:
-    """Start a Python program."""
+    """Start a Python program, to which its standard input stays open."""
     return subprocess.Popen(
         [sys.executable, "-c", script, *args],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
