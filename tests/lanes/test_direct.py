@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,3 +118,21 @@ def test_a_full_disk_is_told() -> None:
         translating_errors("delta.`/x`"),
     ):
         raise OSError("Generic LocalFileSystem error: No space left on device (os error 28)")
+
+
+def test_a_table_that_is_dropped_is_closed(tmp_path: Path) -> None:
+    """What a process holds in memory of a table ends with it: a snapshot a minute adds nothing."""
+    lane = DirectLane(None, TableLocks(None))
+    tables = [topic(lane, f"delta.`{tmp_path}/{n}`", numbers(n, 1)) for n in range(5)]
+    assert [lane.read(table).num_rows for table in tables] == [1] * 5
+    before = _open_tables(tmp_path)
+    assert len(before) == 5
+    for table in tables[1:]:
+        lane.drop(table)
+    assert _open_tables(tmp_path) == before[:1]
+
+
+def _open_tables(directory: Path) -> list[str]:
+    gc.collect()
+    opened = (each.table_uri for each in gc.get_objects() if isinstance(each, DeltaTable))
+    return sorted({uri.rstrip("/") for uri in opened if str(directory) in uri})

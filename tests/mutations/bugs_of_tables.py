@@ -68,6 +68,13 @@ BUGS_OF_TABLES = (
         '[("revision", "=", "expected_revision")]',
     ),
     Bug(
+        "dropped-table-stays-open",
+        "A process keeps what it holds of tables that it has dropped, some hundred of them.",
+        "tables/lanes/direct/tables.py",
+        "            self.open_tables.forget(table)\n            try:\n",
+        "            try:\n",
+    ),
+    Bug(
         "swap-of-nothing-believed",
         "A swap that changed no row is taken for one that landed.",
         "tables/lanes/direct/tables.py",

@@ -87,6 +87,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "looks",
         "lanes/test_ack_states",
         "lanes/test_added_columns",
+        "lanes/test_direct",
     ),
     "tables/lanes/direct/history.py": ("lanes/test_direct",),
     "tables/lanes/direct/targets.py": (*TABLE_WRITES, "lanes/test_cut_logs"),

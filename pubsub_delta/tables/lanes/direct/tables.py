@@ -316,6 +316,7 @@ class DirectLane:
 
     def _drop(self, table: str) -> None:
         with self.locked(table), translating_errors(table):
+            self.open_tables.forget(table)
             try:
                 opened = self.open_tables.opened(table)
             except Exception as error:
