@@ -41,13 +41,6 @@ BUGS_OF_BOUNDS = (
         "    return versions[-1]\n",
     ),
     Bug(
-        "failing-endpoint-gets-as-much",
-        "A failing endpoint gets as many requests at a time as before.",
-        "server/pushing.py",
-        "        self._consumer.max_messages = window.requests",
-        "        self._consumer.max_messages = max(window.requests, self._consumer.max_messages)",
-    ),
-    Bug(
         "push-window-doubles-beyond-64",
         "The push window doubles once more at 64 requests.",
         "policy/push_window.py",

@@ -297,27 +297,3 @@ def test_pushes_are_counted_by_code_for_prometheus() -> None:
     counted = {each.labels["code"]: each.value for each in family.samples}
     assert family.name == "pubsub_delta_server_pushes"
     assert counted == {"200": 3, "unreachable": 1}
-
-
-def test_a_round_that_fails_halves_the_window_once() -> None:
-    # "Failures of requests that were sent before the last halving do not count"
-    together, again = threading.Barrier(FIRST_SIZE), threading.Event()
-    failed: list[bytes] = []
-
-    def answer(request: Pushed) -> int:
-        if len(failed) < FIRST_SIZE:
-            failed.append(request.data)
-            together.wait(LONG)
-            return 503
-        again.wait(LONG)
-        return 200
-
-    with listening(answer) as endpoint:
-        store = pushing_to(endpoint)
-        with serving(store) as address, clients(address) as (publisher, _):
-            publish_all(publisher, *(f"{n}" for n in range(20)))
-            eventually(lambda: len(endpoint.requests) >= FIRST_SIZE + FIRST_SIZE // 2)
-            time.sleep(0.2)
-            assert len(endpoint.requests) == FIRST_SIZE + FIRST_SIZE // 2
-            again.set()
-            eventually(lambda: store.unacked == [])
