@@ -94,3 +94,17 @@ def test_an_exporter_of_what_is_no_name_is_refused_at_once(names: Any) -> None:
     pytest.importorskip("prometheus_client")
     with pytest.raises(InvalidArgument, match="is not a name"):
         InMemory().store.metrics_exporter(names)
+
+
+def test_a_search_goes_by_a_query_alone() -> None:
+    asked: Any = "a"
+    with pytest.raises(InvalidArgument, match="is not a MessageQuery"):
+        InMemory().store.find_messages(f"projects/local/topics/{TOPIC}", asked)
+
+
+def test_the_last_time_of_a_search_is_the_earlier_microsecond_and_the_first_the_later() -> None:
+    fine: Any = "2026-01-01T00:00:00.000001999Z"
+    query = MessageQuery(earliest=fine, latest=fine)
+    assert query.earliest is not None
+    assert query.latest is not None
+    assert (query.earliest.microsecond, query.latest.microsecond) == (2, 1)
