@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from pubsub_delta.client import PubSub
     from pubsub_delta.delivery.surveys import AckStateSurvey, SurveyedSpan
     from pubsub_delta.delivery.table_subscriptions import TableWrites
-    from pubsub_delta.operations.find import FoundMessage, MessageQuery, MessageSearch
+    from pubsub_delta.operations.find import FoundMessage, MessageSearch
     from pubsub_delta.operations.history import TopicCommit
     from pubsub_delta.operations.maintain import MaintenanceReport
     from pubsub_delta.operations.publish import PublishResult
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         TopicMetrics,
     )
     from pubsub_delta.operations.views import ViewsReport
+    from pubsub_delta.policy.message_queries import MessageQuery
     from pubsub_delta.publisher import Publisher
     from pubsub_delta.session import SlowSettings, local_session
     from pubsub_delta.subscriber import StreamingPull
@@ -140,7 +141,7 @@ _LATER = {
     "DayCount": "operations.survey",
     "FoundMessage": "operations.find",
     "MaintenanceReport": "operations.maintain",
-    "MessageQuery": "operations.find",
+    "MessageQuery": "policy.message_queries",
     "MessageSearch": "operations.find",
     "PeekedMessage": "operations.survey",
     "PubSub": "client",

@@ -21,7 +21,8 @@ from pubsub_delta.console.message_search import Kind, search_of
 from pubsub_delta.console.responses import RequiresWrite, redirect_with_flash, render, run_job
 from pubsub_delta.console.search_form import search_fields
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound, PubSubError
-from pubsub_delta.operations.find import FoundMessage, MessageQuery, MessageSearch
+from pubsub_delta.operations.find import FoundMessage, MessageSearch
+from pubsub_delta.policy.message_queries import MessageQuery
 from pubsub_delta.policy.schemas.validation import (
     ENCODING_ATTRIBUTE,
     NAME_ATTRIBUTE,

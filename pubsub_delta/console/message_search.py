@@ -26,7 +26,8 @@ from pubsub_delta.console.responses import error_page, redirect, render
 from pubsub_delta.console.search_form import STATES, SearchForm, read_search_form
 from pubsub_delta.console.searches import PREVIEW_BYTES, BackgroundSearch
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.operations.find import FoundMessage, MessageQuery, MessageSearch
+from pubsub_delta.operations.find import FoundMessage, MessageSearch
+from pubsub_delta.policy.message_queries import MessageQuery
 
 router = APIRouter()
 

@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl, urlencode
 from pubsub_delta.clock import read_time
 from pubsub_delta.console.forms import Form, InvalidField
 from pubsub_delta.errors import InvalidArgument
-from pubsub_delta.operations.find import KEPT, UNACKED, MessageQuery
+from pubsub_delta.operations.find import KEPT, UNACKED
+from pubsub_delta.policy.message_queries import MessageQuery
 
 STATES = {
     "unacked": ("Unacknowledged", UNACKED),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pubsub_delta.delivery.surveys import AckStateSurvey
 from pubsub_delta.methods.store import Store
 from pubsub_delta.operations import find, history, read, survey, views
+from pubsub_delta.policy.message_queries import MessageQuery
 from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics
 
 if TYPE_CHECKING:
@@ -63,15 +64,13 @@ def peek(
     return survey.peek(self._tables, name, max_messages, max_bytes, self._clock.now())
 
 
-def find_messages(
-    self: Store, name: str, query: find.MessageQuery | None = None
-) -> find.MessageSearch:
+def find_messages(self: Store, name: str, query: MessageQuery | None = None) -> find.MessageSearch:
     """Return a search among the messages that a topic stores, or of a subscription's topic.
 
     ``name``: full, ``projects/p/topics/t`` or ``projects/p/subscriptions/s``. The search leases and
     writes nothing, and reads only when it is iterated.
     """
-    query = find.MessageQuery() if query is None else query
+    query = MessageQuery() if query is None else query
     return find.search(self._tables, name, query, self._project, self._clock.now())
 
 

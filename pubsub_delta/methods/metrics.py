@@ -61,7 +61,7 @@ def metrics_exporter(
     """
     from pubsub_delta.exporter import MetricsExporter
 
-    wanted = names if names is None or isinstance(names, str) else tuple(names)
+    wanted = names if names is None else measuring.listed(names)
 
     def measure() -> list[MetricRow]:
         now = self._clock.now()

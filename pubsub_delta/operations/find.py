@@ -20,6 +20,7 @@ from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import subscription_name, topic_name
 from pubsub_delta.policy.ack_state import Span, State, union
 from pubsub_delta.policy.json_fields import WRITTEN_OTHERWISE, JsonField
+from pubsub_delta.policy.message_queries import MessageQuery
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.messages.messages import Messages
@@ -36,31 +37,6 @@ UNACKED = frozenset(state.value for state in State) - {State.ACKED.value, State.
 """The states of unacknowledged messages."""
 KEPT = frozenset({State.ACKED.value, State.RETAINED.value})
 """The states of acknowledged messages that may return."""
-
-
-@dataclass(frozen=True)
-class MessageQuery:
-    """The conditions of a search, all of which a message meets.
-
-    ``earliest``, ``latest``: publish times, both included. ``attribute``: a key, and the value that
-    it has, or None for any. ``text``: bytes that the data contains. ``json_field``: of data that is
-    JSON: a path with dots, such as ``gate.terminal``, and the value there, or None for any.
-    ``states``: of a subscription's messages; None also finds messages without a state: acknowledged
-    for good, excluded by the filter, or older than the subscription. ``before``: only messages with
-    lower ids. ``after_version``: only messages that were committed after this version of the
-    topic's table, such as the one of an earlier search.
-    """
-
-    message_id: int | None = None
-    earliest: datetime | None = None
-    latest: datetime | None = None
-    ordering_key: str | None = None
-    attribute: tuple[str, str | None] | None = None
-    text: bytes = b""
-    states: frozenset[str] | None = None
-    before: int | None = None
-    json_field: tuple[str, str | None] | None = None
-    after_version: int | None = None
 
 
 @dataclass(frozen=True)
@@ -198,7 +174,9 @@ def search(
     tables: Tables, name: str, query: MessageQuery, project: str, now: datetime
 ) -> MessageSearch:
     """Return a search among the messages of a topic, or of a subscription's topic."""
-    kind = name.split("/")[2] if name.count("/") == 3 else ""
+    if not isinstance(query, MessageQuery):
+        raise InvalidArgument(f"query: {query!r} is not a MessageQuery; one or None is accepted")
+    kind = name.split("/")[2] if isinstance(name, str) and name.count("/") == 3 else ""
     if kind == "topics":
         if query.states is not None:
             raise InvalidArgument(

@@ -36,7 +36,7 @@ _EVERYTHING = "projects/"
 
 def metrics(tables: Tables, name: str, project: str, now: datetime, *, exact: bool) -> Metrics:
     """Return the metrics of a subscription, topic or snapshot, by full name or short id."""
-    return _of_name(_Measurement(tables, project, now, exact=exact, many=False), _listed([name])[0])
+    return _of_name(_Measurement(tables, project, now, exact=exact, many=False), listed([name])[0])
 
 
 def metrics_table(
@@ -60,14 +60,15 @@ def rows(
     if names is None:
         wanted = list(_everything(measurement))
     else:
-        wanted = [partial(_of_name, measurement, name) for name in _listed(names)]
+        wanted = [partial(_of_name, measurement, name) for name in listed(names)]
     # Each measurement is a few small queries, which mostly wait.
     with ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="metrics") as pool:
         parts = pool.map(partial(_rows_of, skip_missing=names is None), wanted)
         return [row for part in parts for row in part]
 
 
-def _listed(names: Iterable[str]) -> list[str]:
+def listed(names: Iterable[str]) -> list[str]:
+    """Return names, each once; InvalidArgument for what is none."""
     given = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
     wrong = [name for name in given if not isinstance(name, str)]
     if wrong:

@@ -157,6 +157,10 @@ def message_fields(
     tables: Tables, data: bytes, attributes: Mapping[str, str], project: str
 ) -> dict[str, Any]:
     """Return the fields of a message, read by the revision that its attributes name."""
+    if not isinstance(data, (bytes, bytearray)):
+        raise InvalidArgument(f"data: {type(data).__name__}; bytes are accepted")
+    if not isinstance(attributes, Mapping):
+        raise InvalidArgument(f"attributes: {attributes!r} is not a mapping; texts are accepted")
     name = attributes.get(validation.NAME_ATTRIBUTE)
     if name is None:
         raise InvalidArgument(
@@ -169,7 +173,7 @@ def message_fields(
     named = attributes.get(validation.ENCODING_ATTRIBUTE)
     encoding = rules.check_encoding(named, f"attributes.{validation.ENCODING_ATTRIBUTE}")
     try:
-        return codec.values(data, encoding, codec)
+        return codec.values(bytes(data), encoding, codec)
     except SchemaMismatch as why:
         raise InvalidArgument(
             f"data: it does not fit revision {revision_id} of {schema.name} in {encoding.value}: "

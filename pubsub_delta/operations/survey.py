@@ -14,7 +14,6 @@ from pubsub_delta.delivery.unreadable import python_values
 from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.names import ResourceName
 from pubsub_delta.policy.ack_state import union
-from pubsub_delta.policy.fields import check_max_messages
 from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics, metrics_of
 from pubsub_delta.tables.messages.commits import Commit
 from pubsub_delta.tables.store import Tables
@@ -109,7 +108,7 @@ def peek(
     tables: Tables, name: ResourceName, max_messages: int, max_bytes: int, now: datetime
 ) -> list[PeekedMessage]:
     """Return the first unacknowledged messages, each with the first ``max_bytes`` of its data."""
-    check_max_messages(max_messages)
+    _check_count("max_messages", max_messages)
     if type(max_bytes) is not int or max_bytes < 0:
         raise InvalidArgument(f"max_bytes: {max_bytes!r}; a whole number from 0 is accepted")
     found = source(tables, name)
@@ -138,6 +137,11 @@ def peek(
     return peeked
 
 
+def _check_count(field: str, count: int) -> None:
+    if type(count) is not int or count < 1:
+        raise InvalidArgument(f"{field}: {count!r} is out of range; 1 or more is accepted")
+
+
 def ack_state(tables: Tables, name: ResourceName, now: datetime) -> AckStateSurvey:
     """Return the spans of a subscription, as they are once it has caught up with its topic."""
     found = source(tables, name)
@@ -151,7 +155,7 @@ def over_time(
 
     Without a filter there is also a moment for each of the last publishes, as many as versions.
     """
-    check_max_messages(most)
+    _check_count("points", most)
     subscription = tables.subscription(name)
     states = tables.ack_state_tables.metrics_over_time(subscription.uid, most)
     found = find_source(tables, name)

@@ -20,7 +20,7 @@ from pubsub_delta.console.formatting import timestamp
 from pubsub_delta.console.security import ConsoleAccess
 from pubsub_delta.datasource import writing
 from pubsub_delta.operations import find
-from pubsub_delta.operations.find import MessageQuery
+from pubsub_delta.policy.message_queries import MessageQuery
 from pubsub_delta.tables.lanes.direct import scans
 from pubsub_delta.tables.lanes.direct.open_tables import OpenTables
 from pubsub_delta.tables.lanes.direct.table_snapshots import StoredFile, TableSnapshot

@@ -9,6 +9,7 @@ from tests.mutations.bugs_of_an_outsider import BUGS_OF_AN_OUTSIDER
 from tests.mutations.bugs_of_an_outsider_at_surfaces import BUGS_OF_AN_OUTSIDER_AT_SURFACES
 from tests.mutations.bugs_of_another_outsider import BUGS_OF_ANOTHER_OUTSIDER
 from tests.mutations.bugs_of_answers import BUGS_OF_ANSWERS
+from tests.mutations.bugs_of_bounds import BUGS_OF_BOUNDS
 from tests.mutations.bugs_of_clients import BUGS_OF_CLIENTS
 from tests.mutations.bugs_of_commands import BUGS_OF_COMMANDS
 from tests.mutations.bugs_of_delivery import BUGS_OF_DELIVERY
@@ -49,6 +50,7 @@ from tests.mutations.bugs_of_values import BUGS_OF_VALUES
 
 BUGS: tuple[Bug, ...] = (
     *BUGS_OF_DELIVERY,
+    *BUGS_OF_BOUNDS,
     *BUGS_OF_LATER_LIVES,
     *BUGS_OF_ORDER,
     *BUGS_OF_REPLAY,

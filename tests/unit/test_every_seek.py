@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta.policy import replay, retention
-from pubsub_delta.policy.ack_state import AckState, Counters, State
+from pubsub_delta.policy import ack_state, replay, retention
+from pubsub_delta.policy.ack_state import AckState, Captured, Counters, State
 from pubsub_delta.policy.redelivery import decide_forwarding, exhausted, forwarded, forwardings
 from pubsub_delta.resources import DeadLetterPolicy, ExpirationPolicy, RetryPolicy
 from tests.unit.builders import (
@@ -355,3 +355,13 @@ def test_a_request_that_was_not_noted_shortens_the_ttl_by_a_thousandth_at_most()
         last = seconds
     assert not retention.is_idle(fields, state.active_time, at(last + DAY * 0.999))
     assert retention.is_idle(fields, state.active_time, at(last + DAY + 1))
+
+
+def test_of_several_noted_seeks_the_one_that_reaches_back_furthest_decides() -> None:
+    """What it asks for is read before, and no call of a seek carries out those before it."""
+    far = ack_state.Seek(at(1), 7, captured=Captured((), 2))
+    near = ack_state.Seek(at(2), 7, captured=Captured((), 5))
+    covered = ack_state.Seek(at(3), 7, time=at(0), covered_from=at(0))
+    for seeks, lowest in (((far, near), 2), ((near, far), 2), ((covered, near), -1)):
+        assert replay.lowest_version(AckState(after_version=6, seeks=seeks)) == lowest
+    assert replay.lowest_version(AckState(after_version=1, seeks=(near,))) == 1

@@ -8,8 +8,9 @@ import pytest
 
 from pubsub_delta.errors import InvalidArgument, NotFound
 from pubsub_delta.operations import find
-from pubsub_delta.operations.find import UNACKED, MessageQuery
+from pubsub_delta.operations.find import UNACKED
 from pubsub_delta.policy.json_fields import JsonField
+from pubsub_delta.policy.message_queries import MessageQuery
 from pubsub_delta.resources import Message
 from tests.unit.in_memory import InMemory
 

@@ -6,11 +6,14 @@ every process that pulls from it, again and again.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from pubsub_delta import DeadLetterPolicy
+from pubsub_delta import DeadLetterPolicy, DeadLetterWarning, MaintenanceReport
 from pubsub_delta.delivery import dead_letters
 from pubsub_delta.tables.messages.commits import metadata_of
+from pubsub_delta.tables.store import Tables
 from tests.model.memory_lane import MemoryLane
 from tests.unit.in_memory import LETTERS, NAME, InMemory
 
@@ -106,3 +109,38 @@ def test_what_is_forwarded_again_tells_of_its_last_source() -> None:
     (grave,) = world.store.peek("mourners")
     assert grave.attributes[f"{PREFIX}Subscription"] == "readers"
     assert grave.attributes[f"{PREFIX}DeliveryCount"] == str(ATTEMPTS + 1)
+
+
+def forwarded_by_maintenance(world: InMemory, *, dry_run: bool = False) -> MaintenanceReport:
+    return world.store.maintain(
+        dry_run=dry_run, expiration=False, retention=False, optimize=False, vacuum=False
+    )
+
+
+def test_a_dry_run_counts_what_is_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that forwarded it has ended in between."""
+    world = exhausted(*"ab")
+    world.store.create_subscription("undelivered", LETTERS)
+    with monkeypatch.context() as patched:
+        patched.setattr(MemoryLane, "append", lose)
+        with pytest.warns(DeadLetterWarning):
+            world.pull()
+    assert set(world.backlog().values()) == {"forwarding"}
+    found = {f"projects/local/subscriptions/{NAME}": 2}
+    assert forwarded_by_maintenance(world, dry_run=True).dead_letters == found
+    assert forwarded_by_maintenance(world).dead_letters == found
+
+
+def lose(*_: Any, **__: Any) -> Any:
+    raise ConnectionError("the storage cannot be reached")
+
+
+def test_what_nobody_can_get_is_not_counted_as_forwarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its topic was deleted, with its last subscription, while it was appended."""
+    world = exhausted("a")
+    received = iter([True, False])
+    monkeypatch.setattr(Tables, "is_received", lambda *_: next(received))
+    told = forwarded_by_maintenance(world)
+    assert told.dead_letters == {}
+    assert "nothing is lost" in told.problems[f"projects/local/subscriptions/{NAME}"]
+    assert world.backlog() == {"a": "available"}

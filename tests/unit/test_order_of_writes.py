@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pubsub_delta import DeadLetterPolicy
 from pubsub_delta.errors import NotFound
 from pubsub_delta.tables.messages.messages import Messages
 from tests.unit.in_memory import NAME, TOPIC, InMemory
@@ -45,3 +46,13 @@ def test_a_snapshot_whose_table_is_still_there_is_found_by_maintenance(
             world.tables.registry.remove_snapshot(snapshot.uid)
     later = world.now + timedelta(days=1)
     assert len(world.tables.registry.abandoned_snapshots(later)) == 1
+
+
+def test_a_dead_letter_topic_that_is_absent_is_refused_before_anything_is_written() -> None:
+    world = InMemory()
+    before, revision = world.store.get_subscription(NAME), world.revision()
+    world.be_at(5)
+    with pytest.raises(NotFound):
+        world.store.update_subscription(NAME, dead_letter_policy=DeadLetterPolicy("absent"))
+    assert world.store.get_subscription(NAME) == before
+    assert world.revision() == revision

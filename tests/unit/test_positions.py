@@ -172,3 +172,9 @@ def test_however_many_plain_bitmaps_there_are_none_is_left_out() -> None:
     parts = list(Positions.of(range(0, 8 * 3_000, 8)).bits_by(8))
     assert [n for numbers, _ in parts for n in numbers.tolist()] == list(range(3_000))
     assert {bit for _, bits in parts for bit in bits.tolist()} == {1}
+
+
+def test_the_last_position_of_every_plain_bitmap_is_in_it() -> None:
+    """Some bitmaps are made at a time; the last one of those is whole, too."""
+    parts = list(Positions.of(range(7, 8 * 3_000, 8)).bits_by(8))
+    assert [bit for _, bits in parts for bit in bits.tolist()] == [0x80] * 3_000

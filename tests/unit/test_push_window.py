@@ -89,3 +89,10 @@ def test_with_a_retry_policy_an_endpoint_that_only_fails_is_tried_about_once_a_s
         window = after_failures(n, has_retry_policy=True)
         pauses.append(window.pause(at(3600 * (n - 1) + 1)) / timedelta(seconds=1))
     assert pauses == [0, 0, 0.4, 0.8, 1, 1, 1]
+
+
+def test_from_64_on_each_success_adds_its_part_of_a_request() -> None:
+    # "from 64 on it grows by one with every round"
+    below, at_the_end = PushWindow(size=SLOW_START_ENDS - 1), PushWindow(size=SLOW_START_ENDS)
+    assert below.succeeded().size == SLOW_START_ENDS
+    assert at_the_end.succeeded().size == SLOW_START_ENDS + 1 / SLOW_START_ENDS

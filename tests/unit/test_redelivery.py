@@ -9,6 +9,7 @@ import pytest
 
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_state import AckState, State
+from pubsub_delta.policy.positions import Positions
 from pubsub_delta.policy.redelivery import (
     backoff,
     decide_forwarding,
@@ -387,3 +388,13 @@ def test_what_could_not_be_forwarded_stays_exhausted() -> None:
     assert attempts(state, permitting(6)) == {0: 6}
     # and the next decision has a number of its own
     assert numbers(decide_forwarding(state, SUBSCRIPTION, TOPIC)) == {12: [1], 13: [0]}
+
+
+def test_every_part_of_a_decision_has_a_number_of_its_own() -> None:
+    """A number that was used again would be skipped by Delta, with all of its messages."""
+    state = worn_out(3)
+    parts = [Positions.of([n]) for n in range(3)]
+    decided = decide_forwarding(state, permitting().subscription, "uid", parts)
+    numbers_ = sorted(numbers(decided))
+    assert numbers_ == [state.next_lease_id + n for n in range(3)]
+    assert decided.next_lease_id == max(numbers_) + 1

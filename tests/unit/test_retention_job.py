@@ -179,3 +179,26 @@ def test_snapshots_that_come_and_go_faster_than_it_looks_are_told_as_aborted(
     problem = told.problems[f"projects/local/topics/{TOPIC}"]
     assert problem.startswith("Aborted: snapshots were created or deleted")
     assert store.stored() == ["acked", "unacked"]
+
+
+@pytest.mark.parametrize("holders", [(NAME, "second"), ("second", NAME)])
+def test_of_several_snapshots_the_one_that_holds_the_oldest_message_decides(
+    holders: tuple[str, str],
+) -> None:
+    """ "Nothing that a live snapshot may still deliver", whichever was taken first."""
+    store = InMemory()
+    store.store.create_subscription("second", TOPIC)
+    store.publish("old")
+    store.ack("old", name="second")
+    for holder in holders:
+        store.store.create_snapshot(f"of-{holder}", holder)
+    store.ack("old")
+    store.be_at(1)
+    store.publish("new")
+    store.ack("new")
+    store.ack("new", name="second")
+    store.be_at(2)
+    run(store)
+    assert store.stored() == ["old", "new"]
+    store.store.seek(NAME, snapshot=f"of-{NAME}")
+    assert store.backlog() == {"old": "available", "new": "available"}

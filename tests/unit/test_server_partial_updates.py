@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -10,8 +11,11 @@ import pytest
 
 pytest.importorskip("grpc")
 import grpc
+from google.protobuf.field_mask_pb2 import FieldMask
 
+from pubsub_delta.errors import Aborted
 from pubsub_delta.resources import DeadLetterPolicy, RetryPolicy
+from pubsub_delta.server import partial_updates
 from pubsub_delta.server.grpc_services import SUBSCRIBER
 from pubsub_delta.tables.registry.registry import Registry
 from tests.unit.raw_calls import Server, refused
@@ -95,3 +99,23 @@ def test_a_mask_of_whole_fields_waits_for_nobody(
     update(server, "ack_deadline_seconds", ack_deadline_seconds=20)
     stored = other.get_subscription(SUBSCRIPTION)
     assert (stored.labels, stored.ack_deadline_seconds) == (labels, 20)
+
+
+def test_whoever_is_overtaken_each_time_overwrites_nothing_with_the_last_try_either() -> None:
+    """ "Aborted after" so many changes: the last write, too, is one over what was read."""
+    stored: list[object] = []
+    over: list[object] = []
+
+    async def read() -> object:
+        stored.append(object())
+        return stored[-1]
+
+    async def write(_: object, if_unchanged: object) -> None:
+        over.append(if_unchanged)
+        raise Aborted("somebody was faster")
+
+    mask = FieldMask(paths=["retry_policy.minimum_backoff"])
+    with pytest.raises(Aborted):
+        asyncio.run(partial_updates.update(mask, read, write))
+    assert over == stored
+    assert len(over) > 1

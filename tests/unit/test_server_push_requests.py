@@ -136,3 +136,14 @@ def test_only_the_server_says_who_it_is(token: str | None) -> None:
     request = push_request(config, PLAIN.name, replace(RECEIVED, attributes=forged), token)
     named = [value for name, value in request.headers if name.lower() == "authorization"]
     assert named == ([] if token is None else ["Bearer signed"])
+
+
+@pytest.mark.parametrize(
+    ("micros", "digits"),
+    [(0, "000"), (1, "000001"), (100, "000100"), (250_000, "250"), (999_900, "999900")],
+)
+def test_a_publish_time_keeps_every_digit(micros: int, digits: str) -> None:
+    """ "What was published is what is received." """
+    time = datetime(2026, 1, 1, microsecond=micros, tzinfo=UTC)
+    told = json.loads(sent(publish_time=time).body)["message"]
+    assert told["publishTime"] == told["publish_time"] == f"2026-01-01T00:00:00.{digits}Z"

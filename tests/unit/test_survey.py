@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from pubsub_delta import DeadLetterPolicy
+from pubsub_delta.delivery import surveys
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound
 from pubsub_delta.operations.seek import SeekPreview
 from pubsub_delta.policy.ack_state import State
+from pubsub_delta.policy.positions import Positions
 from tests.unit.builders import DAY, HOUR, MINUTE, at
 from tests.unit.in_memory import NAME, InMemory
 
@@ -273,3 +275,10 @@ def test_the_metrics_of_a_topic_are_told_by_its_log() -> None:
     assert told.message_count == 12
     assert told.publish_time == at(5 * MINUTE)
     assert told.publish_rate == pytest.approx(12 / 600)
+
+
+def test_the_last_run_of_a_span_of_many_reaches_to_its_last_message() -> None:
+    """ "The last run can contain other messages, too": it leaves out none of its own."""
+    runs = surveys._runs(Positions.of(range(0, 400, 2)))
+    assert len(runs) == surveys.MOST_RUNS
+    assert (runs[0], runs[-1]) == ((0, 0), (2 * surveys.MOST_RUNS - 2, 398))

@@ -1,0 +1,110 @@
+"""Whatever an argument of a method is, it gives a result or an error of the documented list."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from pubsub_delta import MessageQuery, PubSub
+from pubsub_delta.errors import InvalidArgument, PubSubError
+from tests.unit.in_memory import NAME, TOPIC, InMemory
+
+VALUES: list[Any] = [
+    *(None, True, -1, 0, 2**63, 2**200, 1e308, math.nan, math.inf, 0.5),
+    *("", " ", "a\nb", "\x00", "\ud800", "é" * 2000, "x" * 100_000, b"", b"x" * 9, b"\xff"),
+    *([], [None], [[]], (), {}, {1: 2}, {"a": math.nan}, {"é": "é"}, set(), range(3), object()),
+    *(datetime(2026, 1, 1), datetime.max, timedelta.max, timedelta.min, int, len),
+]
+STARTS_SOMETHING = {
+    "publisher",
+    "subscribe",
+    "process_stream",
+    "publish_stream",
+    "metrics_exporter",
+}
+"""Methods that return what runs until it is stopped."""
+KINDS = ("topic", "subscription", "snapshot", "schema")
+
+
+def methods() -> Iterator[str]:
+    for name, found in inspect.getmembers(PubSub):
+        if not name.startswith("_") and callable(found) and name not in STARTS_SOMETHING:
+            yield name
+
+
+def good(method: str, argument: str) -> Any:
+    """Return a value that an argument may have, if it has to be given."""
+    names = {"topic": TOPIC, "subscription": NAME, "snapshot": "before", "schema": "kinds"}
+    kind = argument if argument in names else next((k for k in KINDS if k in method), "topic")
+    given = {"messages": ["a"], "ack_ids": ["x"], "data": b"a", "attributes": {}, "role": "x"}
+    return given.get(argument, names[kind])
+
+
+def calls(method: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Return the calls of a method that have a single argument of VALUES."""
+    of_method = list(inspect.signature(getattr(PubSub, method)).parameters.values())[1:]
+    named = [each for each in of_method if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)]
+    needed = {each.name: good(method, each.name) for each in named if each.default is each.empty}
+    for each in named:
+        for value in VALUES:
+            yield each.name, {**needed, each.name: value}
+
+
+@pytest.mark.parametrize("method", list(methods()))
+def test_no_argument_ends_in_an_error_of_another_class(method: str) -> None:
+    """Bad input is refused by name, and so is what needs Spark."""
+    store = InMemory().store
+    store.create_snapshot("before", NAME)
+    for argument, given in calls(method):
+        told = ""
+        try:
+            getattr(store, method)(**given)
+        except PubSubError as error:
+            told = str(error)
+        except Exception as error:
+            pytest.fail(f"{method}: {argument}={given[argument]!r:.60}: {error!r:.200}")
+        assert len(told) <= 3_000
+
+
+@pytest.mark.parametrize("field", list(inspect.signature(MessageQuery).parameters))
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{value!r:.20}")
+def test_a_search_finds_or_refuses_by_name(field: str, value: Any) -> None:
+    world = InMemory()
+    world.publish("a", attributes={"k": "v"})
+    try:
+        query = MessageQuery(**{field: value})
+    except InvalidArgument as error:
+        assert str(error).startswith(f"query.{field}: ")  # noqa: PT017
+        return
+    with suppress(PubSubError):
+        list(world.store.find_messages(f"projects/local/topics/{TOPIC}", query).messages())
+    with suppress(PubSubError):
+        list(world.store.find_messages(f"projects/local/subscriptions/{NAME}", query).messages())
+
+
+@pytest.mark.parametrize("names", [5, [5], [None], object(), math.nan])
+def test_an_exporter_of_what_is_no_name_is_refused_at_once(names: Any) -> None:
+    """A program that exports metrics for months is told when it begins."""
+    pytest.importorskip("prometheus_client")
+    with pytest.raises(InvalidArgument, match="is not a name"):
+        InMemory().store.metrics_exporter(names)
+
+
+def test_a_search_goes_by_a_query_alone() -> None:
+    asked: Any = "a"
+    with pytest.raises(InvalidArgument, match="is not a MessageQuery"):
+        InMemory().store.find_messages(f"projects/local/topics/{TOPIC}", asked)
+
+
+def test_the_last_time_of_a_search_is_the_earlier_microsecond_and_the_first_the_later() -> None:
+    fine: Any = "2026-01-01T00:00:00.000001999Z"
+    query = MessageQuery(earliest=fine, latest=fine)
+    assert query.earliest is not None
+    assert query.latest is not None
+    assert (query.earliest.microsecond, query.latest.microsecond) == (2, 1)
