@@ -200,17 +200,18 @@ class _Consuming(_MicroBatches):
 
         self._metrics = MetricsFile()
         self._tell_metrics(self._tables.ack_states.read(self._uid))
-        return ticks(self._tables.spark, self._metrics, OBSERVED)
+        return ticks(self._tables.spark, self._metrics, OBSERVED, str(self._name), self._uid)
 
     def run(self, batch: DataFrame, batch_id: int) -> None:
-        batch.write.format("noop").mode("append").save()  # so that Spark sees the metrics
+        # Also so that Spark sees the metrics.
+        repeated = any(row["repeated"] for row in batch.collect())
         if self._drain is not None and self._drain.is_over:
             self.drained_at = self.drained_at or batch_id
             return
         if self._batch_lease is not None:
             self._batch_lease.leave()
             self._batch_lease = None
-        lease = self._lease(batch_id)
+        lease = self._lease(batch_id, repeated=repeated)
         if lease is None:
             return
         batch_lease = MicroBatchLease(
@@ -233,7 +234,7 @@ class _Consuming(_MicroBatches):
         batch_lease.processed()
         self._batch_lease = batch_lease
 
-    def _lease(self, batch_id: int) -> Lease | None:
+    def _lease(self, batch_id: int, *, repeated: bool) -> Lease | None:
         most = 0 if self._drain is not None and self._drain.is_finishing else self._max_messages
         given = pull.pull_micro_batch(
             self._tables,
@@ -242,12 +243,13 @@ class _Consuming(_MicroBatches):
             batch_id,
             most,
             self._clock.now(),
+            repeated=repeated,
             uid=self._uid,
         )
         self._tell_metrics(given.state)
         if self._drain is not None:
             last = started_last(given.state, self.query_id)
-            again = last is not None and last.batch_id >= batch_id
+            again = repeated or (last is not None and last.batch_id >= batch_id)
             leased = None if given.lease is None else given.lease.positions
             self._drain.note(leased, given.state, again=again)
         return given.lease

@@ -20,7 +20,7 @@ from pubsub_delta.names import ResourceName
 from pubsub_delta.operations import administer, pull
 from pubsub_delta.policy.ack_ids import prefix
 from pubsub_delta.policy.available_now import AvailableNow
-from pubsub_delta.policy.streams import started_last
+from pubsub_delta.policy.streams import check_checkpoint, started_last
 from pubsub_delta.resources import Subscription
 from pubsub_delta.tables.store import Tables
 
@@ -163,9 +163,4 @@ class Consumer:
 
     def _check(self, offset: Offset) -> None:
         subscribed, _ = self._tables.attached(self._name)
-        if subscribed.uid != offset.subscription:
-            raise FailedPrecondition(
-                f"checkpoint: it belongs to another subscription than {self._name} (uid "
-                f"{offset.subscription}, here {subscribed.uid}), perhaps a deleted one of the "
-                "same name; use a checkpoint of this subscription, or a new one"
-            )
+        check_checkpoint(str(self._name), subscribed.uid, offset.subscription)

@@ -10,8 +10,15 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument, PubSubError, Unavailable
+from pubsub_delta.errors import (
+    FailedPrecondition,
+    InvalidArgument,
+    PubSubError,
+    Unavailable,
+    Unimplemented,
+)
 from pubsub_delta.names import ResourceName, check_project, subscription_name, topic_name
+from pubsub_delta.tables.layout import layout_of, on_disk
 from pubsub_delta.tables.store import Tables
 
 Use = Literal["read", "readStream", "write", "writeStream"]
@@ -46,6 +53,7 @@ _IGNORED = frozenset(
 
 _CANONICAL = {name.lower(): name for name in (*_KNOWN, *_ALIASES, *_IGNORED)}
 _CANONICAL["deletesubscriptiononstreamstop"] = "deleteSubscriptionOnStreamStop"
+_CANONICAL["paths"] = "paths"
 _STORAGE = ("fs.", "google.cloud.auth.", "spark.hadoop.")
 _BYTES = re.compile(r"(\d+)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _FACTORS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
@@ -218,9 +226,12 @@ def read_options(
 ) -> Options:
     """Parse the options that Spark passes, in any case; InvalidArgument names a wrong one.
 
-    ``environment``: the variables for root and project without an option.
+    A directory is made absolute: tasks have other working directories. ``environment``: the
+    variables for root and project without an option. Unimplemented for a table of a catalog.
     """
+    _refuse_table(given)
     found: dict[str, str] = {}
+    names: dict[str, str] = {}
     storage: dict[str, str] = {}
     is_of_databricks = False
     for key, value in given.items():
@@ -228,6 +239,8 @@ def read_options(
             storage[key.lower()] = value
             continue
         name = _CANONICAL.get(key.lower())
+        if name == "paths":
+            raise InvalidArgument(f"load: {value}; one path, the root of one store, is accepted")
         if name is None:
             raise InvalidArgument(
                 f"{key}: no option of format('pubsub_delta') has this name; accepted are "
@@ -245,15 +258,40 @@ def read_options(
             continue
         is_of_databricks |= name == "subscriptionId"
         plain = _ALIASES.get(name, name)
-        if found.setdefault(plain, value) != value:
+        taken = names.setdefault(plain, name)
+        value = _absolute(value) if plain == "root" else value
+        if not _is_same(plain, found.setdefault(plain, value), value):
             raise InvalidArgument(
-                f"{name}: {value!r}, but {plain}, the same option, is {found[plain]!r}; give one "
+                f"{name}: {value!r}, but {taken}, the same option, is {found[plain]!r}; give one "
                 "of the two"
             )
     for name, variable in _ENVIRONMENT.items():
         if text := environment.get(variable):
-            found.setdefault(name, text)
+            found.setdefault(name, _absolute(text) if name == "root" else text)
     return Options(tuple(sorted(found.items())), tuple(sorted(storage.items())), is_of_databricks)
+
+
+def _refuse_table(given: Mapping[str, str]) -> None:
+    """Raise Unimplemented if the options are the properties of a table that Spark creates."""
+    if any(key.lower() == "provider" for key in given):
+        raise Unimplemented(
+            "USING pubsub_delta: a temporary view is accepted, and a table is not: Spark tells a "
+            "source in Python the options of a table only when it creates the table, and none when "
+            "it is queried; CREATE TEMPORARY VIEW name USING pubsub_delta OPTIONS (root "
+            "'/data/pubsub', topic 'orders') is accepted, or create_views of a store, which makes "
+            "views in a catalog"
+        )
+
+
+def _absolute(root: str) -> str:
+    layout = layout_of(root)
+    return root if layout.in_catalog else layout.base
+
+
+def _is_same(name: str, one: str, other: str) -> bool:
+    if name == "root":
+        return (on_disk(one) or one) == (on_disk(other) or other)
+    return one == other
 
 
 @lru_cache(maxsize=8)
@@ -263,7 +301,8 @@ def _opened(root: str, storage: tuple[tuple[str, str], ...]) -> Tables:
     if lane != "direct":
         raise FailedPrecondition(
             f"root: {why}; format('pubsub_delta') works in processes that have no session, and "
-            "takes a directory, or a URL of S3, Azure or Google; elsewhere subscribe_stream, "
+            "takes a directory (a relative one with a slash: ./pubsub), or a URL of S3, Azure or "
+            "Google; elsewhere subscribe_stream, "
             "publish_stream, read_topic and backlog of PubSub(spark, root) do the same"
         )
     return tables

@@ -21,7 +21,7 @@ from pubsub_delta.names import ResourceName
 from pubsub_delta.operations.publish import check_received, earlier, publish_id_of
 from pubsub_delta.policy.schemas.validation import SchemaValidator
 from pubsub_delta.tables.lanes.direct import DirectLane
-from pubsub_delta.tables.lanes.direct.files import WrittenFile
+from pubsub_delta.tables.lanes.direct.files import WrittenFile, missing_file
 from pubsub_delta.tables.lanes.protocol import Conflict
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.messages.commits import publish_metadata
@@ -91,7 +91,10 @@ def commit(
     files: Sequence[WrittenFile],
     transaction: tuple[str, int] | None,
 ) -> bool:
-    """Add the files of a publish in one commit; false if its transaction has landed before."""
+    """Add the files of a publish in one commit; false if its transaction has landed before.
+
+    FailedPrecondition if a task wrote its file where this process does not find it.
+    """
     messages = tables.messages(reserved.topic_uid)
     publish_id = tables.new_id() if transaction is None else publish_id_of(transaction)
     metadata = publish_metadata(
@@ -104,6 +107,13 @@ def commit(
         raise FailedPrecondition(
             f"{messages.table}: the positions from {reserved.first_position} were reserved for "
             "another publish, which has landed; nothing was published: try again"
+        )
+    missing = missing_file(messages.table, files)
+    if missing is not None:
+        raise FailedPrecondition(
+            f"root: {missing} is not there, though a task has written it: the task ran on another "
+            "machine, whose disk is not this one's; nothing was published: take a root that all "
+            "machines reach, as object storage"
         )
 
     def add() -> bool:

@@ -164,11 +164,11 @@ def _carry_out(
             prepared.target.append(prepared.rows, key, write_id)
             return written
     try:
-        target = tables.target(table)
+        target = tables.target(table, takes_rows=is_wanted)
     except Unwritable:
         if is_wanted:
             raise
-        return table_writes.given_back  # to a table that the subscription had before
+        return table_writes.given_back  # nobody waits for a table that the subscription had before
     outcome = target.outcome(key, write_id)
     if outcome is Outcome.WRITTEN:
         return written
@@ -178,7 +178,11 @@ def _carry_out(
     current = replace(source, subscription=subscription)
     rows = _rows(tables, current, target, spans) if is_wanted else None
     if rows is None:
-        target.cancel(key, write_id)
+        try:
+            target.cancel(key, write_id)
+        except Unwritable:
+            if is_wanted:
+                raise
         return table_writes.given_back
     target.append(rows, key, write_id)
     return written

@@ -45,12 +45,14 @@ def pull_micro_batch(
     now: datetime,
     below: int | None = None,
     *,
+    repeated: bool = False,
     uid: str,
 ) -> CommitResult:
     """Lease messages to a micro-batch, and acknowledge the one before it, in one commit.
 
     A repeated micro-batch gets the messages it had, except those that were acknowledged or leased
-    since. ``max_messages``: 0 leases none. ``below``: only messages with lower positions are
+    since. ``repeated``: whether it surely is one; if its lease is not stored it gets none.
+    ``max_messages``: 0 leases none. ``below``: only messages with lower positions are
     leased. ``uid``: the uid of the subscription that the query consumes. FailedPrecondition for a
     table subscription; the micro-batch before is acknowledged all the same.
     """
@@ -59,6 +61,8 @@ def pull_micro_batch(
         return streams.finish_before(state, query_id, batch_id, terms, now), None
 
     def lease(state: AckState, terms: Terms) -> tuple[AckState, list[Span]]:
+        if repeated:
+            return streams.resume(state, query_id, batch_id, terms, now)
         return streams.begin(state, query_id, batch_id, max_messages, terms, now, below)
 
     leases = max_messages != 0

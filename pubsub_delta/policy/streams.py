@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from pubsub_delta.errors import FailedPrecondition
 from pubsub_delta.policy import delivery
 from pubsub_delta.policy.ack_state import AckState, Span, State, Stream, union
 from pubsub_delta.policy.delivery import Terms
@@ -20,11 +21,24 @@ from pubsub_delta.policy.spans import with_spans
 
 MAX_STREAMS = 256
 """The most queries whose last micro-batch is stored; beyond it the least recent ones are dropped. A
-dropped query that repeats a micro-batch gets other messages. That takes as many other queries
+dropped query that repeats a micro-batch gets no messages in it. That takes as many other queries
 between the start of a micro-batch and its repetition.
 """
 
 _NOT_LEASED = (State.AVAILABLE, State.BACKING_OFF)
+
+
+def check_checkpoint(name: str, uid: str, kept: object) -> None:
+    """Raise FailedPrecondition if a checkpoint is not of the subscription that has a name now.
+
+    Batch ids go on where they were. A sink that has committed one would skip other messages.
+    """
+    if kept != uid:
+        raise FailedPrecondition(
+            f"checkpoint: it belongs to another subscription than {name} (uid {kept}, here {uid}), "
+            "perhaps a deleted one of the same name; use a checkpoint of this subscription, or a "
+            "new one"
+        )
 
 
 def finish_before(

@@ -121,9 +121,13 @@ class Tables:
         positions = self.layout.positions(topic_uid)
         return Messages(self.lanes, table, positions, self._allocator, history)
 
-    def target(self, table: str) -> Target:
-        """Open the table of a table subscription; Unwritable if it cannot be written."""
-        return self.lanes.open_target(self.table_locations.path(table))
+    def target(self, table: str, *, takes_rows: bool = True) -> Target:
+        """Open the table of a table subscription; Unwritable if it cannot be written.
+
+        ``takes_rows``: false for one that the subscription had before, of which it is only asked
+        what has landed.
+        """
+        return self.lanes.open_target(self.table_locations.path(table), takes_rows=takes_rows)
 
     def prefetching(self, name: ResourceName, *tables: str) -> AbstractContextManager[None]:
         """Start reading the logs of a topic's messages and of other tables, all at the same time.

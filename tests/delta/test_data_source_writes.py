@@ -117,6 +117,26 @@ def follow(live: Live, at: Path) -> None:
     assert writer.trigger(availableNow=True).start().awaitTermination(120)
 
 
+def test_a_temporary_view_of_sql_reads_and_publishes(live: Live) -> None:
+    using = f"USING {FORMAT} OPTIONS (topic '{TOPIC}', path '{live.root}')"
+    live.spark.sql(f"CREATE TEMPORARY VIEW receipts {using}")
+    try:
+        live.spark.sql("INSERT INTO receipts (data) VALUES (CAST('a' AS BINARY))")
+        rows = live.spark.sql("SELECT string(data) AS data FROM receipts").collect()
+        assert [row["data"] for row in rows] == ["a"]
+    finally:
+        live.spark.catalog.dropTempView("receipts")
+
+
+@pytest.mark.parametrize("place", ["OPTIONS (topic 'flights', root '{}')", "LOCATION '{}'"])
+def test_a_table_of_sql_is_refused_and_the_view_is_named(live: Live, place: str) -> None:
+    """Spark would create it, and tell no query of it where the store is."""
+    create = f"CREATE TABLE receipts USING {FORMAT} {place.format(live.root)}"
+    with pytest.raises(PySparkException, match="CREATE TEMPORARY VIEW name USING pubsub_delta"):
+        live.spark.sql(create)
+    assert not live.spark.catalog.tableExists("receipts")
+
+
 def test_a_stream_is_published_micro_batch_by_micro_batch(live: Live, tmp_path: Path) -> None:
     for first in (0, 3):
         rows = numbers(live.spark, first, first + 3, 1)

@@ -26,6 +26,7 @@ from pubsub_delta import (
 )
 from pubsub_delta.operations import pull
 from tests.conftest import Bench, forget_commits
+from tests.delta.test_data_source import forget_last_commit
 
 DRAIN = {"availableNow": True}
 
@@ -254,6 +255,26 @@ def test_a_query_refuses_what_it_cannot_do(
     given: dict[str, Any] = {"process": Seen(), "checkpoint_location": str(tmp_path), **arguments}
     with pytest.raises(InvalidArgument, match=wrong):
         bench.store.subscribe_stream("absent", **given)
+
+
+def test_a_query_does_not_go_on_with_a_later_subscription_of_the_name(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """Its sink has seen the batch ids, and would skip other messages under them."""
+    topic, subscription = bench.pair()
+    bench.store.publish(topic, ["a"])
+    drain(bench, subscription, Seen(), tmp_path)
+    bench.store.delete_subscription(subscription)
+    bench.store.create_subscription(subscription, topic)
+    bench.store.publish(topic, ["b"])
+    for forget in (False, True):
+        if forget:
+            forget_last_commit(tmp_path)
+        seen = Seen()
+        with pytest.raises(StreamingQueryException, match="FailedPrecondition: checkpoint: it"):
+            drain(bench, subscription, seen, tmp_path)
+        assert seen.batches == []
+        assert undelivered(bench, subscription) == 1
 
 
 def test_a_query_needs_a_subscription_that_is_attached(bench: Bench, tmp_path: Path) -> None:

@@ -93,6 +93,20 @@ def test_nobody_is_told_of_a_publish_to_a_topic_that_was_deleted_meanwhile(
         writing.commit(written.tables, reservation, files, None)
 
 
+def test_what_a_task_wrote_on_the_disk_of_another_machine_is_not_published(
+    written: Written, tmp_path: Path
+) -> None:
+    """The commit would name a file that no reader finds, and no message behind it would come."""
+    reservation = written.reservation()
+    (file,) = written.write(reservation, ["a"])
+    table = tmp_path / "store" / "messages" / written.uid
+    (table / file.path).rename(tmp_path / "elsewhere")
+    with pytest.raises(FailedPrecondition, match="is not there, though a task has written it"):
+        writing.commit(written.tables, reservation, [file], None)
+    written.publish(["b"])
+    assert written.backlog() == ["b"]
+
+
 def test_what_tasks_have_written_is_published_in_one_commit(written: Written) -> None:
     assert written.publish(["a", "b"], [], ["c"])
     assert written.table().version() == 1

@@ -10,9 +10,12 @@ import pytest
 from deltalake import DeltaTable
 
 from pubsub_delta import TableConfig
-from pubsub_delta.delivery import consuming, table_subscriptions
+from pubsub_delta.delivery import consuming, table_subscriptions, table_writes
 from pubsub_delta.errors import FailedPrecondition, NotFound
-from tests.lanes.table_world import BYTES, NAME, TOPIC, World
+from pubsub_delta.table_config import TableState
+from pubsub_delta.tables.lanes.direct.targets import DirectTarget
+from pubsub_delta.tables.targets import Unwritable
+from tests.lanes.table_world import BYTES, NAME, TOPIC, Killed, World, kill_before, only_for
 
 
 @pytest.fixture
@@ -92,3 +95,51 @@ def test_what_is_published_after_a_table_was_changed_is_in_the_new_one_alone(
     assert world.write() == (1, 0)
     assert world.data == []
     assert DeltaTable(str(elsewhere)).to_pyarrow_table()["data"].to_pylist() == [b"late"]
+
+
+def give_another_table(world: World, monkeypatch: pytest.MonkeyPatch, *, landed: bool) -> Path:
+    """Have a writer die at its append, and the subscription given another table; return that."""
+    world.make()
+    world.subscribe()
+    world.publish(b"a")
+    with monkeypatch.context() as patched:
+        if landed:
+            patched.setattr(table_writes, "partial", only_for("_carry_out"))
+        else:
+            kill_before(patched, DirectTarget, "append")
+        with pytest.raises(Killed):
+            world.write()
+    elsewhere = world.root / "tables" / "shop" / "later"
+    DeltaTable.create(str(elsewhere), BYTES)
+    world.another().update_subscription(NAME, table_config=TableConfig("shop.later"))
+    return elsewhere
+
+
+@pytest.mark.parametrize("landed", [True, False])
+def test_an_earlier_table_that_takes_no_rows_any_more_is_asked_whether_they_have_landed(
+    world: World, monkeypatch: pytest.MonkeyPatch, landed: bool
+) -> None:
+    """It can be read: so what is in it does not come into the later one, too."""
+    elsewhere = give_another_table(world, monkeypatch, landed=landed)
+    DeltaTable(str(world.table)).alter.add_constraint({"some": "data IS NOT NULL"})
+    world.write(world.another())
+    world.write(world.another())
+    assert world.data == ([b"a"] if landed else [])
+    later = DeltaTable(str(elsewhere)).to_pyarrow_table()["data"].to_pylist()
+    assert later == ([] if landed else [b"a"])
+    assert world.states() == {}
+
+
+def test_an_earlier_table_that_may_not_be_written_is_not_waited_for(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = give_another_table(world, monkeypatch, landed=False)
+
+    def refuse(*_: object) -> None:
+        raise Unwritable(TableState.PERMISSION_DENIED, "Permission denied")
+
+    monkeypatch.setattr(DirectTarget, "cancel", refuse)
+    world.write(world.another())
+    world.write(world.another())
+    assert DeltaTable(str(elsewhere)).to_pyarrow_table()["data"].to_pylist() == [b"a"]
+    assert world.states() == {}

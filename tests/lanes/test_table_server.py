@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
@@ -18,8 +19,10 @@ from google.api_core import exceptions
 from google.protobuf import field_mask_pb2
 from google.pubsub_v1.types import BigQueryConfig, CloudStorageConfig, Subscription
 
-from pubsub_delta import PubSub, TableConfig, TableState
+from pubsub_delta import PubSub, TableConfig, TableState, resources
 from pubsub_delta.cli.endpoint.resources import subscription_of
+from pubsub_delta.operations.exchange import Exchanged, StoreChannel
+from pubsub_delta.policy.ack_requests import AckRequest
 from pubsub_delta.server import table_writing
 from pubsub_delta.server.backend import StoreBackend
 from pubsub_delta.server.counters import Counters
@@ -34,9 +37,13 @@ State = BigQueryConfig.State
 
 
 class Backend(StoreBackend):
-    """A store behind a server, and the counters that it counts."""
+    """A store behind a server, and the counters that it counts.
+
+    ``before_exchange``: called with the request of each exchange of a StreamingPull.
+    """
 
     def __init__(self, root: Path) -> None:
+        self.before_exchange: Callable[[AckRequest], None] = lambda _: None
         self.root = root
         self.store = PubSub(None, str(root), project="p")
         self.counters = Counters()
@@ -50,12 +57,28 @@ class Backend(StoreBackend):
     def table(self) -> Path:
         return self.root / "tables" / "p" / "shop" / "orders"
 
+    def channel(self, subscription: resources.Subscription) -> StoreChannel:
+        made = super().channel(subscription)
+        return ObservedChannel(made.tables, made.name, made.uid, made.may_forward, self)
+
     def make(self, columns: pa.Schema = COLUMNS) -> None:
         DeltaTable.create(str(self.table), columns)
 
     @property
     def rows(self) -> list[str]:
         return sorted(DeltaTable(str(self.table)).to_pyarrow_table()["data"].to_pylist())
+
+
+@dataclass(frozen=True)
+class ObservedChannel(StoreChannel):
+    """The channel of a store, before whose exchanges a test can act."""
+
+    backend: Backend | None = None
+
+    def exchange(self, request: AckRequest, *others: Any, **named: Any) -> Exchanged:
+        assert self.backend is not None
+        self.backend.before_exchange(request)
+        return super().exchange(request, *others, **named)
 
 
 @contextmanager
@@ -132,18 +155,22 @@ def test_what_was_acknowledged_is_not_written_when_another_process_gives_it_a_ta
     # the same exchange brings the acknowledgement and is refused further messages
     backend.make()
     other = PubSub(None, str(backend.root), project="p")
+    given: list[AckRequest] = []
+
+    def give_a_table(request: AckRequest) -> None:
+        if request.acknowledged and not given:
+            given.append(request)
+            other.update_subscription(NAME, table_config=TableConfig("p.shop.orders"))
+
+    backend.before_exchange = give_a_table
     with running(backend) as (publisher, subscriber):
         subscribe(subscriber, bigquery_config=None)
-
-        def callback(message: Any) -> None:
-            other.update_subscription(NAME, table_config=TableConfig("p.shop.orders"))
-            message.ack()
-
-        future = subscriber.subscribe(NAME, callback=callback)
+        future = subscriber.subscribe(NAME, callback=lambda message: message.ack())
         publisher.publish(TOPIC, b"a").result(LONG)
         with pytest.raises(exceptions.FailedPrecondition):
             future.result(LONG)
         eventually(lambda: other.metrics(NAME)["num_undelivered_messages"] == 0)
+        assert len(given) == 1
         assert backend.rows == []
 
 

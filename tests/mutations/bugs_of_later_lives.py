@@ -136,4 +136,18 @@ BUGS_OF_LATER_LIVES: tuple[Bug, ...] = (
         "    except ValueError:  # it is no URL\n        return True\n",
         "    except ValueError:\n        return False\n",
     ),
+    Bug(
+        "checkpoint-of-an-earlier-life",
+        "A query goes on with batch ids that its sink has seen, on a later subscription.",
+        "tables/lanes/spark/ticks.py",
+        'check_checkpoint(self._name, self._uid, offset.get("subscription"))',
+        "check_checkpoint(self._name, self._uid, self._uid)",
+    ),
+    Bug(
+        "other-messages-of-a-batch-id",
+        "A micro-batch that is run again after a RESTORE gets messages that its sink skips.",
+        "operations/pull.py",
+        "        if repeated:\n",
+        "        if False:\n",
+    ),
 )

@@ -149,4 +149,20 @@ BUGS_OF_TABLE_WRITES = (
         "subscription = source_again(tables, name, source.uid).subscription",
         "subscription = source.subscription",
     ),
+    Bug(
+        "earlier-table-that-is-not-asked",
+        "What has landed in the earlier table comes into the later one, too.",
+        "delivery/table_writes.py",
+        "target = tables.target(table, takes_rows=is_wanted)",
+        "target = tables.target(table)",
+    ),
+    Bug(
+        "earlier-table-that-is-waited-for",
+        "An earlier table that may not be written any more keeps the later one waiting for ever.",
+        "delivery/table_writes.py",
+        "        except Unwritable:\n            if is_wanted:\n                raise\n"
+        "        return table_writes.given_back\n    target.append",
+        "        except Unwritable:\n            raise\n"
+        "        return table_writes.given_back\n    target.append",
+    ),
 )

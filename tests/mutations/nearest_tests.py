@@ -354,6 +354,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "methods/metrics.py": ("exporter", "metrics_of_a_store", "wrong_arguments"),
     "methods/schemas.py": ("schema_calls",),
+    "tables/lanes/spark/ticks.py": ("ticks",),
     "methods/streams.py": ("publisher", "successors"),
     "tables/store.py": ("races", "publish_calls"),
     "server/iam_service.py": ("server_iam", "server_access"),

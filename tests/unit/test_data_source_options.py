@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pubsub_delta import FailedPrecondition, InvalidArgument, Unavailable
+from pubsub_delta import FailedPrecondition, InvalidArgument, Unavailable, Unimplemented
 from pubsub_delta.clock import UTC
 from pubsub_delta.datasource.columns import DATABRICKS, STORED, columns_of, needed, shaped
 from pubsub_delta.datasource.offsets import Offset, read_offset
@@ -56,6 +56,15 @@ def test_the_names_of_the_other_connector_mean_the_same() -> None:
             {"topic": "a-b", "topicId": "c-d"},
             r"^topicId: 'c-d', but topic, the same option, is 'a-b'",
         ),
+        (
+            {"root": "/data/one", "path": "/data/two"},
+            r"^path: '/data/two', but root, the same option, is '/data/one'",
+        ),
+        (
+            {"path": "/data/two", "root": "/data/one"},
+            r"^root: '/data/one', but path, the same option, is '/data/two'",
+        ),
+        ({"paths": '["/data/one","/data/two"]'}, r"^load: .*/data/two.*; one path, .* is accepted"),
         ({"deleteSubscriptionOnStreamStop": "true"}, r"'true'; false is accepted"),
     ],
 )
@@ -114,6 +123,38 @@ def test_a_batch_read_of_a_subscription_says_what_to_do() -> None:
 def test_a_missing_root_is_told() -> None:
     with pytest.raises(InvalidArgument, match=r'^root: .*\.option\("root", "/data/pubsub"\)'):
         read_options({}).root  # noqa: B018
+
+
+@pytest.mark.parametrize("path", ["/data/pubsub", "/data/pubsub/", "file:/data/pubsub"])
+def test_a_root_and_a_path_that_are_the_same_directory_are_one(path: str) -> None:
+    """So `.option("root", …)` may stand in a function that is given a path to load as well."""
+    options = read_options({"root": "/data/pubsub", "path": path})
+    assert options.root == "/data/pubsub"
+
+
+@pytest.mark.parametrize("given", [{"root": "./pubsub"}, {"path": "./pubsub/"}, {}])
+def test_a_relative_root_is_that_of_the_driver(
+    given: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task has another working directory; a file that it wrote there would be lost."""
+    monkeypatch.chdir(tmp_path)
+    options = read_options(given, {"PUBSUB_DELTA_ROOT": "./pubsub"})
+    monkeypatch.chdir("/")
+    assert options.root == str(tmp_path / "pubsub")
+
+
+def test_a_table_of_a_catalog_is_refused_when_it_is_created() -> None:
+    """Spark 4.2 gives its options to no query of it: it could be made, and never read."""
+    properties = {
+        "provider": "pubsub_delta",
+        "owner": "me",
+        "location": "file:/data/pubsub",
+        "path": "file:/data/pubsub",
+        "topic": "flights",
+        "option.topic": "flights",
+    }
+    with pytest.raises(Unimplemented, match=r"^USING pubsub_delta: .*CREATE TEMPORARY VIEW"):
+        read_options(properties)
 
 
 @pytest.mark.parametrize("root", ["main.pubsub", "dbfs:/pubsub", "hdfs://host/pubsub"])

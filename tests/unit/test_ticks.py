@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pubsub_delta import FailedPrecondition
 from pubsub_delta.clock import to_micros
 from pubsub_delta.policy.ack_state import AckState, Counters
 from pubsub_delta.tables.ack_state.metrics import metrics_of
@@ -14,11 +15,16 @@ from pubsub_delta.tables.lanes.spark.ticks import METRICS, MetricsFile, TickRead
 from tests.unit.builders import at, available_span
 
 NOTHING = (None,) * len(METRICS)
+NAME = "projects/local/subscriptions/delays"
+
+
+def reading(path: Path, uid: str = "1") -> TickReader:
+    return TickReader(path, NAME, uid)
 
 
 def test_the_source_has_always_a_next_offset(tmp_path: Path) -> None:
     """Redeliveries must come also when nothing is published."""
-    reader = TickReader(tmp_path / "metrics.json")
+    reader = reading(tmp_path / "metrics.json")
     offset = reader.initialOffset()
     for _ in range(3):
         rows, following = reader.read(offset)
@@ -32,18 +38,29 @@ def test_a_row_has_the_metrics_that_were_written_last() -> None:
     file.write(metrics_of(AckState(0)))
     spans = (available_span(range(3), 1.5, 9),)
     file.write(metrics_of(AckState(0, spans=spans, counters=Counters(success=7, dead_letters=1))))
-    reader = TickReader(file.path)
+    reader = reading(file.path)
     rows, following = reader.read(reader.initialOffset())
     expected = (3, 0, to_micros(at(1.5)), 7, 0, 0, 1)
-    assert list(rows) == [expected]
+    assert list(rows) == [(*expected, False)]
     # A micro-batch that is run again has them as they are then.
-    assert list(reader.readBetweenOffsets(reader.initialOffset(), following)) == [expected]
+    assert list(reader.readBetweenOffsets(reader.initialOffset(), following)) == [(*expected, True)]
 
 
 def test_a_row_without_metrics_comes_where_their_file_cannot_be_read(tmp_path: Path) -> None:
     """A platform may run the source elsewhere: the query goes on."""
-    rows, _ = TickReader(tmp_path / "away" / "metrics.json").read({"tick": 4})
-    assert list(rows) == [NOTHING]
+    reader = reading(tmp_path / "away" / "metrics.json")
+    rows, _ = reader.read(reader.initialOffset())
+    assert list(rows) == [(*NOTHING, False)]
+
+
+def test_a_checkpoint_of_an_earlier_subscription_of_the_name_is_refused(tmp_path: Path) -> None:
+    """Under a batch id that the sink has committed it would skip other messages: they were lost."""
+    earlier, now = (reading(tmp_path / "metrics.json", uid) for uid in ("1", "2"))
+    start = earlier.initialOffset()
+    _, end = earlier.read(start)
+    for ask in (lambda: now.read(end), lambda: now.readBetweenOffsets(start, end)):
+        with pytest.raises(FailedPrecondition, match=rf"^checkpoint: .*{NAME} \(uid 1, here 2\)"):
+            ask()
 
 
 def test_a_file_that_cannot_be_written_is_logged_and_stops_no_query(

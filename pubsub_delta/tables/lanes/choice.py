@@ -255,11 +255,14 @@ class Lanes:
 
         return SparkScans(self.spark)
 
-    def open_target(self, path: str) -> Target:
-        """Open the last version of a table subscription's table; Unwritable."""
+    def open_target(self, path: str, *, takes_rows: bool = True) -> Target:
+        """Open the last version of a table subscription's table; Unwritable.
+
+        ``takes_rows``: whether rows are to be appended; else it is only asked what has landed.
+        """
         from pubsub_delta.tables.lanes.direct.targets import DirectTarget
 
-        return DirectTarget(on_disk(path) or path, self._options_of(path))
+        return DirectTarget(on_disk(path) or path, self._options_of(path), takes_rows=takes_rows)
 
     def _storage_options(self) -> Mapping[str, str] | None:
         return self._options_of(self._layout.base)

@@ -82,6 +82,22 @@ def write_file(
         return int(sink.tell())
 
 
+def missing_file(table: str, files: Iterable[WrittenFile]) -> str | None:
+    """Return a file below a local table that this machine does not have as a task wrote it."""
+    address = address_of(table)
+    if "://" in address:
+        return None
+    for file in files:
+        whole = os.path.join(address, file.path)
+        try:
+            found = os.path.getsize(whole)
+        except FileNotFoundError:
+            return whole
+        if found != file.size:
+            return whole
+    return None
+
+
 def _opened(address: str, options: Mapping[str, str] | None, path: str) -> Any:
     if "://" in address:
         handler = DeltaStorageHandler(address, dict(options) if options else None)

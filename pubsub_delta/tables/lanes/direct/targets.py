@@ -28,11 +28,13 @@ _DENIED = re.compile(r"Permission denied|os error 13|\b(401|403) [A-Z]|AccessDen
 class DirectTarget:
     """Implements ``Target`` for a table at a path or URL, opened at its last version.
 
-    Unwritable if it does not exist, cannot be written, or has features that deltalake does not
-    keep.
+    Unwritable if it does not exist, cannot be opened, or, where it ``takes_rows``, has features
+    that deltalake does not keep.
     """
 
-    def __init__(self, path: str, options: Mapping[str, str] | None) -> None:
+    def __init__(
+        self, path: str, options: Mapping[str, str] | None, *, takes_rows: bool = True
+    ) -> None:
         self._path = path
         if not reaches(path):
             raise Unwritable(
@@ -50,7 +52,8 @@ class DirectTarget:
             raise Unwritable(denied or TableState.SCHEMA_MISMATCH, str(error)) from error
         except Exception as error:
             raise self._denied(error) or error from None
-        self._refuse_conditions()
+        if takes_rows:
+            self._refuse_conditions()
 
     @property
     def columns(self) -> pa.Schema:

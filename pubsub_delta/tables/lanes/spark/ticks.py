@@ -1,9 +1,9 @@
 """The source that drives ``subscribe_stream``: one row a micro-batch, with metrics to observe.
 
-Redeliveries must come even if nothing is published, so there is always a next offset. Spark runs
-the source in a separate Python process beside the driver. A file passes the metrics of the
-subscription to that process, since a read of the ack state by Spark would cost each micro-batch
-half a second.
+Redeliveries must come even if nothing is published, so there is always a next offset. It names the
+subscription, so that a checkpoint of another one is refused. Spark runs the source in a separate
+Python process beside the driver. A file passes the metrics of the subscription to that process,
+since a read of the ack state by Spark would cost each micro-batch half a second.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 from pyspark.sql.types import StructType
 
 from pubsub_delta.clock import to_micros
+from pubsub_delta.policy.streams import check_checkpoint
 from pubsub_delta.tables.ack_state.metrics import SubscriptionMetrics
 
 _TIME = "oldest_unacked_publish_time"
@@ -35,6 +36,8 @@ METRICS = (
     "dead_letter_message_count",
 )
 """The metrics that the progress of a query carries, as ``SubscriptionMetrics`` has them."""
+REPEATED = "repeated"
+"""The column that tells whether another run of the query has planned the micro-batch before."""
 
 _log = logging.getLogger("pubsub_delta")
 
@@ -64,13 +67,17 @@ def _number(value: int | datetime | None) -> int | None:
     return to_micros(value) if isinstance(value, datetime) else value
 
 
-def ticks(spark: SparkSession, metrics_file: MetricsFile, observed: str) -> DataFrame:
+def ticks(
+    spark: SparkSession, metrics_file: MetricsFile, observed: str, name: str, uid: str
+) -> DataFrame:
     """Return a stream of one row a micro-batch, of which Spark observes the metrics in a file.
 
-    ``observed``: their name in the progress of the query.
+    ``observed``: their name in the progress of the query. ``name``, ``uid``: of the subscription.
     """
     spark.dataSource.register(TickSource)
-    source = spark.readStream.format(TickSource.name()).option("metrics", str(metrics_file.path))
+    source = spark.readStream.format(TickSource.name()).options(
+        metrics=str(metrics_file.path), subscription=name, uid=uid
+    )
     metrics = source.load().withColumn(_TIME, F.timestamp_micros(_TIME))
     return metrics.observe(observed, *(F.max(name).alias(name) for name in METRICS))
 
@@ -84,39 +91,53 @@ class TickSource(DataSource):
         return "pubsub_delta_ticks"
 
     def schema(self) -> str:
-        """Return the metrics as numbers."""
-        return ", ".join(f"{name} BIGINT" for name in METRICS)
+        """Return the metrics as numbers, and whether the micro-batch is repeated."""
+        return ", ".join([*(f"{name} BIGINT" for name in METRICS), f"{REPEATED} BOOLEAN"])
 
     def simpleStreamReader(self, schema: StructType) -> TickReader:  # noqa: ARG002, N802
         """Return the reader that counts the micro-batches."""
-        return TickReader(Path(self.options["metrics"]))
+        given = self.options
+        return TickReader(Path(given["metrics"]), given["subscription"], given["uid"])
 
 
 class TickReader(SimpleDataSourceStreamReader):
-    """Counts the micro-batches of a query; its offset is the number of the next."""
+    """Counts the micro-batches of a query; its offset is the number of the next, and the uid.
 
-    def __init__(self, path: Path) -> None:
+    FailedPrecondition for an offset of another subscription.
+    """
+
+    def __init__(self, path: Path, name: str, uid: str) -> None:
         self._path = path
+        self._name = name
+        self._uid = uid
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """Return the offset before the first micro-batch."""
-        return {"tick": 0}
+        return self._offset(0)
 
     def read(self, start: dict[str, Any]) -> tuple[Iterator[tuple[Any, ...]], dict[str, Any]]:
         """Return the present metrics, and the next offset."""
-        return self._metrics(), {"tick": start["tick"] + 1}
+        self._check(start)
+        return self._metrics(repeated=False), self._offset(start["tick"] + 1)
 
     def readBetweenOffsets(  # noqa: N802
         self,
         start: dict[str, Any],  # noqa: ARG002
-        end: dict[str, Any],  # noqa: ARG002
+        end: dict[str, Any],
     ) -> Iterator[tuple[Any, ...]]:
         """Return the present metrics, for a repeated micro-batch."""
-        return self._metrics()
+        self._check(end)
+        return self._metrics(repeated=True)
 
-    def _metrics(self) -> Iterator[tuple[Any, ...]]:
+    def _offset(self, tick: int) -> dict[str, Any]:
+        return {"tick": tick, "subscription": self._uid}
+
+    def _check(self, offset: dict[str, Any]) -> None:
+        check_checkpoint(self._name, self._uid, offset.get("subscription"))
+
+    def _metrics(self, *, repeated: bool) -> Iterator[tuple[Any, ...]]:
         try:
             metrics = json.loads(self._path.read_text())
         except FileNotFoundError:  # this process does not run in the query's directory
             metrics = {}
-        return iter([tuple(metrics.get(name) for name in METRICS)])
+        return iter([(*(metrics.get(name) for name in METRICS), repeated)])
