@@ -148,7 +148,7 @@ OF_METHODS = (
         "names-measured-once",
         "An exporter of names that an iterator gives exports nothing after the first measurement.",
         "methods/metrics.py",
-        "wanted = names if names is None or isinstance(names, str) else tuple(names)",
+        "wanted = names if names is None else measuring.listed(names)",
         "wanted = names",
     ),
     Bug(

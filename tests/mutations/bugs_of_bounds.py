@@ -29,7 +29,7 @@ BUGS_OF_BOUNDS = (
     Bug(
         "retention-looks-at-one-snapshot",
         "Retention deletes what the second snapshot of a topic holds.",
-        "operations/maintain.py",
+        "delivery/discard.py",
         "        for each in captured:\n            following",
         "        for each in captured[:1]:\n            following",
     ),

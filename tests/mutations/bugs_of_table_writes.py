@@ -13,8 +13,8 @@ BUGS_OF_TABLE_WRITES = (
         "cancelled-without-a-commit",
         "What cannot be written any more is given back while another process may still write it.",
         _WRITES,
-        "        target.cancel(key, write_id)\n        return table_writes.given_back",
-        "        return table_writes.given_back",
+        "            target.cancel(key, write_id)\n",
+        "            pass\n",
     ),
     Bug(
         "landed-rows-are-given-back",

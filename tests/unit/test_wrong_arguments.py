@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta import MessageQuery, PubSub
+import pubsub_delta
+from pubsub_delta import MessageQuery
 from pubsub_delta.errors import InvalidArgument, PubSubError
 from tests.unit.in_memory import NAME, TOPIC, InMemory
 
@@ -33,7 +34,7 @@ KINDS = ("topic", "subscription", "snapshot", "schema")
 
 
 def methods() -> Iterator[str]:
-    for name, found in inspect.getmembers(PubSub):
+    for name, found in inspect.getmembers(pubsub_delta.PubSub):
         if not name.startswith("_") and callable(found) and name not in STARTS_SOMETHING:
             yield name
 
@@ -48,7 +49,9 @@ def good(method: str, argument: str) -> Any:
 
 def calls(method: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Return the calls of a method that have a single argument of VALUES."""
-    of_method = list(inspect.signature(getattr(PubSub, method)).parameters.values())[1:]
+    of_method = list(inspect.signature(getattr(pubsub_delta.PubSub, method)).parameters.values())[
+        1:
+    ]
     named = [each for each in of_method if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)]
     needed = {each.name: good(method, each.name) for each in named if each.default is each.empty}
     for each in named:
