@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 
 from pubsub_delta.delivery.sources import Source, source_of
 from pubsub_delta.errors import Aborted, FailedPrecondition
 from pubsub_delta.policy import retention
 from pubsub_delta.policy.fields import MAX_SUBSCRIPTION_RETENTION
 from pubsub_delta.resources import Topic
+from pubsub_delta.tables.messages.messages import Messages
+from pubsub_delta.tables.registry import EVERY_MESSAGE
 from pubsub_delta.tables.store import Tables
 
 _ATTEMPTS = 10
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _FOR_EVER = timedelta(days=36_500)
 _FORGET_AFTER = MAX_SUBSCRIPTION_RETENTION + timedelta(days=14)
 """How long the row of a deleted topic stays, so that VACUUM can remove its files: subscriptions may
@@ -112,6 +115,9 @@ def _needed_from(
         times = [] if kept.deleted else [retention.covered_from(topic, now)]
         captured = tables.registry.captured_of(topic.uid, as_of)
         for each in captured:
+            if each == EVERY_MESSAGE:
+                times.append(_earliest_stored(messages))
+                continue
             following = messages.history.commits_after(each.after_version)
             if not following.is_complete:
                 raise FailedPrecondition(
@@ -129,6 +135,11 @@ def _needed_from(
     raise Aborted(
         f"snapshots were created or deleted {_ATTEMPTS} times meanwhile; run maintain again"
     )
+
+
+def _earliest_stored(messages: Messages) -> datetime | None:
+    """Return a time before which no message of a topic was published; None without a message."""
+    return min((each.publish_time_min or _EPOCH for each in messages.files()), default=None)
 
 
 def _attached(tables: Tables, topic_uid: str) -> Sequence[Source]:

@@ -121,6 +121,20 @@ BUGS_OF_FAULTS = (
         "tables.registry.sources():\n",
     ),
     Bug(
+        "announced-snapshot-needs-the-log",
+        "Retention calls a snapshot that is being created wrong, once the log was cleaned.",
+        "delivery/discard.py",
+        "            if each == EVERY_MESSAGE:\n",
+        "            if each is None:\n",
+    ),
+    Bug(
+        "announced-snapshot-holds-nothing",
+        "Retention deletes what a snapshot may have that is being created.",
+        "delivery/discard.py",
+        "                times.append(_earliest_stored(messages))\n",
+        "",
+    ),
+    Bug(
         "deleted-topic-forgotten-at-once",
         "A deleted topic is forgotten before VACUUM may remove its files.",
         "delivery/discard.py",

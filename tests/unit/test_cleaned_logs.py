@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from pubsub_delta.tables.ack_state import AckStates
+from pubsub_delta.tables.registry import Registry
 from tests.model.memory import LAYOUT
-from tests.unit.builders import DAY, MINUTE
+from tests.unit.builders import DAY, MINUTE, at
 from tests.unit.in_memory import NAME, TOPIC, InMemory
+from tests.unit.test_races import another, clean_up, once
 
 
 def test_the_rate_of_publishes_counts_no_time_that_the_log_does_not_have() -> None:
@@ -38,6 +40,27 @@ def test_the_log_keeps_what_came_after_a_snapshot() -> None:
     world.store.delete_snapshot("before")
     assert topic in world.store.maintain(log_retention="6h").forgotten
     assert world.backlog() == {"a": "available", "b": "available"}
+
+
+@pytest.mark.parametrize("step", ["capture_snapshot", "remove_hidden_snapshot"])
+def test_a_snapshot_that_comes_or_goes_needs_no_log_that_was_cut(
+    monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """While it does, all messages of its topic are needed; nothing is wrong, nor deleted."""
+    world = InMemory()
+    world.publish("a")
+    world.publish("b")
+    world.ack("a")
+    world.be_at(MINUTE)
+    world.driver.world.lane.cut_log(LAYOUT.messages(world.store.get_topic(TOPIC).uid))
+    reports = []
+    once(monkeypatch, Registry, step, lambda: reports.append(clean_up(world)), "before")
+    world.store.create_snapshot("soon", NAME)
+    another(world).delete_snapshot("soon")
+    (report,) = reports
+    assert (report.problems, report.discarded) == ({}, {})
+    assert report.kept_from[f"projects/local/topics/{TOPIC}"] == at(0)
+    assert world.stored() == ["a", "b"]
 
 
 def test_the_log_keeps_what_a_snapshot_needs_that_is_taken_while_a_slow_maintain_runs(

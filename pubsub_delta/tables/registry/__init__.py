@@ -1,5 +1,5 @@
 """The registry: one row per topic, per subscription, per snapshot and per schema."""
 
-from pubsub_delta.tables.registry.registry import Registry
+from pubsub_delta.tables.registry.registry import EVERY_MESSAGE, Registry
 
-__all__ = ["Registry"]
+__all__ = ["EVERY_MESSAGE", "Registry"]
