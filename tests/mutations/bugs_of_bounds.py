@@ -30,8 +30,8 @@ BUGS_OF_BOUNDS = (
         "retention-looks-at-one-snapshot",
         "Retention deletes what the second snapshot of a topic holds.",
         "delivery/discard.py",
-        "        for each in captured:\n            following",
-        "        for each in captured[:1]:\n            following",
+        "        for each in captured:\n            if each ==",
+        "        for each in captured[:1]:\n            if each ==",
     ),
     Bug(
         "last-noted-seek-decides",
