@@ -12,10 +12,10 @@ import random
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pubsub_delta import Aborted, AlreadyExists, NotFound, PubSub
 from tests.journal import Journal
@@ -83,6 +83,7 @@ class Workers:
         if chosen < 0.1:
             self._timed("nack", batch.nack)
             return
+        self._lines.write(acking=list(texts.values()))
         told = self._timed("ack", batch.ack)
         self._lines.write(acked=[texts[each] for each in (*told.success, *told.expired)])
 
@@ -117,6 +118,13 @@ def prepare(root: str) -> None:
     store.create_subscription(SUBSCRIPTION, TOPIC, ack_deadline_seconds=30)
     store.create_subscription(REPLAYED, TOPIC, retain_acked_messages=True,
                               message_retention_duration="10m")  # fmt: skip
+
+
+def in_doubt(written: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return what a process that was killed may have acknowledged: its last ack has no answer."""
+    acks = [each for each in written if "acking" in each or "acked" in each]
+    last = acks[-1] if acks else {}
+    return set(last.get("acking", ()))
 
 
 def drain(root: str, subscription: str, wait: float) -> set[str]:

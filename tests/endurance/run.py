@@ -158,9 +158,14 @@ class Soak:
         return (time.time() - self._began) / 3600
 
     def _lost(self) -> dict[str, int]:
-        """Drain what is left, and count what was confirmed and never came."""
+        """Drain what is left, and count what was confirmed and never came.
+
+        What a killed process was acknowledging when it died may have come.
+        """
         published: dict[str, set[str]] = defaultdict(set)
         came: dict[str, set[str]] = defaultdict(set)
+        for path in self._folder.glob("victim@*.jsonl"):
+            came[library.SUBSCRIPTION].update(library.in_doubt(entries(path)))
         for name, entry in self._entries():
             of = "served" if name in ("client", "other") else library.SUBSCRIPTION
             published[of].update(entry.get("published", ()))
