@@ -31,6 +31,12 @@ def spark_home() -> Path:
     return Path(pyspark.__file__).parent
 
 
+def hadoop_version() -> str:
+    """Return the version of Hadoop's client that the installed pyspark brings."""
+    (client,) = (spark_home() / "jars").glob("hadoop-client-api-*.jar")
+    return client.stem.rsplit("-", 1)[1]
+
+
 @contextmanager
 def server(
     command: Sequence[str],

@@ -14,7 +14,7 @@ from pubsub_delta import PubSub, local_session
 from pubsub_delta.session import DELTA_PACKAGE
 from pubsub_delta.tables.lanes.s3_writers import ONLY_WRITER
 from tests.conftest import QUIET, SHORT
-from tests.servers import spark_home
+from tests.servers import hadoop_version
 from tests.storages.servers import KEY, SECRET, STORAGES, Storage
 
 
@@ -79,10 +79,8 @@ def s3a(endpoint: str, key: str = KEY, secret: str = SECRET) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def spark(running: dict[str, Storage]) -> Iterator[SparkSession]:
     """A session that reads and writes S3."""
-    (client,) = (spark_home() / "jars").glob("hadoop-client-api-*.jar")
-    hadoop = client.stem.rsplit("-", 1)[1]
     settings = {
-        "spark.jars.packages": f"{DELTA_PACKAGE},org.apache.hadoop:hadoop-aws:{hadoop}",
+        "spark.jars.packages": f"{DELTA_PACKAGE},org.apache.hadoop:hadoop-aws:{hadoop_version()}",
         "spark.driver.extraJavaOptions": f"{QUIET} {SHORT}",
         ONLY_WRITER: "true",
         **{f"spark.hadoop.{k}": v for k, v in s3a(running["S3"].proxy.endpoint).items()},

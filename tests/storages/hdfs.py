@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.servers import free_port, server, spark_home
+from tests.servers import free_port, hadoop_version, server
 
 
 @contextmanager
@@ -17,12 +17,10 @@ def hdfs(directory: Path) -> Iterator[str]:
 
     Spark fetches it, as it fetches Delta. It writes nothing outside ``directory``.
     """
-    (client,) = (spark_home() / "jars").glob("hadoop-client-api-*.jar")
-    hadoop = client.stem.rsplit("-", 1)[1]
     port = free_port()
     command = [
         *(str(Path(sys.executable).parent / "spark-submit"), "--driver-memory", "512m"),
-        *("--packages", f"org.apache.hadoop:hadoop-client-minicluster:{hadoop}"),
+        *("--packages", f"org.apache.hadoop:hadoop-client-minicluster:{hadoop_version()}"),
         *("--conf", "spark.driver.userClassPathFirst=true"),
         *("--class", "org.apache.hadoop.test.MiniDFSClusterManager", "spark-internal"),
         *("-format", "-nnport", str(port), "-D", f"hdfs.minidfs.basedir={directory / 'dfs'}"),
