@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from benchmarks.measuring import Section
 from pubsub_delta import local_session
 from pubsub_delta.session import DELTA_PACKAGE
-from tests.servers import spark_home
+from tests.servers import hadoop_version
 from tests.storages.servers import Storage
 
 APPEND, MERGE = "Spark's append of 100 rows", "Spark's MERGE of one row"
@@ -44,8 +44,6 @@ def time_floor(section: Section, storage: Storage, delay: int, rounds: int) -> N
 @cache
 def _session() -> SparkSession:
     """Return a session that takes the server of S3 from the environment."""
-    (client,) = (spark_home() / "jars").glob("hadoop-client-api-*.jar")
-    hadoop = client.stem.rsplit("-", 1)[1]
-    packages = f"{DELTA_PACKAGE},org.apache.hadoop:hadoop-aws:{hadoop}"
+    packages = f"{DELTA_PACKAGE},org.apache.hadoop:hadoop-aws:{hadoop_version()}"
     settings = {"spark.jars.packages": packages}
     return local_session(master="local[2]", driver_memory="2g", settings=settings)

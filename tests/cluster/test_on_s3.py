@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from pubsub_delta import PubSub
 from tests.cluster.submits import Submits
 from tests.installed import Installed
-from tests.servers import Cluster, spark_home
+from tests.servers import Cluster, hadoop_version
 from tests.storages.conftest import s3a
 from tests.storages.servers import Storage, s3
 
@@ -60,8 +60,7 @@ def submit(installed: Installed, cluster: Cluster, storage: Storage, tmp_path: P
 
 def hadoop_client(installed: Installed, program: Path) -> str:
     """Return the class path of Hadoop's client for S3, which is fetched once."""
-    (client,) = (spark_home() / "jars").glob("hadoop-client-api-*.jar")
-    package = f"org.apache.hadoop:hadoop-aws:{client.stem.rsplit('-', 1)[1]}"
+    package = f"org.apache.hadoop:hadoop-aws:{hadoop_version()}"
     program.write_text(RESOLVE)
     told = installed.run(
         "spark-submit", "--master", "local[1]", "--packages", package, str(program)
