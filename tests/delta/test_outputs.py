@@ -26,7 +26,8 @@ def test_a_table_that_another_job_creates_meanwhile_is_appended_to(
             write_deltalake(output, pa.table({"id": pa.array([9], pa.int64())}))
         yield from rows
 
-    rows = spark.range(2).mapInPandas(while_they_are_written, "id bigint")
+    # One task: two would both find no table, and one of them could not create it.
+    rows = spark.range(0, 2, 1, 1).mapInPandas(while_they_are_written, "id bigint")
     outputs.append(rows, output, merge_schema=False)
     found = DeltaTable(output).to_pyarrow_table()["id"].to_pylist()
     assert sorted(found) == [0, 1, 9], "each once"
