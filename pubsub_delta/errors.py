@@ -40,6 +40,15 @@ def shortened(text: str, most: int) -> str:
     return text[:begin] + _gap(len(text) - room) + text[len(text) - end :]
 
 
+def as_utf8(text: str) -> str:
+    r"""Return a text that can be written as UTF-8: half a surrogate pair becomes its escape.
+
+    >>> as_utf8("name: \ud800")
+    'name: \\ud800'
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def _gap(count: int) -> str:
     return f"… ({count:,} left out) …"
 
@@ -57,14 +66,17 @@ def counted(count: int, noun: str) -> str:
 class PubSubError(Exception):
     """The base class of every error that pubsub_delta raises.
 
-    Its message has at most ``LONGEST_MESSAGE`` characters.
+    Its message has at most ``LONGEST_MESSAGE`` characters, and can be written as UTF-8.
     """
 
     code: ClassVar[str] = "UNKNOWN"
 
     def __init__(self, *args: object) -> None:
         super().__init__(
-            *(shortened(each, LONGEST_MESSAGE) if isinstance(each, str) else each for each in args)
+            *(
+                shortened(as_utf8(each), LONGEST_MESSAGE) if isinstance(each, str) else each
+                for each in args
+            )
         )
 
 

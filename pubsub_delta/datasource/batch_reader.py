@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -63,7 +65,7 @@ class TopicReader(DataSourceReader):
     def __init__(self, options: Options, columns: pa.Schema) -> None:
         self._options = options
         self._columns = columns
-        self._query = MessageQuery()
+        self._filters = PushedFilters()
 
     def partitions(self) -> list[InputPartition]:
         """Return the files that can have such messages, in partitions."""
@@ -76,11 +78,11 @@ class TopicReader(DataSourceReader):
                 version, until = messages.history.version(), None
             else:
                 version, until = version_as_of(messages, as_of)
-            window = self._query.window(until)
+            window = self._filters.window(until)
             scans = tables.lanes.local_scans
             assert isinstance(scans, DirectScans)
             files = scans.files(messages.table, version, window)
-        keys = self._query.ordering_keys
+        keys = self._filters.ordering_keys
         packed = None if window.positions is None else window.positions.to_bytes()
         return [
             InputPartition(
@@ -116,11 +118,11 @@ class PushingTopicReader(TopicReader):
     ) -> Iterable[spark.Filter]:
         """Accept filters that skip files and rows; yield those that Spark must evaluate."""
         for each in filters:
-            if not self._query.take(each):
+            if not self._filters.take(each):
                 yield each
 
 
-class MessageQuery:
+class PushedFilters:
     """The messages that pass the accepted filters: by ids, times or ordering keys."""
 
     def __init__(self) -> None:
@@ -130,13 +132,18 @@ class MessageQuery:
         self.ordering_keys: frozenset[str] | None = None
 
     def take(self, filter_: spark.Filter) -> bool:
-        """Accept a filter; false if it is not on ids, times or ordering keys."""
+        """Accept a filter; false if Spark must evaluate it.
+
+        That is a filter that is not on ids, times or ordering keys.
+        """
         path: tuple[str, ...] = getattr(filter_, "attribute", ())
         value: Any = getattr(filter_, "value", None)
         if len(path) != 1 or value is None:
             return False
         if path[0] == "publish_time" and isinstance(value, datetime):
-            return self._take_time(filter_, as_utc(value, "publish_time"))
+            with suppress(OverflowError):  # after the latest of all times, or before the earliest
+                return self._take_time(filter_, as_utc(value, "publish_time"))
+            return False
         values = _values(filter_, value)
         if values is None:
             return False
@@ -195,7 +202,7 @@ def _is_id(text: str) -> bool:
     >>> _is_id("17"), _is_id("017"), _is_id("x")
     (True, False, False)
     """
-    return text.isascii() and text.isdigit() and str(int(text)) == text and len(text) <= 18
+    return re.fullmatch(r"0|[1-9][0-9]{0,17}", text) is not None
 
 
 def batch_reader(options: Options, columns: pa.Schema) -> DataSourceReader:

@@ -55,7 +55,7 @@ _CANONICAL = {name.lower(): name for name in (*_KNOWN, *_ALIASES, *_IGNORED)}
 _CANONICAL["deletesubscriptiononstreamstop"] = "deleteSubscriptionOnStreamStop"
 _CANONICAL["paths"] = "paths"
 _STORAGE = ("fs.", "google.cloud.auth.", "spark.hadoop.")
-_BYTES = re.compile(r"(\d+)\s*([kmgt]?)i?b?", re.IGNORECASE)
+_BYTES = re.compile(r"(\d{1,18})\s*([kmgt]?)i?b?", re.IGNORECASE)
 _FACTORS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 COLUMNS = ("pubsub_delta", "databricks")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
@@ -11,6 +12,7 @@ from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.resources import Page
 
 _PREFIX = b"after:"
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
 class _HasName(Protocol):
@@ -44,7 +46,7 @@ def page_in_order(
     rest = list(items)
     if page_token:
         after = _read(page_token)
-        if not after.lstrip("-").isdecimal():
+        if not _NUMBER.fullmatch(after):
             raise _no_token(page_token)
         rest = [item for item in items if item[0] > int(after)]
     shown = rest[:page_size]

@@ -5,6 +5,7 @@ It imports neither gRPC nor Arrow: a server checks its address and listens befor
 
 from __future__ import annotations
 
+import re
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,6 +86,6 @@ def split_address(text: str) -> tuple[str, int]:
     (('localhost', 8085), ('[::1]', 0), ('localhost', 8085))
     """
     host, colon, port = text.rpartition(":")
-    if not colon or not port.isdecimal() or not 0 <= int(port) <= 65535 or "/" in host:
+    if not colon or not re.fullmatch(r"[0-9]{1,5}", port) or int(port) > 65535 or "/" in host:
         raise InvalidArgument(f"host-port: {text!r}; host:port is accepted, as in localhost:8085")
     return host or "localhost", int(port)

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc import error_details_pb2, status_pb2
 
-from pubsub_delta.errors import InvalidArgument, PubSubError, Unavailable, shortened
+from pubsub_delta.errors import InvalidArgument, PubSubError, Unavailable, as_utf8, shortened
 from pubsub_delta.server.ack_failures import INVALID_ACK_ID, SUCCEEDED
 from pubsub_delta.server.grpc_services import grpc
 from pubsub_delta.tables.lanes.storage_errors import StorageRefused
@@ -142,7 +142,7 @@ _UNEXPECTED = "the server failed unexpectedly; its log has the traceback"
 
 def _sendable(message: str) -> str:
     """Return a message in UTF-8 whose percent-encoding fits in ``_MESSAGE_BYTES``."""
-    text = message.encode("utf-8", "backslashreplace").decode()
+    text = as_utf8(message)
     most = len(text)
     while len(quote(text, safe=_AS_THEY_ARE)) > _MESSAGE_BYTES:
         most = most * 3 // 4

@@ -165,6 +165,7 @@ def test_filters_are_taken_over_where_that_is_asked_for(live: Live, pushing: Non
         "message_id = '1'": ["b"],
         "message_id IN ('0', '2', 'x')": ["a", "c"],
         "message_id = '01'": [],
+        f"message_id IN ('1', '{'9' * 5000}')": ["b"],
         "ordering_key = 'x'": ["a", "c"],
         "ordering_key = 'x' AND message_id = '1'": [],
         "ordering_key <> 'x'": ["b"],
@@ -177,6 +178,7 @@ def test_filters_are_taken_over_where_that_is_asked_for(live: Live, pushing: Non
     assert texts(rows.where(of_time <= second)) == ["a", "b"]
     assert texts(rows.where((of_time < second) & (F.col("message_id") != "7"))) == ["a"]
     assert texts(rows.where(of_time == second)) == ["b"]
+    assert texts(rows.where("publish_time > TIMESTAMP'9999-12-31 23:59:59.999999Z'")) == []
 
 
 def test_a_read_works_whether_spark_offers_filters_or_not(live: Live, pushing: None) -> None:

@@ -139,4 +139,25 @@ BUGS_OF_BOUNDS = (
         "if not isinstance(attributes, Mapping):",
         "if attributes == 0:",
     ),
+    Bug(
+        "page-token-of-signs",
+        "A page token with two signs, or with thousands of digits, ends in no documented error.",
+        "policy/paging.py",
+        "if not _NUMBER.fullmatch(after):",
+        'if not after.lstrip("-").isdecimal():',
+    ),
+    Bug(
+        "error-of-half-a-pair",
+        "An error that names half of a surrogate pair cannot be printed.",
+        "errors.py",
+        "shortened(as_utf8(each), LONGEST_MESSAGE)",
+        "shortened(each, LONGEST_MESSAGE)",
+    ),
+    Bug(
+        "port-of-many-digits",
+        "A port of thousands of digits ends in no documented error.",
+        "server/security.py",
+        'not re.fullmatch(r"[0-9]{1,5}", port)',
+        "not port.isdecimal()",
+    ),
 )

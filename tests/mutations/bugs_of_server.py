@@ -85,7 +85,7 @@ BUGS_OF_SERVER = (
         "message-of-megabytes",
         "An error repeats a value of megabytes.",
         "errors.py",
-        "shortened(each, LONGEST_MESSAGE) if isinstance(each, str) else each",
+        "shortened(as_utf8(each), LONGEST_MESSAGE) if isinstance(each, str) else each",
         "each",
     ),
     Bug(

@@ -88,6 +88,15 @@ def test_a_value_of_megabytes_does_not_make_a_message_of_megabytes(
     assert str(pickle.loads(pickle.dumps(error(told)))) == told
 
 
+@pytest.mark.parametrize("error", [error for error, _ in CODES])
+def test_an_error_can_be_printed_and_sent_whatever_value_it_names(
+    error: type[PubSubError],
+) -> None:
+    """JSON can hold half of a surrogate pair, which UTF-8 cannot."""
+    told = str(error("field 'a' is \ud800; a value of type long is accepted"))
+    assert told.encode().decode() == r"field 'a' is \ud800; a value of type long is accepted"
+
+
 @pytest.mark.parametrize("error", [detached("orders"), StorageRefused("its keys have expired")])
 def test_an_error_comes_from_another_process_as_it_was(error: PubSubError) -> None:
     # Spark's workers send what ends a query to the driver.

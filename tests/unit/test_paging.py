@@ -65,6 +65,13 @@ def test_a_bad_token_is_refused(token: object) -> None:
         page(named("a"), 1, token)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("after", [b"x", b"", b"-", b"--5", b"1-", b"9" * 5000, b"\xd9\xa5"])
+def test_a_token_of_numbered_items_names_a_number(after: bytes) -> None:
+    token = base64.urlsafe_b64encode(b"after:" + after).decode()
+    with pytest.raises(InvalidArgument, match=r"page_token: .* next_page_token of the page before"):
+        page_in_order([(1, "a")], 1, token)
+
+
 @pytest.mark.parametrize("page_size", [0, -1, True, 1.5, "2"])
 def test_a_page_size_out_of_range_is_refused(page_size: object) -> None:
     with pytest.raises(InvalidArgument, match=r"page_size: .* 1 or more is accepted"):

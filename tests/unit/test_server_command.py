@@ -52,7 +52,9 @@ def test_a_public_address_is_refused_before_anything_is_started() -> None:
     assert "--insecure" in done.stderr
 
 
-@pytest.mark.parametrize("text", ["8085", "localhost", "localhost:", "localhost:99999", "a/b:1"])
+@pytest.mark.parametrize(
+    "text", ["8085", "localhost", "localhost:", "localhost:99999", "a/b:1", f"a:{'9' * 5000}"]
+)
 def test_an_address_is_a_host_and_a_port(text: str) -> None:
     with pytest.raises(InvalidArgument, match="host-port"):
         split_address(text)
