@@ -27,6 +27,13 @@ BUGS_OF_STORAGES = (
         "if landed is None or True:",
     ),
     Bug(
+        "table-that-was-created-is-an-error",
+        "A topic cannot be created while the storage loses the answers to the creation of tables.",
+        _TABLES,
+        "except (Conflict, *FAILURES):",
+        "except Conflict:",
+    ),
+    Bug(
         "append-of-another-is-taken-for-the-own",
         "A publish that lost a race, or failed, is told as done.",
         _APPENDS,

@@ -87,6 +87,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/lanes/direct/tables.py": (
         "swaps",
+        "appends",
         "looks",
         "lanes/test_ack_states",
         "lanes/test_added_columns",

@@ -79,7 +79,7 @@ def create_a_topic(client: Client) -> Iterator[None]:
 
 def create_a_topic_by_rest(client: Client) -> Iterator[None]:
     yield
-    assert client.by_rest("PUT", client.other) == {"name": client.other}
+    assert client.by_rest("PUT", client.other)["name"] == client.other
 
 
 def create_a_subscription(client: Client) -> Iterator[None]:

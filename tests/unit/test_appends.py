@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError
 
+from pubsub_delta.tables.lanes.direct import DirectLane, tables
 from pubsub_delta.tables.lanes.direct.appends import append_once
 from pubsub_delta.tables.lanes.direct.commits import properties_of_commit
 from pubsub_delta.tables.lanes.direct.open_tables import OpenTables
+from pubsub_delta.tables.lanes.locks import TableLocks
+from pubsub_delta.tables.schemas import POSITIONS
 
 FIRST, OWN, OTHER = "first", "own", "other"
 CONFLICT = CommitFailedError("Failed to commit transaction: 0")
@@ -85,3 +89,23 @@ def test_an_append_is_tried_as_the_next_version_only(table: Path) -> None:
         write(opened, OWN)
     write(opened, OWN, only_next=False)
     assert told(table) == [FIRST, OTHER, OWN]
+
+
+@pytest.mark.parametrize("lands", [True, False])
+def test_a_table_whose_creation_is_told_as_failed_is_there_if_it_landed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lands: bool
+) -> None:
+    def lost(*given: Any, **named: Any) -> None:
+        if lands:
+            write_deltalake(*given, **named)
+        raise NO_ANSWER
+
+    monkeypatch.setattr(tables, "write_deltalake", lost)
+    lane, name = DirectLane(None, TableLocks(str(tmp_path))), f"delta.`{tmp_path}/positions`"
+    row = pa.Table.from_pylist([{"next_position": 0}], schema=POSITIONS.columns)
+    if lands:
+        lane.create(name, POSITIONS, row)
+        assert lane.read(name)["next_position"].to_pylist() == [0]
+    else:
+        with pytest.raises(OSError, match="Generic S3 error"):
+            lane.create(name, POSITIONS, row)

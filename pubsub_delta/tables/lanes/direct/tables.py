@@ -74,18 +74,18 @@ class DirectLane:
         partitions = list(schema.partitioned_by)
         with self.locked(table), translating_errors(table):
             self.open_tables.forget(table)
-            if rows is not None and rows.num_rows:
-                write_deltalake(
-                    address,
-                    completed(rows, schema.columns),
-                    mode="error",
-                    partition_by=partitions or None,
-                    configuration=properties,
-                    storage_options=self.open_tables.options,
-                )
-                return 0
             try:
                 with translating_errors(table):
+                    if rows is not None and rows.num_rows:
+                        write_deltalake(
+                            address,
+                            completed(rows, schema.columns),
+                            mode="error",
+                            partition_by=partitions or None,
+                            configuration=properties,
+                            storage_options=self.open_tables.options,
+                        )
+                        return 0
                     DeltaTable.create(
                         address,
                         schema.columns,
@@ -95,7 +95,7 @@ class DirectLane:
                         storage_options=self.open_tables.options,
                         raise_if_key_not_exists=False,  # the layout version is not Delta's
                     )
-            except Conflict:  # another writer is creating it
+            except (Conflict, *FAILURES):  # another writer creates it, or the answer was lost
                 if not self.exists(table):
                     raise
         return None
