@@ -133,6 +133,8 @@ def update_a_subscription(client: Client) -> Iterator[None]:
 def modify_a_push_config(client: Client) -> Iterator[None]:
     config = {"push_endpoint": "http://127.0.0.1:9/"}
     named = {"subscription": client.subscription}
+    client.subscriber.delete_subscription(request=named, **ONCE)
+    client.subscribe()  # without exactly-once delivery, which nobody can push
     yield
     client.subscriber.modify_push_config(request={**named, "push_config": config}, **ONCE)
     yield
