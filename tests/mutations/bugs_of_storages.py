@@ -6,11 +6,40 @@ from tests.mutations.bug import Bug
 
 _TABLES = "tables/lanes/direct/tables.py"
 _HANDLES = "tables/lanes/direct/open_tables.py"
+_APPENDS = "tables/lanes/direct/appends.py"
 _COMMITS = "tables/lanes/direct/commits.py"
 _CREDENTIALS = "tables/lanes/direct/credentials.py"
 _FAILURES = "tables/lanes/direct/errors.py"
 
 BUGS_OF_STORAGES = (
+    Bug(
+        "append-is-made-behind-its-own-commit",
+        "A publish whose answer was lost is two commits, and what was acknowledged comes again.",
+        _COMMITS,
+        "max_commit_retries=0 if only_next else None",
+        "max_commit_retries=None",
+    ),
+    Bug(
+        "append-that-has-landed-is-an-error",
+        "A publish whose answer was lost is told as failed, and its publisher sends it again.",
+        _APPENDS,
+        "if landed is None:",
+        "if landed is None or True:",
+    ),
+    Bug(
+        "table-that-was-created-is-an-error",
+        "A topic cannot be created while the storage loses the answers to the creation of tables.",
+        _TABLES,
+        "except (Conflict, *FAILURES):",
+        "except Conflict:",
+    ),
+    Bug(
+        "append-of-another-is-taken-for-the-own",
+        "A publish that lost a race, or failed, is told as done.",
+        _APPENDS,
+        "if each.user_metadata == user_metadata), None)",
+        "if each.user_metadata), None)",
+    ),
     Bug(
         "storage-that-refuses-voids-acknowledgements",
         "A storage that refuses a request for a moment ends consumers, and voids what they said.",

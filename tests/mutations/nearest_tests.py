@@ -64,7 +64,8 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/layout_version.py": ("layout_version",),
     "tables/lanes/protocol.py": ("lanes/test_tables_that_are_gone",),
     "tables/lanes/direct/attributes.py": ("stored_attributes",),
-    "tables/lanes/direct/commits.py": ("swaps", "lanes/test_added_columns"),
+    "tables/lanes/direct/appends.py": ("appends",),
+    "tables/lanes/direct/commits.py": ("swaps", "appends", "lanes/test_added_columns"),
     "tables/lanes/direct/credentials.py": ("lanes_choice",),
     "tables/lanes/direct/errors.py": ("storage_failures",),
     "tables/lanes/direct/filters.py": ("stored_attributes", "lanes/test_scans"),
@@ -86,6 +87,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
     "tables/lanes/direct/tables.py": (
         "swaps",
+        "appends",
         "looks",
         "lanes/test_ack_states",
         "lanes/test_added_columns",

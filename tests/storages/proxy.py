@@ -22,10 +22,11 @@ from urllib.request import Request, urlopen
 CONTROL = "/-/"
 _MOST_HEAD = 1 << 20
 
-Action = Literal["refuse", "reset", "lose", "hold"]
+Action = Literal["refuse", "reset", "lose", "deny", "hold"]
 """What becomes of a request. ``refuse``: it is answered with a status, and never arrives.
 ``reset``: the connection ends, and it never arrives. ``lose``: it arrives, and the connection ends
-instead of an answer. ``hold``: it arrives, and its answer comes late."""
+instead of an answer. ``deny``: it arrives, and is answered with a status as if it had failed.
+``hold``: it arrives, and its answer comes late."""
 
 
 @dataclass
@@ -33,7 +34,7 @@ class Fault:
     """What becomes of requests of a method whose target matches a pattern.
 
     ``after``: so many of them pass first. ``times``: as often as that, None for ever. ``status``:
-    of ``refuse``. ``seconds``: of ``hold``.
+    of ``refuse`` and ``deny``. ``seconds``: of ``hold``.
     """
 
     action: Action
@@ -114,7 +115,7 @@ class Proxy:
             client.transport.abort()
             return False
         if fault is not None and fault.action == "refuse":
-            client.write(_answer(fault.status, b"<Error><Code>SlowDown</Code></Error>"))
+            client.write(_answer(fault.status, _ERROR))
             await client.drain()
             return True
         store[1].write(_written(request))
@@ -123,6 +124,10 @@ class Proxy:
         if fault is not None and fault.action == "lose":
             client.transport.abort()
             return False
+        if fault is not None and fault.action == "deny":
+            client.write(_answer(fault.status, _ERROR))
+            await client.drain()
+            return answer.told.get("connection", "").lower() != "close"
         if fault is not None and fault.action == "hold":
             await asyncio.sleep(fault.seconds)
         client.write(_written(answer))
@@ -197,6 +202,9 @@ async def _read_body(reader: asyncio.StreamReader, of: _Message, *, until_end: b
 def _written(message: _Message) -> bytes:
     head = [message.first.encode("latin-1"), *message.headers]
     return b"\r\n".join(head) + b"\r\n\r\n" + message.body
+
+
+_ERROR = b"<Error><Code>SlowDown</Code></Error>"
 
 
 def _answer(status: int, body: bytes) -> bytes:

@@ -171,6 +171,22 @@ def test_a_commit_of_which_no_answer_ever_comes_is_found(storage: Storage, root:
     assert state(store) == (0, 0)
 
 
+def test_a_table_of_whose_creation_no_answer_ever_comes_is_there(
+    storage: Storage, root: str
+) -> None:
+    """Its name has a uid that nobody else has, so it is the own one; or it is of all alike."""
+    store = PubSub(None, root)
+    storage.proxy.set(Fault("lose", "PUT", r"_delta_log/0{20}\.json", times=None))
+    store.create_topic("orders")
+    store.create_subscription("billing", "orders")
+    store.create_snapshot("noon", "billing")
+    storage.proxy.set()
+    store.publish("orders", ["a"])
+    store.seek("billing", snapshot="noon")
+    assert [message.data for message in store.pull("billing")] == [b"a"]
+    assert [each.name for each in store.list_snapshots()] == ["projects/local/snapshots/noon"]
+
+
 DIES = """
 import sys
 from pubsub_delta import PubSub

@@ -84,11 +84,18 @@ def properties_of_table(schema: TableSchema) -> dict[str, str]:
 
 
 def properties_of_commit(
-    metadata: dict[str, Any], transaction: tuple[str, int] | None
+    metadata: dict[str, Any], transaction: tuple[str, int] | None, *, only_next: bool = False
 ) -> CommitProperties:
-    """Return the properties of a commit with metadata and a transaction."""
+    """Return the properties of a commit with metadata and a transaction.
+
+    ``only_next``: it lands as the version after the one that its table is open at, or not at all.
+    """
     transactions = None if transaction is None else [Transaction(*transaction)]
-    return CommitProperties(custom_metadata=metadata, app_transactions=transactions)
+    return CommitProperties(
+        custom_metadata=metadata,
+        app_transactions=transactions,
+        max_commit_retries=0 if only_next else None,
+    )
 
 
 def write_over(

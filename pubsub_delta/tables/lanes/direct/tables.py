@@ -10,6 +10,7 @@ from typing import Literal
 import pyarrow as pa
 from deltalake import DeltaTable, PostCommitHookProperties, write_deltalake
 
+from pubsub_delta.tables.lanes.direct.appends import append_once
 from pubsub_delta.tables.lanes.direct.commits import (
     MESSAGES_WRITTEN,
     NO_CLEANUP,
@@ -73,18 +74,18 @@ class DirectLane:
         partitions = list(schema.partitioned_by)
         with self.locked(table), translating_errors(table):
             self.open_tables.forget(table)
-            if rows is not None and rows.num_rows:
-                write_deltalake(
-                    address,
-                    completed(rows, schema.columns),
-                    mode="error",
-                    partition_by=partitions or None,
-                    configuration=properties,
-                    storage_options=self.open_tables.options,
-                )
-                return 0
             try:
                 with translating_errors(table):
+                    if rows is not None and rows.num_rows:
+                        write_deltalake(
+                            address,
+                            completed(rows, schema.columns),
+                            mode="error",
+                            partition_by=partitions or None,
+                            configuration=properties,
+                            storage_options=self.open_tables.options,
+                        )
+                        return 0
                     DeltaTable.create(
                         address,
                         schema.columns,
@@ -94,7 +95,7 @@ class DirectLane:
                         storage_options=self.open_tables.options,
                         raise_if_key_not_exists=False,  # the layout version is not Delta's
                     )
-            except Conflict:  # another writer is creating it
+            except (Conflict, *FAILURES):  # another writer creates it, or the answer was lost
                 if not self.exists(table):
                     raise
         return None
@@ -220,22 +221,44 @@ class DirectLane:
         known_version: int | None = None,
     ) -> Append:
         """Append rows in one commit, unless its transaction has landed before."""
+        metadata = {"userMetadata": user_metadata}
+        properties = properties_of_commit(metadata, transaction, only_next=not is_local(table))
+
+        def write(opened: DeltaTable) -> None:
+            write_deltalake(
+                opened,
+                with_columns_of(opened, rows),
+                mode="append",
+                writer_properties=MESSAGES_WRITTEN,
+                commit_properties=properties,
+            )
+
+        version = self._add(table, write, user_metadata, transaction, known_version)
+        return Append(landed=version is not None, version=version)
+
+    def _add(
+        self,
+        table: str,
+        write: Callable[[DeltaTable], None],
+        user_metadata: str,
+        transaction: tuple[str, int] | None,
+        known_version: int | None = None,
+    ) -> int | None:
+        """Make a commit that only adds; return its version, None if its transaction has landed."""
         with self.locked(table), translating_errors(table):
-            with self.open_tables.newest(table, known_version) as opened:
-                if has_landed(opened, transaction):
-                    return Append(landed=False)
-                write_deltalake(
-                    opened,
-                    with_columns_of(opened, rows),
-                    mode="append",
-                    writer_properties=MESSAGES_WRITTEN,
-                    commit_properties=properties_of_commit(
-                        {"userMetadata": user_metadata}, transaction
-                    ),
+            if is_local(table):
+                with self.open_tables.newest(table, known_version) as opened:
+                    if has_landed(opened, transaction):
+                        return None
+                    write(opened)
+                    version: int | None = opened.version()
+            else:
+                version = append_once(
+                    self.open_tables, table, write, user_metadata, transaction, known_version
                 )
-                version = opened.version()
-            self._tidy_at_times(table, version, join_small_files)
-        return Append(landed=True, version=version)
+            if version is not None:
+                self._tidy_at_times(table, version, join_small_files)
+        return version
 
     def write_file(
         self, table: str, path: str, columns: pa.Schema, parts: Iterable[pa.Table]
@@ -254,25 +277,20 @@ class DirectLane:
         """Add files of messages in one commit; false if its transaction has landed before."""
         metrics = {"num_added_rows": sum(file.rows for file in files)}
         metadata = {"userMetadata": user_metadata, "operationMetrics": metrics}
-        with (
-            self.locked(table),
-            translating_errors(table),
-            self.open_tables.newest(table) as opened,
-        ):
-            if has_landed(opened, transaction):
-                return False
+        properties = properties_of_commit(metadata, transaction, only_next=not is_local(table))
+
+        def write(opened: DeltaTable) -> None:
             opened.create_write_transaction(
                 [file.action() for file in files],
                 mode="append",
                 schema=opened.schema(),
                 partition_by=list(opened.metadata().partition_columns),
-                commit_properties=properties_of_commit(metadata, transaction),
+                commit_properties=properties,
             )
             with suppress(*FAILURES):  # it has landed
                 opened.update_incremental()
-            version = opened.version()
-        self._tidy_at_times(table, version, join_small_files)
-        return True
+
+        return self._add(table, write, user_metadata, transaction) is not None
 
     def transaction_version(self, table: str, application: str) -> int | None:
         """Return the last version of an application that has landed; None if there is none."""
