@@ -78,6 +78,7 @@ def delete_schema_revision(self: Store, schema: str) -> Schema:
             f"schema: {schema!r} names no revision; {name.id}@ and its 8 hexadecimal digits "
             "are accepted"
         )
+    self._clock.check()
     return schemas.delete_schema_revision(self._tables, name, revision_id)
 
 
@@ -87,6 +88,7 @@ def delete_schema(self: Store, schema: str) -> None:
     Its topics then have the schema ``_deleted-schema_``, and refuse messages until they are given
     another schema or none.
     """
+    self._clock.check()
     schemas.delete_schema(self._tables, schema_name(schema, self._project))
 
 

@@ -138,6 +138,7 @@ def delete_subscription(
     ``if_unchanged``: the subscription as it was read. If the stored one differs, the call deletes
     nothing and raises Aborted.
     """
+    self._clock.check()
     administer.delete_subscription(self._tables, self._subscription(subscription), if_unchanged)
 
 

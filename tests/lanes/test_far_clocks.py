@@ -31,6 +31,16 @@ CALLS: dict[str, Callable[[PubSub], object]] = {
 }
 
 
+ENDS: dict[str, Callable[[PubSub], object]] = {
+    "deletion of a subscription": lambda store: store.delete_subscription(NAME),
+    "detachment": lambda store: store.detach_subscription(NAME),
+    "deletion of a topic": lambda store: store.delete_topic(TOPIC),
+    "deletion of a snapshot": lambda store: store.delete_snapshot("late"),
+    "deletion of a schema": lambda store: store.delete_schema("flight"),
+    "deletion of a revision": lambda store: store.delete_schema_revision("flight@00000000"),
+}
+
+
 @pytest.fixture
 def clock() -> ManualClock:
     return ManualClock()
@@ -84,6 +94,22 @@ def test_a_clock_that_is_further_off_is_refused_by_name(
     be_at(clock, time)
     with pytest.raises(FailedPrecondition, match="the clock of this process tells"):
         CALLS[name](store)
+
+
+def test_by_such_a_clock_nothing_is_deleted(store: PubSub, clock: ManualClock) -> None:
+    # "By a clock that tells another one nothing is changed"
+    store.create_snapshot("late", NAME)
+    store.create_schema("flight", "AVRO", '{"type": "record", "name": "flight", "fields": []}')
+    now = clock.now()
+    for time in (FIRST - timedelta(microseconds=1), LAST + timedelta(microseconds=1)):
+        be_at(clock, time)
+        for end in ENDS.values():
+            with pytest.raises(FailedPrecondition, match="the clock of this process tells"):
+                end(store)
+    be_at(clock, now)
+    assert not store.get_subscription(NAME).detached
+    assert store.get_snapshot("late").topic == store.get_topic(TOPIC).name
+    assert store.get_schema("flight").definition
 
 
 def test_a_clock_without_a_time_zone_is_refused(tmp_path: Path) -> None:

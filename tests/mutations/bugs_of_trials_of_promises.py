@@ -15,6 +15,27 @@ BUGS_OF_TRIALS_OF_PROMISES = (
         "if time is None:",
     ),
     Bug(
+        "any-clock-deletes-a-subscription",
+        "By a clock of the year 1 a subscription is deleted.",
+        "methods/subscriptions.py",
+        "    self._clock.check()\n",
+        "",
+    ),
+    Bug(
+        "any-clock-deletes-a-schema",
+        "By a clock of the year 1 a schema is deleted, and its topics take nothing any more.",
+        "methods/schemas.py",
+        "    self._clock.check()\n    schemas.delete_schema(",
+        "    schemas.delete_schema(",
+    ),
+    Bug(
+        "any-clock-ends-connections",
+        "A server whose clock tells the year 1969 closes every connection of REST without a reply.",
+        "server/rest/connection.py",
+        "except FailedPrecondition:",
+        "except OverflowError:",
+    ),
+    Bug(
         "column-of-others-stops-publishing",
         "Nobody can publish to a topic whose table another program gave a column.",
         "tables/lanes/direct/tables.py",

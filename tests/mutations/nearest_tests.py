@@ -48,7 +48,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "policy/message_queries.py": ("wrong_arguments", "find"),
     "batches.py": ("unreadable_messages", "batches"),
     "client.py": ("client",),
-    "methods/subscriptions.py": ("client",),
+    "methods/subscriptions.py": ("client", "lanes/test_far_clocks"),
     "server/pushing.py": ("server_push_changes", "push_tokens", "server_push"),
     "server/hub.py": (
         "server_lease_journals",
@@ -355,7 +355,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "expiration",
     ),
     "methods/metrics.py": ("exporter", "metrics_of_a_store", "wrong_arguments"),
-    "methods/schemas.py": ("schema_calls",),
+    "methods/schemas.py": ("schema_calls", "lanes/test_far_clocks"),
     "tables/lanes/spark/ticks.py": ("ticks",),
     "methods/streams.py": ("publisher", "successors"),
     "tables/store.py": ("races", "publish_calls"),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("grpc")
-from pubsub_delta.clock import UTC
+from pubsub_delta.clock import UTC, CheckedClock, ManualClock
 from pubsub_delta.errors import NotFound
 from pubsub_delta.server.rest.connection import Connections, Limits
 from pubsub_delta.server.rest.responses import RequestHead, Response, error_response
@@ -76,9 +76,10 @@ class Client:
 
 
 @asynccontextmanager
-async def connections(limits: Limits, echo: Echo) -> AsyncIterator[Any]:
+async def connections(limits: Limits, echo: Echo, year: int) -> AsyncIterator[Any]:
     """Listen; give what makes a client, and what ends the server."""
-    all_of_them = Connections(echo, lambda: datetime(2026, 1, 1, tzinfo=UTC), limits)
+    clock = CheckedClock(ManualClock(datetime(year, 1, 1, tzinfo=UTC)))
+    all_of_them = Connections(echo, clock.now, limits)
     server = await asyncio.start_server(all_of_them.converse, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     clients: list[Client] = []
@@ -95,10 +96,14 @@ async def connections(limits: Limits, echo: Echo) -> AsyncIterator[Any]:
         server.close()
 
 
-def over(test: Callable[[Any, Echo, Connections], Awaitable[None]], limits: Limits = QUICK) -> None:
+def over(
+    test: Callable[[Any, Echo, Connections], Awaitable[None]],
+    limits: Limits = QUICK,
+    year: int = 2026,
+) -> None:
     async def run() -> None:
         echo = Echo()
-        async with connections(limits, echo) as (connect, all_of_them):
+        async with connections(limits, echo, year) as (connect, all_of_them):
             await asyncio.wait_for(test(connect, echo, all_of_them), SOON)
 
     asyncio.run(run())
@@ -119,6 +124,20 @@ def test_requests_follow_each_other_on_one_connection() -> None:
         assert (await client.ask(*parts)).endswith(b"POST /c? abc")
 
     over(test)
+
+
+@pytest.mark.parametrize("year", [1969, 9999])
+def test_by_a_clock_that_cannot_be_right_a_reply_has_no_date(year: int) -> None:
+    """RFC 9110, 6.6.1: "an origin server without a clock MUST NOT generate a Date header field"."""
+
+    async def test(connect: Any, echo: Echo, _: Connections) -> None:
+        client = await connect()
+        for _time in range(2):
+            reply = await client.ask("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert reply.startswith(b"HTTP/1.1 200 OK\r\n")
+            assert b"\r\nDate:" not in reply
+
+    over(test, year=year)
 
 
 def test_requests_that_are_sent_ahead_are_answered_in_turn() -> None:

@@ -12,7 +12,7 @@ from http.client import responses
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from pubsub_delta.errors import InvalidArgument
+from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.server.rest.responses import RequestHead, Response, error_response
 from pubsub_delta.server.rest.transcoding import text_of
 
@@ -78,7 +78,7 @@ class Connection:
         reader: the bytes from the client.
         writer: the bytes to the client.
         answers: answers the requests.
-        now: returns the time for the header Date.
+        now: returns the time for the header Date, or raises FailedPrecondition.
         limits: timeouts and sizes.
         large: acquired while a large body is in memory.
     """
@@ -224,7 +224,7 @@ class Connection:
         headers = {
             "Content-Type": reply.content_type,
             "Content-Length": str(len(reply.body)),
-            "Date": format_datetime(self._now(), usegmt=True),
+            **self._date(),
             "Cache-Control": "no-store",
             "X-Content-Type-Options": "nosniff",
             **reply.headers,
@@ -238,6 +238,13 @@ class Connection:
         ]
         self._writer.write(b"".join(self._http.send(event) or b"" for event in events))
         await asyncio.wait_for(self._writer.drain(), self._limits.sent)
+
+    def _date(self) -> dict[str, str]:
+        """Return the header Date; none by a clock that cannot be right (RFC 9110, 6.6.1)."""
+        try:
+            return {"Date": format_datetime(self._now(), usegmt=True)}
+        except FailedPrecondition:
+            return {}
 
     def _is_whole(self) -> bool:
         """Return whether the whole request was received; drop the rest of its body."""
