@@ -181,15 +181,19 @@ def update_subscription(
 
         tables.ack_states.change(source.uid, settle)
 
+    replaced, made = before, changes
+
     def decide(stored: Subscription) -> Mapping[str, Any]:
         """Check dependent fields again: other writers may have changed some of them since."""
+        nonlocal replaced, made
         checked = rules.check_subscription_update(
             fields, replace(stored, topic=before.topic), project
         )
+        replaced, made = stored, checked
         return {**checked, "update_time": now}
 
     changed = _change_subscription(tables, name, before.uid, decide, wanted)
-    _keep_dead_letter_topic(tables, policy, lambda: _take_back(tables, before, policy))
+    _keep_dead_letter_topic(tables, policy, lambda: _take_back(tables, replaced, made))
     return table_writes.with_state(tables, changed)
 
 
@@ -269,12 +273,15 @@ def _keep_dead_letter_topic(
         raise _no_dead_letter_topic(policy)
 
 
-def _take_back(tables: Tables, before: Subscription, policy: DeadLetterPolicy | None) -> None:
-    """Restore the policy of a subscription, unless another writer has set a third one."""
+def _take_back(tables: Tables, before: Subscription, made: Mapping[str, Any]) -> None:
+    """Restore the fields of a subscription that still are as a change has made them."""
 
     def decide(stored: Subscription) -> Mapping[str, Any]:
-        is_ours = stored.dead_letter_policy == policy
-        return {"dead_letter_policy": before.dead_letter_policy} if is_ours else {}
+        return {
+            field: getattr(before, field)
+            for field, value in made.items()
+            if getattr(stored, field) == value
+        }
 
     tables.registry.change_subscription(before.uid, decide)
 

@@ -71,8 +71,8 @@ BUGS_OF_TABLES = (
         "dropped-table-stays-open",
         "A process keeps what it holds of tables that it has dropped, some hundred of them.",
         "tables/lanes/direct/tables.py",
-        "            self.open_tables.forget(table)\n            try:\n",
-        "            try:\n",
+        "            self.open_tables.forget(table)\n            try:\n                opened =",
+        "            try:\n                opened =",
     ),
     Bug(
         "swap-of-nothing-believed",

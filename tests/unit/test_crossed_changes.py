@@ -124,6 +124,26 @@ def test_an_update_that_is_taken_back_undoes_nobody_elses(monkeypatch: pytest.Mo
     assert found.max_delivery_attempts == 7
 
 
+def test_an_update_that_is_refused_changes_no_field(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bad input gets a clear error; nothing is half written, and nobody's change is undone."""
+    world = InMemory()
+    other = world.driver.open()
+    before = other.get_subscription(NAME)
+
+    def overtake() -> None:
+        other.update_subscription(NAME, labels={"by": "another"})
+        other.delete_topic(LETTERS)
+
+    at_the_write(monkeypatch, LAYOUT.subscriptions, overtake)
+    with pytest.raises(NotFound):
+        world.store.update_subscription(
+            NAME, dead_letter_policy=DEAD, labels={"a": "b"}, ack_deadline_seconds=77
+        )
+    found = other.get_subscription(NAME)
+    assert found.ack_deadline_seconds == before.ack_deadline_seconds != 77
+    assert (found.labels, found.dead_letter_policy) == ({"by": "another"}, None)
+
+
 def test_a_retention_that_two_turn_on_covers_from_the_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
