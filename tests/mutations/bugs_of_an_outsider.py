@@ -349,4 +349,12 @@ BUGS_OF_AN_OUTSIDER = (
     *OF_STREAMING,
     *OF_DATASOURCE,
     *OF_SCHEMAS,
+    Bug(
+        "gap-of-one-filled",
+        "A position that no message has is taken for a message, where Spark finds one gap alone.",
+        "tables/lanes/spark/bitmaps.py",
+        'F.when(last - first + 1 > F.count("*"), _bits())',
+        'F.when(last - first > F.count("*"), _bits())',
+        needs_spark=("tests/spark_lane/test_frames.py",),
+    ),
 )

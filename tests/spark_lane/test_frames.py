@@ -255,3 +255,6 @@ def test_scans_answer_by_window_filter_and_key(lane: SparkLane, topic: str) -> N
     batches = list(scans.batches(topic, everything, ["position"]))
     assert pa.Table.from_batches(batches)["position"].to_pylist() == [0, 1, 2, 10, 11, 12]
     assert scans.byte_count(topic, Window(Positions.of([0, 11]))) == (2 + 2 + 1) + 3
+    lane.append(topic, messages(40_000, 40_002), "with one gap")
+    parts = scans.parts(topic, Window(Positions.between(40_000, 40_002)))
+    assert [part.positions for part in parts] == [Positions.of([40_000, 40_002])]
