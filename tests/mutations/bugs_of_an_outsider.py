@@ -350,6 +350,14 @@ BUGS_OF_AN_OUTSIDER = (
     *OF_DATASOURCE,
     *OF_SCHEMAS,
     Bug(
+        "runs-cut-off",
+        "Of one set of many runs Spark looks up the first 32 alone.",
+        "tables/lanes/spark/bitmaps.py",
+        "runs(limit=_FEW_RUNS + 1)",
+        "runs(limit=_FEW_RUNS)",
+        needs_spark=("tests/spark_lane/test_frames.py",),
+    ),
+    Bug(
         "gap-of-one-filled",
         "A position that no message has is taken for a message, where Spark finds one gap alone.",
         "tables/lanes/spark/bitmaps.py",

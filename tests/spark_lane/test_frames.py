@@ -187,6 +187,7 @@ def test_many_scattered_positions_are_looked_up(lane: SparkLane, topic: str) -> 
     found = frames.messages(lane.spark, topic, {0: even, 1: odd}, NOON, NOON, "group")
     counted = {row["group"]: row["count"] for row in found.groupBy("group").count().collect()}
     assert counted == {0: 100, 1: 50}
+    assert frames.messages(lane.spark, topic, {0: even}, NOON, NOON, "group").count() == 100
 
 
 def test_a_backlog_has_the_same_columns_with_messages_and_without(
