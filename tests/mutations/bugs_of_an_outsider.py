@@ -365,4 +365,20 @@ BUGS_OF_AN_OUTSIDER = (
         'F.when(last - first > F.count("*"), _bits())',
         needs_spark=("tests/spark_lane/test_frames.py",),
     ),
+    Bug(
+        "emptied-commit-by-spark",
+        "An emptied commit is taken for one without changes, where Spark tells of it.",
+        "tables/lanes/spark/lane.py",
+        '            if row["operation"] is None:',
+        '            if row["version"] is None:',
+        needs_spark=("tests/spark_lane/test_tables.py",),
+    ),
+    Bug(
+        "landed-before-is-landed-now",
+        "What Delta has skipped is told as written, as an earlier commit carries the same text.",
+        "tables/lanes/spark/lane.py",
+        "each.user_metadata == user_metadata for each in commits if each.version > before",
+        "each.user_metadata == user_metadata for each in commits",
+        needs_spark=("tests/spark_lane/test_tables.py",),
+    ),
 )

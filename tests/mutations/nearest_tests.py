@@ -382,6 +382,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "jobs/file_formats.py": ("job_file_formats",),
     "jobs/idempotency_ids.py": ("job_idempotency_ids",),
     "jobs/outputs.py": ("delta/test_outputs",),
+    "tables/lanes/spark/lane.py": (),
     "tables/lanes/spark/bitmaps.py": (),
     "tables/lanes/spark/columns.py": (),
     "tables/lanes/spark/frames.py": (),

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.errors import DataLoss, FailedPrecondition
 from pubsub_delta.tables.lanes.protocol import Match, Merge, TableMissing
 from pubsub_delta.tables.lanes.scans import Window
 from pubsub_delta.tables.lanes.spark import SparkLane, SparkScans, frames
@@ -112,9 +112,27 @@ def test_history_tells_versions_times_and_what_commits_carry(lane: SparkLane, to
     assert len(lane.history(topic, 1)) == 1
 
 
+def test_a_commit_whose_file_was_emptied_is_data_loss(
+    lane: SparkLane, topic: str, tmp_path: Path
+) -> None:
+    """Spark takes it for a commit without changes."""
+    for number in range(3):
+        lane.append(topic, messages(number), "x")
+    log = tmp_path / "messages" / UID / "_delta_log"
+    for version in (2, 3):
+        for checksum in log.glob(f".{version:020}.json.crc"):  # of Hadoop's client
+            checksum.unlink()
+        (log / f"{version:020}.json").write_bytes(b"")
+        with pytest.raises(DataLoss, match=f"commit {version} of its log"):
+            lane.history(topic)
+    with pytest.raises(DataLoss, match="commit 3 of its log"):
+        lane.version(topic)
+
+
 def test_a_transaction_that_has_landed_is_not_written_again(lane: SparkLane, topic: str) -> None:
     assert lane.append(topic, messages(0), "first", ("app", 3))
     assert not lane.append(topic, messages(1), "again", ("app", 3))
+    assert not lane.append(topic, messages(1), "first", ("app", 3)), "it landed before, not now"
     assert not lane.append(topic, messages(1), "lower", ("app", 2))
     assert lane.append(topic, messages(1), "next", ("app", 4))
     assert lane.append(topic, messages(2), "of another", ("other", 1))
