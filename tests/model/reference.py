@@ -306,11 +306,15 @@ class Reference:
         return wanted
 
     def is_idle(self, topic: Topic) -> bool:
-        """Tell whether nobody holds anything of a topic, nor ever asked to retain it."""
+        """Tell whether nobody holds anything of a topic, nor ever asked to retain it.
+
+        A snapshot that has expired holds its messages until the job has deleted it: by another
+        clock it lives.
+        """
         attached = self.attached(topic)
         return (
             topic.covered_from(self.now) is None
-            and not any(each.held.topic is topic for each in self.live_snapshots())
+            and not any(each.held.topic is topic for each in self.snapshots.values())
             and not any(each.fields.retain_acked or each.retained() for each in attached)
             and all(row.acked for each in attached for row in each.rows.values())
         )
