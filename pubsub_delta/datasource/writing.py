@@ -22,7 +22,6 @@ from pubsub_delta.operations.publish import check_received, earlier, publish_id_
 from pubsub_delta.policy.schemas.validation import SchemaValidator
 from pubsub_delta.tables.lanes.direct import DirectLane
 from pubsub_delta.tables.lanes.direct.files import WrittenFile, missing_file
-from pubsub_delta.tables.lanes.protocol import Conflict
 from pubsub_delta.tables.lanes.retries import repeat_on_conflict
 from pubsub_delta.tables.messages.commits import publish_metadata
 from pubsub_delta.tables.schemas import MESSAGES
@@ -116,18 +115,9 @@ def commit(
             "machines reach, as object storage"
         )
 
-    def add() -> bool:
-        try:
-            return lane.add_files(messages.table, files, metadata, transaction)
-        except Conflict:
-            # The client of an object store repeats a put whose response was lost, and can then find
-            # its own commit, which is not a lost race.
-            landed = messages.history.published_as(publish_id)
-            if landed is None or landed.first_position != reserved.first_position:
-                raise
-            return True
-
-    landed = repeat_on_conflict(add, "publish")
+    landed = repeat_on_conflict(
+        lambda: lane.add_files(messages.table, files, metadata, transaction), "publish"
+    )
     check_received(tables, reserved.topic_name, reserved.topic_uid)
     return landed
 
