@@ -11,7 +11,7 @@ from pubsub_delta.errors import Aborted, FailedPrecondition
 from pubsub_delta.policy import retention
 from pubsub_delta.policy.fields import MAX_SUBSCRIPTION_RETENTION
 from pubsub_delta.resources import Topic
-from pubsub_delta.tables.messages.messages import Messages
+from pubsub_delta.tables.messages.stored import StoredMessages
 from pubsub_delta.tables.registry import EVERY_MESSAGE
 from pubsub_delta.tables.store import Tables
 
@@ -137,7 +137,7 @@ def _needed_from(
     )
 
 
-def _earliest_stored(messages: Messages) -> datetime | None:
+def _earliest_stored(messages: StoredMessages) -> datetime | None:
     """Return a time before which no message of a topic was published; None without a message."""
     return min((each.publish_time_min or _EPOCH for each in messages.files()), default=None)
 

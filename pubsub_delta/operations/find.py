@@ -23,7 +23,7 @@ from pubsub_delta.policy.json_fields import WRITTEN_OTHERWISE, JsonField
 from pubsub_delta.policy.message_queries import MessageQuery
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.tables.lanes.scans import Window
-from pubsub_delta.tables.messages.messages import Messages
+from pubsub_delta.tables.messages.stored import StoredMessages
 from pubsub_delta.tables.store import Tables
 
 PART = 1 << 16
@@ -67,7 +67,7 @@ class MessageSearch:
     """
 
     topic_uid: str
-    _messages: Messages
+    _messages: StoredMessages
     _query: MessageQuery
     _spans: Sequence[Span] = ()
     _is_counted: bool = False
@@ -203,7 +203,7 @@ class _Range:
     the files have.
     """
 
-    messages: Messages
+    messages: StoredMessages
     low: int
     high: int
     size: int
@@ -256,7 +256,7 @@ class _Everything:
 
 
 def _ranges(
-    messages: Messages, query: MessageQuery, held: Positions | None
+    messages: StoredMessages, query: MessageQuery, held: Positions | None
 ) -> Sequence[_Range | _Everything]:
     """Return the ranges of positions to search, the highest first.
 

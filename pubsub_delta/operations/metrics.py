@@ -23,6 +23,7 @@ from pubsub_delta.policy.ack_state import Captured, Span, State
 from pubsub_delta.resources import Snapshot, Topic
 from pubsub_delta.tables.messages.messages import Messages
 from pubsub_delta.tables.messages.sizes import Sizes
+from pubsub_delta.tables.messages.stored import StoredMessages
 from pubsub_delta.tables.store import Tables
 
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ def _metrics_of_subscription(
 
 def _oldest(
     measurement: _Measurement,
-    messages: Messages,
+    messages: StoredMessages,
     spans: Sequence[Span],
     first: datetime | None = None,
 ) -> Measured:

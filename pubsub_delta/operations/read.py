@@ -10,7 +10,7 @@ from pubsub_delta.delivery.schemas import typed_reader_of
 from pubsub_delta.delivery.sources import source
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.names import ResourceName
-from pubsub_delta.tables.messages.messages import Messages
+from pubsub_delta.tables.messages.stored import StoredMessages
 from pubsub_delta.tables.store import Tables
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def read_topic(
     return schemas.typed(rows, typing)
 
 
-def _stored(tables: Tables, messages: Messages, as_of: int | datetime | str | None) -> DataFrame:
+def _stored(
+    tables: Tables, messages: StoredMessages, as_of: int | datetime | str | None
+) -> DataFrame:
     spark = tables.lanes.session_for(messages.table)
     from pubsub_delta.tables.lanes.spark import frames  # this is what needs Spark
 
@@ -64,7 +66,9 @@ def _stored(tables: Tables, messages: Messages, as_of: int | datetime | str | No
     return frames.as_of(spark, table, version, until=until)
 
 
-def version_as_of(messages: Messages, as_of: int | datetime | str) -> tuple[int, datetime | None]:
+def version_as_of(
+    messages: StoredMessages, as_of: int | datetime | str
+) -> tuple[int, datetime | None]:
     """Return the version of ``as_of``, and the last publish time to read."""
     if isinstance(as_of, (datetime, str)):
         time = read_time(as_of, "as_of", until=True)
@@ -90,7 +94,7 @@ def read_topic_stream(
     return frames.stream(spark, table, _version(messages, start, "start"))
 
 
-def _version(messages: Messages, given: object, field: str) -> int:
+def _version(messages: StoredMessages, given: object, field: str) -> int:
     newest = messages.history.version()
     if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= newest:
         return given

@@ -27,7 +27,7 @@ from pubsub_delta.delivery import sources
 from pubsub_delta.names import check_project
 from pubsub_delta.tables.lanes.choice import LaneName
 from pubsub_delta.tables.lanes.scans import Window
-from pubsub_delta.tables.messages.messages import READ
+from pubsub_delta.tables.messages.stored import READ
 from tests.model.memory import MemoryTables, World
 from tests.model.reference_values import Draft
 from tests.unit.builders import START, at

@@ -174,7 +174,7 @@ OF_TABLES = (
     Bug(
         "one-too-many-to-delete",
         "A run of retention counts the messages of its bound, too, which it does not delete.",
-        "tables/messages/messages.py",
+        "tables/messages/stored.py",
         "return self._counted(Window(None, None, bound - _MICROSECOND))[0]",
         "return self._counted(Window(None, None, bound))[0]",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutations.bug import Bug
 
 _MESSAGES = "tables/messages/messages.py"
+_STORED = "tables/messages/stored.py"
 _COMMITS = "tables/messages/commits.py"
 _RANGES = "tables/messages/position_allocator.py"
 _LETTERS = "delivery/dead_letters.py"
@@ -48,7 +49,7 @@ BUGS_OF_MESSAGES = (
     Bug(
         "unknown-log-drops-messages",
         "Messages whose commits the log does not tell any more are never delivered.",
-        _MESSAGES,
+        _STORED,
         "        if new.is_complete:\n            adding",
         "        if True:\n            adding",
     ),

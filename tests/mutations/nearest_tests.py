@@ -331,6 +331,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/ack_state/tables.py": ("tables_in_memory", "lanes/test_ack_states"),
     "tables/lanes/locks.py": ("locks",),
     "tables/messages/messages.py": ("tables_in_memory", "retention_job", "races"),
+    "tables/messages/stored.py": ("tables_in_memory", "retention_job", "find"),
     "tables/messages/position_allocator.py": ("tables_in_memory",),
     "callbacks.py": ("callbacks", "subscriber", "subscriber_end"),
     "subscriber.py": ("subscriber", "subscriber_end"),

@@ -9,7 +9,7 @@ from pubsub_delta.metrics import Measured
 from pubsub_delta.policy.ack_state import Span, State
 from pubsub_delta.policy.sampling import spread
 from pubsub_delta.tables.messages.commits import Commit
-from pubsub_delta.tables.messages.messages import Messages
+from pubsub_delta.tables.messages.stored import StoredMessages
 
 QUICK_FILE_BYTES = 32 * 1024 * 1024
 QUICK_MESSAGES = 100_000
@@ -24,7 +24,7 @@ SAMPLED_MESSAGES = 400
 class Sizes:
     """The sizes of the messages of one topic at one moment, each measured once."""
 
-    def __init__(self, messages: Messages, *, exact: bool = False) -> None:
+    def __init__(self, messages: StoredMessages, *, exact: bool = False) -> None:
         self._messages = messages
         self._exact = exact
 
