@@ -381,4 +381,28 @@ BUGS_OF_AN_OUTSIDER = (
         "each.user_metadata == user_metadata for each in commits",
         needs_spark=("tests/spark_lane/test_tables.py",),
     ),
+    Bug(
+        "keyless-share-a-key",
+        "Messages without an ordering key hold each other up, where Spark looks for theirs.",
+        "tables/lanes/spark/scans.py",
+        '.where(F.col("ordering_key") != "")',
+        "",
+        needs_spark=("tests/spark_lane/test_frames.py",),
+    ),
+    Bug(
+        "null-data-by-spark",
+        "Messages whose data another writer has stored as null are read by Spark as null.",
+        "tables/lanes/spark/columns.py",
+        'return F.coalesce(name, F.lit(b"")).alias(name)',
+        "return F.col(name)",
+        needs_spark=("tests/spark_lane/test_frames.py",),
+    ),
+    Bug(
+        "stream-from-its-start",
+        "A stream of a topic from a version on begins with all messages that are stored.",
+        "tables/lanes/spark/frames.py",
+        'reader = reader.option("startingVersion", from_version)',
+        "pass",
+        needs_spark=("tests/spark_lane/test_frames.py",),
+    ),
 )

@@ -386,6 +386,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/spark/lane.py": (),
     "tables/lanes/spark/bitmaps.py": (),
     "tables/lanes/spark/columns.py": (),
+    "tables/lanes/spark/scans.py": (),
     "tables/lanes/spark/frames.py": (),
     "policy/schemas/avro_defaults.py": ("schema_typing",),
     "tables/messages/commits.py": (

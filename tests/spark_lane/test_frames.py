@@ -24,6 +24,7 @@ from pubsub_delta.tables.lanes.spark.types import arrow_frame
 from pubsub_delta.tables.schemas import (
     BACKLOG,
     BATCH,
+    MESSAGES,
 )
 from tests.spark_lane.spark_rows import LATE, NOON, UID, messages
 
@@ -216,16 +217,30 @@ def test_a_topic_is_read_as_of_a_version_and_as_a_stream_with_ids(
     assert ids(frames.everything(lane.spark, topic)) == ["1", "2"]
     assert ids(frames.as_of(lane.spark, topic, 2)) == ["0", "1", "2"]
     assert ids(frames.as_of(lane.spark, topic, 2, until=NOON)) == ["0", "1"]
-    stream = frames.stream(lane.spark, topic, 2, since=LATE)
-    query = (
-        stream.writeStream.format("memory")
-        .queryName("seen")
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
+    since_version, since_time = (
+        frames.stream(lane.spark, topic, 2),
+        frames.stream(lane.spark, topic, 1, since=LATE),
     )
-    query.awaitTermination()
-    assert ids(lane.spark.table("seen")) == ["2"]
+    for number, stream in enumerate((since_version, since_time)):
+        query = (
+            stream.writeStream.format("memory")
+            .queryName(f"seen_{number}")
+            .option("checkpointLocation", str(tmp_path / str(number)))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        assert ids(lane.spark.table(f"seen_{number}")) == ["2"]
+
+
+def test_null_data_and_attributes_of_other_writers_are_empty(lane: SparkLane, topic: str) -> None:
+    """Whoever reads them needs no rule for null: what a consumer is given is empty, too."""
+    row = {**messages(0).to_pylist()[0], "data": None, "attributes": None}
+    lane.append(topic, pa.Table.from_pylist([row], schema=MESSAGES.columns), "of another writer")
+    (read,) = frames.everything(lane.spark, topic).collect()
+    assert (bytes(read["data"]), read["attributes"]) == (b"", {})
+    rows = SparkScans(lane.spark).rows(topic, Window(), ["data", "attributes"])
+    assert rows.to_pylist() == [{"data": b"", "attributes": []}]
 
 
 # Scans
@@ -234,19 +249,19 @@ def test_a_topic_is_read_as_of_a_version_and_as_a_stream_with_ids(
 def test_scans_answer_by_window_filter_and_key(lane: SparkLane, topic: str) -> None:
     scans = SparkScans(lane.spark)
     lane.append(topic, messages(0, 1, 2, keys=("a", "b", None), attributes={"x": "1"}), "first")
-    lane.append(topic, messages(10, 11, 12, time=LATE, keys=("a", "", "b")), "second")
+    lane.append(topic, messages(10, 11, 12, 13, time=LATE, keys=("a", "", "b", "")), "second")
     everything = Window()
-    assert scans.fold(topic, everything) == Positions.of([0, 1, 2, 10, 11, 12])
+    assert scans.fold(topic, everything) == Positions.of([0, 1, 2, 10, 11, 12, 13])
     assert scans.fold(topic, everything, Has("x")) == Positions.of([0, 1, 2])
     assert scans.fold(topic, Window(Positions.between(1, 11), None, NOON)) == Positions.of([1, 2])
     parts = scans.parts(topic, Window(None, NOON, None))
     assert Positions.union(part.positions for part in parts) == scans.fold(topic, everything)
     assert (parts[0].publish_time_min, parts[0].publish_time_max) == (NOON, LATE)
-    of = Window(Positions.of([0, 2]))
-    among = Window(Positions.of([1, 2, 10, 11, 12]))
+    of = Window(Positions.of([0, 2, 11]))
+    among = Window(Positions.of([1, 2, 10, 12, 13]))
     assert scans.of_same_keys(topic, of, among) == Positions.of([10])
-    assert scans.followers(topic, Window(Positions.of([1])), everything) == Positions.of([12])
-    assert scans.count(topic, everything) == (6, NOON)
+    assert scans.followers(topic, Window(Positions.of([1, 11])), everything) == Positions.of([12])
+    assert scans.count(topic, everything) == (7, NOON)
     assert scans.count(topic, Window(Positions.of([99]))) == (0, None)
     rows = scans.rows(topic, Window(Positions.of([11, 1])), ["data", "publish_time"])
     assert rows.to_pylist() == [
@@ -254,7 +269,7 @@ def test_scans_answer_by_window_filter_and_key(lane: SparkLane, topic: str) -> N
         {"data": b"m11", "publish_time": LATE},
     ]
     batches = list(scans.batches(topic, everything, ["position"]))
-    assert pa.Table.from_batches(batches)["position"].to_pylist() == [0, 1, 2, 10, 11, 12]
+    assert pa.Table.from_batches(batches)["position"].to_pylist() == [0, 1, 2, 10, 11, 12, 13]
     assert scans.byte_count(topic, Window(Positions.of([0, 11]))) == (2 + 2 + 1) + 3
     lane.append(topic, messages(40_000, 40_002), "with one gap")
     parts = scans.parts(topic, Window(Positions.between(40_000, 40_002)))
