@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pyarrow as pa
@@ -81,6 +81,31 @@ def test_both_times_of_a_window_are_included(
     found = Positions.union(part.positions for part in bench.scans.parts(table, window))
     assert found.runs() == expected
     assert bench.scans.count(table, window)[0] == len(found)
+
+
+def test_whole_days_are_those_of_the_partitions(bench: Bench) -> None:
+    """Design: topics are partitioned by the day of their publish time, in UTC."""
+    midnight = at(hours=12)
+    of_days = topic(
+        bench.lane,
+        bench.table("messages", "1"),
+        numbers(0, 1, time=midnight - timedelta(microseconds=1)),
+        numbers(1, 1, time=midnight),
+        numbers(2, 1, time=midnight + timedelta(hours=24, microseconds=-1)),
+        numbers(3, 1, time=midnight + timedelta(hours=24)),
+    )
+    in_india = timezone(timedelta(hours=5, minutes=30))
+    moment = (midnight + timedelta(hours=20)).astimezone(in_india)  # there it is the day after
+    for earliest, latest, expected in (
+        (moment, moment, [(1, 2)]),
+        (moment, None, [(1, 3)]),
+        (None, moment, [(0, 2)]),
+        (None, None, [(0, 3)]),
+    ):
+        window = Window(None, earliest, latest).on_whole_days()
+        assert bench.scans.fold(of_days, window).runs() == expected
+    chosen = Window(Positions.of([0, 2]), moment, moment).on_whole_days()
+    assert bench.scans.fold(of_days, chosen).runs() == [(2, 2)]
 
 
 def test_parts_tell_the_times_of_their_messages(bench: Bench) -> None:

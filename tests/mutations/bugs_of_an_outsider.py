@@ -390,6 +390,13 @@ BUGS_OF_AN_OUTSIDER = (
         needs_spark=("tests/spark_lane/test_frames.py",),
     ),
     Bug(
+        "last-day-of-a-window-left-out",
+        "A filter leaves out what was published on the last day of what is looked through.",
+        "tables/lanes/scans.py",
+        "_at(self.latest, time.max)",
+        "_at(self.latest, time.min)",
+    ),
+    Bug(
         "null-data-by-spark",
         "Messages whose data another writer has stored as null are read by Spark as null.",
         "tables/lanes/spark/columns.py",

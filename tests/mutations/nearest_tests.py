@@ -385,6 +385,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "jobs/outputs.py": ("delta/test_outputs",),
     "tables/lanes/spark/lane.py": (),
     "tables/lanes/spark/bitmaps.py": (),
+    "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
     "tables/lanes/spark/columns.py": (),
     "tables/lanes/spark/scans.py": (),
     "tables/lanes/spark/frames.py": (),

@@ -246,6 +246,16 @@ def test_null_data_and_attributes_of_other_writers_are_empty(lane: SparkLane, to
 # Scans
 
 
+def test_times_of_whole_days_are_not_read(lane: SparkLane, topic: str) -> None:
+    """The partitions tell them, so a filter costs what its own column costs."""
+    lane.append(topic, messages(0, 1), "first")
+    window = Window(Positions.of([0, 1]), NOON, LATE)
+    for scanned, reads in ((window, True), (window.on_whole_days(), False)):
+        frame = frames.within(lane.spark, topic, scanned).select("position")
+        plan = lane.spark.sql("EXPLAIN FORMATTED SELECT position FROM {frame}", frame=frame)
+        assert ("publish_time" in plan.collect()[0][0]) is reads
+
+
 def test_scans_answer_by_window_filter_and_key(lane: SparkLane, topic: str) -> None:
     scans = SparkScans(lane.spark)
     lane.append(topic, messages(0, 1, 2, keys=("a", "b", None), attributes={"x": "1"}), "first")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, time
 from typing import Protocol
 
 import pyarrow as pa
 
+from pubsub_delta.clock import UTC
 from pubsub_delta.policy.ack_state import Absorbed, Span, union
 from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
@@ -33,6 +34,21 @@ class Window:
             min(span.publish_time_min for span in spans),
             max(span.publish_time_max for span in spans),
         )
+
+    def on_whole_days(self) -> Window:
+        """Return the window with the whole days of its times, in UTC: those of the partitions.
+
+        Where the positions tell which messages are meant, a scan need not read their times.
+        """
+        return Window(
+            self.positions,
+            None if self.earliest is None else _at(self.earliest, time.min),
+            None if self.latest is None else _at(self.latest, time.max),
+        )
+
+
+def _at(moment: datetime, of_day: time) -> datetime:
+    return datetime.combine(moment.astimezone(UTC), of_day, UTC)
 
 
 class Scans(Protocol):

@@ -104,7 +104,7 @@ class StoredMessages:
             min(part.publish_time_min for part in parts),
             max(part.publish_time_max for part in parts),
         )
-        passing = self._fold(window, filter_)
+        passing = self._fold(window.on_whole_days(), filter_)
         kept = (
             Absorbed(part.positions & passing, part.publish_time_min, part.publish_time_max)
             for part in parts
@@ -143,7 +143,7 @@ class StoredMessages:
 
     def passing(self, spans: Sequence[Span], filter_: Filter | None) -> Positions:
         """Return the messages of spans that pass a filter."""
-        return self._fold(Window.of(spans), filter_)
+        return self._fold(Window.of(spans).on_whole_days(), filter_)
 
     def earliest(self, spans: Sequence[Span]) -> datetime | None:
         """Return the publish time of the first message of spans, None if none is stored."""
@@ -216,12 +216,16 @@ class StoredMessages:
     def of_same_keys(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
         """Return the messages of ``among`` whose key is that of a message of ``of``."""
         scans = self._lanes.scans(sum(map(len, (*of, *among))))
-        return scans.of_same_keys(self._table, Window.of(of), Window.of(among))
+        return scans.of_same_keys(self._table, *_on_whole_days(of, among))
 
     def followers(self, of: Sequence[Span], among: Sequence[Span]) -> Positions:
         """Return the messages of ``among`` that come later than one of ``of`` of the same key."""
         scans = self._lanes.scans(sum(map(len, (*of, *among))))
-        return scans.followers(self._table, Window.of(of), Window.of(among))
+        return scans.followers(self._table, *_on_whole_days(of, among))
+
+
+def _on_whole_days(*groups: Sequence[Span]) -> Iterator[Window]:
+    return (Window.of(spans).on_whole_days() for spans in groups)
 
 
 def day_of(time: datetime) -> date:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, time
 from functools import reduce
 from operator import and_, or_
 
@@ -27,17 +27,19 @@ def instant(time: datetime) -> Column:
 def published_between(earliest: datetime | None, latest: datetime | None) -> Column:
     """Return whether a message may have been published between two times, both included.
 
-    The condition on the partition column lets Delta skip days, and then files. It is SQL because
-    building it of columns takes many calls into the JVM, which are slower than parsing.
+    The condition on the partition column lets Delta skip days, and then files. Of whole days it is
+    the only one: reading and comparing a time takes half as long as a filter does. It is SQL
+    because building it of columns takes many calls into the JVM, which are slower than parsing.
     """
     tests = []
     if earliest is not None:
-        tests += [
-            f"publish_date >= {sql_day(earliest)}",
-            f"publish_time >= {sql_instant(earliest)}",
-        ]
+        tests.append(f"publish_date >= {sql_day(earliest)}")
+        if earliest.astimezone(UTC).time() != time.min:
+            tests.append(f"publish_time >= {sql_instant(earliest)}")
     if latest is not None:
-        tests += [f"publish_date <= {sql_day(latest)}", f"publish_time <= {sql_instant(latest)}"]
+        tests.append(f"publish_date <= {sql_day(latest)}")
+        if latest.astimezone(UTC).time() != time.max:
+            tests.append(f"publish_time <= {sql_instant(latest)}")
     return F.expr(" AND ".join(tests) or "true")
 
 
