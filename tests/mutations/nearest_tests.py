@@ -105,6 +105,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "cli/tables.py": ("gcloud_listings", "cli_formats"),
     "cli/grammar/filters.py": ("gcloud_listings",),
     "cli/grammar/matching.py": ("gcloud_listings",),
+    "cli/grammar/syntax.py": ("fuzz_command_line",),
     "cli/grammar/selection.py": ("gcloud_listings", "cli_listings"),
     "cli/grammar/transforms.py": ("gcloud_listings", "cli_formats"),
     "jobs/entry_points.py": ("dependencies",),
