@@ -307,7 +307,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "server_seeks",
         "server_access_changes",
     ),
-    "cli/application.py": ("cli_formats", "cli_arguments"),
+    "cli/application.py": ("cli_formats", "cli_arguments", "cli_pull"),
     "cli/pull.py": ("cli_pull", "cli_pull_follow", "cli_pull_files"),
     "cli/completion_names.py": ("cli_quick",),
     "cli/session.py": ("cli_quick",),
