@@ -235,7 +235,7 @@ class App:
 
     def check_all(self, records: Sequence[Any], default: str = "yaml") -> None:
         """Raise the error of records that ``show_all`` could not print; print nothing."""
-        text, _ = self._rendered(records, self.format(default), warn=lambda _: None)
+        text, _ = self._rendered(records, self.format(default), lambda _: None)
         text.encode(sys.stdout.encoding or "utf-8", sys.stdout.errors or "strict")
 
     def _show(self, records: Sequence[Any], default: str, *, single: bool = False) -> int:
@@ -252,16 +252,9 @@ class App:
         *,
         single: bool = False,
     ) -> tuple[str, int]:
-        return render_selected(
-            records,
-            form,
-            self.selection,
-            self.context,
-            single=single,
-            page_size=self.selection_options.get("page_size"),
-            width=self.width,
-            warn=warn,
-        )
+        size, width = self.selection_options.get("page_size"), self.width
+        shown = records, form, self.selection, self.context
+        return render_selected(*shown, single=single, page_size=size, width=width, warn=warn)
 
     @property
     def width(self) -> int | None:
