@@ -233,20 +233,28 @@ class App:
         if not count and "format" not in self.global_options:
             self.print_status("Listed 0 items.")
 
+    def check_all(self, records: Sequence[Any], default: str = "yaml") -> None:
+        """Raise the error of records that ``show_all`` could not print; print nothing."""
+        text, _ = self._rendered(records, self.format(default), lambda _: None)
+        text.encode(sys.stdout.encoding or "utf-8", sys.stdout.errors or "strict")
+
     def _show(self, records: Sequence[Any], default: str, *, single: bool = False) -> int:
         form = self.format(default)
-        text, count = render_selected(
-            records,
-            form,
-            self.selection,
-            self.context,
-            single=single,
-            page_size=self.selection_options.get("page_size"),
-            width=self.width,
-            warn=self.warn,
-        )
+        text, count = self._rendered(records, form, self.warn, single=single)
         self.print(text, "yaml" if form.kind == "default" else form.kind)
         return count
+
+    def _rendered(
+        self,
+        records: Sequence[Any],
+        form: Format,
+        warn: Callable[[str], object],
+        *,
+        single: bool = False,
+    ) -> tuple[str, int]:
+        size, width = self.selection_options.get("page_size"), self.width
+        shown = records, form, self.selection, self.context
+        return render_selected(*shown, single=single, page_size=size, width=width, warn=warn)
 
     @property
     def width(self) -> int | None:

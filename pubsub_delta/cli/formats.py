@@ -242,10 +242,11 @@ class _Reader:
         return key, calls if calls.calls else None, wanted
 
     def _with_setting(self, column: Column, tree: Any) -> Column:
-        from pubsub_delta.cli.grammar.syntax import unquoted
+        from pubsub_delta.cli.grammar.syntax import small_number, unquoted
 
         name = str(tree.children[0])
         value = unquoted(str(tree.children[1])) if len(tree.children) > 1 else ""
+        number = small_number(value)
         switch = name.removeprefix("no-")
         if switch in _SWITCHES and not value:
             given: dict[str, Any] = {switch: name == switch}
@@ -253,13 +254,15 @@ class _Reader:
             given = {"label": value}
         elif name == "align" and value in _ALIGNMENTS:
             given = {"align": value}
-        elif name in ("sort", "width") and value.isdigit():
-            given = {"order" if name == "sort" else name: int(value)}
+        elif name in ("sort", "width") and number is not None:
+            given = {"order" if name == "sort" else name: number}
         elif name == "alias" and value:
             self._aliases[value] = column
             given = {}
-        elif switch == "wrap" and (not value or (name == "wrap" and value.isdigit())):
-            given = {"wrap": int(value or _NARROWEST_WRAPPED) if name == "wrap" else 0}
+        elif name == "wrap" and (not value or number is not None):
+            given = {"wrap": _NARROWEST_WRAPPED if number is None else number}
+        elif name == "no-wrap" and not value:
+            given = {"wrap": 0}
         elif name == "format" and value:
             given = {"nested": parse_format(value, self._context)}
         else:

@@ -226,8 +226,11 @@ def _print_and_ack(puller: _Puller, limit: int) -> None:
             return batch, _records(batch)
 
     batch, records = app.call(take)
-    if not shows_status:
-        with _released_on_error(batch):
+    with _released_on_error(batch):
+        if shows_status:
+            _check_reader()
+            app.check_all([{**each, "ackStatus": "SUCCESS"} for each in records], PULL_FORMAT)
+        else:
             app.show_all(records, PULL_FORMAT)
     failed = app.call(lambda store: _not_acked(store, puller.name, batch)) if records else set()
     if shows_status:

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 
 from pubsub_delta.cli.column_widths import fitted, folded, worded, wrapped
 from pubsub_delta.cli.formats import Column
+from pubsub_delta.cli.grammar.syntax import small_number
 from pubsub_delta.cli.grammar.transforms import float_text, text_of
 from pubsub_delta.cli.terminal import printable
 
@@ -139,7 +140,8 @@ def _indented(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _number(given: Attributes, name: str, usual: int) -> int:
-    return int(given[name]) if given.get(name, "").isdigit() else usual
+    number = small_number(given.get(name, ""))
+    return usual if number is None else number
 
 
 def _broken(

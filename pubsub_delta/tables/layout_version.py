@@ -34,7 +34,7 @@ reads version 1; install a newer pubsub-delta
             f"version {LAYOUT_VERSION}; if this is a copy of a store's table, set the property to "
             "the version of the original, else choose another root"
         )
-    if not (found.isascii() and found.isdigit()):
+    if not (found.isascii() and found.isdigit() and len(found) < 10):
         raise FailedPrecondition(
             f"{table}: {PROPERTY} is {found!r}, which is not a version; set it to that of the "
             f"store's other tables; this library reads version {LAYOUT_VERSION}"

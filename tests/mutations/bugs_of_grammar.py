@@ -110,4 +110,11 @@ BUGS_OF_GRAMMAR = (
         "if _GUESSWORK.fullmatch(text):",
         "if not text:",
     ),
+    Bug(
+        "a-superscript-is-a-width",
+        "A width that is a superscript, or has thousands of digits, ends in a stack trace.",
+        "cli/grammar/syntax.py",
+        'if re.fullmatch("[0-9]{1,6}", text) else None',
+        "if text.isdigit() else None",
+    ),
 )

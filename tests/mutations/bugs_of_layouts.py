@@ -27,4 +27,11 @@ BUGS_OF_LAYOUTS = (
         "                if last is None:\n"
         "                    self._check_layout_version()  # rows might not be read",
     ),
+    Bug(
+        "layout-of-thousands-of-digits",
+        "A store whose layout version has thousands of digits ends in an undocumented error.",
+        "tables/layout_version.py",
+        "found.isdigit() and len(found) < 10):",
+        "found.isdigit()):",
+    ),
 )

@@ -22,6 +22,13 @@ BUGS_OF_NEWCOMERS = (
         "self._create, names[:n])",
     ),
     Bug(
+        "lost-schemas-were-never-there",
+        "Half of a store that was restored is told as a deleted schema, and gets another table.",
+        _ROWS,
+        "self._created_later)) or self._is_named()",
+        "self._created_later))",
+    ),
+    Bug(
         "file-for-a-root-is-no-error-of-ours",
         "Who names a file as the root sees a stack trace.",
         "tables/lanes/locks.py",

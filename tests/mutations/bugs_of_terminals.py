@@ -137,4 +137,25 @@ BUGS_OF_TERMINALS = (
         "if directory.is_dir() and any(directory.iterdir()):",
         "if False:",
     ),
+    Bug(
+        "acked-before-it-is-formatted",
+        "A message whose status is to be shown is acknowledged, though its format shows nothing.",
+        _PULL,
+        'app.check_all([{**each, "ackStatus": "SUCCESS"} for each in records], PULL_FORMAT)',
+        "pass",
+    ),
+    Bug(
+        "acked-without-a-reader",
+        "A message whose status is to be shown is acknowledged, though nobody reads the output.",
+        _PULL,
+        "        if shows_status:\n            _check_reader()\n",
+        "        if shows_status:\n",
+    ),
+    Bug(
+        "acked-before-it-is-encoded",
+        "A message with letters that the output has not is acknowledged, and never shown.",
+        "cli/application.py",
+        'text.encode(sys.stdout.encoding or "utf-8", sys.stdout.errors or "strict")',
+        'text.encode("utf-8", "replace")',
+    ),
 )

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 
+from pubsub_delta import ManualClock
+from pubsub_delta.cli import pull
+from pubsub_delta.cli.application import App
+from pubsub_delta.cli.main import cli
 from pubsub_delta.cli.rest import received_record
 from pubsub_delta.errors import Aborted, DataLoss
 from pubsub_delta.resources import AckResult, Ids, ReceivedMessage
@@ -118,6 +125,39 @@ def test_what_cannot_be_printed_comes_again_at_once(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(click, "echo", closed)
     batch = Pulled("a")
     run(Noting(pull=batch), "subscriptions", "pull", "sss", "--auto-ack", DATA)
+    assert batch.done == ["deadline 600", "read", "deadline 0"]
+
+
+@pytest.mark.parametrize("column", ["message.data.error()", "messageId.format('{3}')"])
+def test_what_cannot_be_formatted_comes_again_though_its_status_is_shown(column: str) -> None:
+    # its status is known after the acknowledgement only, and nobody would have seen the message
+    batch = Pulled("a")
+    form = f"--format=value(ackStatus,{column})"
+    shown = run(Noting(pull=batch), "subscriptions", "pull", "sss", "--auto-ack", form)
+    assert shown.exit_code == 1
+    assert "format" in shown.stderr
+    assert batch.done == ["deadline 600", "read", "deadline 0"]
+
+
+def test_what_the_output_cannot_encode_comes_again_though_its_status_is_shown() -> None:
+    batch = Pulled("café")
+    store: Any = Noting(pull=batch)
+    line = ["subscriptions", "pull", "sss", "--auto-ack", STATUS]
+    variables = {"PUBSUB_DELTA_ROOT": "/r", "PUBSUB_DELTA_PROJECT": "p"}
+    app = App(lambda _: store, ManualClock(NOW), variables)
+    assert CliRunner(charset="ascii").invoke(cli, line, obj=app).exit_code == 1
+    assert batch.done == ["deadline 600", "read", "deadline 0"]
+
+
+def test_a_reader_that_is_gone_loses_nothing_though_a_status_is_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    batch = Pulled("a")
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w", encoding="utf-8") as pipe:
+        monkeypatch.setattr(pull, "sys", SimpleNamespace(stdout=pipe))
+        run(Noting(pull=batch), "subscriptions", "pull", "sss", "--auto-ack")
     assert batch.done == ["deadline 600", "read", "deadline 0"]
 
 

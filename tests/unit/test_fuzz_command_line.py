@@ -153,6 +153,17 @@ def test_what_the_environment_says_is_taken_or_refused_in_one_line(name: str, te
 @example("value(a.99999999999999999999)")
 @example("value(b.decode(base64))")
 @example("csv[separator='\n'](a)")
+@example("table(name:sort=²)")
+@example("table(name:width=²)")
+@example("table(name:wrap=²)")
+@example("table[pad=²](name)")
+@example("value(name.map(²).len())")
+@example(f"table(name:sort={'9' * 5_000})")
+@example(f"table(name:width={'9' * 20})")
+@example(f"table(name:wrap={'9' * 5_000})")
+@example(f"table[pad={'9' * 20}](name)")
+@example(f"table[pad={'9' * 5_000}](name)")
+@example(f"value(name.map({'9' * 5_000}).len())")
 def test_a_format_shows_records_or_is_refused(text: str) -> None:
     records = [{"name": "n", "a": [1, {"b": "c"}], "b": "\ud800\x1b[2J", "1": {"1": True}}]
     told = outcome(lambda: render(records, parse_format(text)))

@@ -102,6 +102,7 @@ def test_batches_and_publishers_of_a_running_process_write_nothing_any_more() ->
         (None, f"it has no layout version (property {PROPERTY})"),
         ("0", "read it with the pubsub-delta that wrote it"),
         ("two", "is 'two', which is not a version"),
+        ("9" * 5_000, "which is not a version"),
         ("", "is '', which is not a version"),
     ],
 )

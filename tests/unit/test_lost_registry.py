@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from pubsub_delta import DataLoss
+from pubsub_delta import DataLoss, SchemaSettings
 from tests.model.memory import LAYOUT
 from tests.unit.in_memory import NAME, TOPIC, InMemory
-from tests.unit.test_layout_version import REGISTRY, USES
+from tests.unit.test_layout_version import REGISTRY, USES, Use
 
+PLACE = '{"type": "record", "name": "Place", "fields": [{"name": "town", "type": "string"}]}'
 LOST = ("topics", "subscriptions", "snapshots")
 each_lost = pytest.mark.parametrize("lost", LOST)
 
@@ -56,6 +57,40 @@ def test_a_lost_table_of_the_registry_is_not_created_anew(lost: str, use: str) -
     with pytest.raises(DataLoss, match="restore it from a copy"):
         USES[use](world.store)
     assert name not in world.driver.world.lane.tables
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda store: store.create_schema("another", "AVRO", PLACE),
+        lambda store: list(store.list_schemas()),
+        lambda store: store.get_topic("typed"),
+        lambda store: store.update_topic("typed", labels={"a": "b"}),
+        lambda store: store.publish("typed", [b'{"town": "Bern"}']),
+        lambda store: store.maintain(exact=True),
+    ],
+    ids=["create_schema", "list_schemas", "get_topic", "update_topic", "publish", "maintain"],
+)
+def test_a_lost_table_of_schemas_is_told_by_the_topics_that_name_one(use: Use) -> None:
+    """ "The schema was deleted" would be the wrong word, and lead to one that is created anew."""
+    world = InMemory()
+    world.store.create_schema("place", "AVRO", PLACE)
+    world.store.create_topic("typed", schema_settings=SchemaSettings("place", "JSON"))
+    taken = lose(world, "schemas")
+    with pytest.raises(DataLoss, match="restore it from a copy"):
+        use(world.store)
+    assert taken.keys().isdisjoint(world.driver.world.lane.tables)
+    world.driver.world.lane.tables.update(taken)
+    world.driver.open().publish("typed", [b'{"town": "Bern"}'])
+
+
+def test_without_its_table_of_schemas_the_rest_of_a_store_works() -> None:
+    world = InMemory()
+    world.store.create_schema("place", "AVRO", PLACE)
+    world.store.create_topic("typed", schema_settings=SchemaSettings("place", "JSON"))
+    lose(world, "schemas")
+    world.publish("tea")
+    assert [message.data for message in world.store.pull(NAME)] == [b"tea"]
 
 
 def test_a_creation_that_was_cut_short_is_gone_on_with() -> None:

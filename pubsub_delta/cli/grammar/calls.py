@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pubsub_delta.cli.grammar.context import Context
 from pubsub_delta.cli.grammar.keys import Key, key_of
-from pubsub_delta.cli.grammar.syntax import unquoted
+from pubsub_delta.cli.grammar.syntax import small_number, unquoted
 from pubsub_delta.cli.grammar.transforms import FUNCTIONS, Function, bound, text_of
 from pubsub_delta.errors import InvalidArgument, Unimplemented
 
@@ -93,7 +93,8 @@ def calls_of(tree: Tree[Any], context: Context) -> tuple[Key, Calls]:
             key, first = match["key"] or "", (match["name"], *arguments)
         depth += len(match["stars"])
         if match["name"] == "map":
-            depth = int(arguments[0]) if arguments and arguments[0].isdigit() else 1
+            given = small_number(arguments[0]) if arguments else None
+            depth = 1 if given is None else given
         elif match["name"] == "always":
             continue  # concerns default formats, which have no transforms here
         elif match["name"] == "if":

@@ -6,6 +6,7 @@ and are removed: ``name:'my topic'``, ``"pr"od``.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -151,6 +152,17 @@ def unquoted(text: str) -> str:
             word.append(each)
         at += 1
     return "".join(word)
+
+
+def small_number(text: str) -> int | None:
+    """Return a whole number of up to six digits, as a width or a place has; None otherwise.
+
+    A wider column would fill the memory, and Python reads no number of thousands of digits.
+
+    >>> small_number("20"), small_number("²"), small_number("-1"), small_number("1000000")
+    (20, None, None, None)
+    """
+    return int(text) if re.fullmatch("[0-9]{1,6}", text) else None
 
 
 @cache

@@ -83,7 +83,7 @@ class Registry:
             ResourceTable(lane, names[n], schema, new_id, self._create, names[n + 1 :])
             for n, schema in enumerate((TOPICS, SUBSCRIPTIONS, SNAPSHOTS))
         )
-        self.schemas = SchemaRows(lane, layout.schemas, new_id, self._create)
+        self.schemas = SchemaRows(lane, layout.schemas, new_id, self._create, self._has_schemas)
         self.iam_policies = IamPolicies(self._topics, self._subscriptions, self._snapshots)
 
     # Topics
@@ -377,6 +377,9 @@ class Registry:
     def _create(self) -> None:
         for table in self._tables:
             table.create()
+
+    def _has_schemas(self) -> bool:
+        return any(row["schema_uid"] is not None for row in self._topics.rows())
 
     def _of_topics(self, rows: Sequence[Row]) -> list[Snapshot]:
         living = self._living(rows)

@@ -40,6 +40,7 @@ class ResourceTable:
         new_id: makes the etags.
         create_all: creates the tables of the registry, before the first row of any.
         created_later: the tables that ``create_all`` creates after this one.
+        is_named: returns whether a row of another table names a row that this one has or had.
     """
 
     def __init__(
@@ -50,8 +51,10 @@ class ResourceTable:
         new_id: Callable[[], str],
         create_all: Callable[[], None],
         created_later: Sequence[str] = (),
+        is_named: Callable[[], bool] = lambda: False,
     ) -> None:
         self._created_later = created_later
+        self._is_named = is_named
         self._lane = lane
         self._table = table
         self._schema = schema
@@ -85,10 +88,11 @@ class ResourceTable:
         """Raise DataLoss for a table that was created and is gone, as after half a restore.
 
         Without its rows ``maintain`` would delete the messages that they keep. A table that is
-        created after this one tells that there was one; another process may have created both
-        since this one was looked for.
+        created after this one tells that there was one, and so does a row that names one of its
+        rows; another process may have created both since this one was looked for.
         """
-        if any(map(self._lane.exists, self._created_later)) and not self._lane.exists(self._table):
+        was_created = any(map(self._lane.exists, self._created_later)) or self._is_named()
+        if was_created and not self._lane.exists(self._table):
             raise DataLoss(
                 f"{self._table}: this table of the registry is gone, with all resources that it "
                 "held: restore it from a copy"

@@ -55,12 +55,18 @@ class SchemaRows:
         table: its name in SQL.
         new_id: makes unique ids.
         create_all: creates the tables of the registry, before the first row of any.
+        is_named: returns whether a topic names a schema.
     """
 
     def __init__(
-        self, lane: Lane, table: str, new_id: Callable[[], str], create_all: Callable[[], None]
+        self,
+        lane: Lane,
+        table: str,
+        new_id: Callable[[], str],
+        create_all: Callable[[], None],
+        is_named: Callable[[], bool],
     ) -> None:
-        self._table = ResourceTable(lane, table, SCHEMAS, new_id, create_all)
+        self._table = ResourceTable(lane, table, SCHEMAS, new_id, create_all, is_named=is_named)
 
     def find(self, name: str) -> StoredSchema | None:
         """Return the schema of that full name, or None."""
