@@ -263,14 +263,18 @@ def _keep_dead_letter_topic(
 
     A deletion reads the topic's row, then looks for such subscriptions, and then replaces the row
     that it read. So this call writes the row: either the deletion fails and looks again, or it was
-    faster, and the subscription does not get the topic.
+    faster, and the subscription does not get the topic. Nor does it where the row cannot be
+    written.
     """
     if policy is None:
         return
-    topic = tables.registry.topic(policy.dead_letter_topic)
-    if topic is None or not tables.registry.change_topic(topic.uid, {}):
+    try:
+        topic = tables.registry.topic(policy.dead_letter_topic)
+        if topic is None or not tables.registry.change_topic(topic.uid, {}):
+            raise _no_dead_letter_topic(policy)
+    except Exception:
         undo()
-        raise _no_dead_letter_topic(policy)
+        raise
 
 
 def _take_back(tables: Tables, before: Subscription, made: Mapping[str, Any]) -> None:
