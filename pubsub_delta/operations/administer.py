@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from pubsub_delta.delivery import schemas, sources, table_writes
-from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound
+from pubsub_delta.errors import AlreadyExists, FailedPrecondition, NotFound, counted
 from pubsub_delta.names import ResourceName, topic_name
 from pubsub_delta.policy import fields as rules
 from pubsub_delta.policy import retention
@@ -204,6 +204,26 @@ def detach_subscription(tables: Tables, name: ResourceName, now: datetime) -> No
     tables.ack_states.forget(uid)
 
 
+class DeadLetterTopicInUse(FailedPrecondition):
+    """A dead-letter topic cannot be deleted. ``users``: the subscriptions that name it."""
+
+    topic: str = ""
+    users: Sequence[str] = ()
+
+
+def dead_letter_topic_in_use(
+    topic: str, users: Sequence[str], hidden: int = 0
+) -> DeadLetterTopicInUse:
+    """Return the error of a deletion. ``hidden``: how many more users are not named."""
+    named = [*users, f"{counted(hidden, 'subscription')} that you may not see"] if hidden else users
+    error = DeadLetterTopicInUse(
+        f"topic {topic} is the dead-letter topic of {', '.join(named)}; "
+        "clear or change the dead_letter_policy there first"
+    )
+    error.topic, error.users = topic, users
+    return error
+
+
 def delete_topic(
     tables: Tables, name: ResourceName, now: datetime, if_unchanged: Topic | None
 ) -> None:
@@ -219,10 +239,7 @@ def delete_topic(
             check_unchanged(tables.topic(name), wanted)
         users = [each.name for each in tables.registry.dead_lettering_to(topic)]
         if users:
-            raise FailedPrecondition(
-                f"topic {name} is the dead-letter topic of {', '.join(sorted(users))}; "
-                "clear or change the dead_letter_policy there first"
-            )
+            raise dead_letter_topic_in_use(str(name), sorted(users))
 
     _must_be_there(tables.registry.remove_topic(topic.uid, now, may_go), name)
 
@@ -263,14 +280,18 @@ def _keep_dead_letter_topic(
 
     A deletion reads the topic's row, then looks for such subscriptions, and then replaces the row
     that it read. So this call writes the row: either the deletion fails and looks again, or it was
-    faster, and the subscription does not get the topic.
+    faster, and the subscription does not get the topic. Nor does it where the row cannot be
+    written.
     """
     if policy is None:
         return
-    topic = tables.registry.topic(policy.dead_letter_topic)
-    if topic is None or not tables.registry.change_topic(topic.uid, {}):
+    try:
+        topic = tables.registry.topic(policy.dead_letter_topic)
+        if topic is None or not tables.registry.change_topic(topic.uid, {}):
+            raise _no_dead_letter_topic(policy)
+    except Exception:
         undo()
-        raise _no_dead_letter_topic(policy)
+        raise
 
 
 def _take_back(tables: Tables, before: Subscription, made: Mapping[str, Any]) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from pubsub_delta.clock import uptime
 from pubsub_delta.names import DELETED_TOPIC
 from pubsub_delta.operations import iam
+from pubsub_delta.operations.administer import DeadLetterTopicInUse, dead_letter_topic_in_use
 from pubsub_delta.policy.access import Caller, check_enforceable, is_granted
 from pubsub_delta.policy.iam import Binding, IamPolicy
 from pubsub_delta.policy.permissions import NeededPermission, needed_permissions
@@ -119,6 +120,12 @@ class Authorizer:
         """Return those of some permissions that the caller has on a resource."""
         caller = self.authenticate(_authorization(context))
         return [each for each in permissions if await self._has(caller, each, resource)]
+
+    async def named_to(self, context: Any, error: DeadLetterTopicInUse) -> DeadLetterTopicInUse:
+        """Return an error that names only the subscriptions that its caller may get."""
+        get = ["pubsub.subscriptions.get"]
+        seen = [each for each in error.users if await self.granted(context, each, get)]
+        return dead_letter_topic_in_use(error.topic, seen, len(error.users) - len(seen))
 
     def check_stored(self, policy: IamPolicy) -> None:
         """Raise InvalidArgument for a policy with a binding that would grant nothing."""

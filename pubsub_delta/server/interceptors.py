@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from pubsub_delta.errors import InvalidArgument, ResourceExhausted
+from pubsub_delta.operations.administer import DeadLetterTopicInUse
 from pubsub_delta.server.authorization import Authorizer
 from pubsub_delta.server.counters import Counters
 from pubsub_delta.server.grpc_services import SERVICES, Unreadable
@@ -62,6 +63,8 @@ def _permitted(method: str, work: Unary, access: Authorizer) -> Unary:
         await access.check(method, request, context)
         try:
             return await work(request, context)
+        except DeadLetterTopicInUse as error:
+            raise await access.named_to(context, error) from None
         finally:  # a call that failed may have written
             access.done(method)
 

@@ -40,6 +40,8 @@ _MAX_BODY_READ = 65_536
 _MAX_HEAD_READ = 65_536
 """Bytes that are read until the headers of a response are complete, interim responses included."""
 _HEAD_READ_AT_ONCE = 4_096
+_EARLY_READ = 0.01
+"""Seconds to tell early data from messages of TLS itself, such as session tickets."""
 _PROCESSING = re.compile(rb"HTTP/1\.\d 102\b")
 _STATUS = re.compile(rb"HTTP/\d\.\d (\d{3})")
 _LENGTH_OF_A_CODE = len(b"HTTP/1.1 102 ")
@@ -130,6 +132,7 @@ class _Stream(httpcore.AsyncNetworkStream):
         self._stream = stream
         self._begun = b""
         self._head_left = _MAX_HEAD_READ
+        self._is_new = True
 
     def answered(self, status: int) -> None:
         """Note that the headers of a response are complete.
@@ -158,6 +161,15 @@ class _Stream(httpcore.AsyncNetworkStream):
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Write; RemoteProtocolError if a new connection has data before its first request.
+
+        httpcore itself does not reuse a connection that has some.
+        """
+        if self._is_new and self._stream.get_extra_info("is_readable"):
+            with suppress(httpcore.ReadTimeout):
+                if await self._stream.read(1, _EARLY_READ):
+                    raise httpcore.RemoteProtocolError("the response came before its request")
+        self._is_new = False
         self._begun, self._head_left = b"", _MAX_HEAD_READ
         await self._stream.write(buffer, timeout)
 
@@ -180,7 +192,7 @@ def _address(url: str) -> tuple[httpcore.URL, str]:
     """Return a URL for httpcore, and its Host header.
 
     httpcore itself leaves out what follows a semicolon in the last part of a path, and the
-    brackets of an IPv6 address.
+    brackets of an IPv6 address; ``urlsplit`` leaves out a question mark without a query.
 
     >>> address, host = _address("http://[::1]:8080/push;v=1?token=abc")
     >>> address.target, host
@@ -188,7 +200,7 @@ def _address(url: str) -> tuple[httpcore.URL, str]:
     """
     parts = urlsplit(url)
     name = parts.hostname or ""
-    target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+    target = f"{parts.path or '/'}?{parts.query}" if "?" in url else parts.path or "/"
     address = httpcore.URL(scheme=parts.scheme, host=name, port=parts.port, target=target)
     host = f"[{name}]" if ":" in name else name
     is_default = parts.port in (None, {"http": 80, "https": 443}.get(parts.scheme))

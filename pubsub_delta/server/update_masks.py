@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from google.protobuf.descriptor import Descriptor
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.server import wire
+from pubsub_delta.server.rest.payload import is_repeated
 
 _LABEL = re.compile(r"labels\.(?:([^.`]+)|`((?:[^`]|``)+)`)", re.DOTALL)
 
@@ -33,15 +35,11 @@ def changed_fields(resource: Any, mask: Any, present: Any, known: Iterable[str])
         raise InvalidArgument(
             "update_mask: it names no field; the names of the fields that change are accepted"
         )
-    named: dict[str, None] = {}
-    for path in mask.paths:
-        name = path.split(".")[0]
-        if name not in resource.DESCRIPTOR.fields_by_name:
-            raise InvalidArgument(
-                f"update_mask: {path!r} is not a field of {resource.DESCRIPTOR.name}; "
-                f"{', '.join(sorted(known))} are accepted"
-            )
-        named[name] = None
+    keys = {path: _key_of(path) for path in mask.paths}
+    paths = [path for path, key in keys.items() if key is None]
+    for path in paths:
+        _check_path(resource.DESCRIPTOR, path, known)
+    named = dict.fromkeys(path.split(".")[0] for path in mask.paths)
     chosen = type(resource)()
     for name in named:
         if name in {each.name for each, _ in resource.ListFields()}:
@@ -49,19 +47,34 @@ def changed_fields(resource: Any, mask: Any, present: Any, known: Iterable[str])
     wire.refuse_unknown(chosen, {"name", "topic", *known})
     merged = type(present)()
     merged.CopyFrom(present)
-    keys = {path: _key_of(path) for path in mask.paths}
     _replace_labels(merged.labels, resource.labels, [key for key in keys.values() if key])
-    paths = [path for path, key in keys.items() if key is None]
-    try:
-        FieldMask(paths=paths).MergeMessage(resource, merged, True, True)
-    except ValueError:
-        shown = ", ".join(map(repr, mask.paths))
-        raise InvalidArgument(
-            f"update_mask: {shown}: a path leads into a field without subfields; names of fields "
-            "are accepted"
-        ) from None
+    FieldMask(paths=paths).MergeMessage(resource, merged, True, True)
     unknown = dict.fromkeys(name for name in named if name not in known)
     return {**unknown, **wire.read_fields(merged, (name for name in named if name in known))}
+
+
+def _check_path(of: Descriptor, path: str, known: Iterable[str]) -> None:
+    """Raise InvalidArgument unless a path leads to a field, or to a subfield of one."""
+    first, *inner = path.split(".")
+    field = of.fields_by_name.get(first)
+    if field is None:
+        raise InvalidArgument(
+            f"update_mask: {path!r} is not a field of {of.name}; {', '.join(sorted(known))} are "
+            "accepted"
+        )
+    for part in inner:
+        within = None if is_repeated(field) else field.message_type
+        if within is None:
+            raise InvalidArgument(
+                f"update_mask: {path!r}: {field.name} is a field without subfields; names of "
+                "fields are accepted"
+            )
+        field = within.fields_by_name.get(part)
+        if field is None:
+            raise InvalidArgument(
+                f"update_mask: {path!r}: {part!r} is not a field of {within.name}; "
+                f"{', '.join(sorted(within.fields_by_name))} are accepted"
+            )
 
 
 def _key_of(path: str) -> str | None:

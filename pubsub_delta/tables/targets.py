@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import Enum
 from typing import Protocol
 
@@ -101,7 +102,10 @@ class TableLocations:
         return path
 
     def _is_of_the_store(self, path: str) -> bool:
+        """Return whether a path leads to the store's own tables, whatever links it goes by."""
         store = self._store
-        if store is None or not f"{path}/".startswith(f"{store}/"):
+        if store is None:
             return False
-        return not path.startswith(f"{store}/{FOLDER}/")
+        if "://" not in store:
+            path, store = os.path.realpath(path), os.path.realpath(store)
+        return f"{path}/".startswith(f"{store}/") and not path.startswith(f"{store}/{FOLDER}/")

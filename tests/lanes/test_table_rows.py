@@ -309,6 +309,23 @@ def test_the_tables_of_the_store_are_nobodys_target(tmp_path: Path) -> None:
     assert made.table_config.state is TableState.ACTIVE
 
 
+def test_no_link_leads_to_the_tables_of_the_store(tmp_path: Path) -> None:
+    world = World(tmp_path / "made")
+    uid = world.store.get_topic(TOPIC).uid
+    (tmp_path / "linked").symlink_to(tmp_path / "made")
+    linked = PubSub(None, str(world.root), tables_root=str(tmp_path / "linked"))
+    world.make()
+    world.table.with_name("own").symlink_to(world.root / "messages" / uid)
+    for store, table in (
+        (linked, f"{tmp_path}/linked/store/messages/{uid}"),
+        (world.store, "shop.own"),
+    ):
+        with pytest.raises(InvalidArgument, match="among the tables of the store"):
+            store.create_subscription(NAME, TOPIC, table_config=TableConfig(table))
+    world.table.with_name("other").symlink_to(world.table)
+    assert world.store.create_subscription(NAME, TOPIC, table_config=TableConfig("shop.other"))
+
+
 def test_a_table_must_be_there(world: World) -> None:
     with pytest.raises(NotFound, match="there is no Delta table"):
         world.subscribe()

@@ -99,6 +99,13 @@ BUGS_OF_ACCESS = (
         "return needed.resource",
     ),
     Bug(
+        "error-names-hidden-subscriptions",
+        "Who may delete a topic reads in its error the names of subscriptions hidden from him.",
+        _SERVER,
+        "seen = [each for each in error.users if await self.granted(context, each, get)]",
+        "seen = [each for each in error.users if get]",
+    ),
+    Bug(
         "policy-never-asked",
         "Every caller with a token may do everything by unary calls.",
         "server/interceptors.py",

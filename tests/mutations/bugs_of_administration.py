@@ -74,6 +74,13 @@ BUGS_OF_ADMINISTRATION = (
         "",
     ),
     Bug(
+        "policy-that-failed-stays",
+        "A dead-letter policy is given by a call that ends with an error of the storage.",
+        _ADMINISTER,
+        "    except Exception:\n        undo()\n",
+        "    except NotFound:\n        undo()\n",
+    ),
+    Bug(
         "refused-policy-undoes-anothers",
         "A dead-letter policy that was refused takes along what somebody else has set.",
         _ADMINISTER,

@@ -49,6 +49,13 @@ BUGS_OF_LATER_LIVES: tuple[Bug, ...] = (
         "else {}",
     ),
     Bug(
+        "mask-of-an-unknown-subfield",
+        "A mask that names an unknown part of a field ends in an unexpected failure.",
+        "server/update_masks.py",
+        "    for part in inner:\n",
+        "    for part in ():\n",
+    ),
+    Bug(
         "mask-of-one-label-clears-the-others",
         "A mask that names one label replaces all of them.",
         "server/update_masks.py",

@@ -65,6 +65,20 @@ BUGS_OF_PUSH = (
         'if first is not None and first[1] == b"999":',
     ),
     Bug(
+        "answer-on-a-new-connection",
+        "What a new connection brings before its request is taken for the answer.",
+        "server/push_endpoint.py",
+        'if self._is_new and self._stream.get_extra_info("is_readable"):',
+        'if not self._is_new and self._stream.get_extra_info("is_readable"):',
+    ),
+    Bug(
+        "question-mark-cut",
+        "The question mark at the end of an endpoint is left out.",
+        "server/push_endpoint.py",
+        'if "?" in url else',
+        "if parts.query else",
+    ),
+    Bug(
         "endless-head",
         "Interim answers are read as long as an endpoint sends them.",
         "server/push_endpoint.py",

@@ -173,6 +173,13 @@ BUGS_OF_REST = (
         "if details is None:",
     ),
     Bug(
+        "durations-of-any-script",
+        "A duration in JSON may have more decimals than are kept, or digits of another script.",
+        _PAYLOAD,
+        "if not _TIMES[of.name].fullmatch(given):",
+        "if not given:",
+    ),
+    Bug(
         "no-base64-is-other-data",
         "Data that is not base64 is published as other data.",
         _PAYLOAD,

@@ -94,6 +94,13 @@ BUGS_OF_TABLE_WRITES = (
         "if self._is_of_the_store(table):",
     ),
     Bug(
+        "links-to-the-tables-of-the-store",
+        "A subscription may be written to the tables of the store by a link.",
+        "tables/targets.py",
+        "path, store = os.path.realpath(path), os.path.realpath(store)",
+        "path, store = os.path.abspath(path), os.path.abspath(store)",
+    ),
+    Bug(
         "a-path-beside-the-root",
         "A table beside the allowed directory, whose name begins like it, may be written.",
         "tables/targets.py",

@@ -12,7 +12,13 @@ from typing import Any
 import pytest
 
 from pubsub_delta import DeadLetterPolicy, ExpirationPolicy, ManualClock
-from pubsub_delta.errors import FailedPrecondition, InvalidArgument, NotFound, PubSubError
+from pubsub_delta.errors import (
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    PubSubError,
+    Unavailable,
+)
 from tests.model.memory import LAYOUT
 from tests.model.memory_lane import MemoryLane
 from tests.unit.builders import HOUR, MINUTE, at
@@ -103,6 +109,23 @@ def test_no_subscription_names_a_dead_letter_topic_that_is_gone(
     given = outcome(lambda: GIVES[way](world.store))
     assert (given, *told) in [("OK", "FAILED_PRECONDITION"), ("NOT_FOUND", "OK")]
     assert len([each for each in policies(world) if each]) == (given == "OK")
+
+
+@each_way
+def test_a_dead_letter_topic_whose_row_cannot_be_written_is_given_to_nobody(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The call ends with an error, so it has changed nothing and can be made again."""
+    world = InMemory()
+
+    def fail() -> None:
+        raise Unavailable("no space is left")
+
+    at_the_write(monkeypatch, LAYOUT.topics, fail)
+    with pytest.raises(Unavailable):
+        GIVES[way](world.store)
+    assert policies(world) == [None]
+    GIVES[way](world.store)
 
 
 def test_an_update_that_is_taken_back_undoes_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> None:

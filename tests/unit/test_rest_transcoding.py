@@ -233,13 +233,33 @@ REFUSED = [
     ("PUT", f"/v1/{TOPIC}", '{"kmsKeyName": "a", "kms_key_name": "b"}', "are the same field"),
     ("PUT", f"/v1/{TOPIC}", '{"labels": {}, "labels": {}}', '"labels" appears twice'),
     ("PUT", f"/v1/{TOPIC}", '{"messageRetentionDuration": 600}', "a string is accepted"),
-    ("PUT", f"/v1/{TOPIC}", '{"messageRetentionDuration": "600"}', "Duration"),
+    *[
+        ("PUT", f"/v1/{TOPIC}", f'{{"messageRetentionDuration": "{each}"}}', "a duration as in")
+        for each in (
+            "600",
+            "+600s",
+            "6_00s",
+            "\uff16\uff10\uff10s",
+            "600.s",
+            "6e2s",
+            "600.0000000001s",
+        )
+    ],
     ("PUT", f"/v1/{TOPIC}", '{"kmsKeyName": "\\ud800"}', "surrogate"),
     ("POST", f"/v1/{SUBSCRIPTION}:pull", '{"maxMessages": 1.5}', "a whole number is accepted"),
     ("POST", f"/v1/{SUBSCRIPTION}:pull", '{"maxMessages": true}', "a whole number is accepted"),
     ("POST", f"/v1/{SUBSCRIPTION}:pull", '{"maxMessages": NaN}', "NaN is not JSON"),
     ("POST", f"/v1/{SUBSCRIPTION}:pull", '{"returnImmediately": "yes"}', "true or false"),
-    ("POST", f"/v1/{SUBSCRIPTION}:seek", '{"time": "yesterday"}', "timestamp"),
+    *[
+        ("POST", f"/v1/{SUBSCRIPTION}:seek", f'{{"time": "{each}"}}', "a timestamp as RFC 3339")
+        for each in (
+            "yesterday",
+            "2026-1-1T0:0:0Z",
+            "2026-01-01T00:00:00.1_0Z",
+            "2026-01-01T00:00:00.1e2Z",
+            "\uff12\uff1026-01-01T00:00:00Z",
+        )
+    ],
     (
         "POST",
         f"/v1/{SUBSCRIPTION}:seek",

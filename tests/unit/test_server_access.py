@@ -14,6 +14,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.permissions import METHODS
+from pubsub_delta.resources import DeadLetterPolicy
 from pubsub_delta.server.grpc_services import (
     IAM_POLICY,
     PUBLISHER,
@@ -132,6 +133,27 @@ def test_who_has_no_role_is_told_the_same_whether_it_exists(path: Path, method: 
             metadata = dict(error.value.trailing_metadata())
             told.append((error.value.details(), metadata["grpc-status-details-bin"]))
         assert told[0] == told[1]
+
+
+def test_the_error_of_a_dead_letter_topic_names_no_hidden_subscription(
+    path: Path,
+) -> None:
+    """What is named in the error of another resource is told to who may see it."""
+    letters = "projects/p/topics/letters"
+    binding = (letters, bound("pubsub.editor", ANN))
+    with world(path, binding, (SUBSCRIPTION, bound("pubsub.viewer", BOB))) as server:
+        store = server.backend.store
+        store.create_topic(letters)
+        store.update_subscription(SUBSCRIPTION, dead_letter_policy=DeadLetterPolicy(letters))
+        with refused(
+            "FAILED_PRECONDITION", "is the dead-letter topic of 1 subscription that"
+        ) as told:
+            server.as_(ANN).call(PUBLISHER, "DeleteTopic", topic=letters)
+        assert SUBSCRIPTION not in str(told.value)
+        assert SUBSCRIPTION not in str(rest(server, "DELETE", f"/v1/{letters}", None, ANN))
+        server.write(binding, (SUBSCRIPTION, bound("pubsub.viewer", ANN)))
+        with refused("FAILED_PRECONDITION", f"is the dead-letter topic of {SUBSCRIPTION};"):
+            server.as_(ANN).call(PUBLISHER, "DeleteTopic", topic=letters)
 
 
 def test_a_stream_of_who_has_no_role_is_refused(path: Path) -> None:

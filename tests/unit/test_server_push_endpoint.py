@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("httpcore")
+import httpcore
+
 from pubsub_delta.server import push_endpoint as endpoints
 from pubsub_delta.server.push_endpoint import PushEndpoint
 from pubsub_delta.server.push_requests import SUCCESSES, PushRequest
@@ -73,7 +75,9 @@ def test_each_answer_of_a_connection_is_told() -> None:
         assert posted(endpoint.url, times=5) == [str(code) for code in codes]
 
 
-@pytest.mark.parametrize("target", ["/a;b=1", "/a;b/c;d=2?x=1;y=2", "/?x=1", "/%2F//", "/a=&;"])
+@pytest.mark.parametrize(
+    "target", ["/a;b=1", "/a;b/c;d=2?x=1;y=2", "/?x=1", "/%2F//", "/a=&;", "/a?"]
+)
 def test_a_request_goes_to_the_path_and_the_query_of_its_url(target: str) -> None:
     with listening() as endpoint:
         posted(endpoint.url.replace("/push?token=abc", target))
@@ -114,6 +118,23 @@ def test_an_answer_that_came_before_its_request_is_none() -> None:
         return told
 
     assert asyncio.run(run()) == ["500", "unreachable", "500"]
+
+
+def test_what_a_new_connection_brings_before_its_request_is_no_answer() -> None:
+    async def talk(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    async def run() -> None:
+        server = await asyncio.start_server(talk, "localhost", 0)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            stream = await endpoints._Network().connect_tcp("localhost", port)
+            await asyncio.sleep(0.2)
+            with pytest.raises(httpcore.RemoteProtocolError, match="before its request"):
+                await stream.write(b"POST / HTTP/1.1\r\n\r\n")
+            await stream.aclose()
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize(

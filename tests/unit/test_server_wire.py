@@ -176,7 +176,19 @@ def test_a_path_into_a_field_leaves_the_rest_of_it() -> None:
     assert fields == {"dead_letter_policy": DeadLetterPolicy("projects/p/topics/dead", 9)}
 
 
-@pytest.mark.parametrize("paths", [[], ["nonsense"], ["labels.a.b"], ["labels."]])
+@pytest.mark.parametrize(
+    "paths",
+    [
+        [],
+        ["nonsense"],
+        ["labels.a.b"],
+        ["labels."],
+        ["retry_policy."],
+        ["retry_policy.nonsense"],
+        ["labels", "push_config.oidc_token.nonsense"],
+        ["expiration_policy.ttl.seconds.nonsense"],
+    ],
+)
 def test_a_mask_that_names_no_field_is_refused(paths: list[str]) -> None:
     with pytest.raises(InvalidArgument, match="update_mask"):
         changed(paths, labels={"a": "b"})

@@ -21,6 +21,14 @@ _ONE_LABEL = re.compile(r"(^|,)labels\.")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/_-]{4})*(?:[A-Za-z0-9+/_-]{2,3}={0,2})?")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _INTEGER = re.compile(r"-?[0-9]{1,20}")
+_TIMES = {
+    "Timestamp": re.compile(
+        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII
+    ),
+    "Duration": re.compile(r"-?\d{1,20}(\.\d{1,9})?s", re.ASCII),
+}
+"""How JSON writes times. protobuf takes digits of any script, underscores and exponents, too."""
+_WRITTEN = {"Timestamp": "a timestamp as RFC 3339 writes it", "Duration": "a duration as in 600.5s"}
 _INTEGERS = frozenset(
     {FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_INT64}
     | {FieldDescriptor.CPPTYPE_UINT32, FieldDescriptor.CPPTYPE_UINT64}
@@ -154,6 +162,8 @@ def _checked_value(given: Any, field: FieldDescriptor, path: str) -> Any:
         elif is_written_as_text(of):
             _check_text(given, path)
             if of.name != "FieldMask":
+                if not _TIMES[of.name].fullmatch(given):
+                    raise _wrong(path, given, f"{_WRITTEN[of.name]} of up to nine decimals")
                 return given
             if _ONE_LABEL.search(given):  # JSON's masks keep no "_" and no capital of a key
                 raise _wrong(path, given, "a mask with labels as a whole")
