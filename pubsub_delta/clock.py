@@ -145,6 +145,24 @@ def read_time(value: datetime | str, field: str, *, until: bool = False) -> date
     )
 
 
+def start_of_day(time: datetime) -> datetime:
+    """Return the first moment of a time's day in UTC.
+
+    >>> start_of_day(datetime(2026, 1, 2, 1, tzinfo=timezone(timedelta(hours=2)))).isoformat()
+    '2026-01-01T00:00:00+00:00'
+    """
+    return time.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def end_of_day(time: datetime) -> datetime:
+    """Return the last microsecond of a time's day in UTC.
+
+    >>> end_of_day(datetime(2026, 1, 2, 1, tzinfo=UTC)).isoformat()
+    '2026-01-02T23:59:59.999999+00:00'
+    """
+    return time.astimezone(UTC).replace(hour=23, minute=59, second=59, microsecond=999_999)
+
+
 def to_micros(time: datetime) -> int:
     """Return the microseconds since 1970 of an aware time: exact, unlike ``timestamp()``."""
     return (time - _EPOCH) // _MICROSECOND

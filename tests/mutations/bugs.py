@@ -7,6 +7,7 @@ from tests.mutations.bugs_of_access import BUGS_OF_ACCESS
 from tests.mutations.bugs_of_administration import BUGS_OF_ADMINISTRATION
 from tests.mutations.bugs_of_an_outsider import BUGS_OF_AN_OUTSIDER
 from tests.mutations.bugs_of_an_outsider_at_surfaces import BUGS_OF_AN_OUTSIDER_AT_SURFACES
+from tests.mutations.bugs_of_an_outsider_by_spark import BUGS_OF_AN_OUTSIDER_BY_SPARK
 from tests.mutations.bugs_of_another_outsider import BUGS_OF_ANOTHER_OUTSIDER
 from tests.mutations.bugs_of_answers import BUGS_OF_ANSWERS
 from tests.mutations.bugs_of_bounds import BUGS_OF_BOUNDS
@@ -92,5 +93,6 @@ BUGS: tuple[Bug, ...] = (
     *BUGS_OF_NEWCOMERS,
     *BUGS_OF_AN_OUTSIDER,
     *BUGS_OF_AN_OUTSIDER_AT_SURFACES,
+    *BUGS_OF_AN_OUTSIDER_BY_SPARK,
     *BUGS_OF_ANOTHER_OUTSIDER,
 )

@@ -97,7 +97,6 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "tables/lanes/direct/targets.py": (*TABLE_WRITES, "lanes/test_cut_logs"),
     "tables/lanes/choice.py": ("lanes_choice",),
     "tables/lanes/s3_writers.py": ("lanes_choice",),
-    "tables/lanes/spark/typed_sql.py": (),
     "cli/times.py": ("fine_times", "cli_times"),
     "cli/formats.py": ("gcloud_listings", "cli_formats"),
     "cli/listing.py": ("cli_listings",),
@@ -384,12 +383,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "jobs/file_formats.py": ("job_file_formats",),
     "jobs/idempotency_ids.py": ("job_idempotency_ids",),
     "jobs/outputs.py": ("delta/test_outputs",),
-    "tables/lanes/spark/lane.py": (),
-    "tables/lanes/spark/bitmaps.py": (),
     "tables/lanes/scans.py": ("lanes/test_scans", "tables_in_memory"),
-    "tables/lanes/spark/columns.py": (),
-    "tables/lanes/spark/scans.py": (),
-    "tables/lanes/spark/frames.py": (),
     "policy/schemas/avro_defaults.py": ("schema_typing",),
     "tables/messages/commits.py": (
         "looks",
@@ -400,3 +394,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     ),
 }
 """Unit tests of a module, besides the examples in its docstrings. Others follow anyway."""
+NEAREST |= {
+    f"tables/lanes/spark/{module}.py": ()
+    for module in ("bitmaps", "columns", "frames", "lane", "scans", "typed_sql")
+}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import datetime
 from typing import Protocol
 
 import pyarrow as pa
 
-from pubsub_delta.clock import UTC
+from pubsub_delta.clock import end_of_day, start_of_day
 from pubsub_delta.policy.ack_state import Absorbed, Span, union
 from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
@@ -42,13 +42,9 @@ class Window:
         """
         return Window(
             self.positions,
-            None if self.earliest is None else _at(self.earliest, time.min),
-            None if self.latest is None else _at(self.latest, time.max),
+            None if self.earliest is None else start_of_day(self.earliest),
+            None if self.latest is None else end_of_day(self.latest),
         )
-
-
-def _at(moment: datetime, of_day: time) -> datetime:
-    return datetime.combine(moment.astimezone(UTC), of_day, UTC)
 
 
 class Scans(Protocol):

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pyarrow as pa
 
-from pubsub_delta.clock import UTC
+from pubsub_delta.clock import UTC, start_of_day
 from pubsub_delta.policy.ack_state import Absorbed, Span
 from pubsub_delta.policy.filters import Filter
 from pubsub_delta.policy.positions import Positions
@@ -179,7 +179,7 @@ class StoredMessages:
 
     def count_before(self, time: datetime, *, exact: bool) -> int:
         """Return how many messages ``discard_before`` would delete."""
-        bound = time if exact else _midnight(time)
+        bound = time if exact else start_of_day(time)
         return self._counted(Window(None, None, bound - _MICROSECOND))[0]
 
     def files(self) -> list[DataFile]:
@@ -231,10 +231,6 @@ def _on_whole_days(*groups: Sequence[Span]) -> Iterator[Window]:
 def day_of(time: datetime) -> date:
     """Return the day of a time in UTC: a value of ``publish_date``."""
     return time.astimezone(UTC).date()
-
-
-def _midnight(time: datetime) -> datetime:
-    return time.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _overlaps(file: DataFile, first: int, last: int) -> bool:

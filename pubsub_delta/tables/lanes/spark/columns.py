@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, time
+from datetime import datetime
 from functools import reduce
 from operator import and_, or_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from pubsub_delta.clock import UTC, to_micros
+from pubsub_delta.clock import UTC, end_of_day, start_of_day, to_micros
 from pubsub_delta.policy import ack_ids
 from pubsub_delta.policy import messages as rules
 from pubsub_delta.policy.filters import And, Equals, Filter, Has, HasPrefix, Not, Or
@@ -34,11 +34,11 @@ def published_between(earliest: datetime | None, latest: datetime | None) -> Col
     tests = []
     if earliest is not None:
         tests.append(f"publish_date >= {sql_day(earliest)}")
-        if earliest.astimezone(UTC).time() != time.min:
+        if earliest != start_of_day(earliest):
             tests.append(f"publish_time >= {sql_instant(earliest)}")
     if latest is not None:
         tests.append(f"publish_date <= {sql_day(latest)}")
-        if latest.astimezone(UTC).time() != time.max:
+        if latest != end_of_day(latest):
             tests.append(f"publish_time <= {sql_instant(latest)}")
     return F.expr(" AND ".join(tests) or "true")
 
