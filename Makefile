@@ -18,8 +18,8 @@ help: ## list the targets
 demo: .venv/ready java ## publish a year of real flights and drain it twice (2 minutes)
 	@$(BIN)/python -m pubsub_delta.jobs.demo
 
-test: unit java ## run the tests (needs Java; 10 to 14 minutes, as the machine is quiet or not)
-	$(BIN)/pytest $(NEED_JAVA)
+test: .venv/ready java ## run the tests: those of Spark beside the others (needs Java)
+	$(BIN)/pytest --numprocesses 2 --dist loadscope
 
 trial: .venv/ready java ## run the long trials: killed processes, jobs, notebooks, docs, random sequences
 	SEEDS=$${SEEDS:-3} $(BIN)/pytest -m trial tests/acceptance tests/delta tests/unit \

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
+from xdist.scheduler import LoadScopeScheduling
 
 from pubsub_delta import ManualClock, PubSub, Subscription, Topic, local_session
 from pubsub_delta.session import (
@@ -50,6 +51,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+NEED_JAVA = ("tests/acceptance/", "tests/delta/", "tests/spark_lane/")
+
 OF_THEIR_OWN = {
     "clients": "needs Node.js, and Google's client for it from npm: make client-test",
     "cluster": "needs a standalone cluster, which it starts: make cluster-test",
@@ -78,6 +81,17 @@ NOT_REMOTE = {
     "expression, and protobuf takes 100 levels",
 }
 """What does not work by Spark Connect, and why: a file or a test (see docs/spark-connect.md)."""
+
+
+class OneWorkerForSpark(LoadScopeScheduling):  # type: ignore[misc]
+    """Gives one worker all tests that need Java, so that they share a session and its JVM."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "spark" if nodeid.startswith(NEED_JAVA) else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneWorkerForSpark | None:
+    return OneWorkerForSpark(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 @pytest.hookimpl(tryfirst=True)  # before ``-m`` chooses by marks
