@@ -18,7 +18,7 @@ help: ## list the targets
 demo: .venv/ready java ## publish a year of real flights and drain it twice (2 minutes)
 	@$(BIN)/python -m pubsub_delta.jobs.demo
 
-test: .venv/ready java ## run the tests: those of Spark beside the others (needs Java)
+test: .venv/ready java ## run the tests: those of Spark beside the others (needs Java; 18 minutes on a slow machine)
 	$(BIN)/pytest --numprocesses 2 --dist loadscope
 
 trial: .venv/ready java ## run the long trials: killed processes, jobs, notebooks, docs, random sequences
