@@ -316,3 +316,26 @@ def check_session(spark: SparkSession) -> None:
             SlowSettings,
             stacklevel=3,
         )
+
+
+_TIMES = "spark.sql.parquet.outputTimestampType"
+_TRANSACTION = ("spark.databricks.delta.write.txnVersion", "spark.databricks.delta.write.txnAppId")
+
+
+def check_writing(spark: SparkSession) -> None:
+    """Raise FailedPrecondition for a setting by which Spark writes something else, or nothing.
+
+    With times of milliseconds, messages have another publish time than their commit. In a session
+    with a transaction of its own, Delta skips every write after the first one, and tells nobody.
+    """
+    if setting_of(spark, _TIMES, "INT96") == "TIMESTAMP_MILLIS":
+        raise FailedPrecondition(
+            f"the Spark session has {_TIMES}=TIMESTAMP_MILLIS, which cuts off the microseconds of "
+            "all times; nothing was written: INT96 or TIMESTAMP_MICROS is accepted"
+        )
+    if all(setting_of(spark, key, "") for key in _TRANSACTION):
+        raise FailedPrecondition(
+            f"the Spark session has {' and '.join(_TRANSACTION)}, so Delta skips each write to a "
+            "table that has this version already; nothing was written: unset them, or open the "
+            "store with spark.newSession(); idempotency_id= numbers a publish"
+        )

@@ -139,6 +139,22 @@ def test_wrong_columns_and_types_are_refused(
     assert told in str(caught.value)
 
 
+def test_columns_that_differ_by_the_case_of_letters_alone_are_refused(bench: Bench) -> None:
+    # Most sessions look for a column in any case, and would find two.
+    frame = bench.spark.sql("SELECT 'a' AS data, 1 AS DATA")
+    with pytest.raises(InvalidArgument, match="column 'data' appears twice"):
+        bench.store.publish(bench.topic(), frame, order_by="DATA")
+
+
+def test_a_message_of_a_dataframe_without_a_key_has_the_empty_one(bench: Bench) -> None:
+    topic, name = bench.pair()
+    bench.store.publish(topic, bench.spark.sql("SELECT 'a' AS data, NULL AS ordering_key"))
+    batch = bench.store.pull(name)
+    assert [row["ordering_key"] for row in batch.df.select("ordering_key").collect()] == [""]
+    assert batch.arrow()["ordering_key"].to_pylist() == [""]
+    assert batch.ack(where=F.col("ordering_key") == "").counts["success"] == 1
+
+
 def test_messages_of_many_attributes_are_published_too(bench: Bench) -> None:
     topic = bench.topic()
     frame = many_attributes(bench.spark, 100)
@@ -196,3 +212,32 @@ def test_a_foreign_session_works_with_one_warning(bench: Bench) -> None:
         store = PubSub(foreign, bench.root, clock=bench.clock)
     topic = bench.topic()
     assert store.publish(topic, ["x"]).message_count == 1
+
+
+DELTA_WRITES = "spark.databricks.delta.write"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS"},
+        {f"{DELTA_WRITES}.txnAppId": "another", f"{DELTA_WRITES}.txnVersion": "1"},
+    ],
+    ids=["times of milliseconds", "a transaction"],
+)
+def test_a_session_that_writes_something_else_is_refused_by_its_setting(
+    bench: Bench, settings: dict[str, str]
+) -> None:
+    # Its messages could not be read, or Delta would skip all writes but the first of the session.
+    foreign = bench.spark.newSession()
+    store = PubSub(foreign, bench.root, clock=bench.clock, lane=bench.lane)
+    topic, name = bench.pair()
+    for setting, value in settings.items():
+        foreign.conf.set(setting, value)
+    for setting in settings:
+        with pytest.raises(FailedPrecondition, match=f"{setting}.* nothing was written"):
+            store.publish(topic, foreign.sql("SELECT 'a' AS data"))
+    for setting in settings:
+        foreign.conf.unset(setting)
+    assert store.publish(topic, foreign.sql("SELECT 'b' AS data")).message_count == 1
+    assert [message.data for message in store.pull(name)] == [b"b"]

@@ -396,5 +396,5 @@ NEAREST: dict[str, tuple[str, ...]] = {
 """Unit tests of a module, besides the examples in its docstrings. Others follow anyway."""
 NEAREST |= {
     f"tables/lanes/spark/{module}.py": ()
-    for module in ("bitmaps", "columns", "frames", "lane", "scans", "typed_sql")
+    for module in ("bitmaps", "columns", "frames", "lane", "publishing", "scans", "typed_sql")
 }

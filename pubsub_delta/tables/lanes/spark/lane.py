@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from pubsub_delta.clock import from_micros
 from pubsub_delta.errors import FailedPrecondition
+from pubsub_delta.session import check_writing
 from pubsub_delta.tables.lanes.locks import TableLocks
 from pubsub_delta.tables.lanes.protocol import (
     Append,
@@ -327,7 +328,11 @@ class SparkLane:
         )
 
     def locked(self, table: str, *, wait: bool = True) -> AbstractContextManager[None]:
-        """Keep other writers on this machine away from a table on a local disk."""
+        """Keep other writers on this machine away from a table on a local disk.
+
+        FailedPrecondition for a setting of the session by which a write is another one, or none.
+        """
+        check_writing(self.spark)
         return self._locks.locked(table, wait=wait)
 
     def _run(self, statement: str, table: str, /, **frames: Any) -> Row:

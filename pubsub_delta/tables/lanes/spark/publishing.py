@@ -179,6 +179,8 @@ def conformed(frame: DataFrame, order_by: str | None = None) -> DataFrame:
         column = F.col(name) if name in given else absent[name]
         if given.get(name) != accepted[0]:
             column = column.cast(accepted[0])
+        if name == "ordering_key":
+            column = F.coalesce(column, F.lit(""))
         columns.append(column.alias(name))
     if order_by is None:
         return frame.select(*columns)
@@ -189,9 +191,13 @@ def conformed(frame: DataFrame, order_by: str | None = None) -> DataFrame:
 def check_columns(schema: StructType, order_by: str | None = None) -> dict[str, DataType]:
     """Return the types of columns by name; InvalidArgument unless all are columns of a message."""
     names = schema.names
-    twice = next((name for name in names if names.count(name) > 1), None)
+    lowered = [name.lower() for name in names]  # as most sessions look for a column
+    twice = next((name for name in names if lowered.count(name.lower()) > 1), None)
     if twice is not None:
-        raise InvalidArgument(f"column {twice!r} appears twice in {names}; each once is accepted")
+        raise InvalidArgument(
+            f"column {twice!r} appears twice in {names}, in any case of its letters; each once is "
+            "accepted"
+        )
     given = {column.name: column.dataType for column in schema}
     if order_by is not None and (not isinstance(order_by, str) or order_by not in given):
         raise InvalidArgument(
