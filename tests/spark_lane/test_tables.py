@@ -19,6 +19,7 @@ from pubsub_delta.tables.schemas import (
     ACK_STATE,
     MESSAGES,
     SNAPSHOTS,
+    SUBSCRIPTIONS,
     TOPICS,
 )
 from tests.spark_lane.spark_rows import HOSTILE, LATE, NOON, UID, UTC, messages
@@ -74,6 +75,22 @@ def test_tables_are_plain_delta_whatever_the_sessions_defaults(
             assert told["partitionColumns"] == list(schema.partitioned_by)
             assert lane.read(each).schema.equals(schema.columns)
             assert "ntz" not in lane.spark.table(each).schema.json()
+
+
+def test_a_session_that_reserves_keywords_reads_and_changes_every_column(
+    lane: SparkLane, tmp_path: Path, changed: Any
+) -> None:
+    # "Identifiers are quoted": FILTER is a reserved word there.
+    changed({"spark.sql.ansi.enabled": "true", "spark.sql.ansi.enforceReservedKeywords": "true"})
+    table = f"delta.`{tmp_path}/subscriptions`"
+    row = pa.table({"uid": ["a"], "filter": ["x"]})
+    lane.create(table, SUBSCRIPTIONS)
+    lane.create(f"delta.`{tmp_path}/ack_state`", ACK_STATE, ACK_STATE.columns.empty_table())
+    assert lane.merge(table, row, Merge(on=[("uid", "=", "uid")], insert=True)) == 1
+    row = row.set_column(1, "filter", pa.array(["y"]))
+    assert lane.merge(table, row, Merge(on=[("uid", "=", "uid")], update=["filter"])) == 1
+    assert lane.read(table, [("filter", "=", "y")], ["filter"]).to_pylist() == [{"filter": "y"}]
+    assert lane.delete(table, [("filter", "=", "y")]) == 1
 
 
 def test_what_is_appended_is_read_again_in_the_same_types(lane: SparkLane, topic: str) -> None:

@@ -26,7 +26,7 @@ from pubsub_delta.tables.lanes.protocol import (
 )
 from pubsub_delta.tables.lanes.spark import sql
 from pubsub_delta.tables.lanes.spark.errors import collected, translating_errors
-from pubsub_delta.tables.lanes.spark.types import arrow_frame
+from pubsub_delta.tables.lanes.spark.types import arrow_frame, quoted
 from pubsub_delta.tables.lanes.storage_errors import lost_commit
 from pubsub_delta.tables.layout import path_of
 from pubsub_delta.tables.schemas import TableSchema
@@ -152,7 +152,7 @@ class SparkLane:
         version: int | None = None,
     ) -> pa.Table:
         """Return the current rows, or those of a version; TableMissing."""
-        chosen = "*" if columns is None else ", ".join(columns)
+        chosen = "*" if columns is None else ", ".join(map(quoted, columns))
         when = "" if version is None else f" VERSION AS OF {version:d}"
         with translating_errors(table):
             rows = self.spark.sql(
@@ -197,14 +197,14 @@ class SparkLane:
         """
         clauses = []
         if merge.update:
-            changes = ", ".join(f"old.{each} = new.{each}" for each in merge.update)
+            changes = ", ".join(f"old.{each} = new.{each}" for each in map(quoted, merge.update))
             clauses.append(f"WHEN MATCHED THEN UPDATE SET {changes}")
         if merge.delete:
             clauses.append("WHEN MATCHED THEN DELETE")
         if merge.insert:
-            names = ", ".join(rows.column_names)
-            values = ", ".join(f"new.{each}" for each in rows.column_names)
-            clauses.append(f"WHEN NOT MATCHED THEN INSERT ({names}) VALUES ({values})")
+            names = [quoted(each) for each in rows.column_names]
+            values = ", ".join(f"new.{each}" for each in names)
+            clauses.append(f"WHEN NOT MATCHED THEN INSERT ({', '.join(names)}) VALUES ({values})")
         source = arrow_frame(self.spark, rows, rows.schema)
         with self.locked(table):
             counts = self._run(

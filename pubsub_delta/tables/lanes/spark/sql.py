@@ -12,7 +12,7 @@ from typing import Any
 
 from pubsub_delta.clock import to_micros
 from pubsub_delta.tables.lanes.protocol import Condition, Where
-from pubsub_delta.tables.lanes.spark.types import ddl
+from pubsub_delta.tables.lanes.spark.types import ddl, quoted
 from pubsub_delta.tables.schemas import TableSchema
 
 _HARMLESS = re.compile(r"[\w ./:\-]*", re.ASCII)
@@ -43,13 +43,13 @@ def condition(where: Where) -> str:
     """Write conditions joined by AND.
 
     >>> condition([("uid", "in", ["a", "b"]), ("position", ">=", 3), ("until", "is null", None)])
-    "uid IN ('a', 'b') AND position >= 3 AND until IS NULL"
+    "`uid` IN ('a', 'b') AND `position` >= 3 AND `until` IS NULL"
     """
     return " AND ".join(map(_test, where)) or "true"
 
 
 def _test(condition: Condition) -> str:
-    column, operator, value = condition
+    column, operator, value = quoted(condition[0]), *condition[1:]
     match operator:
         case "in":
             values: Sequence[Any] = list(value)
@@ -64,12 +64,13 @@ def _test(condition: Condition) -> str:
 
 def columns(schema: TableSchema) -> str:
     """Write the columns of a table for CREATE TABLE."""
-    return ", ".join(f"{each.name} {ddl(each.type)}" for each in schema.columns)
+    return ", ".join(f"{quoted(each.name)} {ddl(each.type)}" for each in schema.columns)
 
 
 def partitioned(schema: TableSchema) -> str:
     """Write PARTITIONED BY for a table, or nothing."""
-    return f"PARTITIONED BY ({', '.join(schema.partitioned_by)})" if schema.partitioned_by else ""
+    names = ", ".join(map(quoted, schema.partitioned_by))
+    return f"PARTITIONED BY ({names})" if names else ""
 
 
 def properties(schema: TableSchema) -> str:

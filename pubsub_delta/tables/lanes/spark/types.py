@@ -20,18 +20,23 @@ _TYPES: dict[pa.DataType, tuple[T.DataType, str]] = {
 }
 
 
+def quoted(column: str) -> str:
+    """Quote a column: a session of ANSI can reserve its name, as that of ``filter``."""
+    return f"`{column}`"
+
+
 def ddl(type_: pa.DataType) -> str:
     """Return the DDL of a type.
 
     >>> ddl(pa.map_(pa.string(), pa.list_(pa.struct({"at": pa.timestamp("us", tz="UTC")}))))
-    'MAP<STRING, ARRAY<STRUCT<at: TIMESTAMP_LTZ>>>'
+    'MAP<STRING, ARRAY<STRUCT<`at`: TIMESTAMP_LTZ>>>'
     """
     if pa.types.is_map(type_):
         return f"MAP<{ddl(type_.key_type)}, {ddl(type_.item_type)}>"
     if pa.types.is_list(type_):
         return f"ARRAY<{ddl(type_.value_type)}>"
     if pa.types.is_struct(type_):
-        return f"STRUCT<{', '.join(f'{each.name}: {ddl(each.type)}' for each in type_)}>"
+        return f"STRUCT<{', '.join(f'{quoted(each.name)}: {ddl(each.type)}' for each in type_)}>"
     return _TYPES[type_][1]
 
 
