@@ -77,14 +77,16 @@ def list_topics(
     tables: Tables, project: str, page_size: int | None, page_token: str | None
 ) -> Page[Topic]:
     """List the topics of a project by name."""
-    return page(tables.registry.topics(f"projects/{project}/"), page_size, page_token)
+    found = tables.registry.topics(f"projects/{project}/")
+    return page(found, page_size, page_token, f"projects/{project}/topics/")
 
 
 def list_subscriptions(
     tables: Tables, project: str, page_size: int | None, page_token: str | None
 ) -> Page[Subscription]:
     """List the subscriptions of a project by name."""
-    found = page(tables.registry.subscriptions(f"projects/{project}/"), page_size, page_token)
+    stored = tables.registry.subscriptions(f"projects/{project}/")
+    found = page(stored, page_size, page_token, f"projects/{project}/subscriptions/")
     with_states = (table_writes.with_state(tables, each) for each in found)
     return Page(with_states, found.next_page_token)
 
@@ -93,8 +95,9 @@ def list_topic_subscriptions(
     tables: Tables, topic: ResourceName, page_size: int | None, page_token: str | None
 ) -> Page[str]:
     """List the names of the subscriptions attached to a topic."""
-    attached = tables.registry.subscriptions_of(tables.topic(topic))
-    found = page([each for each in attached if not each.detached], page_size, page_token)
+    named = tables.registry.subscriptions_of(tables.topic(topic))
+    attached = [each for each in named if not each.detached]
+    found = page(attached, page_size, page_token, "/subscriptions/")
     return Page((each.name for each in found), found.next_page_token)
 
 

@@ -47,7 +47,8 @@ def list_schemas(
 ) -> Page[Schema]:
     """List the schemas of a project by name, each by its newest revision."""
     found = tables.registry.schemas.with_prefix(f"projects/{project}/")
-    return page([each.schema(each.newest) for each in found], page_size, page_token)
+    newest = [each.schema(each.newest) for each in found]
+    return page(newest, page_size, page_token, f"projects/{project}/schemas/")
 
 
 def list_schema_revisions(

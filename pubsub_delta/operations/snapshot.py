@@ -118,7 +118,7 @@ def list_snapshots(
 ) -> Page[Snapshot]:
     """List the snapshots of a project by name."""
     found = tables.registry.snapshots(f"projects/{project}/", now)
-    return page(found, page_size, page_token)
+    return page(found, page_size, page_token, f"projects/{project}/snapshots/")
 
 
 def list_topic_snapshots(
@@ -130,7 +130,7 @@ def list_topic_snapshots(
 ) -> Page[str]:
     """List the names of the snapshots of a topic."""
     held = tables.registry.snapshots_of(tables.topic(topic), now)
-    found = page(held, page_size, page_token)
+    found = page(held, page_size, page_token, "/snapshots/")
     return Page((each.name for each in found), found.next_page_token)
 
 

@@ -24,10 +24,18 @@ N = TypeVar("N", bound=_HasName)
 T = TypeVar("T")
 
 
-def page(items: Sequence[N], page_size: int | None, page_token: str | None) -> Page[N]:
-    """Return the page that follows a token, ordered by name; no size means all remaining items."""
+def page(
+    items: Sequence[N], page_size: int | None, page_token: str | None, collection: str = ""
+) -> Page[N]:
+    """Return the page that follows a token, ordered by name; no size means all remaining items.
+
+    ``collection``: what all names have in common, as ``projects/p/topics/``. The token of another
+    listing is refused.
+    """
     _check_size(page_size)
     after = _read(page_token) if page_token else ""
+    if page_token and collection not in after:
+        raise _no_token(page_token)
     rest = sorted((item for item in items if item.name > after), key=lambda item: item.name)
     shown = rest[:page_size]
     return Page(shown, _write(shown[-1].name) if len(shown) < len(rest) else "")
@@ -76,6 +84,6 @@ def _read(token: str) -> str:
 
 def _no_token(token: object) -> InvalidArgument:
     return InvalidArgument(
-        f"page_token: {token!r} is not a page token; "
+        f"page_token: {token!r} is not a page token of this listing; "
         "pass the next_page_token of the page before, or none for the first page"
     )

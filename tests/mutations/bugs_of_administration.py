@@ -147,8 +147,8 @@ BUGS_OF_ADMINISTRATION = (
         "detached-is-listed",
         "A detached subscription is listed as attached to its topic.",
         _ADMINISTER,
-        "page([each for each in attached if not each.detached], page_size, page_token)",
-        "page([*attached], page_size, page_token)",
+        "attached = [each for each in named if not each.detached]",
+        "attached = [*named]",
     ),
     Bug(
         "expires-in-use",

@@ -195,6 +195,13 @@ BUGS_OF_OUTSIDERS = (
     ),
     # Paging
     Bug(
+        "page-of-another-listing",
+        "A page token of another listing shows other pages, or none.",
+        "policy/paging.py",
+        "if page_token and collection not in after:",
+        "if page_token and not after:",
+    ),
+    Bug(
         "page-repeats-an-item",
         "A page begins with the last item of the page before.",
         "policy/paging.py",

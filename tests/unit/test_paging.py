@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,6 +13,8 @@ from hypothesis import strategies as st
 
 from pubsub_delta.errors import InvalidArgument
 from pubsub_delta.policy.paging import page, page_in_order
+from tests.unit.in_memory import TOPIC, InMemory
+from tests.unit.schema_cases import PROTO
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,38 @@ def test_a_bad_token_is_refused(token: object) -> None:
     # "INVALID_ARGUMENT on a bad token"
     with pytest.raises(InvalidArgument, match=r"page_token: .* next_page_token of the page before"):
         page(named("a"), 1, token)  # type: ignore[arg-type]
+
+
+def test_a_token_of_another_listing_is_refused() -> None:
+    """Else it would show a page of names that stand anywhere, or none at all."""
+    store = InMemory().store
+    for project in ("p", "q"):
+        for letter in "ab":
+            store.create_topic(f"projects/{project}/topics/topic-{letter}")
+            reader = f"projects/{project}/subscriptions/reader-{letter}"
+            store.create_subscription(reader, TOPIC)
+            store.create_snapshot(f"projects/{project}/snapshots/kept-{letter}", reader)
+            name = f"projects/{project}/schemas/schema-{letter}"
+            store.create_schema(name, "PROTOCOL_BUFFER", PROTO)
+    of_project: list[Any] = [
+        partial(listing, project=project)
+        for project in ("p", "q")
+        for listing in (
+            store.list_topics, store.list_subscriptions, store.list_snapshots, store.list_schemas
+        )
+    ]  # fmt: skip
+    of_topic: list[Any] = [
+        partial(store.list_topic_subscriptions, TOPIC),
+        partial(store.list_topic_snapshots, TOPIC),
+    ]
+    for listings in (of_project, of_topic):
+        tokens = [listing(page_size=1).next_page_token for listing in listings]
+        for asked, listing in enumerate(listings):
+            assert listing(page_token=tokens[asked])
+            for of_other, token in enumerate(tokens):
+                if of_other != asked:
+                    with pytest.raises(InvalidArgument, match="not a page token of this listing"):
+                        listing(page_token=token)
 
 
 @pytest.mark.parametrize("after", [b"x", b"", b"-", b"--5", b"1-", b"9" * 5000, b"\xd9\xa5"])
