@@ -87,6 +87,10 @@ class ClientProgram:
         self._reader.join(10)
         assert code == 0, self._log.read_text()[-3000:]
 
+    def kill(self) -> None:
+        """End it at once, if it runs."""
+        self._process.kill()
+
     def _read(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:

@@ -43,6 +43,18 @@ def server(tmp_path: Path, metrics_port: int) -> Iterator[ServerProcess]:
     assert process.stop() == 0
 
 
+@pytest.fixture
+def programs(server: ServerProcess, tmp_path: Path) -> Iterator[dict[str, ClientProgram]]:
+    """Run a program of each language, and kill what a failed test leaves."""
+    with ExitStack() as started:
+        running = {}
+        for language in installed():
+            program = ClientProgram(language, server, tmp_path / f"{language}.log")
+            started.callback(program.kill)
+            running[language] = program
+        yield running
+
+
 def test_at_least_two_languages_are_tried() -> None:
     assert len(installed()) >= 2
 
@@ -56,10 +68,9 @@ def metric(port: int, name: str, labels: str = "") -> float:
 
 
 def test_clients_that_were_idle_for_long_are_given_the_next_message_at_once(
-    server: ServerProcess, metrics_port: int, tmp_path: Path
+    programs: dict[str, ClientProgram], metrics_port: int
 ) -> None:
     # "Go and Java clients idle for ten minutes on one stream, the next message within a second"
-    programs = {each: ClientProgram(each, server, tmp_path / f"{each}.log") for each in installed()}
     for name, program in programs.items():
         program.send("first")
         eventually(partial(program.times, "first"))
@@ -127,11 +138,10 @@ class Load:
 
 
 def test_no_client_loses_a_message_of_a_server_that_is_killed_under_load(
-    server: ServerProcess, tmp_path: Path
+    programs: dict[str, ClientProgram], server: ServerProcess
 ) -> None:
     # "SIGKILL and restart under load with clients of three languages: nothing lost, nothing doubled
     # beyond the contract, the longest gap ≤ 15 s"
-    programs = {each: ClientProgram(each, server, tmp_path / f"{each}.log") for each in installed()}
     with ExitStack() as stopping:
         loads = {name: Load(program) for name, program in programs.items()}
         for load in loads.values():
