@@ -182,8 +182,8 @@ class Server:
             each.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
         await self._pushers.stop()
-        await self._writers.stop()
-        await self._hub.stop()
+        # A slice can take longer than GRACE, after which streams are cut.
+        await asyncio.gather(self._writers.stop(), self._hub.stop())
         await asyncio.gather(*ending)
         await self._internal.close()
         await self._multiplexer.close()

@@ -30,6 +30,13 @@ BUGS_OF_ANSWERS = (
         "LARGEST_READ = 16 * 1024 * 1024",
     ),
     Bug(
+        "streams-of-an-ending-server-are-cut",
+        "A server that ends while it writes a table cuts its streams after ten seconds.",
+        "server/serve.py",
+        "await asyncio.gather(self._writers.stop(), self._hub.stop())",
+        "[await each.stop() for each in (self._writers, self._hub)]",
+    ),
+    Bug(
         "ids-of-another-subscription-pass",
         "Ack ids of another subscription are answered as if they were acknowledged.",
         "server/ack_futures.py",

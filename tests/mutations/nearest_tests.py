@@ -286,7 +286,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "server/ack_futures.py": ("server_seeks",),
     "operations/exchange.py": ("successors", "consumer_calls"),
     "server/publisher_service.py": ("server_answers",),
-    "server/serve.py": ("server_answers",),
+    "server/serve.py": ("server_answers", "server_shutdown"),
     "server/rest/connection.py": ("rest_connection", "server_rest"),
     "server/rest/gateway.py": ("server_rest",),
     "server/rest/payload.py": ("rest_transcoding", "bodies_from_elsewhere"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import grpc
 from google.cloud import pubsub_v1
-from google.pubsub_v1 import PublisherClient
+from google.pubsub_v1 import PublisherClient, types
 from google.pubsub_v1.services.publisher.transports import PublisherGrpcTransport
 from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcTransport
 
@@ -224,6 +225,26 @@ def clients(address: str) -> Iterator[tuple[Any, Any]]:
         subscriber = pubsub_v1.SubscriberClient(transport=SubscriberGrpcTransport(channel=other))
         yield publisher, subscriber
         publisher.stop()
+
+
+class RawStream:
+    """A StreamingPull without the client's own lease management."""
+
+    def __init__(self, subscriber: Any, **first: Any) -> None:
+        self._requests: queue.Queue[Any] = queue.Queue()
+        start = {"subscription": SUBSCRIPTION, "stream_ack_deadline_seconds": 60}
+        self.say(**{**start, **first})
+        self._call = subscriber.api.streaming_pull(iter(self._requests.get, None), timeout=LONG)
+
+    def say(self, **fields: Any) -> None:
+        self._requests.put(types.StreamingPullRequest(**fields))
+
+    def hear(self) -> Any:
+        return next(self._call)
+
+    def close(self) -> None:
+        self._requests.put(None)
+        self._call.cancel()
 
 
 def publish(publisher: Any, request: Any) -> None:

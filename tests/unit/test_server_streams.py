@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import queue
 from typing import Any
 
 import pytest
 
 pytest.importorskip("grpc")
 from google.api_core import exceptions
-from google.pubsub_v1 import types
 
 from pubsub_delta.server import dispatcher
 from tests.unit.serving import (
-    LONG,
     SUBSCRIPTION,
     TOPIC,
     MemoryStore,
+    RawStream,
     clients,
     eventually,
     publish,
@@ -24,26 +22,6 @@ from tests.unit.serving import (
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-
-
-class RawStream:
-    """A StreamingPull without the client's own lease management."""
-
-    def __init__(self, subscriber: Any, **first: Any) -> None:
-        self._requests: queue.Queue[Any] = queue.Queue()
-        start = {"subscription": SUBSCRIPTION, "stream_ack_deadline_seconds": 60}
-        self.say(**{**start, **first})
-        self._call = subscriber.api.streaming_pull(iter(self._requests.get, None), timeout=LONG)
-
-    def say(self, **fields: Any) -> None:
-        self._requests.put(types.StreamingPullRequest(**fields))
-
-    def hear(self) -> Any:
-        return next(self._call)
-
-    def close(self) -> None:
-        self._requests.put(None)
-        self._call.cancel()
 
 
 def test_confirmations_come_on_the_stream_with_exactly_once_delivery() -> None:
