@@ -152,7 +152,7 @@ class SparkLane:
         version: int | None = None,
     ) -> pa.Table:
         """Return the current rows, or those of a version; TableMissing."""
-        chosen = "*" if columns is None else ", ".join(columns)
+        chosen = "*" if columns is None else sql.names(columns)
         when = "" if version is None else f" VERSION AS OF {version:d}"
         with translating_errors(table):
             rows = self.spark.sql(
@@ -197,13 +197,13 @@ class SparkLane:
         """
         clauses = []
         if merge.update:
-            changes = ", ".join(f"old.{each} = new.{each}" for each in merge.update)
+            changes = ", ".join(f"old.`{each}` = new.`{each}`" for each in merge.update)
             clauses.append(f"WHEN MATCHED THEN UPDATE SET {changes}")
         if merge.delete:
             clauses.append("WHEN MATCHED THEN DELETE")
         if merge.insert:
-            names = ", ".join(rows.column_names)
-            values = ", ".join(f"new.{each}" for each in rows.column_names)
+            names = sql.names(rows.column_names)
+            values = sql.names(rows.column_names, of="new.")
             clauses.append(f"WHEN NOT MATCHED THEN INSERT ({names}) VALUES ({values})")
         source = arrow_frame(self.spark, rows, rows.schema)
         with self.locked(table):

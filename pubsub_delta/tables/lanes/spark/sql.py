@@ -6,7 +6,7 @@ Literals of text do not depend on ``spark.sql.parser.*`` and on ANSI mode.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -62,9 +62,18 @@ def _test(condition: Condition) -> str:
             return f"{column} {operator} {literal(value)}"
 
 
+def names(columns: Iterable[str], of: str = "") -> str:
+    """Write the names of columns in quotes: a session may reserve words, such as ``filter``.
+
+    >>> names(["uid", "filter"], of="new.")
+    'new.`uid`, new.`filter`'
+    """
+    return ", ".join(f"{of}`{each}`" for each in columns)
+
+
 def columns(schema: TableSchema) -> str:
     """Write the columns of a table for CREATE TABLE."""
-    return ", ".join(f"{each.name} {ddl(each.type)}" for each in schema.columns)
+    return ", ".join(f"{names([each.name])} {ddl(each.type)}" for each in schema.columns)
 
 
 def partitioned(schema: TableSchema) -> str:
