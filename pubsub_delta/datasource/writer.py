@@ -6,6 +6,7 @@ of a batch also commits; another writer commits a micro-batch.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,8 @@ from pubsub_delta.tables.store import Tables
 
 _QUERY_ID = "sql.streaming.queryId"
 """The property in which Spark gives tasks the id of their streaming query."""
+_BATCH_ID = "streaming.sql.batchId"
+"""The property in which Spark gives tasks the number of their micro-batch."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Written(WriterCommitMessage):
     query_id: str | None
 
 
-class _Writing:
+class _Writing(ABC):
     """The common part of the writers of batches and of micro-batches."""
 
     def __init__(self, options: Options, schema: StructType, *, overwrite: bool) -> None:
@@ -67,19 +70,24 @@ class _Writing:
             )
         return topic
 
-    def reserve(self) -> None:
+    def reserve(self, transaction: tuple[str, int] | None = None) -> None:
         """Reserve positions for the tasks."""
         with self._options.reaching() as tables:
-            self._reservation = writing.reserve(tables, self.topic, self._clock.now())
+            self._reservation = writing.reserve(tables, self.topic, self._clock.now(), transaction)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         """Write the messages of a partition, in a task."""
         task = TaskContext.get()
         assert task is not None
         assert self._reservation is not None
+        number, transaction = task.partitionId(), self._transaction_of(task)
         with self._options.reaching() as tables:
-            file = writing.write_messages(tables, self._reservation, task.partitionId(), iterator)
+            file = writing.write_messages(tables, self._reservation, number, iterator, transaction)
         return Written(file, self._reservation, task.getLocalProperty(_QUERY_ID))
+
+    @abstractmethod
+    def _transaction_of(self, task: TaskContext) -> tuple[str, int] | None:
+        """Return the transaction of the commit for which a task writes."""
 
 
 class TopicWriter(_Writing, DataSourceArrowWriter):
@@ -88,7 +96,10 @@ class TopicWriter(_Writing, DataSourceArrowWriter):
     def __init__(self, options: Options, schema: StructType, *, overwrite: bool) -> None:
         super().__init__(options, schema, overwrite=overwrite)
         self._transaction = options.transaction
-        self.reserve()
+        self.reserve(self._transaction)
+
+    def _transaction_of(self, task: TaskContext) -> tuple[str, int] | None:  # noqa: ARG002
+        return self._transaction
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Add the files of the tasks, unless the transaction has landed before."""
@@ -102,6 +113,10 @@ class TopicStreamWriter(_Writing, DataSourceStreamArrowWriter):
         super().__init__(options, schema, overwrite=overwrite)
         with options.reaching() as tables:
             tables.topic(self.topic)
+
+    def _transaction_of(self, task: TaskContext) -> tuple[str, int] | None:
+        query_id, batch_id = map(task.getLocalProperty, (_QUERY_ID, _BATCH_ID))
+        return (query_id, int(batch_id)) if query_id and batch_id else None
 
     def __getstate__(self) -> dict[str, Any]:
         """Reserve positions when the writer is sent to tasks; one that only commits has none."""

@@ -18,7 +18,7 @@ from pubsub_delta.datasource.validation import checked
 from pubsub_delta.delivery.schemas import validated, validator_of
 from pubsub_delta.errors import FailedPrecondition, InvalidArgument
 from pubsub_delta.names import ResourceName
-from pubsub_delta.operations.publish import check_received, earlier, publish_id_of
+from pubsub_delta.operations.publish import check_received, earlier, has_landed, publish_id_of
 from pubsub_delta.policy.schemas.validation import SchemaValidator
 from pubsub_delta.tables.lanes.direct import DirectLane
 from pubsub_delta.tables.lanes.direct.files import WrittenFile, missing_file
@@ -52,21 +52,44 @@ class Reservation:
         return self.first_position + PARTITIONS * ROWS
 
 
-def reserve(tables: Tables, name: ResourceName, now: datetime) -> Reservation:
-    """Reserve positions for a publish with the present publish time; NotFound without the topic."""
+def reserve(
+    tables: Tables, name: ResourceName, now: datetime, transaction: tuple[str, int] | None = None
+) -> Reservation:
+    """Reserve positions for a publish with the present publish time; NotFound without the topic.
+
+    A publish whose transaction has landed is not held against the topic's schema again.
+    """
     topic = tables.topic(name)
-    validator = validator_of(tables, topic)
-    first = tables.messages(topic.uid).reserve(PARTITIONS * ROWS)
+    messages = tables.messages(topic.uid)
+    again = topic.schema_settings is not None and has_landed(messages, transaction)
+    validator = None if again else validator_of(tables, topic)
+    first = messages.reserve(PARTITIONS * ROWS)
     return Reservation(topic.name, topic.uid, first, now, validator)
 
 
 def write_messages(
-    tables: Tables, reserved: Reservation, partition: int, rows: Iterable[pa.RecordBatch]
+    tables: Tables,
+    reserved: Reservation,
+    partition: int,
+    rows: Iterable[pa.RecordBatch],
+    transaction: tuple[str, int] | None = None,
 ) -> WrittenFile | None:
     """Check the messages of a partition and write them as a file; None if there are none.
 
     InvalidArgument if a message breaks a rule, or if there are too many messages or partitions.
+    Where the transaction has landed before, nothing need be written.
     """
+    try:
+        return _write(tables, reserved, partition, rows)
+    except InvalidArgument:
+        if has_landed(tables.messages(reserved.topic_uid), transaction):
+            return None  # the topic has another schema by now
+        raise
+
+
+def _write(
+    tables: Tables, reserved: Reservation, partition: int, rows: Iterable[pa.RecordBatch]
+) -> WrittenFile | None:
     if partition >= PARTITIONS:
         raise InvalidArgument(
             f"messages: the DataFrame has more than {PARTITIONS:,} partitions; coalesce it to fewer"

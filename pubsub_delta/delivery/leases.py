@@ -12,8 +12,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from pubsub_delta.delivery.sources import Source
-from pubsub_delta.delivery.unreadable import LOST, SetAside, positions_of, warn_unreadable
-from pubsub_delta.errors import DataLoss
+from pubsub_delta.delivery.unreadable import (
+    LOST,
+    SetAside,
+    missing_messages,
+    positions_of,
+    warn_unreadable,
+)
 from pubsub_delta.policy.ack_ids import AckId
 from pubsub_delta.policy.ack_state import Span, union
 from pubsub_delta.policy.messages import size_of
@@ -213,12 +218,8 @@ class Lease:
         return rows, missing
 
     def _check_all_there(self, lost: Positions) -> None:
-        leased = len(self.positions)
         if lost:
-            raise DataLoss(
-                f"{self._table}: {len(lost):,} of {leased:,} leased messages are missing; a file "
-                "or a commit of the table is gone: restore it, or publish the messages again"
-            )
+            raise missing_messages(self._table, len(lost), len(self.positions))
 
 
 class _Attempts:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pubsub_delta.clock import FIRST_TIME, LAST_TIME, to_micros
-from pubsub_delta.errors import UnreadableMessageWarning
+from pubsub_delta.errors import DataLoss, UnreadableMessageWarning
 from pubsub_delta.policy.positions import Positions
 from pubsub_delta.resources import Subscription
 
@@ -23,6 +23,15 @@ STRAY = "its publish_time is not that of its commit"
 LOST = "it is not stored any more"
 _MAX_NAMED = 5
 """The largest number of messages that a warning names."""
+
+
+def missing_messages(table: str, lost: int, leased: int) -> DataLoss:
+    """Return the error that a reader of a lease raises where some of its messages are missing."""
+    return DataLoss(
+        f"{table}: {lost:,} of {leased:,} leased messages are missing; they were deleted after the "
+        "lease was over, or a file or a commit of the table is gone: restore it, or publish the "
+        "messages again"
+    )
 
 
 def find_unreadable(rows: pa.Table) -> dict[int, str]:

@@ -113,7 +113,7 @@ def publish(
         raise InvalidArgument(
             f"messages: a single {type(what).__name__}; pass a list of messages or a DataFrame"
         )
-    if _has_landed(messages, topic, publish_id, idempotency_id):
+    if topic.schema_settings is not None and has_landed(messages, idempotency_id):
         assert idempotency_id is not None
         return earlier(messages, publish_id, idempotency_id)
     validator = validator_of(tables, topic)
@@ -155,7 +155,7 @@ def publish_micro_batch(
     """
     idempotency_id, messages = (query_id, batch_id), tables.messages(topic.uid)
     publish_id = publish_id_of(idempotency_id)
-    if not _has_landed(messages, topic, publish_id, idempotency_id):
+    if topic.schema_settings is None or not has_landed(messages, idempotency_id):
         validator = validator_of(tables, topic)
         _publish_frame(messages, frame, now, publish_id, idempotency_id, order_by, validator)
     check_received(tables, topic.name, topic.uid)
@@ -249,13 +249,15 @@ def publish_id_of(idempotency_id: tuple[str, int]) -> str:
     return f"{application}:{version}"
 
 
-def _has_landed(
-    messages: Messages, topic: Topic, publish_id: str, idempotency_id: tuple[str, int] | None
-) -> bool:
-    """Return whether an earlier attempt has landed, whose messages the schema may refuse by now."""
-    if topic.schema_settings is None or idempotency_id is None:
+def has_landed(messages: Messages, idempotency_id: tuple[str, int] | None) -> bool:
+    """Return whether an earlier attempt is known to have landed: the schema may refuse it by now.
+
+    The topic's history may have forgotten it, but its table knows the last of each application.
+    """
+    if idempotency_id is None:
         return False
-    return messages.history.published_as(publish_id) is not None
+    known = messages.history.published_as(publish_id_of(idempotency_id)) is not None
+    return known or messages.was_last_of(idempotency_id)
 
 
 def earlier(messages: Messages, publish_id: str, idempotency_id: tuple[str, int]) -> PublishResult:

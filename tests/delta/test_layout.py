@@ -43,7 +43,7 @@ def test_every_verb_leaves_plain_tables_whatever_the_sessions_defaults(
     # "Plain protocol everywhere (reader 1): no deletion vectors, no row tracking, no generated
     # columns, no column mapping, no appendOnly, whatever the session's table defaults say"
     hostile.conf.set("spark.sql.ansi.enabled", ansi)
-    hostile.conf.set("spark.sql.ansi.enforceReservedKeywords", "true")  # which needs ANSI
+    hostile.conf.set("spark.sql.ansi.enforceReservedKeywords", ansi)
     bench = Bench(hostile, str(tmp_path / "store"), lane)
     use_every_verb(bench)
     tables = {log.parent for log in Path(bench.root).rglob("_delta_log")}

@@ -14,7 +14,14 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pubsub_delta import FailedPrecondition, InvalidArgument, Message, NotFound, PubSub
+from pubsub_delta import (
+    FailedPrecondition,
+    InvalidArgument,
+    Message,
+    NotFound,
+    PubSub,
+    SchemaSettings,
+)
 from pubsub_delta.clock import SystemClock
 from pubsub_delta.datasource import partition_reader, writing
 from pubsub_delta.datasource.columns import STORED
@@ -43,12 +50,19 @@ class Written:
         """The tables as another process sees them."""
         return Tables(None, self.root)
 
-    def reservation(self) -> writing.Reservation:
-        return writing.reserve(self.tables, self.store._topic(TOPIC), SystemClock().now())
+    def reservation(self, transaction: tuple[str, int] | None = None) -> writing.Reservation:
+        name, now = self.store._topic(TOPIC), SystemClock().now()
+        return writing.reserve(self.tables, name, now, transaction)
 
-    def write(self, reservation: writing.Reservation, *partitions: list[str]) -> list[WrittenFile]:
+    def write(
+        self,
+        reservation: writing.Reservation,
+        *partitions: list[str],
+        transaction: tuple[str, int] | None = None,
+    ) -> list[WrittenFile]:
+        given = sent(reservation)
         files = [
-            writing.write_messages(self.tables, sent(reservation), number, batches(texts))
+            writing.write_messages(self.tables, given, number, batches(texts), transaction)
             for number, texts in enumerate(partitions)
         ]
         return [file for file in files if file is not None]
@@ -146,6 +160,44 @@ def test_a_transaction_is_published_once(written: Written) -> None:
     assert not written.publish(["a"], transaction=("query", 0))
     assert written.publish(["b"], transaction=("query", 1))
     assert written.backlog() == ["a", "b"]
+
+
+def with_a_schema(written: Written) -> str:
+    """Let the topic take states in JSON; return one."""
+    pytest.importorskip("fastavro")
+    name = {"name": "name", "type": "string"}
+    definition = json.dumps({"type": "record", "name": "State", "fields": [name]})
+    written.store.create_schema("states", "AVRO", definition)
+    written.store.update_topic(TOPIC, schema_settings=SchemaSettings("states", "JSON"))
+    return '{"name": "Utah"}'
+
+
+def test_a_micro_batch_that_has_landed_is_run_again_whatever_the_schema_is_by_now(
+    written: Written,
+) -> None:
+    """Else its query could never go on with its checkpoint. Its tasks alone know its id."""
+    state = with_a_schema(written)
+    assert written.publish([state], transaction=("query", 0))
+    binary = SchemaSettings("states", "BINARY")
+    written.store.update_topic(TOPIC, schema_settings=binary)
+    assert written.write(written.reservation(), [state], transaction=("query", 0)) == []
+    with pytest.raises(InvalidArgument, match="does not fit schema"):
+        written.write(written.reservation(), [state], transaction=("query", 1))
+
+
+def test_a_dataframe_that_has_landed_is_written_again_whatever_the_schema_is_by_now(
+    written: Written,
+) -> None:
+    # "A publish with an idempotency id that has landed can be repeated whatever the schema is"
+    state = with_a_schema(written)
+    assert written.publish([state], transaction=("job", 1))
+    written.store.delete_schema("states")
+    reservation = written.reservation(("job", 1))
+    files = written.write(reservation, ["anything"], transaction=("job", 1))
+    writing.commit_batch(written.tables, reservation, files, ("job", 1))
+    with pytest.raises(FailedPrecondition, match="was deleted"):
+        written.reservation(("job", 2))
+    assert written.backlog() == [state]
 
 
 def test_a_batch_below_the_last_version_is_refused(written: Written) -> None:

@@ -58,4 +58,11 @@ BUGS_OF_SESSIONS = (
             "test_a_message_is_read_there_by_the_revision_that_it_was_published_under",
         ),
     ),
+    Bug(
+        "reserved-words-as-columns",
+        "By the Spark lane a session that reserves words makes no table with a column `filter`.",
+        "tables/lanes/spark/types.py",
+        '    return f"`{column}`"',
+        "    return column",
+    ),
 )

@@ -11,10 +11,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "console/subscription_edit.py": ("console_forms",),
     "cli/delivery.py": ("cli_pull",),
     "server/subscription_workers.py": ("server_push_changes",),
-    "console/resource_changes.py": (
-        "console_flows",
-        "console_successors",
-    ),
+    "console/resource_changes.py": ("console_flows", "console_successors"),
     "console/forms.py": ("console_forms", "console_security"),
     "console/leased_batches.py": ("console_messages",),
     "console/measurements.py": ("console_lists",),
@@ -392,6 +389,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
         "retention_job",
         "as_of",
     ),
+    "tables/lanes/spark/types.py": ("fuzz_sql",),
 }
 """Unit tests of a module, besides the examples in its docstrings. Others follow anyway."""
 NEAREST |= {

@@ -19,6 +19,7 @@ from pubsub_delta.tables import schemas
 from pubsub_delta.tables.ack_state import tables as ack_state_tables
 from pubsub_delta.tables.lanes.direct import conditions
 from pubsub_delta.tables.lanes.protocol import Match, Merge
+from pubsub_delta.tables.lanes.spark.sql import columns as columns_in_sql
 from pubsub_delta.tables.messages import position_allocator
 from pubsub_delta.tables.messages.messages import _too_old
 from pubsub_delta.tables.registry import predicates, resource_table
@@ -218,6 +219,13 @@ def test_statements_are_written_where_they_are_run(module: str) -> None:
         for sql in node.args[place : place + 1]:
             spelled = isinstance(sql, (ast.Constant, ast.JoinedStr))
             assert spelled or ast.unparse(sql) in COMPOSED, f"{module}: {ast.unparse(sql)}"
+
+
+def test_a_column_is_created_though_its_name_is_a_word_that_a_session_reserves() -> None:
+    """``spark.sql.ansi.enforceReservedKeywords``: such a word is a name in quotes alone."""
+    written = columns_in_sql(schemas.SUBSCRIPTIONS)
+    assert "`filter` STRING" in written
+    assert all(f"`{each}` " in written for each in schemas.SUBSCRIPTIONS.columns.names)
 
 
 @pytest.mark.parametrize("module", LIBRARY)

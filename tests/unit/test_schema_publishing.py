@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
@@ -15,6 +17,8 @@ from pubsub_delta import (
     Message,
     SchemaSettings,
 )
+from pubsub_delta.operations.publish import publish_micro_batch
+from tests.model.memory import LAYOUT
 from tests.unit.in_memory import LETTERS, NAME, TOPIC, InMemory
 from tests.unit.schema_cases import (
     AVRO,
@@ -180,6 +184,41 @@ def test_a_publish_that_has_landed_is_repeated_whatever_the_schema_is_by_now(
     with pytest.raises(FailedPrecondition, match="was deleted"):
         world.store.publish(TOPIC, [UTAH], idempotency_id=("job", 2))
     assert world.stored() == [UTAH.decode()]
+
+
+def forget_publishes(world: InMemory) -> None:
+    """Have the log forget all but one more publish, as ``maintain(log_retention=…)`` does."""
+    world.store.publish(TOPIC, [UTAH])
+    world.driver.world.lane.cut_log(LAYOUT.messages(world.store.get_topic(TOPIC).uid))
+    world.store = world.driver.open()
+
+
+def test_one_that_has_landed_and_that_the_log_has_forgotten_is_repeated(world: InMemory) -> None:
+    """The table knows the last publish of each application."""
+    world.store.publish(TOPIC, [UTAH], idempotency_id=("job", 1))
+    forget_publishes(world)
+    world.store.update_topic(TOPIC, schema_settings=SchemaSettings("states", "BINARY"))
+    world.store.publish(TOPIC, [UTAH], idempotency_id=("job", 1))
+    with pytest.raises(InvalidArgument, match="does not fit schema"):
+        world.store.publish(TOPIC, [UTAH], idempotency_id=("job", 2))
+    assert world.stored() == [UTAH.decode()] * 2
+
+
+def test_a_micro_batch_that_the_log_has_forgotten_is_found_published(world: InMemory) -> None:
+    """ "the query finds it published whenever it is started again" """
+    world.store.publish(TOPIC, [UTAH], idempotency_id=("query", 7))
+    forget_publishes(world)
+    world.store.delete_schema("states")
+
+    def run(batch_id: int) -> None:
+        frame: Any = None  # it is not read
+        topic, tables = world.store.get_topic(TOPIC), world.tables
+        publish_micro_batch(tables, topic, frame, world.now, "query", batch_id, None)
+
+    run(7)
+    with pytest.raises(FailedPrecondition, match="was deleted"):
+        run(8)
+    assert world.stored() == [UTAH.decode()] * 2
 
 
 # Deleted, and created anew
